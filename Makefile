@@ -1,0 +1,52 @@
+# Two commands do everything: `make demo` and `make test`. Both set themselves up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+KERNELS := $(VENV)/.kernels
+KERNEL_SOURCES := $(wildcard src/unveil/kernels/*.py)
+
+.PHONY: demo test setup check bench papers fuzz constraints clean
+
+demo: setup
+	@$(BIN)/unveil demo
+
+test: setup
+	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+setup: $(STAMP) $(KERNELS)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"unveil needs Python 3.11 or newer, this is {v[0]}.{v[1]}: make PYTHON=python3.11 …")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing the pinned packages into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(KERNELS): $(STAMP) $(KERNEL_SOURCES)
+	@$(BIN)/python -m unveil.kernels
+	@touch $@
+
+check: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --verbose > .lint-imports.log 2>&1 || { cat .lint-imports.log; rm -f .lint-imports.log; exit 1; }
+	@rm -f .lint-imports.log; echo "imports keep the dependency order"
+
+bench: setup
+	@$(BIN)/python -m benchmarks
+
+papers: setup
+	@$(BIN)/python -m papers
+
+fuzz: setup
+	@$(BIN)/python -m pytest tests/properties --hypothesis-profile=fuzz -n auto
+
+constraints:
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --all-extras pyproject.toml -o constraints.txt
+
+clean:
+	rm -rf $(VENV) .bench-venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,45 @@
+"""unveil: may this table be published? Anonymize microdata, and audit any release."""
+
+import importlib
+from typing import Any
+
+# Public names, each with the module that holds it; nothing is imported before it is used.
+_HOME = {
+    "Anonymized": "release",
+    "Attribute": "attribute",
+    "Block": "release",
+    "Check": "check",
+    "Engine": "engine",
+    "Estimate": "belief",
+    "Hierarchy": "hierarchy",
+    "Kind": "attribute",
+    "NotApplicable": "errors",
+    "Regions": "regions",
+    "Release": "release",
+    "Role": "attribute",
+    "Schema": "schema",
+    "Table": "table",
+    "UnveilError": "errors",
+    "anonymizer": "catalog",
+    "certainty_penalty": "utility",
+    "discernibility": "utility",
+    "draft_schema": "draft",
+    "privacy_model": "catalog",
+    "read_release": "formats.releases",
+    "read_schema": "schema",
+    "read_table": "formats.tables",
+    "run_check": "check",
+    "write_release": "formats.releases",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"unveil.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'unveil' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

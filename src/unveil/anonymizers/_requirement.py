@@ -1,0 +1,115 @@
+"""What an anonymizer must keep: a conjunction of privacy models, asked about many groups at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attribute import Role
+from unveil.errors import RequirementError, UsageError
+from unveil.ground import overall_of
+from unveil.privacy_models import Overall, PrivacyModel, Supersets
+from unveil.table import Table
+
+__all__ = ["Requirement"]
+
+Histograms = Sequence[NDArray[np.integer]]  # per sensitive attribute: (groups, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Privacy models bound to a table: every model must hold for every sensitive attribute."""
+
+    models: tuple[PrivacyModel, ...]
+    sensitive: tuple[int, ...]  # the attributes whose histograms the models need; none for k-anonymity alone
+    names: tuple[str, ...]
+    overall: tuple[Overall, ...]
+
+    @classmethod
+    def of(cls, models: Sequence[PrivacyModel], table: Table, who: str) -> "Requirement":
+        """Check that the models can be asked about this table at all."""
+        if not models:
+            raise UsageError(f"{who} needs a requirement, for instance {who}:k=5 or --require t_closeness:t=0.2")
+        for model in models:
+            if model.threshold is None:
+                raise UsageError(f"{model.name} as a requirement needs its threshold, for instance {model.name}:{_option(model)}=…")
+            if "population" in model.needs:
+                raise UsageError(f"{who} cannot require {model.name}: it needs a population; measure it with unveil check --population")
+        needed = any("values" in model.needs for model in models)
+        sensitive = table.with_role(Role.SENSITIVE) if needed else ()
+        if needed and not sensitive:
+            name = next(m.name for m in models if "values" in m.needs)
+            raise UsageError(f"{name} needs a sensitive attribute, and the schema has none; give one that role")
+        for model in models:
+            wrong = [table.attributes[i].name for i in sensitive if "numeric" in model.needs and not table.attributes[i].kind.measured]
+            if wrong:
+                raise UsageError(f"{model.name} needs numbers, and {wrong[0]} is {table.attributes[table.index(wrong[0])].kind}")
+        attributes = [table.attributes[i] for i in sensitive]
+        totals = [np.bincount(table.columns[i], minlength=table.attributes[i].codes) for i in sensitive]
+        overall = tuple(overall_of(a, t) for a, t in zip(attributes, totals, strict=True))
+        return cls(tuple(models), sensitive, tuple(a.name for a in attributes), overall)
+
+    @property
+    def smallest(self) -> int:
+        """No smaller group can hold."""
+        return max(model.smallest for model in self.models)
+
+    @property
+    def superset_size(self) -> int | None:
+        """How large a superset must be to count, if a model asks for supersets."""
+        sizes = [int(getattr(model, "n")) for model in self.models if "supersets" in model.needs]  # noqa: B009  a field of these models only
+        return min(sizes) if sizes else None
+
+    def holds(self, sizes: NDArray[np.integer], histograms: Histograms, supersets: Sequence[Supersets] | None = None) -> NDArray[np.bool_]:
+        """(groups,) whether every model holds."""
+        good = np.ones(len(sizes), dtype=bool)
+        for model in self.models:
+            for levels in self._levels(model, sizes, histograms, supersets):
+                good &= model.holds(levels)
+        return good
+
+    def _levels(
+        self, model: PrivacyModel, sizes: NDArray[np.integer], histograms: Histograms, supersets: Sequence[Supersets] | None
+    ) -> list[NDArray[np.float64]]:
+        """The model's levels, for each sensitive attribute; a model of sizes is asked once."""
+        if "values" not in model.needs:
+            return [model.level(sizes[:, None], Overall(sizes[:1] * 0 + 1))]
+        found = []
+        for index, (histogram, overall) in enumerate(zip(histograms, self.overall, strict=True)):
+            whole = overall if supersets is None else replace(overall, supersets=supersets[index])
+            found.append(model.level(histogram, whole))
+        return found
+
+    def of_groups(self, table: Table, group: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+        """Sizes and histograms of groups of rows."""
+        sizes = np.bincount(group, minlength=groups)
+        histograms = []
+        for index in self.sensitive:
+            codes = table.attributes[index].codes
+            flat = np.bincount(group.astype(np.int64) * codes + table.columns[index], minlength=groups * codes)
+            histograms.append(flat.reshape(groups, codes))
+        return sizes, histograms
+
+    def check_whole(self, table: Table, who: str) -> None:
+        """The table as one group is the safest there is: if it does not hold, nothing does."""
+        sizes, histograms = self.of_groups(table, np.zeros(table.rows, dtype=np.int64), 1)
+        for model in self.models:
+            none = [Supersets(np.empty(0, np.int64), h[:0]) for h in histograms]
+            levels = self._levels(model, sizes, histograms, none)
+            names = self.names if "values" in model.needs else ("the table",)
+            for name, level in zip(names, levels, strict=True):
+                if not model.holds(level).all():
+                    raise RequirementError(
+                        f"{who}: {model.name} {_option(model)}={model.threshold:g} cannot be met: "
+                        f"all {table.rows} rows in one group reach {_reached(model, float(level[0]))} ({name})"
+                    )
+
+
+def _option(model: PrivacyModel) -> str:
+    """The option that holds the threshold: a model's first field."""
+    return next(iter(type(model).__dataclass_fields__))
+
+
+def _reached(model: PrivacyModel, level: float) -> str:
+    return f"{_option(model)}={level:.4g}" if np.isfinite(level) else f"no {_option(model)} at all"

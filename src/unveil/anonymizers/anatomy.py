@@ -1,0 +1,83 @@
+"""Anatomy: quasi-identifiers stay exact; which sensitive value belongs to whom is hidden within groups of l."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from unveil.attribute import Role
+from unveil.engine import Engine
+from unveil.errors import RequirementError, UsageError, shown
+from unveil.kernels import anatomy as kernels
+from unveil.regions import Regions
+from unveil.release import Anonymized, BlockRows, build_release
+from unveil.table import Table
+
+__all__ = ["Anatomy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anatomy:
+    """Bucketization into groups of l rows with l different sensitive values (Xiao and Tao 2006).
+
+    Ties between equally frequent values and the rows taken are drawn. Rows left over (at most l - 1) join a group
+    that lacks their value, or are refused with `residue=refuse`.
+    """
+
+    l: int
+    residue: Literal["place", "refuse"] = "place"
+
+    def __post_init__(self) -> None:
+        if self.l < 2:
+            raise UsageError(f"anatomy: l={self.l} hides nothing; choose l ≥ 2")
+
+    def anonymize(self, table: Table, engine: Engine) -> Anonymized:
+        """Cost: rows · log(sensitive values)."""
+        sensitive = _one_sensitive(table)
+        attribute, column = table.attributes[sensitive], table.columns[sensitive]
+        count = np.bincount(column, minlength=attribute.codes).astype(np.int64)
+        self._check_eligible(table, sensitive, count)
+        random = engine.named("anatomy").generator()
+        key, residue_key = random.integers(0, 2**64, size=2, dtype=np.uint64)
+        order = random.permutation(table.rows)
+        by_value = order[np.argsort(column[order], kind="stable")]
+        group, groups = kernels.rounds(count, self.l, key)
+        left_over = int((group < 0).sum())
+        if left_over and self.residue == "refuse":
+            raise RequirementError(
+                f"anatomy: {left_over} of {table.rows} rows are left over for l={self.l}; place them with residue=place"
+            )
+        value = column[by_value].astype(np.int64)
+        if kernels.place_residue(group, value, groups, attribute.codes, residue_key):
+            raise RequirementError(f"anatomy: a row left over fits no group with l={self.l}; choose a smaller l")
+        group_of_row = np.empty(table.rows, dtype=np.int32)
+        group_of_row[by_value] = group
+        return _bucketized(table, sensitive, group_of_row)
+
+    def _check_eligible(self, table: Table, sensitive: int, count: np.ndarray) -> None:
+        """No value may be more frequent than rows / l, or no grouping can exist (Xiao and Tao 2006, section 4)."""
+        most = int(count.max())
+        if most * self.l > table.rows:
+            attribute = table.attributes[sensitive]
+            best = table.rows // most
+            raise RequirementError(
+                f"anatomy: {shown(attribute.values[int(count.argmax())])} is the {attribute.name} of {most} of {table.rows} rows, "
+                f"more than 1 in {self.l}; " + (f"l={best} can be met" if best > 1 else "no l above 1 can be met")
+            )
+
+
+def _one_sensitive(table: Table) -> int:
+    sensitive = table.with_role(Role.SENSITIVE)
+    if len(sensitive) != 1:
+        names = ", ".join(table.attributes[i].name for i in sensitive) or "none"
+        raise UsageError(f"anatomy separates exactly one sensitive attribute; the schema has {len(sensitive)} ({names})")
+    return sensitive[0]
+
+
+def _bucketized(table: Table, sensitive: int, group_of_row: np.ndarray) -> Anonymized:
+    """Two blocks: everything but the sensitive attribute, and the sensitive attribute alone."""
+    others = tuple(i for i in range(len(table.attributes)) if i != sensitive)
+    parts = [BlockRows(others, group_of_row, tuple(table.columns[i] for i in others))] if others else []
+    parts.append(BlockRows((sensitive,), group_of_row, (table.columns[sensitive],)))
+    release, number = build_release(table.attributes, [Regions.singles(a.codes) for a in table.attributes], parts)
+    return Anonymized(release, number[group_of_row].astype(np.int32))

@@ -1,0 +1,90 @@
+"""Full-domain recoding: every value of an attribute is widened to the same level of its hierarchy."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unveil.anonymizers._generalise import GroupRegions, generalised
+from unveil.anonymizers._requirement import Requirement
+from unveil.attribute import Attribute, Role
+from unveil.engine import Engine
+from unveil.errors import RequirementError, UsageError
+from unveil.privacy_models import PrivacyModel
+from unveil.regions import Regions
+from unveil.release import Anonymized, row_numbers
+from unveil.table import Table
+
+__all__ = ["FullDomain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullDomain:
+    """One node of the generalisation lattice (Samarati 2001): a level for each quasi-identifier, in schema order.
+
+    Level 0 is the values, the highest `*`; an attribute without a hierarchy has levels 0 and 1. Rows of groups that
+    miss the requirement are suppressed (all their quasi-identifiers `*`) if they are at most a share `suppress`.
+    """
+
+    levels: tuple[int, ...]
+    suppress: float = 0.0
+    require: tuple[PrivacyModel, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.suppress <= 1:
+            raise UsageError(f"full_domain: suppress={self.suppress:g} is no share; choose a number from 0 to 1")
+
+    def anonymize(self, table: Table, engine: Engine) -> Anonymized:
+        """Cost: one pass over the rows for each quasi-identifier."""
+        known = table.with_role(Role.QUASI_IDENTIFIER)
+        self._check_levels([table.attributes[i] for i in known])
+        nodes = [_nodes(table.attributes[i], level) for i, level in zip(known, self.levels, strict=True)]
+        columns = [node[table.columns[i]] for i, node in zip(known, nodes, strict=True)]
+        group = row_numbers(columns) if columns else np.zeros(table.rows, dtype=np.int64)
+        groups = int(group.max()) + 1
+        hidden = np.zeros(groups, dtype=bool)
+        if self.require:
+            hidden = self._failing(table, group, groups)
+        first = np.zeros(groups, dtype=np.int64)
+        first[group] = np.arange(table.rows)
+        cells = {}
+        for index, node, column in zip(known, nodes, columns, strict=True):
+            codes = table.attributes[index].codes
+            count = int(node.max()) + 1
+            owner = np.append(node, np.full(codes, count))  # one more region: the whole domain, for suppressed rows
+            code = np.tile(np.arange(codes), 2)
+            cells[index] = GroupRegions(Regions.pairs(codes, owner, code, count + 1), np.where(hidden, count, column[first]))
+        return generalised(table, group, cells)
+
+    def _failing(self, table: Table, group: np.ndarray, groups: int) -> np.ndarray:
+        """(groups,) groups that miss the requirement; an error if they hold too many rows."""
+        requirement = Requirement.of(self.require, table, "full_domain")
+        if requirement.superset_size is not None:
+            raise UsageError("full_domain has no tree of supersets for (n,t)-closeness; require t_closeness, or use mondrian")
+        sizes, histograms = requirement.of_groups(table, group, groups)
+        hidden = ~requirement.holds(sizes, histograms)
+        lost = int(sizes[hidden].sum())
+        if lost > self.suppress * table.rows:
+            raise RequirementError(
+                f"full_domain: {lost} of {table.rows} rows lie in groups that miss the requirement, more than suppress={self.suppress:g} "
+                f"allows; suppress={np.ceil(1e4 * lost / table.rows) / 1e4:g} would do, or raise a level"
+            )
+        return hidden
+
+    def _check_levels(self, attributes: list[Attribute]) -> None:
+        names = ", ".join(a.name for a in attributes)
+        if len(self.levels) != len(attributes):
+            raise UsageError(f"full_domain: {len(self.levels)} levels for {len(attributes)} quasi-identifiers ({names}); give one each, joined by +")
+        for attribute, level in zip(attributes, self.levels, strict=True):
+            if not 0 <= level <= _height(attribute):
+                raise UsageError(f"full_domain: {attribute.name} has levels 0 to {_height(attribute)}, not {level}")
+
+
+def _height(attribute: Attribute) -> int:
+    return attribute.hierarchy.height if attribute.hierarchy is not None else 1
+
+
+def _nodes(attribute: Attribute, level: int) -> np.ndarray:
+    """(codes,) the node each code is widened to."""
+    if attribute.hierarchy is not None:
+        return attribute.hierarchy.node[level].astype(np.int64)
+    return np.arange(attribute.codes) * (level == 0)

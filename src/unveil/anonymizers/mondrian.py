@@ -1,0 +1,178 @@
+"""Mondrian: the table is cut again and again at a median, as long as both sides keep the requirement."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.anonymizers._generalise import GroupRegions, generalised
+from unveil.anonymizers._requirement import Requirement
+from unveil.attribute import Attribute, Role
+from unveil.engine import Engine
+from unveil.kernels import partition as kernels
+from unveil.privacy_models import PrivacyModel, Supersets
+from unveil.regions import Regions
+from unveil.release import Anonymized, row_numbers
+from unveil.table import Table
+
+__all__ = ["Mondrian", "partition_table"]
+
+ROWS_AT_ONCE = 1 << 22
+MOST_SEEN = 1 << 28  # bytes of a groups × codes table; above it, sort
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mondrian:
+    """Multidimensional recoding (LeFevre et al. 2006) under any conjunction of privacy models.
+
+    `recoding=order` cuts along the values' order (categorical values in their hierarchy's depth-first order) and
+    publishes intervals and sets; `recoding=hierarchy` cuts a node into its children and publishes the hierarchy's
+    labels. `relaxed` lets rows at the median go to either side. `regions=tight` publishes what the group's rows
+    span, `regions=cut` where the cuts run.
+    """
+
+    require: tuple[PrivacyModel, ...] = ()
+    recoding: Literal["order", "hierarchy"] = "order"
+    regions: Literal["tight", "cut"] = "tight"
+    relaxed: bool = False
+
+    def anonymize(self, table: Table, engine: Engine) -> Anonymized:
+        """Cost: rows · depth of the tree; equal rows are worked on as one in large tables."""
+        requirement = Requirement.of(self.require, table, "mondrian")
+        requirement.check_whole(table, "mondrian")
+        known = table.with_role(Role.QUASI_IDENTIFIER)
+        if not known:
+            return generalised(table, np.zeros(table.rows, dtype=np.int64), {})
+        engine.report("mondrian", 0, 1)
+        found = partition_table(self, table, requirement)
+        cells = {}
+        for axis, index in enumerate(known):
+            cells[index] = self._cells(found, axis, table.attributes[index], table.columns[index])
+        anonymized = generalised(table, found.group, cells)
+        engine.report("mondrian", 1, 1)
+        return anonymized
+
+    def by_hierarchy(self, attribute: Attribute) -> bool:
+        """Whether this attribute is cut along its hierarchy."""
+        return self.recoding == "hierarchy" and attribute.hierarchy is not None
+
+    def split_order(self, attribute: Attribute) -> NDArray[np.int64]:
+        """(codes,) the codes in the order in which cuts divide them."""
+        if attribute.hierarchy is not None and (self.by_hierarchy(attribute) or not attribute.kind.ordered):
+            return attribute.hierarchy.order()
+        return np.arange(attribute.codes)
+
+    def _cells(
+        self, found: kernels.Partition, axis: int, attribute: Attribute, column: NDArray[np.unsignedinteger]
+    ) -> GroupRegions:
+        """The region of each group on one axis."""
+        order = self.split_order(attribute)
+        low, high = (found.low, found.high) if self.regions == "tight" else (found.cut_low, found.cut_high)
+        first, last = low[:, axis].astype(np.int64), high[:, axis].astype(np.int64)
+        if attribute.missing:
+            missing = attribute.codes - 1
+            beside = found.missing[:, axis] & (found.low[:, axis] < missing)  # known and missing values: only * holds both
+            alone = found.missing[:, axis] & ~beside
+            last = np.where((first > 0) | (last < missing), np.minimum(last, missing - 1), last)
+            first, last = np.where(beside, 0, np.where(alone, missing, first)), np.where(beside | alone, missing, last)
+        if self.by_hierarchy(attribute):
+            return _hierarchy_cells(attribute, order, first, last)
+        if self.regions == "tight" and not attribute.kind.ordered:
+            return _present_cells(attribute, found, column)
+        return _span_cells(attribute, order, first, last)
+
+
+def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement) -> kernels.Partition:
+    """The groups Mondrian makes of a table, with their bounds in split order: coded columns in, arrays out."""
+    known = table.with_role(Role.QUASI_IDENTIFIER)
+    axes, columns = [], []
+    for index in known:
+        attribute = table.attributes[index]
+        order = mondrian.split_order(attribute)
+        place = np.empty(attribute.codes, dtype=attribute.dtype)
+        place[order] = np.arange(attribute.codes, dtype=attribute.dtype)
+        same = bool((order == np.arange(attribute.codes)).all())
+        columns.append(table.columns[index] if same else place[table.columns[index]])
+        axes.append(_axis(attribute, order, mondrian.by_hierarchy(attribute)))
+    only_sizes = not requirement.sensitive and all(model.name == "k_anonymity" for model in requirement.models)
+
+    def allowed(children: kernels.Candidates) -> NDArray[np.bool_]:
+        return requirement.holds(children.size, children.histograms, _supersets(children))
+
+    return kernels.partition(
+        columns,
+        axes,
+        [table.columns[i] for i in requirement.sensitive],
+        [table.attributes[i].codes for i in requirement.sensitive],
+        allowed=None if only_sizes else allowed,  # `smallest` is k then: every cut that is proposed holds
+        smallest=requirement.smallest,
+        relaxed=mondrian.relaxed,
+        superset_size=requirement.superset_size,
+    )
+
+
+def _axis(attribute: Attribute, order: NDArray[np.int64], by_hierarchy: bool) -> kernels.Axis:
+    position = attribute.positions() if attribute.kind.measured and not by_hierarchy else None
+    levels = None
+    if by_hierarchy and attribute.hierarchy is not None:
+        levels = attribute.hierarchy.node[-2:0:-1, order[: attribute.real]]
+    return kernels.Axis(codes=attribute.codes, position=position, missing=attribute.missing, hierarchy=levels)
+
+
+def _supersets(children: kernels.Candidates) -> list[Supersets] | None:
+    found = children.supersets
+    if found is None:
+        return None
+    return [Supersets(found.child, histogram[found.ancestor]) for histogram in found.histograms]
+
+
+def _span_cells(
+    attribute: Attribute, order: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+) -> GroupRegions:
+    """Everything between two codes of the split order."""
+    number = row_numbers([first, last])
+    lows, highs = _of_number(number, first), _of_number(number, last)
+    if (order == np.arange(attribute.codes)).all():
+        return GroupRegions(Regions.intervals(attribute.codes, lows, highs), number)
+    return GroupRegions(Regions.sets(attribute.codes, [order[a : b + 1] for a, b in zip(lows, highs, strict=True)]), number)
+
+
+def _hierarchy_cells(
+    attribute: Attribute, order: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+) -> GroupRegions:
+    """The lowest node that holds everything between two codes of the split order."""
+    hierarchy = attribute.hierarchy
+    assert hierarchy is not None
+    level = np.full(len(first), hierarchy.height)
+    for height in range(hierarchy.height - 1, -1, -1):
+        node = hierarchy.node[height][order]
+        level = np.where(node[first] == node[last], height, level)
+    node_of = hierarchy.node[level, order[first]].astype(np.int64)
+    number = row_numbers([level, node_of])
+    pairs = zip(_of_number(number, level), _of_number(number, node_of), strict=True)
+    return GroupRegions(Regions.sets(attribute.codes, [np.flatnonzero(hierarchy.node[h] == n) for h, n in pairs]), number)
+
+
+def _present_cells(attribute: Attribute, found: kernels.Partition, column: NDArray[np.unsignedinteger]) -> GroupRegions:
+    """The set of values that the group's rows have."""
+    groups, codes = found.groups, attribute.codes
+    if groups * codes > MOST_SEEN:
+        pair = np.unique(found.group.astype(np.int64) * codes + column)
+        return GroupRegions(Regions.pairs(codes, pair // codes, pair % codes, groups), np.arange(groups))
+    seen = np.zeros(groups * codes, dtype=bool)
+    for start in range(0, len(column), ROWS_AT_ONCE):
+        piece = slice(start, start + ROWS_AT_ONCE)
+        seen[found.group[piece].astype(np.int64) * codes + column[piece]] = True
+    packed = np.packbits(seen.reshape(groups, codes), axis=1)
+    number = row_numbers(list(packed.T))
+    distinct = _of_number(number, np.arange(groups))
+    owner, code = np.nonzero(seen.reshape(groups, codes)[distinct])
+    return GroupRegions(Regions.pairs(codes, owner, code, len(distinct)), number)
+
+
+def _of_number(number: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The value that belongs to each number."""
+    found = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
+    found[number] = values
+    return found

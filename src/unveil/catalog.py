@@ -1,0 +1,135 @@
+"""The catalog: the folder is the registry. One file a member, the file's name is its name on the command line."""
+
+import importlib
+import pkgutil
+import tomllib
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from unveil.errors import UsageError, shown
+from unveil.privacy_models import MODELS, PrivacyModel
+
+__all__ = ["anonymizer", "make", "member", "members", "parse", "privacy_model"]
+
+# In an anonymizer that takes requirements, k= and l= are short for these.
+SHORTHAND = {"k": "k_anonymity", "l": "distinct_l"}
+
+
+def members(family: str) -> tuple[str, ...]:
+    """The names of a family: its files, then what other packages add by entry points."""
+    folder = importlib.import_module(f"unveil.{family}")
+    own = sorted(m.name for m in pkgutil.iter_modules(folder.__path__) if not m.name.startswith("_"))
+    foreign = sorted(e.name for e in entry_points(group=f"unveil.{family}"))
+    return (*own, *(name for name in foreign if name not in own))
+
+
+def member(family: str, name: str) -> type[Any]:
+    """The class of one member."""
+    if name not in members(family):
+        raise UsageError(f"{shown(name)} is none of the {family}: {', '.join(members(family))}")
+    for point in entry_points(group=f"unveil.{family}"):
+        if point.name == name:
+            return typing.cast(type[Any], point.load())
+    module = importlib.import_module(f"unveil.{family}.{name}")
+    return typing.cast(type[Any], getattr(module, module.__all__[0]))
+
+
+def parse(text: str) -> tuple[str, dict[str, Any]]:
+    """NAME[:key=value[,key=value]] or NAME:@file.toml, as a name and its options."""
+    name, colon, rest = text.partition(":")
+    if not name or (colon and not rest):
+        raise UsageError(f"{shown(text)} is no member; write NAME or NAME:key=value,key=value")
+    if rest.startswith("@"):
+        return name, _options_file(Path(rest[1:]))
+    options: dict[str, Any] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals or not key or not value:
+            raise UsageError(f"{shown(item)} in {shown(text)} is no option; write key=value")
+        if key in options:
+            raise UsageError(f"{shown(text)} gives {key} twice; keep one")
+        options[key] = value
+    return name, options
+
+
+def make(cls: type[Any], options: Mapping[str, Any], name: str) -> Any:
+    """A member with these options, each converted to its field's type."""
+    types_of = typing.get_type_hints(cls)
+    known = {f.name: f for f in fields(cls)}
+    for key in options:
+        if key not in known:
+            raise UsageError(f"{name} has no option {shown(key)}; it has {', '.join(known) or 'none'}")
+    for key, field in known.items():
+        if key not in options and field.default is MISSING and field.default_factory is MISSING:
+            raise UsageError(f"{name} needs {key}; write {name}:{key}=…")
+    values = {key: _convert(value, types_of[key], f"{name}, {key}") for key, value in options.items()}
+    return cls(**values)
+
+
+def privacy_model(text: str) -> PrivacyModel:
+    """MODEL:options, for instance t_closeness:t=0.2,distance=ordered."""
+    name, options = parse(text)
+    if name not in MODELS:
+        raise UsageError(f"{shown(name)} is no privacy model; there are {', '.join(MODELS)}")
+    return typing.cast(PrivacyModel, make(MODELS[name], options, name))
+
+
+def anonymizer(text: str, require: Sequence[str] = ()) -> Any:
+    """An anonymizer from its option text; k= and l= are short for k_anonymity and distinct_l."""
+    name, options = parse(text)
+    cls = member("anonymizers", name)
+    own = {f.name for f in fields(cls)}
+    models = [privacy_model(item) for item in require]
+    for key, model in SHORTHAND.items():
+        if key in options and key not in own:
+            models.insert(0, make(MODELS[model], {key: options.pop(key)}, model))
+    if models and "require" not in own:
+        raise UsageError(f"{name} takes no requirements; its options are {', '.join(sorted(own))}")
+    made = make(cls, {**options, **({"require": tuple(models)} if models else {})}, name)
+    return made
+
+
+def _options_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not TOML: {error}") from None
+
+
+def _convert(value: Any, kind: Any, where: str) -> Any:
+    """A text of the command line, or a value of a TOML file, as the field's type."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        inner = [a for a in typing.get_args(kind) if a is not type(None)]
+        return _convert(value, inner[0], where)
+    if origin is typing.Literal:
+        choices = [str(c) for c in typing.get_args(kind)]
+        if str(value) not in choices:
+            raise UsageError(f"{where}: {shown(value)} is none of {', '.join(choices)}")
+        return str(value)
+    if origin is tuple:
+        inner_kind = typing.get_args(kind)[0]
+        items = value.split("+") if isinstance(value, str) else value
+        if isinstance(items, list | tuple):
+            return tuple(_convert(item, inner_kind, where) for item in items)
+        raise UsageError(f"{where}: {shown(value)} is no list; join its items with +")
+    if kind is bool:
+        if str(value).lower() not in ("true", "false"):
+            raise UsageError(f"{where}: {shown(value)} is neither true nor false")
+        return str(value).lower() == "true"
+    if kind in (int, float):
+        try:
+            number = kind(value)
+        except (TypeError, ValueError):
+            number = None
+        if number is None or isinstance(value, bool) or (kind is int and isinstance(value, float) and value != number):
+            raise UsageError(f"{where}: {shown(value)} is no {'whole ' if kind is int else ''}number")
+        return number
+    return str(value) if kind is str else value

@@ -1,0 +1,299 @@
+"""Check: the level of every privacy model on a release, ours or another tool's."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attribute import Attribute, Role
+from unveil.distances import DISTANCES
+from unveil.document import Finding
+from unveil.errors import NotApplicable, UsageError
+from unveil.ground import overall_of
+from unveil.privacy_models import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    DeltaPresence,
+    DistinctL,
+    EnhancedBetaLikeness,
+    EntropyL,
+    EpsilonM,
+    KAnonymity,
+    NTCloseness,
+    Overall,
+    PrivacyModel,
+    ProbabilisticL,
+    PSensitiveK,
+    RecursiveCL,
+    StrictNTCloseness,
+    Supersets,
+    TCloseness,
+)
+from unveil.release import Release, row_numbers
+from unveil.table import Table
+from unveil.utility import certainty_penalty, discernibility
+
+__all__ = ["Check", "natural_distance", "run_check"]
+
+MOST_LATTICE_NODES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Levels of a release. `diagnostics` says what was left out and where domains come from."""
+
+    findings: tuple[Finding, ...]
+    diagnostics: dict[str, Any]
+
+    @property
+    def kept(self) -> bool:
+        """Whether no requirement is missed."""
+        return all(f.verdict != "exceeded" for f in self.findings)
+
+
+def natural_distance(attribute: Attribute) -> str:
+    """The distance that fits an attribute: ordered for orders, hierarchical with a hierarchy, else equal."""
+    return "ordered" if attribute.kind.ordered else "hierarchical" if attribute.hierarchy is not None else "equal"
+
+
+def run_check(
+    release: Release,
+    *,
+    name: str = "release",
+    require: Sequence[PrivacyModel] = (),
+    n: int = 1000,
+    population: Table | None = None,
+) -> Check:
+    """Measure every model, and judge those that are required. `n`: the large population of (n,t)-closeness.
+
+    Cost: one histogram a set of rows that cannot be told apart; (n,t)-closeness adds one pass a lattice node.
+    """
+    hidden = release.suppressed()
+    sizes = release.class_sizes()
+    findings = [_judge(KAnonymity(), sizes[:, None], _one(), name, None, require, sizes_only=True)]
+    if population is not None:
+        findings.append(_judge(DeltaPresence(), *_presence(release, population), name, None, require, sizes_only=True))
+    withheld: dict[str, int] = {}
+    for index in release.with_role(Role.SENSITIVE):
+        attribute = release.attributes[index]
+        units = _Units.of(release, index)
+        withheld[attribute.name] = release.rows - int(units.total.sum())
+        findings += _attribute_findings(units, attribute, name, require, n)
+    findings.append(Finding.exact("discernibility", name, None, discernibility(release).value))
+    findings.append(Finding.exact("certainty_penalty", name, None, certainty_penalty(release).value))
+    measured = {f.id for f in findings} | {f.id.partition(".")[0] for f in findings}
+    for model in require:
+        if model.name not in measured:
+            raise NotApplicable(f"{model.name} cannot be measured on {name}: {_why_not(model, release, population)}")
+    return Check(
+        tuple(findings),
+        {
+            "rows": release.rows,
+            "groups": release.groups,
+            "blocks": [[release.attributes[i].name for i in block.attributes] for block in release.blocks],
+            "suppressed_rows": int(release.sizes[hidden].sum()),
+            "withheld_values": withheld,
+            "domains": {a.name: a.source for a in release.attributes},
+            "distances": {release.attributes[i].name: natural_distance(release.attributes[i]) for i in release.with_role(Role.SENSITIVE)},
+        },
+    )
+
+
+def _why_not(model: PrivacyModel, release: Release, population: Table | None) -> str:
+    if "population" in model.needs and population is None:
+        return "it needs a population; add --population FILE"
+    if not release.with_role(Role.SENSITIVE):
+        return "the schema has no sensitive attribute"
+    return "no sensitive attribute is numeric"
+
+
+def _one() -> Overall:
+    return Overall(np.ones(1, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """Rows that a reader cannot tell apart, without the suppressed ones, and what they may be compared with."""
+
+    histograms: NDArray[np.int64]  # (units, values)
+    overall: Overall
+    total: NDArray[np.int64]  # (values,) the whole release's
+    ladders: tuple[NDArray[np.int64], ...]  # per quasi-identifier beside the value: (levels, units) ever wider cells
+
+    @classmethod
+    def of(cls, release: Release, index: int) -> "_Units":
+        histograms, group = release.histograms(index)
+        total = histograms.sum(axis=0)
+        hidden = release.suppressed()
+        keep = ~hidden[group] if not hidden.all() else np.ones(len(group), dtype=bool)
+        overall = overall_of(release.attributes[index], np.maximum(total, 0))
+        return cls(histograms[keep], overall, total, tuple(ladder[:, keep] for ladder in _ladders(release, index)))
+
+
+def _models(attribute: Attribute, n: int) -> Iterator[tuple[str, PrivacyModel]]:
+    """Every model that can be measured on a sensitive attribute, with its finding id."""
+    for model in (DistinctL(), ProbabilisticL(), EntropyL()):
+        yield model.name, model
+    for l in (2, 3):
+        yield f"recursive_cl.{l}", RecursiveCL(l=l)
+    yield "alpha_k", AlphaK()
+    yield "p_sensitive_k", PSensitiveK()
+    natural = natural_distance(attribute)
+    yield "t_closeness", TCloseness(distance=natural)
+    for distance in DISTANCES:
+        if distance != natural and _fits(distance, attribute):
+            yield f"t_closeness.{distance}", TCloseness(distance=distance)
+    yield f"n_t_closeness.{n}", NTCloseness(n=n, distance=natural)
+    for model in (DeltaDisclosure(), BetaLikeness(), EnhancedBetaLikeness()):
+        yield model.name, model
+    if attribute.kind.measured:
+        place = attribute.positions()
+        yield "epsilon_m.5%", EpsilonM(epsilon=float(0.05 * (place.max() - place.min())))
+
+
+def _fits(distance: str, attribute: Attribute) -> bool:
+    if distance == "ordered":
+        return attribute.kind.ordered
+    if distance == "hierarchical":
+        return attribute.hierarchy is not None
+    if distance == "smoothed_js":
+        return attribute.kind.measured or attribute.hierarchy is not None
+    return True
+
+
+def _attribute_findings(units: _Units, attribute: Attribute, name: str, require: Sequence[PrivacyModel], n: int) -> Iterator[Finding]:
+    for id, model in _models(attribute, n):
+        yield _judge(model, units.histograms, units.overall, name, attribute.name, require, id=id, ladders=units.ladders)
+    for model in require:  # required with options of its own, beside the plain measurement
+        if "values" in model.needs and not ("numeric" in model.needs and not attribute.kind.measured):
+            yield _judge(model, units.histograms, units.overall, name, attribute.name, [model], id=_required_id(model), ladders=units.ladders)
+
+
+def _required_id(model: PrivacyModel) -> str:
+    first, *rest = type(model).__dataclass_fields__
+    options = [f"{key}={getattr(model, key)}" for key in rest if getattr(model, key) is not None]
+    return model.name + "".join(f".{o}" for o in options)
+
+
+def _judge(
+    model: PrivacyModel,
+    histograms: NDArray[np.int64],
+    overall: Overall,
+    release: str,
+    attribute: str | None,
+    require: Sequence[PrivacyModel],
+    *,
+    id: str | None = None,
+    sizes_only: bool = False,
+    ladders: tuple[NDArray[np.int64], ...] = (),
+) -> Finding:
+    """The worst level of one model, held against the requirement that is the very same model or, for sizes, its name."""
+    if "supersets" in model.needs:
+        levels = _levels_over_lattice(model, histograms, overall, ladders)
+    else:
+        levels = model.level(histograms, overall)
+    worst = model.worst(levels)
+    matching = [m for m in require if m == model or (sizes_only and m.name == model.name)]
+    limit, verdict = None, "no limit"
+    for required in matching:
+        if required.threshold is not None:
+            limit = f"{required.name} {'>=' if required.higher_is_safer else '<' if required.strictly else '<='} {required.threshold:g}"
+            checked = required.level(histograms, overall) if sizes_only else levels
+            verdict = "within" if required.holds(checked).all() else "exceeded"
+    return Finding.exact(id or model.name, release, attribute, worst, limit=limit, verdict=verdict)
+
+
+def _levels_over_lattice(
+    model: PrivacyModel, histograms: NDArray[np.int64], overall: Overall, ladders: tuple[NDArray[np.int64], ...]
+) -> NDArray[np.float64]:
+    """Levels against natural supersets: rows whose cells lie in the same wider cells, for every choice of widths.
+
+    Nearest superset: a superset left out can only make a level worse, so a lattice that is too large is thinned.
+    Farthest superset: nothing may be left out, so it is refused.
+    """
+    farthest = isinstance(model, StrictNTCloseness)
+    heights = [len(ladder) for ladder in ladders]
+    nodes: list[tuple[int, ...]] = list(product(*(range(h) for h in heights))) if np.prod(heights, dtype=float) <= MOST_LATTICE_NODES else []
+    if not nodes:
+        if farthest:
+            raise UsageError(f"{model.name}: {np.prod(heights, dtype=float):,.0f} supersets a group are too many; drop hierarchies or use n_t_closeness")
+        nodes = list(product(*((0, h - 1) for h in heights)))[:MOST_LATTICE_NODES]
+    sizes = histograms.sum(axis=1)
+    none = Supersets(np.empty(0, dtype=np.int64), histograms[:0])
+    levels = model.level(histograms, replace(overall, supersets=none))
+    asked = np.ones(len(sizes), dtype=bool) if farthest else sizes < getattr(model, "n")  # noqa: B009  of these models only
+    for node in nodes[:-1]:  # the last node is the whole table, which is always compared
+        cell = row_numbers([ladder[level] for ladder, level in zip(ladders, node, strict=True)])
+        large = np.bincount(cell, weights=sizes) >= getattr(model, "n")  # noqa: B009
+        group = np.flatnonzero(large[cell] & asked)
+        if not len(group):
+            continue
+        used = np.flatnonzero(large[cell])
+        number = row_numbers([cell[used]])
+        superset = np.zeros((int(number.max()) + 1, histograms.shape[1]), dtype=np.int64)
+        np.add.at(superset, number, histograms[used])
+        place = np.searchsorted(used, group)
+        found = model.level(histograms[group], replace(overall, supersets=Supersets(np.arange(len(group)), superset[number[place]])))
+        levels[group] = np.maximum(levels[group], found) if farthest else np.minimum(levels[group], found)
+    return levels
+
+
+def _ladders(release: Release, index: int) -> list[NDArray[np.int64]]:
+    """Per quasi-identifier in the block of a sensitive attribute: (levels, units) the cell, wider nodes, `*`."""
+    block = release.block_of(index)
+    beside = [i for i in block.attributes if release.attributes[i].role is Role.QUASI_IDENTIFIER]
+    unit = row_numbers([block.group, *(block.region(i) for i in beside)])
+    entry = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
+    entry[unit] = np.arange(len(unit))
+    ladders = []
+    for i in beside:
+        region = block.region(i)[entry].astype(np.int64)
+        rows = [region]
+        hierarchy, regions = release.attributes[i].hierarchy, release.regions[i]
+        if hierarchy is not None:
+            low = regions.low[regions.start[:-1]]
+            for level in range(1, hierarchy.height):
+                node = hierarchy.node[level].astype(np.int64)
+                # A region lies in one node if the node numbers of its codes are all equal: sum and square sum agree.
+                mean = regions.totals(node) / regions.sizes
+                spread = regions.totals(node * node) / regions.sizes - mean * mean
+                inside = np.abs(spread) < 1e-9
+                rows.append(np.where(inside, node[low] + len(regions), np.arange(len(regions)))[region])
+        rows.append(np.zeros(len(region), dtype=np.int64))
+        ladders.append(np.stack(rows))
+    return ladders
+
+
+def _presence(release: Release, population: Table) -> tuple[NDArray[np.int64], Overall]:
+    """Group sizes, and how many people of the population each group's cells may stand for."""
+    known = release.with_role(Role.QUASI_IDENTIFIER)
+    block = release.blocks[0]
+    if len(release.blocks) > 1 or not known:
+        raise NotApplicable("delta_presence needs quasi-identifiers published in one block")
+    columns = [population.columns[population.index(release.attributes[i].name)] for i in known]
+    for i, column_of in zip(known, known, strict=True):
+        mine = release.attributes[column_of]
+        if population.attributes[population.index(mine.name)].values != mine.values:
+            raise UsageError(f"the population's domain of {mine.name} is not the release's; declare the domain in the schema")
+    number = row_numbers(columns)
+    people = np.bincount(number)
+    row = np.zeros(len(people), dtype=np.int64)
+    row[number] = np.arange(len(number))
+    codes = [column[row] for column in columns]
+    kind = row_numbers([block.region(i) for i in known])
+    entry = np.zeros(int(kind.max()) + 1, dtype=np.int64)
+    entry[kind] = np.arange(len(kind))
+    size = np.bincount(kind, weights=block.count).astype(np.int64)
+    found = np.zeros(len(size), dtype=np.int64)
+    for unit in range(len(size)):
+        inside = np.ones(len(row), dtype=bool)
+        for i, code in zip(known, codes, strict=True):
+            mask = np.zeros(release.attributes[i].codes, dtype=bool)
+            mask[release.regions[i].members(int(block.region(i)[entry[unit]]))] = True
+            inside &= mask[code]
+        found[unit] = people[inside].sum()
+    return size[:, None], Overall(np.ones(1, dtype=np.int64), population=found)

@@ -1,0 +1,220 @@
+"""Distances between distributions over one attribute's values; only NumPy here.
+
+Every distance is `f(share, reference, ground) -> (groups,) float64`. `share` is (groups, values), `reference`
+(values,) or (groups, values), both with rows that sum to 1; `ground` says how far apart two values are. Definitions
+follow Li 2010, section 2.3.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.errors import UsageError
+
+__all__ = [
+    "DISTANCES",
+    "Distance",
+    "Ground",
+    "distance",
+    "earth_mover_equal",
+    "earth_mover_hierarchical",
+    "earth_mover_ordered",
+    "jensen_shannon",
+    "kullback_leibler",
+    "smoothed_js",
+    "total_variation",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ground:
+    """How the values of one attribute lie to each other: on a line, in a hierarchy, or all apart."""
+
+    position: NDArray[np.float64] | None = None  # (values,) rising; None: the codes 0, 1, ...
+    level: NDArray[np.integer] | None = None  # (levels, values) node of each value, leaves first, root last
+    missing: bool = False  # the last value means missing: outside the order, and below the root alone
+
+    def __post_init__(self) -> None:
+        if self.position is not None:
+            position = np.array(self.position, dtype=np.float64)
+            _check_position(position[: len(position) - self.missing] if position.ndim == 1 else position)
+            position.flags.writeable = False
+            object.__setattr__(self, "position", position)
+        if self.level is not None:
+            _check_level(np.asarray(self.level), self.missing)
+            object.__setattr__(self, "level", np.array(self.level, dtype=np.int64))
+            self.level.flags.writeable = False
+        if self.position is not None and self.level is not None and len(self.position) != self.level.shape[1]:
+            raise UsageError(f"{len(self.position)} positions but a hierarchy of {self.level.shape[1]} values")
+
+    @property
+    def values(self) -> int | None:
+        """Number of values it is about; None if it fits any."""
+        if self.position is not None:
+            return len(self.position)
+        return None if self.level is None else self.level.shape[1]
+
+    def between(self, values: int) -> NDArray[np.float64]:
+        """(values, values) distance of every pair of values, in [0, 1] (Li 2010, section 2.3.2)."""
+        if self.position is None and self.level is not None:
+            apart = np.zeros((values, values))
+            for nodes in self.level[:-1]:
+                apart += nodes[:, None] != nodes[None, :]
+            apart /= max(len(self.level) - 1, 1)
+        else:
+            position = np.arange(values, dtype=np.float64) if self.position is None else self.position
+            known = position[: values - self.missing]
+            scale = np.ptp(known) if len(known) else 0.0
+            apart = np.zeros((values, values))
+            apart[: len(known), : len(known)] = np.abs(known[:, None] - known[None, :]) / (scale or 1.0)
+        if self.missing:
+            apart[-1, :-1] = apart[:-1, -1] = 1.0
+        return apart
+
+
+Distance = Callable[[NDArray[np.float64], NDArray[np.float64], Ground], NDArray[np.float64]]
+
+
+def total_variation(share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground) -> NDArray[np.float64]:
+    """Half the sum of absolute differences: the variational distance, in [0, 1] (Li 2010, section 2.3)."""
+    return np.asarray(np.abs(share - reference).sum(axis=1) / 2)
+
+
+def kullback_leibler(share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground) -> NDArray[np.float64]:
+    """Sum of p ln(p/q); infinite where q = 0 < p (Kullback & Leibler 1951)."""
+    terms = share * (_log(share) - _log(reference))
+    terms[(share > 0) & (reference <= 0)] = np.inf
+    return np.asarray(np.maximum(terms.sum(axis=1), 0.0))
+
+
+def jensen_shannon(share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground) -> NDArray[np.float64]:
+    """Mean Kullback-Leibler distance of both to their average, in [0, ln 2] (Li 2010, eq. 2.1)."""
+    log_mean = _log(share + reference) - np.log(2.0)
+    terms = share * (_log(share) - log_mean) + reference * (_log(reference) - log_mean)
+    return np.asarray(np.maximum(terms.sum(axis=1) / 2, 0.0))
+
+
+def earth_mover_equal(
+    share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground
+) -> NDArray[np.float64]:
+    """Earth mover's distance with every two values at distance 1 (Li 2010, section 2.3.3)."""
+    # With all values equally far apart, earth mover's distance is total variation.
+    return total_variation(share, reference, ground)
+
+
+def earth_mover_ordered(
+    share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground
+) -> NDArray[np.float64]:
+    """Earth mover's distance with values i and j at |i - j| / (m - 1) (Li 2010, section 2.3.3).
+
+    A missing value lies at distance 1 from all others; then this is an upper bound, never an understatement: the
+    difference in missing is moved first, the rest as if both had the same share of missing.
+    """
+    reference = np.atleast_2d(reference)
+    if not ground.missing:
+        return _along_the_order(share - reference)
+    known_share, known_reference = 1 - share[:, -1], 1 - reference[:, -1]
+    apart = _along_the_order(_scaled(share[:, :-1]) - _scaled(reference[:, :-1]))
+    return np.asarray(np.abs(known_share - known_reference) + np.minimum(known_share, known_reference) * apart)
+
+
+def earth_mover_hierarchical(
+    share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground
+) -> NDArray[np.float64]:
+    """Earth mover's distance with two values at (height of lowest common ancestor) / (height of the root).
+
+    Closed form by the extras of the nodes, level by level (Li 2010, section 2.3.3).
+    """
+    if ground.level is None:
+        raise UsageError("the hierarchical distance needs a hierarchy: add one to the attribute, or use 'equal'")
+    order = np.lexsort(ground.level)  # the root is the primary key: every node is a run of neighbours
+    extra = (share - reference)[:, order]
+    node = ground.level[:, order]
+    cost = np.zeros(len(extra))
+    for height in range(1, len(node)):
+        first = np.flatnonzero(np.diff(node[height], prepend=-1))
+        surplus = np.add.reduceat(np.maximum(extra, 0.0), first, axis=1)
+        extra = np.add.reduceat(extra, first, axis=1)
+        # What leaves a node is paid for higher up; here its children even each other out.
+        cost += np.maximum(np.minimum(surplus, surplus - extra), 0.0).sum(axis=1) * height
+        node = node[:, first]
+    return cost / max(len(node) - 1, 1)
+
+
+def smoothed_js(
+    share: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    ground: Ground,
+    *,
+    bandwidth: float = 0.6,
+) -> NDArray[np.float64]:
+    """Jensen-Shannon after Nadaraya-Watson smoothing with an Epanechnikov kernel (Li 2010, section 2.3.2).
+
+    Distances between values come from the positions, else the hierarchy, else the codes. The kernel is strict: two
+    values at distance `bandwidth` do not blend; the default lets siblings blend in every hierarchy of height 2 or
+    more. Smoothed rows do not sum to 1; they are scaled so that they do.
+    """
+    if not 0 < bandwidth <= 1:
+        raise UsageError(f"bandwidth = {bandwidth}: choose one in (0, 1]; above 1 every value blends into every other")
+    reference = np.atleast_2d(reference)
+    kernel = np.maximum(1 - (ground.between(share.shape[1]) / bandwidth) ** 2, 0.0)  # 3/(4B) cancels
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    return jensen_shannon(_scaled(share @ kernel.T), _scaled(reference @ kernel.T), ground)
+
+
+DISTANCES: dict[str, Distance] = {
+    "variational": total_variation,
+    "kl": kullback_leibler,
+    "js": jensen_shannon,
+    "equal": earth_mover_equal,
+    "ordered": earth_mover_ordered,
+    "hierarchical": earth_mover_hierarchical,
+    "smoothed_js": smoothed_js,
+}
+
+
+def distance(name: str) -> Distance:
+    """The distance with this name, as in `t_closeness:distance=NAME`."""
+    if name not in DISTANCES:
+        raise UsageError(f"no distance is called {name!r}; choose one of {', '.join(DISTANCES)}")
+    return DISTANCES[name]
+
+
+def _log(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Natural logarithm, 0 at 0: it is always multiplied by a share."""
+    return np.asarray(np.log(share, out=np.zeros(share.shape), where=share > 0))
+
+
+def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows made to sum to 1; an empty row stays empty."""
+    total = rows.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, total, out=np.zeros(rows.shape), where=total > 0))
+
+
+def _along_the_order(extra: NDArray[np.float64]) -> NDArray[np.float64]:
+    steps = max(extra.shape[1] - 1, 1)
+    return np.asarray(np.abs(np.cumsum(extra[:, :-1], axis=1)).sum(axis=1) / steps)
+
+
+def _check_position(known: NDArray[np.float64]) -> None:
+    if known.ndim != 1 or not np.isfinite(known).all() or (np.diff(known) <= 0).any():
+        raise UsageError("positions must be a row of finite, rising numbers, one a value, missing last")
+
+
+def _check_level(level: NDArray[np.integer], missing: bool) -> None:
+    if level.ndim != 2 or 0 in level.shape or not np.issubdtype(level.dtype, np.integer):
+        raise UsageError("a hierarchy's levels must be whole numbers in rows (levels) and columns (values)")
+    if (level[0] != np.arange(level.shape[1])).any() or level[-1].any():
+        raise UsageError("a hierarchy's first level must be the values 0, 1, ... and its last level all 0, the root")
+    if (level < 0).any():
+        raise UsageError("a hierarchy's nodes are numbered from 0")
+    for height, (below, above) in enumerate(pairwise(level), start=1):
+        order = np.lexsort((above, below))
+        same = np.diff(below[order]) == 0
+        if (np.diff(above[order])[same] != 0).any():
+            raise UsageError(f"level {height} of the hierarchy splits a node of level {height - 1}; levels must nest")
+    if missing and (level[:-1, :-1] == level[:-1, -1:]).any():
+        raise UsageError("the missing value (the last) must be alone in its node below the root of the hierarchy")

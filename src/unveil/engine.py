@@ -1,0 +1,34 @@
+"""Engine: what every long piece of work is handed: a seed by name, and a way to report progress."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+__all__ = ["Engine"]
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Seed and progress. Draws depend on the seed and the name, not on who ran before."""
+
+    seed: int = 0
+    name: str = ""
+    progress: Progress | None = None
+
+    def named(self, name: str) -> "Engine":
+        """The engine one piece of work gets."""
+        return replace(self, name=f"{self.name}/{name}")
+
+    def generator(self) -> np.random.Generator:
+        """A fresh generator for this name: the same one every time it is asked for."""
+        digest = hashlib.blake2b(f"{self.seed}{self.name}".encode(), digest_size=16).digest()
+        return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
+
+    def report(self, task: str, done: int, total: int) -> None:
+        """Say how far a task has come, if anyone listens."""
+        if self.progress is not None:
+            self.progress(task, done, total)

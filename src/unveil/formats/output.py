@@ -1,0 +1,220 @@
+"""Files that appear whole or not at all, and tables as CSV text."""
+
+import contextlib
+import errno
+import io
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from unveil.errors import OutputError, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Content", "csv_bytes", "write_whole"]
+
+Content = bytes | Callable[[BinaryIO], object]
+
+
+def write_whole(files: Mapping[str | os.PathLike[str], Content], *, mode: int = 0o644) -> None:
+    """Write a set of files so that all of them appear, each whole, or none; earlier files stay if it fails.
+
+    A content is its bytes or a function that writes them. The files get `mode` less the process's umask; until they
+    are complete nobody else can read them. Links are followed.
+    """
+    plans: list[_Plan] = []
+    try:
+        for path in files:
+            plans.append(_planned(path, {plan.target for plan in plans}))
+        final = mode & ~_umask()
+        for plan, content in zip(plans, files.values(), strict=True):
+            with _explained(plan):
+                _fill(plan, content, final)
+        for place, plan in enumerate(plans):
+            with _explained(plan):
+                # The last rename ends the work, so that only the earlier ones may have to be undone.
+                _put(plan, keep=place < len(plans) - 1)
+    finally:
+        committed = len(plans) == len(files) and all(map(_placed, plans))
+        for plan in reversed(plans):
+            _clean(plan, committed)
+    for folder in {plan.target.parent for plan in plans}:
+        _sync_folder(folder)
+
+
+def csv_bytes(header: Sequence[str], columns: "Sequence[Iterable[str]] | pl.DataFrame") -> bytes:
+    """A table as CSV: comma, LF, UTF-8; a field is quoted only where a reader could go wrong without.
+
+    That is where it holds a comma, a quote, a line end or another usual delimiter, has blanks at an edge, starts with
+    a byte order mark, or is the empty field of a one-column table. `read_text` gives back the same texts.
+    """
+    import polars as pl
+
+    texts = [
+        pl.Series("", column if isinstance(column, pl.Series) else list(column), pl.String, strict=True)
+        for column in columns
+    ]
+    if len(texts) != len(header):
+        raise ValueError(f"{len(header)} names for {len(texts)} columns")
+    if len({len(column) for column in texts}) > 1:
+        raise ValueError("columns of different length")
+    if any(column.null_count() for column in texts):
+        raise ValueError("a missing text; write the missing token instead")
+    lone = len(texts) == 1
+    names = [_quoted(pl.Series("", [name], pl.String), lone).item() for name in header]
+    frame = pl.DataFrame({str(place): _quoted(column, lone) for place, column in enumerate(texts)})
+    out = io.BytesIO()
+    out.write(",".join(names).encode() + b"\n")
+    if frame.height:
+        frame.write_csv(out, include_header=False, quote_style="never", line_terminator="\n")
+    return out.getvalue()
+
+
+_UNSAFE = '[,;|\t\r\n"]|^[\\s\ufeff]|\\s$'
+
+
+def _quoted(column: "pl.Series", lone: bool) -> "pl.Series":
+    """The fields as they stand in the file."""
+    unsafe = column.str.contains(_UNSAFE)
+    if lone:
+        unsafe = unsafe | (column == "")
+    if not unsafe.any():
+        return column
+    wrapped = '"' + column.str.replace_all('"', '""', literal=True) + '"'
+    return wrapped.zip_with(unsafe, column)
+
+
+# ---------------------------------------------------------------------------------------------- whole or not at all
+
+
+@dataclass(slots=True)
+class _Plan:
+    """One file on its way; what exists under which name at this moment."""
+
+    name: str  # the path as given, printable
+    target: Path
+    draft: Path | None = None  # the new content, not yet in place
+    kept: Path | None = None  # the earlier file, under another name
+    placing: bool = False  # the last rename was begun
+
+
+def _planned(path: str | os.PathLike[str], taken: set[Path]) -> _Plan:
+    name = shown(os.fspath(path), 500)[1:-1]
+    try:
+        target = Path(os.path.realpath(path))
+        if not target.name or os.fspath(path).endswith(os.sep):
+            raise OutputError(f"{name}: is a folder; name a file in it")
+        if target in taken:
+            raise OutputError(f"{name}: is to be written twice; give each file its own name")
+        plan = _Plan(name, target)
+        with _explained(plan):
+            if not target.parent.is_dir():
+                what = "is no folder" if target.parent.exists() else "does not exist; make the folder first"
+                raise OutputError(f"{name}: {shown(target.parent, 500)} {what}")
+            if target.exists():
+                kind = target.stat().st_mode
+                if stat.S_ISDIR(kind):
+                    raise OutputError(f"{name}: is a folder; name a file in it")
+                if not stat.S_ISREG(kind):
+                    raise OutputError(f"{name}: is a device and cannot be replaced whole; name a file")
+                if not os.access(target, os.W_OK):
+                    raise OutputError(f"{name}: is write-protected; name another file")
+    except ValueError:
+        raise OutputError(f"{name}: is no file name") from None
+    return plan
+
+
+@contextlib.contextmanager
+def _explained(plan: _Plan) -> Iterator[None]:
+    """What the operating system says, in words for the user."""
+    try:
+        yield
+    except OSError as reason:
+        if reason.errno in (errno.ENOSPC, errno.EDQUOT):
+            what = "the disk is full; nothing was written, make room and try again"
+        elif reason.errno in (errno.EACCES, errno.EPERM):
+            what = f"no permission to write in {shown(plan.target.parent, 500)}; name another folder"
+        elif reason.errno == errno.EROFS:
+            what = "the disk is read-only; name another folder"
+        elif reason.errno == errno.ENAMETOOLONG:
+            what = "the name is too long; name another file"
+        else:
+            what = f"cannot be written: {(reason.strerror or 'unknown reason').lower()}"
+        raise OutputError(f"{plan.name}: {what}") from reason
+
+
+def _umask() -> int:
+    # It can only be read by setting it: to a strict one, lest another thread creates a file meanwhile.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _beside(target: Path) -> Path:
+    """A name that nothing has, on the same disk."""
+    return target.with_name(f".unveil-{secrets.token_hex(8)}.tmp")
+
+
+def _fill(plan: _Plan, content: Content, mode: int) -> None:
+    """Write the content under a temporary name, down to the disk."""
+    # Recorded before it exists: an interrupt in between must not leave it behind.
+    plan.draft = _beside(plan.target)
+    handle = os.open(plan.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(handle, "wb") as file:
+        if callable(content):
+            content(file)
+        else:
+            file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.chmod(plan.draft, mode)
+
+
+def _put(plan: _Plan, *, keep: bool) -> None:
+    """Move the content to its name; with `keep` the earlier file stays under another."""
+    assert plan.draft is not None
+    if keep and plan.target.exists():
+        plan.kept = _beside(plan.target)
+        try:
+            os.link(plan.target, plan.kept)
+        except OSError:  # not every file system knows hard links
+            os.replace(plan.target, plan.kept)
+    plan.placing = True
+    os.replace(plan.draft, plan.target)
+
+
+def _placed(plan: _Plan) -> bool:
+    # Read from the disk: an interrupt can fall between a rename and a note of it.
+    return plan.placing and plan.draft is not None and not os.path.lexists(plan.draft)
+
+
+def _clean(plan: _Plan, committed: bool) -> None:
+    """Remove what is temporary; unless committed, bring back what was there."""
+    placed = _placed(plan)
+    if not committed:
+        if plan.kept is not None and os.path.lexists(plan.kept):
+            with contextlib.suppress(OSError):
+                os.replace(plan.kept, plan.target)
+        elif placed:
+            with contextlib.suppress(OSError):
+                plan.target.unlink()
+    # A rename onto another link of the same file does nothing, so that the kept one may still be there.
+    for path in (plan.draft, plan.kept):
+        if path is not None:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renames last; a system that cannot is left as it is."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

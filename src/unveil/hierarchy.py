@@ -1,0 +1,245 @@
+"""Hierarchies: value → ever wider sets of values, up to the whole domain. Read, checked, built."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.errors import SchemaError, shown
+
+__all__ = ["Hierarchy", "Ladder", "date_ladder", "interval_ladder", "prefix_ladder", "read_ladder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """A hierarchy as a file holds it: one row a leaf, its labels from the narrowest up, `*` last."""
+
+    rows: tuple[tuple[str, ...], ...]
+    source: str = "hierarchy"
+    lines: tuple[int, ...] = field(default=(), compare=False, repr=False)  # (rows,) where each row stands in its file
+
+    def __post_init__(self) -> None:
+        _check_ladder(self)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The leaves, depth first: every node is a run of neighbours."""
+        rank: dict[tuple[str, ...], int] = {}
+        for row in self.rows:
+            for depth in range(1, len(row) + 1):
+                rank.setdefault(row[len(row) - depth :], len(rank))
+        height = len(self.rows[0])
+        return tuple(
+            r[0] for r in sorted(self.rows, key=lambda r: [rank[r[height - d :]] for d in range(1, height + 1)])
+        )
+
+    def to_csv(self) -> str:
+        """ARX's shape: no header, `;`, raw value first, `*` last."""
+        text = io.StringIO()
+        csv.writer(text, delimiter=";", lineterminator="\n").writerows(self.rows)
+        return text.getvalue()
+
+    def over(self, values: Sequence[str], *, missing: str | None, attribute: str) -> "Hierarchy":
+        """This hierarchy on the codes of a domain (`missing`: the token of a last code outside the order)."""
+        row_of = {row[0]: row for row in self.rows}
+        absent = [v for v in values if v not in row_of]
+        if absent:
+            raise SchemaError(
+                f"{self.source}: the value {shown(absent[0])} of {attribute} has no row"
+                + (f" ({len(absent)} values lack one)" if len(absent) > 1 else "")
+                + "; add a row for it"
+            )
+        node, labels = [], []
+        for level in range(len(self.rows[0])):
+            number: dict[str, int] = {}
+            column = [number.setdefault(row_of[v][level], len(number)) for v in values]
+            below_top = level < len(self.rows[0]) - 1
+            if missing is not None:
+                column.append(len(number) if below_top else 0)
+            node.append(column)
+            labels.append((*number, missing) if missing is not None and below_top else tuple(number))
+        array = np.asarray(node, dtype=np.int32)
+        array.flags.writeable = False
+        return Hierarchy(node=array, labels=tuple(labels))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hierarchy:
+    """A hierarchy on codes: which node each code belongs to, level by level."""
+
+    node: NDArray[np.int32]  # (levels, codes): level 0 is the values themselves, the last level one node
+    labels: tuple[tuple[str, ...], ...]  # per level: the node's label
+
+    @property
+    def height(self) -> int:
+        """Steps from a value to `*`."""
+        return len(self.labels) - 1
+
+    def order(self) -> NDArray[np.int64]:
+        """Codes depth first, so that every node is a run; the domain's order decides within a node."""
+        first = [self._first_code(level) for level in range(len(self.labels) - 1, -1, -1)]
+        return np.lexsort(first[::-1]).astype(np.int64)
+
+    def _first_code(self, level: int) -> NDArray[np.int64]:
+        """Of each code: the first code of its node."""
+        first = np.full(len(self.labels[level]), self.node.shape[1], dtype=np.int64)
+        np.minimum.at(first, self.node[level], np.arange(self.node.shape[1]))
+        of_code: NDArray[np.int64] = first[self.node[level]]
+        return of_code
+
+
+def _check_ladder(ladder: Ladder) -> None:
+    rows, source = ladder.rows, ladder.source
+    if not rows:
+        raise SchemaError(f"{source}: holds no rows; write one row a value, for instance 45501;4550*;*")
+    width = len(rows[0])
+    line_of: dict[str, int] = {}
+    parent: list[dict[str, tuple[str, int]]] = [{} for _ in range(width)]
+    lines = ladder.lines or range(1, len(rows) + 1)
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != width:
+            raise SchemaError(
+                f"{source}, line {line}: {len(row)} levels where line {lines[0]} has {width}; give every row the same"
+            )
+        if row[0] in line_of:
+            raise SchemaError(
+                f"{source}, line {line}: {shown(row[0])} is already on line {line_of[row[0]]}; keep one row a value"
+            )
+        line_of[row[0]] = line
+        if row[-1] != "*" or width < 2:
+            raise SchemaError(f"{source}, line {line}: ends with {shown(row[-1])}; the last level must be *")
+        if "*" in row[:-1]:
+            raise SchemaError(f"{source}, line {line}: * stands below the last level; it means the whole domain")
+        for level in range(width - 1):
+            known = parent[level].setdefault(row[level], (row[level + 1], line))
+            if known[0] != row[level + 1]:
+                raise SchemaError(
+                    f"{source}, line {line}: not nested: {shown(row[level])} lies in {shown(row[level + 1])} here "
+                    f"and in {shown(known[0])} on line {known[1]}"
+                )
+    _check_labels(ladder)
+
+
+def _check_labels(ladder: Ladder) -> None:
+    """One label, one set: a label met at two levels, or equal to a value, must name the same values."""
+    meaning: dict[str, frozenset[int]] = {}
+    for level in range(len(ladder.rows[0])):
+        members: dict[str, list[int]] = {}
+        for index, row in enumerate(ladder.rows):
+            members.setdefault(row[level], []).append(index)
+        for label, indices in members.items():
+            if meaning.setdefault(label, frozenset(indices)) != frozenset(indices):
+                raise SchemaError(
+                    f"{ladder.source}: the label {shown(label)} names two different sets; rename one of them"
+                )
+
+
+def read_ladder(path: Path) -> Ladder:
+    """Read a hierarchy in ARX's CSV shape."""
+    try:
+        raw = path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SchemaError(f"{shown(path)}: cannot be read ({reason}); name an existing hierarchy file") from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", errors="replace")
+    rows, lines, line = [], [], 1
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";", strict=True)
+    try:
+        for row in reader:
+            if row:
+                rows.append(tuple(row))
+                lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise SchemaError(f"{path}: not a hierarchy in CSV ({error}); write one row a value: value;label;…;*") from None
+    if rows and len(rows[0]) == 1 and "," in rows[0][0]:
+        raise SchemaError(f"{path}, line {lines[0]}: no ';' found; separate the levels with ';'")
+    return Ladder(rows=tuple(rows), source=str(path), lines=tuple(lines))
+
+
+def interval_ladder(values: Sequence[float], widths: Sequence[float], origin: float = 0) -> Ladder:
+    """Numbers → intervals of growing width, for instance 5, 10, 20 years; each width a multiple of the one before."""
+    if not widths or not all(0 < w < np.inf for w in widths):
+        raise SchemaError("intervals need one positive width a level, for instance 5+10+20")
+    # As written, not as stored: 0.3 lies in [0.3,0.4), though 0.3 // 0.1 is 2 in binary.
+    exact = [Fraction(number_text(w)) for w in widths]
+    for narrow, wide in pairwise(exact):
+        if wide <= narrow or wide % narrow:
+            raise SchemaError(
+                f"width {number_text(float(wide))} is no multiple of {number_text(float(narrow))}: "
+                "the intervals would not be nested"
+            )
+    whole = all(float(v).is_integer() for v in [*values, *widths, origin])
+    start = Fraction(number_text(origin))
+    rows = []
+    for value in values:
+        row = [number_text(value)]
+        for width in exact:
+            low = start + (Fraction(row[0]) - start) // width * width
+            ends = f"{number_text(float(low))},{number_text(float(low + width - whole))}"
+            row.append(f"[{ends}]" if whole else f"[{ends})")
+        rows.append((*row, "*"))
+    return Ladder(rows=tuple(rows), source="intervals")
+
+
+def prefix_ladder(values: Iterable[str], keep: Sequence[int] | None = None) -> Ladder:
+    """Codes such as postcodes → ever shorter prefixes, the rest replaced by `*`: 45501 → 4550* → 455**."""
+    texts = list(values)
+    length = max((len(v) for v in texts), default=0)
+    if length < 2 and not keep:
+        raise SchemaError("prefixes need values of two characters or more")
+    steps = list(keep) if keep is not None else list(range(length - 1, 0, -1))
+    if any(a <= b for a, b in pairwise(steps)) or any(s < 1 for s in steps):
+        raise SchemaError("prefix lengths must shrink from level to level and stay above 0, for instance 4+2")
+    if "" in texts:
+        raise SchemaError("an empty value has no prefix; list it under missing, or leave it out")
+    rows = [(text, *(text[:step] + "*" * (length - step) for step in steps), "*") for text in texts]
+    return Ladder(rows=tuple(rows), source="prefixes")
+
+
+_DATE_PARTS = {
+    "week": lambda d: "{}-W{:02d}".format(*d.isocalendar()[:2]),
+    "month": lambda d: f"{d.year:04d}-{d.month:02d}",
+    "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",
+    "year": lambda d: f"{d.year:04d}",
+    "decade": lambda d: f"{d.year // 10 * 10:04d}s",
+}
+
+
+def date_ladder(values: Iterable[str], parts: Sequence[str] = ("month", "quarter", "year")) -> Ladder:
+    """ISO dates → month, quarter, year, decade (or week) labels."""
+    unknown = [p for p in parts if p not in _DATE_PARTS]
+    if unknown or not parts:
+        raise SchemaError(
+            f"date part {shown(unknown[0] if unknown else '')} is unknown; choose from {', '.join(_DATE_PARTS)}"
+        )
+    rows = []
+    for text in values:
+        day = iso_date(text)
+        if day is None:
+            raise SchemaError(f"{shown(text)} is no date such as 2024-01-31")
+        rows.append((text, *(_DATE_PARTS[part](day) for part in parts), "*"))
+    return Ladder(rows=tuple(rows), source="date parts")
+
+
+def iso_date(text: str) -> date | None:
+    """A date written 2024-01-31; not 20240131, nor 2024-W05, which is a hierarchy's label for a week."""
+    try:
+        return date.fromisoformat(text) if len(text) == 10 and text[4] == text[7] == "-" else None
+    except ValueError:
+        return None
+
+
+def number_text(value: float) -> str:
+    """The one way a number is written: 17, 17.5, never 17.0."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))

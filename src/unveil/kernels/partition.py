@@ -1,0 +1,539 @@
+"""Mondrian multidimensional partitioning (LeFevre et al. 2006) on integer codes, for any privacy model.
+
+All nodes that wait for a cut are worked on together. Each round proposes one cut for every waiting node, asks
+``allowed`` about the children of all of them at once, and splits the nodes whose children are all allowed; the others
+wait with their next cut. The loop is over rounds, never over nodes. A node's fate depends on its own rows (and
+ancestors) alone, so neither the rounds nor the chunks in which ``allowed`` is asked change the result.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.kernels import cells, mondrian
+
+__all__ = ["Axis", "Candidates", "Partition", "Supersets", "partition", "warm"]
+
+Codes = NDArray[np.integer]
+Counts = NDArray[np.int64]
+Ints = NDArray[np.int32]
+
+_ROWS_WORTH_COLLAPSING = 200_000
+_RECORDS = 1 << 17  # records of the nodes that are worked on together, once these are small enough
+_ENTRIES = 1 << 20  # histogram entries handed to ``allowed`` at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One quasi-identifier as Mondrian sees it, its codes in the order in which cuts may divide them.
+
+    With a hierarchy a cut divides a class into its subclasses, all at once. Missing values are no part of the order:
+    a node that has known and missing values can only be cut between these.
+    """
+
+    codes: int  # codes of the domain, the missing one included
+    position: NDArray[np.float64] | None = None  # (codes,) where each code lies, ascending; None: at its number
+    missing: bool = False  # the last code stands for missing values
+    hierarchy: Codes | None = None  # (levels, known codes) coarse to fine: each code's class; classes are intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Supersets:
+    """Natural supersets of candidates, for (n, t)-closeness: all tree ancestors that have enough rows.
+
+    A child that has enough rows is its own superset and is in no pair.
+    """
+
+    child: NDArray[np.int32]  # (pairs,) row of the candidates, ascending
+    ancestor: NDArray[np.intp]  # (pairs,) row of the arrays below
+    size: Counts  # (ancestors,)
+    histograms: tuple[Counts, ...]  # per sensitive attribute: (ancestors, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Children that would come about: what a privacy model judges."""
+
+    size: Counts  # (children,)
+    histograms: tuple[Counts, ...]  # per sensitive attribute: (children, values)
+    supersets: Supersets | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Groups in the order of the cuts that made them, with two boxes each, in codes.
+
+    The tight box spans the known codes that the group's rows have; the cut-based boxes tile the whole domain. A group
+    with ``missing`` has missing values beside the box, or only such: then low and high are the missing code.
+    """
+
+    group: Ints  # (rows,)
+    size: Counts  # (groups,)
+    low: Ints  # (groups, d)
+    high: Ints  # (groups, d)
+    cut_low: Ints  # (groups, d)
+    cut_high: Ints  # (groups, d)
+    missing: NDArray[np.bool_]  # (groups, d)
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return len(self.size)
+
+
+def partition(
+    columns: Sequence[Codes],
+    axes: Sequence[Axis],
+    sensitive: Sequence[Codes] = (),
+    sensitive_sizes: Sequence[int] = (),
+    *,
+    allowed: Callable[[Candidates], NDArray[np.bool_]] | None = None,
+    smallest: int = 1,
+    relaxed: bool = False,
+    superset_size: int | None = None,
+    collapse: bool | None = None,
+    entries: int = _ENTRIES,
+) -> Partition:
+    """Cut a table into groups until no allowed cut is left.
+
+    ``columns`` are the quasi-identifiers' codes, ``sensitive`` the codes that ``allowed`` needs histograms of, if any.
+    A cut is made if every child has ``smallest`` rows and ``allowed`` says yes to every child; None leaves it at the
+    size. The whole table is not asked about. Axes are tried from the widest in the node to the narrowest, relative to
+    the data's range (a hierarchy: the share of its leaves under the lowest common ancestor).
+
+    A strict cut puts the codes up to the median, or those below it, to the left: the better balanced first. A
+    ``relaxed`` cut puts floor(n/2) rows to the left; of the rows at the median the first in the table go left.
+    ``superset_size`` asks for the supersets of at least so many rows; the histograms of all such nodes are kept.
+    ``collapse`` says whether equal rows are worked on as one (None: where it pays); it does not change the result.
+    ``entries`` bounds the histogram entries handed to ``allowed`` at a time, one node's children excepted.
+    """
+    if len(columns) != len(axes) or len(sensitive) != len(sensitive_sizes):
+        raise ValueError("there is one axis a column, and one size a sensitive column")
+    domains = [axis.codes for axis in axes] + list(sensitive_sizes)
+    fields = [cells.column_codes(column, size) for column, size in zip([*columns, *sensitive], domains, strict=True)]
+    if not fields:
+        raise ValueError("without a column the number of rows is unknown")
+    rows = len(fields[0])
+    if any(len(column) != rows for column in fields) or rows >= 1 << 31:
+        raise ValueError("columns have the same number of rows, fewer than 2**31")
+    if not rows:
+        none = np.empty((0, len(axes)), np.int32)
+        nothing = np.empty(0, np.int32), np.empty(0, np.int64)
+        return Partition(*nothing, none, none, none, none, none.astype(np.bool_))
+    if collapse is None:
+        collapse = rows > _ROWS_WORTH_COLLAPSING
+    distinct = cells.collapse(fields, domains) if collapse and not relaxed else None
+    space = _space(axes, fields, domains, distinct)
+    rule = _Rule(allowed, tuple(sensitive_sizes), max(smallest, 1), relaxed, superset_size, entries)
+    found = _collect(space, _grow(space, rule))
+    if distinct is None:
+        return found
+    return replace(found, group=cells.unite(distinct, found.group))
+
+
+def warm() -> None:
+    """Compile every kernel of Mondrian, or load it from the cache."""
+    cells.warm()
+    codes = np.array([0, 0, 1, 1, 2, 2, 3, 3], np.uint8)
+    axes = [Axis(5, missing=True), Axis(4, hierarchy=np.array([[0, 0, 1, 1]]))]
+    for relaxed in (False, True):
+        partition(
+            [codes, codes[::-1]],
+            axes,
+            [codes],
+            [4],
+            allowed=lambda candidates: candidates.size > 0,
+            relaxed=relaxed,
+            superset_size=4,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """The packed records and the axes, as kernels.mondrian wants them."""
+
+    packed: NDArray[np.uint64]  # (words, records)
+    axes: NDArray[np.int64]  # (d, AXIS_COLUMNS)
+    position: NDArray[np.float64]
+    tables: Ints  # (3, entries)
+    weight: NDArray[np.int64]  # (3,) field
+    index: NDArray[np.int64]  # (3,) field: the record's number before any was moved
+    sensitive: NDArray[np.int64]  # (attributes, 3) fields
+    most_children: int  # of one cut
+    rows: int
+
+    def scratch(self) -> NDArray[np.int64]:
+        """Room for one count a code, or for one a child."""
+        codes = int(self.axes[:, cells.MASK].max(initial=0)) + 1
+        return np.empty(max(self.most_children, min(codes, 4 * self.packed.shape[1]) + 256), np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """Which cuts may be made."""
+
+    allowed: Callable[[Candidates], NDArray[np.bool_]] | None
+    sensitive_sizes: tuple[int, ...]
+    smallest: int
+    relaxed: bool
+    superset_size: int | None
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Front:
+    """Nodes that wait for a cut; those that wait for their first come last.
+
+    The last three fields are of the cut that was last proposed, as in kernels.mondrian.propose.
+    """
+
+    node: Ints  # (nodes,) number in the tree
+    start: Ints  # (nodes,) slice of the records
+    stop: Ints
+    size: Counts  # (nodes,) rows
+    nearest: Ints  # (nodes,) nearest superset, -1 if there is none
+    low: Ints  # (nodes, d) tight bounds, or those of the parent if never measured
+    high: Ints
+    axis: Ints  # (nodes,) -1 if none was proposed
+    kind: NDArray[np.int8]
+    second: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def followed_by(self, other: _Front, which: NDArray[np.intp]) -> _Front:
+        """The nodes ``which`` of this front, and all of another."""
+        return _Front(*(np.concatenate([getattr(self, f)[which], getattr(other, f)]) for f in self.__slots__))
+
+    def in_parts(self) -> list[_Front]:
+        """Fronts of no more records than fit the cache, one node's excepted; none if no node waits."""
+        until = np.cumsum(self.stop - self.start, dtype=np.int64)
+        if not len(until) or until[-1] <= _RECORDS:
+            return [self] if len(until) else []
+        edges = np.flatnonzero(np.diff(until // _RECORDS, prepend=-1, append=-1))
+        return [_Front(*(getattr(self, f)[a:b] for f in self.__slots__)) for a, b in itertools.pairwise(edges)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """One proposed cut for each node of the front, as in kernels.mondrian.propose."""
+
+    at: Ints  # (nodes,) last code on the left, median, or level of the hierarchy
+    ties: Ints  # (nodes,) records at the median that go left
+    child_from: Counts  # (nodes,) first child
+    children: Counts  # (nodes,) 0: no cut is left
+    child_size: Counts  # (children of all nodes,) rows
+
+
+@dataclass(slots=True)
+class _Tree:
+    """What the rounds leave behind, as lists of arrays: every node's cut, and the leaves."""
+
+    nodes: int = 0
+    cuts: list[tuple[Ints, ...]] = field(default_factory=list)  # parent, axis, bound below, bound above
+    leaves: list[tuple[NDArray[np.integer], ...]] = field(default_factory=list)  # node, start, stop, size
+
+    def add_nodes(self, *cut: Ints) -> Ints:
+        """Enter nodes by the cuts they come from; returns their numbers."""
+        self.cuts.append(cut)
+        self.nodes += len(cut[0])
+        return np.arange(self.nodes - len(cut[0]), self.nodes, dtype=np.int32)
+
+    def add_leaves(self, node: Ints, start: Ints, stop: Ints, size: Counts, which: NDArray[np.bool_]) -> None:
+        """Enter nodes that stay as they are."""
+        self.leaves.append((node[which], start[which], stop[which], size[which]))
+
+
+@dataclass(slots=True)
+class _Ancestors:
+    """Histograms of all nodes large enough to be a superset."""
+
+    space: _Space
+    enough: int
+    histograms: list[Counts]  # per sensitive attribute: (capacity, values)
+    size: Counts = field(default_factory=lambda: np.empty(0, np.int64))
+    parent: Ints = field(default_factory=lambda: np.empty(0, np.int32))
+    depth: Ints = field(default_factory=lambda: np.empty(0, np.int32))  # ancestors in the chain, itself included
+
+    def enter(self, front: _Front, fresh: int) -> None:
+        """Keep the histograms of the front's nodes from ``fresh`` on that are large enough."""
+        new = fresh + np.flatnonzero(front.size[fresh:] >= self.enough)
+        if not len(new):
+            return
+        known, count = len(self.size), len(self.size) + len(new)
+        for s, (kept, place) in enumerate(zip(self.histograms, self.space.sensitive, strict=True)):
+            if count > len(kept):
+                room = np.zeros((max(count, 2 * len(kept)), kept.shape[1]), np.int64)
+                room[:known] = kept[:known]
+                self.histograms[s] = room
+            mondrian.count_nodes(
+                self.space.packed, self.space.weight, place, front.start[new], front.stop[new],
+                self.histograms[s][known:count],
+            )  # fmt: skip
+        above = front.nearest[new]
+        deeper = np.where(above >= 0, self.depth[above], 0) if known else np.zeros(len(new), np.int32)
+        self.size = np.concatenate([self.size, front.size[new]])
+        self.parent = np.concatenate([self.parent, above])
+        self.depth = np.concatenate([self.depth, (deeper + 1).astype(np.int32)])
+        front.nearest[new] = np.arange(known, count, dtype=np.int32)
+
+    def chain(self, nearest: Ints) -> NDArray[np.int64]:
+        """How many supersets a child of each node has."""
+        if not len(self.size):
+            return np.zeros(len(nearest), np.int64)
+        return np.where(nearest >= 0, self.depth[nearest], 0).astype(np.int64)
+
+    def of(self, node: NDArray[np.intp], size: Counts, nearest: Ints) -> Supersets:
+        """The supersets of children of ``size`` whose parents are the nodes ``node`` of the front."""
+        pair_child = np.empty(int(self.chain(nearest[node]).sum()), np.int32)
+        pair_ancestor = np.empty(len(pair_child), np.int32)
+        pairs = mondrian.pair_supersets(node, size, nearest, self.parent, self.enough, pair_child, pair_ancestor)
+        used, ancestor = np.unique(pair_ancestor[:pairs], return_inverse=True)
+        histograms = tuple(kept[used] for kept in self.histograms)
+        return Supersets(pair_child[:pairs], ancestor, self.size[used], histograms)
+
+
+def _space(
+    axes: Sequence[Axis], columns: Sequence[Codes], domains: Sequence[int], distinct: cells.Cells | None
+) -> _Space:
+    if distinct is not None:
+        columns = distinct.columns
+    records = len(columns[0])
+    heaviest = 1 if distinct is None else int(distinct.weight.max(initial=1))
+    layout = cells.lay_out([*domains, heaviest, max(records, 1)])
+    packed = np.zeros((layout.words, records), np.uint64)
+    weight = np.zeros(records, np.uint8) if distinct is None else (distinct.weight - 1).astype(np.uint32)
+    cells.pack([*columns, weight, np.arange(records, dtype=np.uint32)], layout, packed)
+    d = len(axes)
+    table = np.full((d, mondrian.AXIS_COLUMNS), -1, np.int64)
+    table[:, :3] = layout.fields[:d]
+    positions = [np.empty(0)]
+    tables = [np.empty((3, 0), np.int32)]
+    for j, axis in enumerate(axes):
+        position = np.arange(axis.codes) if axis.position is None else np.asarray(axis.position)
+        if position.shape != (axis.codes,):
+            raise ValueError(f"axis {j} has {axis.codes} codes and {position.shape} positions")
+        table[j, mondrian.MISSING] = axis.codes - 1 if axis.missing else -1
+        table[j, mondrian.POSITION] = sum(map(len, positions))
+        table[j, mondrian.LEVELS] = 0
+        table[j, mondrian.STRIDE] = axis.codes - axis.missing
+        positions.append(position.astype(np.float64))
+        if axis.hierarchy is not None:
+            classes = _class_table(axis, j)
+            table[j, mondrian.LEVELS] = classes.shape[1]
+            table[j, mondrian.TABLE] = sum(t.shape[1] for t in tables)
+            tables.append(classes.reshape(3, -1))
+    return _Space(
+        packed,
+        table,
+        np.concatenate(positions),
+        np.ascontiguousarray(np.concatenate(tables, axis=1)),
+        layout.fields[-2],
+        layout.fields[-1],
+        layout.fields[d:-2],
+        max([2] + [axis.codes for axis in axes if axis.hierarchy is not None]),
+        records if distinct is None else int(distinct.weight.sum(dtype=np.int64)),
+    )
+
+
+def _class_table(axis: Axis, j: int) -> Ints:
+    """(3, levels, codes): each code's class, root first and single codes last, and its class's first and last code."""
+    known = axis.codes - axis.missing
+    given = np.asarray(axis.hierarchy)
+    if given.ndim != 2 or given.shape[1] != known:
+        raise ValueError(f"axis {j} has {known} known codes and a hierarchy of shape {given.shape}")
+    classes = np.zeros((len(given) + 2, known), np.int64)
+    begins = np.diff(given, axis=1) != 0
+    np.cumsum(begins, axis=1, out=classes[1:-1, 1:])
+    classes[-1] = np.arange(known)
+    if any(len(np.unique(level)) != last + 1 for level, last in zip(given, classes[1:-1, -1], strict=True)):
+        raise ValueError(f"axis {j}: a class of the hierarchy is no interval of codes")
+    if np.any((np.diff(classes[:-1], axis=1) != 0) & (np.diff(classes[1:], axis=1) == 0)):
+        raise ValueError(f"axis {j}: a class of the hierarchy lies across two wider ones")
+    first = np.array([np.searchsorted(level, level, "left") for level in classes])
+    last = np.array([np.searchsorted(level, level, "right") - 1 for level in classes])
+    return np.stack([classes, first, last]).astype(np.int32)
+
+
+def _grow(space: _Space, rule: _Rule) -> _Tree:
+    tree = _Tree()
+    root = _root(space, tree)
+    extent = _extent(space, root)
+    ancestors = None
+    if rule.superset_size is not None:
+        ancestors = _Ancestors(space, rule.superset_size, [np.zeros((0, n), np.int64) for n in rule.sensitive_sizes])
+    scratch = space.scratch()
+    fronts = [root]
+    while fronts:
+        front = fronts.pop()
+        fresh = int(np.searchsorted(front.axis < 0, True))
+        mondrian.measure(
+            space.packed, space.axes, front.start[fresh:], front.stop[fresh:], front.low[fresh:], front.high[fresh:]
+        )
+        if ancestors is not None:
+            ancestors.enter(front, fresh)
+        cuts = _propose(space, rule, front, extent, scratch)
+        if not cuts.children.all():
+            tree.add_leaves(front.node, front.start, front.stop, front.size, cuts.children == 0)
+        asked = np.flatnonzero(cuts.children)
+        agreed = _ask(space, rule, front, cuts, asked, ancestors, scratch)
+        children = _split(space, rule, front, cuts, asked[agreed], tree, scratch)
+        if not agreed.all():
+            children = front.followed_by(children, asked[~agreed])
+        fronts += children.in_parts()
+    return tree
+
+
+def _root(space: _Space, tree: _Tree) -> _Front:
+    zero = np.zeros(1, np.int32)
+    none = zero - np.int32(1)
+    low = np.zeros((1, len(space.axes)), np.int32)
+    return _Front(
+        node=tree.add_nodes(none, none, none, none),
+        start=zero,
+        stop=zero + np.int32(space.packed.shape[1]),
+        size=np.array([space.rows], np.int64),
+        nearest=none,
+        low=low,
+        high=low + np.int32(1),  # not equal, so that it is measured
+        axis=none.copy(),
+        kind=np.zeros(1, np.int8),
+        second=np.zeros(1, np.bool_),
+    )
+
+
+def _extent(space: _Space, root: _Front) -> NDArray[np.float64]:
+    """(d,) The range of the data's known positions on each axis."""
+    low, high = root.low.copy(), root.high.copy()
+    mondrian.measure(space.packed, space.axes, root.start, root.stop, low, high)
+    mondrian.highest_known(space.packed, space.axes, root.start, root.stop, low, high)
+    at = space.axes[:, mondrian.POSITION]
+    return np.asarray(space.position[at + high[0]] - space.position[at + low[0]])
+
+
+def _propose(
+    space: _Space, rule: _Rule, front: _Front, extent: NDArray[np.float64], scratch: NDArray[np.int64]
+) -> _Cuts:
+    room = int(np.minimum(front.stop - front.start, space.most_children).sum(dtype=np.int64))
+    cuts = _Cuts(
+        np.empty(len(front), np.int32),
+        np.zeros(len(front), np.int32),
+        np.empty(len(front), np.int64),
+        np.empty(len(front), np.int64),
+        np.empty(room, np.int64),
+    )
+    mondrian.propose(
+        space.packed, space.axes, space.position, space.tables, extent, space.weight, rule.smallest, rule.relaxed,
+        front.start, front.stop, front.size, front.low, front.high, scratch,
+        front.axis, front.kind, front.second, cuts.at, cuts.ties, cuts.child_from, cuts.children, cuts.child_size,
+    )  # fmt: skip
+    return cuts
+
+
+def _ask(
+    space: _Space,
+    rule: _Rule,
+    front: _Front,
+    cuts: _Cuts,
+    asked: NDArray[np.intp],
+    ancestors: _Ancestors | None,
+    scratch: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Which of the proposed cuts have only allowed children."""
+    agreed = np.ones(len(asked), np.bool_)
+    if rule.allowed is None or not len(asked):
+        return agreed
+    cost = cuts.children[asked] * max(sum(rule.sensitive_sizes), 1)
+    if ancestors is not None:
+        cost *= 1 + ancestors.chain(front.nearest[asked])
+    until = np.cumsum(cost)
+    child = np.empty(int((front.stop - front.start).max()), np.int32)
+    begin = 0
+    while begin < len(asked):
+        paid = int(until[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(until, paid + rule.entries, "right")), begin + 1)
+        nodes = asked[begin:end]
+        first = cuts.child_from[nodes]
+        row_from = first - first[0]
+        size = cuts.child_size[first[0] : first[-1] + cuts.children[nodes[-1]]]
+        histograms = []
+        for values, place in zip(rule.sensitive_sizes, space.sensitive, strict=True):
+            counted = np.zeros((len(size), values), np.int64)
+            mondrian.count_children(
+                space.packed, space.axes, space.tables, space.weight, place, nodes, front.start, front.stop,
+                front.low, front.high, front.axis, front.kind, cuts.at, cuts.ties, row_from, scratch, child, counted,
+            )  # fmt: skip
+            histograms.append(counted)
+        supersets = None
+        if ancestors is not None:
+            supersets = ancestors.of(np.repeat(nodes, cuts.children[nodes]), size, front.nearest)
+        verdict = np.asarray(rule.allowed(Candidates(size, tuple(histograms), supersets)))
+        if verdict.shape != size.shape or verdict.dtype != np.bool_:
+            raise ValueError(f"allowed gave {verdict.dtype} {verdict.shape} for {len(size)} children")
+        agreed[begin:end] = np.logical_and.reduceat(verdict, row_from)
+        begin = end
+    return agreed
+
+
+def _split(
+    space: _Space,
+    rule: _Rule,
+    front: _Front,
+    cuts: _Cuts,
+    nodes: NDArray[np.intp],
+    tree: _Tree,
+    scratch: NDArray[np.int64],
+) -> _Front:
+    """Cut ``nodes``; their children that can be cut again are the new front, the others leaves."""
+    children = cuts.children[nodes]
+    until = np.cumsum(children)
+    row_from = until - children
+    total = int(until[-1]) if len(nodes) else 0
+    start, stop, bound_low, bound_high = (np.empty(total, np.int32) for _ in range(4))
+    largest = int((front.stop - front.start)[nodes].max(initial=0))
+    mondrian.split(
+        space.packed, space.axes, space.tables, nodes, front.start, front.stop, front.low, front.high, front.axis,
+        front.kind, cuts.at, cuts.ties, row_from, scratch, np.empty(largest, np.int32), np.empty(largest, np.uint64),
+        start, stop, bound_low, bound_high,
+    )  # fmt: skip
+    parent = np.repeat(nodes, children)
+    size = cuts.child_size[np.repeat(cuts.child_from[nodes] - row_from, children) + np.arange(total)]
+    node = tree.add_nodes(front.node[parent], front.axis[parent], bound_low, bound_high)
+    large = size >= 2 * rule.smallest
+    tree.add_leaves(node, start, stop, size, ~large)
+    parent = parent[large]
+    return _Front(
+        node=node[large],
+        start=start[large],
+        stop=stop[large],
+        size=size[large],
+        nearest=front.nearest[parent],
+        low=front.low[parent],
+        high=front.high[parent],
+        axis=np.full(len(parent), -1, np.int32),
+        kind=np.zeros(len(parent), np.int8),
+        second=np.zeros(len(parent), np.bool_),
+    )
+
+
+def _collect(space: _Space, tree: _Tree) -> Partition:
+    """Number the leaves in the order of their records, which is that of the tree, and bound them."""
+    node, start, stop, size = (np.concatenate(parts) for parts in zip(*tree.leaves, strict=True))
+    order = np.argsort(start)
+    node, start, stop, size = node[order], start[order], stop[order], size[order]
+    group = np.empty(space.packed.shape[1], np.int32)
+    mondrian.assign(space.packed, space.index, start, stop, group)
+    low = np.zeros((len(node), len(space.axes)), np.int32)
+    high = np.ones_like(low)
+    mondrian.measure(space.packed, space.axes, start, stop, low, high)
+    missing = high == space.axes[:, mondrian.MISSING]
+    mondrian.highest_known(space.packed, space.axes, start, stop, low, high)
+    cut_low, cut_high = np.empty_like(low), np.empty_like(low)
+    cuts = (np.concatenate(parts) for parts in zip(*tree.cuts, strict=True))
+    mondrian.cut_bounds(space.axes, node, low, *cuts, cut_low, cut_high)
+    return Partition(group, size, low, high, cut_low, cut_high, missing)

@@ -1,0 +1,184 @@
+"""Regions: the sets of codes that published cells may stand for, stored as runs of neighbouring codes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unveil.errors import ReleaseError
+
+__all__ = ["Regions", "rank_sequences"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """Distinct sets of codes of one attribute. A value is one run, an interval is one run, a set a few."""
+
+    codes: int
+    start: NDArray[np.int64]  # (regions + 1,) where each region's runs begin
+    low: NDArray[np.int32]  # (runs,) first code of a run
+    high: NDArray[np.int32]  # (runs,) last code of a run, included
+
+    def __post_init__(self) -> None:
+        start, low, high = self.start, self.low, self.high
+        inner = np.ones(len(low), dtype=bool)
+        inner[start[:-1]] = False  # a run that continues a region lies beyond the run before, with a gap
+        gap = np.empty(len(low), dtype=bool)
+        gap[:1] = True
+        gap[1:] = low[1:] > high[:-1] + 1
+        if (
+            len(start) < 1
+            or start[0] != 0
+            or start[-1] != len(low)
+            or len(low) != len(high)
+            or (np.diff(start) < 1).any()
+        ):
+            raise ReleaseError("a region without codes")
+        if (low > high).any() or (low < 0).any() or (high >= self.codes).any() or not gap[inner].all():
+            raise ReleaseError("a region whose runs are not ordered codes of the domain")
+        for array in (start, low, high):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Regions)
+            and self.codes == other.codes
+            and np.array_equal(self.start, other.start)
+            and np.array_equal(self.low, other.low)
+            and np.array_equal(self.high, other.high)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays
+
+    @classmethod
+    def singles(cls, codes: int) -> "Regions":
+        """Region i is the value i."""
+        each = np.arange(codes, dtype=np.int32)
+        return cls(codes=codes, start=np.arange(codes + 1, dtype=np.int64), low=each, high=each.copy())
+
+    @classmethod
+    def intervals(cls, codes: int, low: ArrayLike, high: ArrayLike) -> "Regions":
+        """One run each."""
+        lows = np.array(low, dtype=np.int32)
+        return cls(
+            codes=codes, start=np.arange(len(lows) + 1, dtype=np.int64), low=lows, high=np.array(high, dtype=np.int32)
+        )
+
+    @classmethod
+    def sets(cls, codes: int, members: Sequence[ArrayLike]) -> "Regions":
+        """Any sets of codes."""
+        sizes = [np.asarray(m).size for m in members]
+        owner = np.repeat(np.arange(len(members), dtype=np.int64), sizes)
+        code = (
+            np.concatenate([np.asarray(m, dtype=np.int64).ravel() for m in members])
+            if members
+            else np.empty(0, np.int64)
+        )
+        return cls.pairs(codes, owner, code, len(members))
+
+    @classmethod
+    def pairs(cls, codes: int, owner: NDArray[np.integer], code: NDArray[np.integer], count: int) -> "Regions":
+        """Sets given as (region, code) pairs in any order, repetition allowed."""
+        key = np.unique(np.asarray(owner, dtype=np.int64) * codes + np.asarray(code, dtype=np.int64))
+        owner, code = key // max(codes, 1), key % max(codes, 1)
+        begins = np.ones(len(key), dtype=bool)
+        begins[1:] = (owner[1:] != owner[:-1]) | (code[1:] != code[:-1] + 1)
+        first = np.flatnonzero(begins)
+        last = np.append(first[1:], len(key)) - 1
+        start = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owner[first], minlength=count), out=start[1:])
+        return cls(codes=codes, start=start, low=code[first].astype(np.int32), high=code[last].astype(np.int32))
+
+    @property
+    def runs(self) -> NDArray[np.int64]:
+        """How many runs each region has."""
+        return np.diff(self.start)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many codes each region holds."""
+        return self.totals(np.ones(self.codes, dtype=np.int64))
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Which regions are the whole domain, `*`."""
+        return self.sizes == self.codes
+
+    def single(self) -> NDArray[np.int64]:
+        """The value of each one-value region, -1 for wider ones."""
+        first = self.low[self.start[:-1]].astype(np.int64)
+        return np.where(self.sizes == 1, first, -1)
+
+    def totals(self, weight: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Sum of a per-code weight (codes, ...) over each region: cost is the number of runs, not of codes."""
+        sums = np.zeros((self.codes + 1, *weight.shape[1:]), dtype=weight.dtype)
+        np.cumsum(weight, axis=0, out=sums[1:])
+        if not len(self):
+            return sums[:0]
+        return np.add.reduceat(sums[self.high + 1] - sums[self.low], self.start[:-1], axis=0)
+
+    def holds(self, region: NDArray[np.integer], code: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Whether each code lies in the region beside it."""
+        inside = np.zeros(len(region), dtype=bool)
+        first, runs = self.start[region], self.runs[region]
+        for step in range(int(runs.max(initial=0))):
+            alive = np.flatnonzero(runs > step)
+            run = first[alive] + step
+            inside[alive] |= (self.low[run] <= code[alive]) & (code[alive] <= self.high[run])
+        return inside
+
+    def members(self, region: int) -> NDArray[np.int64]:
+        """The codes of one region."""
+        runs = range(int(self.start[region]), int(self.start[region + 1]))
+        return np.concatenate([np.arange(self.low[r], self.high[r] + 1, dtype=np.int64) for r in runs])
+
+    def take(self, region: NDArray[np.integer]) -> "Regions":
+        """These regions in this order."""
+        runs = self.runs[region]
+        start = np.zeros(len(region) + 1, dtype=np.int64)
+        np.cumsum(runs, out=start[1:])
+        run = np.repeat(self.start[region] - start[:-1], runs) + np.arange(start[-1])
+        return Regions(codes=self.codes, start=start, low=self.low[run], high=self.high[run])
+
+    def canonical(self, used: NDArray[np.integer]) -> tuple["Regions", NDArray[np.int64]]:
+        """The distinct used regions in the order of their runs, and the new number of each old region (-1 = unused)."""
+        keep = np.zeros(len(self), dtype=bool)
+        keep[used] = True
+        old = np.flatnonzero(keep)
+        kept = self.take(old)
+        rank = rank_sequences(kept.start, kept.low.astype(np.int64) * self.codes + kept.high)
+        _, first = np.unique(rank, return_index=True)
+        number = np.full(len(self), -1, dtype=np.int64)
+        number[old] = rank
+        return kept.take(first), number
+
+
+def rank_sequences(start: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Dense rank of ragged sequences of non-negative integers, in dictionary order; equal sequences share a rank.
+
+    Cost: only sequences still tied are looked at again, one item further.
+    """
+    length = np.diff(start)
+    rank = np.zeros(len(length), dtype=np.int64)  # position of the first of the tied ones
+    tied = np.arange(len(length))
+    step = 0
+    while len(tied):
+        more = length[tied] > step
+        key = np.full(len(tied), -1, dtype=np.int64)
+        key[more] = item[start[:-1][tied[more]] + step]
+        order = np.lexsort((key, rank[tied]))
+        tied, key, more = tied[order], key[order], more[order]
+        old = rank[tied]
+        fresh = np.ones(len(tied), dtype=bool)
+        fresh[1:] = (old[1:] != old[:-1]) | (key[1:] != key[:-1])
+        class_first = np.maximum.accumulate(np.where(fresh, np.arange(len(tied)), 0))
+        block_first = np.maximum.accumulate(np.where(np.append(True, old[1:] != old[:-1]), np.arange(len(tied)), 0))
+        rank[tied] = old + class_first - block_first
+        alone = fresh & np.append(fresh[1:], True)
+        tied = tied[more & ~alone]
+        step += 1
+    return np.unique(rank, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,1 @@
+"""Reports: a document becomes something a person reads. Nothing here measures."""

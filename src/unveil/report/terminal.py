@@ -1,0 +1,63 @@
+"""Documents on a terminal: plain tables, no colour where there is no terminal."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from unveil.document import Document, Finding
+
+__all__ = ["print_check"]
+
+# What a level says, in a few words; the definitions are in docs/privacy-models.md.
+_MEANING = {
+    "k_anonymity": "rows that share their quasi-identifiers, at least",
+    "delta_presence": "share of the population's matching people who are in the table, at most",
+    "distinct_l": "different values in a group, at least",
+    "probabilistic_l": "1 / the largest share of a value",
+    "entropy_l": "effective number of values in a group",
+    "recursive_cl": "most frequent value against the rest (c)",
+    "alpha_k": "largest share of one value in a group",
+    "p_sensitive_k": "different values in a group, at least",
+    "t_closeness": "distance of a group from the table, at most",
+    "n_t_closeness": "distance of a group from a large population, at most",
+    "strict_n_t_closeness": "distance of a group from every large population, at most",
+    "delta_disclosure": "|ln| of a value's share against the table's, at most",
+    "beta_likeness": "relative gain in belief in a value, at most",
+    "enhanced_beta_likeness": "the same, bounded for frequent values",
+    "epsilon_m": "1 / the largest share of people with close numbers",
+    "discernibility": "sum of squared group sizes",
+    "certainty_penalty": "mean width of the cells: 0 exact, 1 all *",
+}
+_WORD = {"within": "kept", "exceeded": "MISSED", "inconclusive": "open", "no limit": ""}
+
+
+def print_check(document: Document, console: Console) -> None:
+    """Levels of every privacy model, one table a release."""
+    facts = document.diagnostics
+    for release in dict.fromkeys(f.release for f in document.findings):
+        found = [f for f in document.findings if f.release == release]
+        table = Table(title=escape(f"{release}: {facts['rows']} rows in {facts['groups']} groups"), title_justify="left")
+        table.add_column("measure", no_wrap=True)
+        table.add_column("of")
+        table.add_column("worst", justify="right", no_wrap=True)
+        table.add_column("what it is")
+        if any(f.limit for f in found):
+            table.add_column("required", no_wrap=True)
+        for finding in found:
+            row = [finding.id, finding.attribute or "", _number(finding), _MEANING.get(finding.id.partition(".")[0], "")]
+            if len(table.columns) > 4:
+                row.append(f"{finding.limit}: {_WORD[finding.verdict]}" if finding.limit else "")
+            table.add_row(*map(escape, row))
+        console.print(table)
+    if facts["suppressed_rows"]:
+        console.print(f"{facts['suppressed_rows']} rows are suppressed (all quasi-identifiers *); levels are taken over the others.")
+    for name, count in facts["withheld_values"].items():
+        if count:
+            console.print(escape(f"{name}: withheld for {count} rows, which are in no histogram."))
+
+
+def _number(finding: Finding) -> str:
+    value = finding.value
+    if value is None or isinstance(value, str):
+        return "∞" if value == "inf" else "–"
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.4g}"

@@ -1,0 +1,359 @@
+"""Mondrian on codes against a plain recursive one, and kernels against their uncompiled selves."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from unveil.kernels import cells, mondrian
+from unveil.kernels.partition import Axis, partition
+
+TREE = np.array([[0, 0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 1, 2, 3, 3, 3, 4, 5]])  # over nine codes
+
+
+class PlainMondrian:
+    """Depth first, one node at a time, on lists of row numbers."""
+
+    def __init__(self, columns, axes, sensitive, allowed, smallest, relaxed):
+        self.rows = list(zip(*[column.tolist() for column in columns], strict=True))
+        self.axes, self.sensitive, self.allowed = axes, sensitive, allowed
+        self.smallest, self.relaxed = smallest, relaxed
+        self.groups, self.boxes = [], []
+        everyone = list(range(len(columns[0])))
+        self.range = [self.known_range(everyone, j) for j in range(len(axes))]
+        self.cut(everyone, [(None, None)] * len(axes))
+
+    def position(self, j, code):
+        axis = self.axes[j]
+        return float(code) if axis.position is None else float(axis.position[code])
+
+    def known(self, members, j):
+        missing = self.axes[j].codes - 1 if self.axes[j].missing else None
+        return [self.rows[i][j] for i in members if self.rows[i][j] != missing]
+
+    def known_range(self, members, j):
+        known = self.known(members, j)
+        return self.position(j, max(known)) - self.position(j, min(known)) if known else 0.0
+
+    def subclasses(self, j, codes):
+        """The leaves under the lowest common ancestor of some codes, and its subclasses."""
+        axis = self.axes[j]
+        leaves = range(axis.codes - axis.missing)
+        names = [(0, *(level[c] for level in axis.hierarchy.tolist()), c) for c in leaves]
+        depth = max(q for q in range(len(names[0]) + 1) if len({names[c][:q] for c in codes}) == 1)
+        shared = names[min(codes)][:depth]
+        under = [c for c in leaves if names[c][:depth] == shared]
+        parts = {}
+        for c in under:
+            parts.setdefault(names[c][: depth + 1], []).append(c)
+        return under, list(parts.values())
+
+    def width(self, members, j):
+        codes = {self.rows[i][j] for i in members}
+        known = set(self.known(members, j))
+        if len(codes) == 1:
+            return -1.0
+        if codes != known:
+            return 1.0
+        if self.axes[j].hierarchy is not None:
+            return len(self.subclasses(j, codes)[0]) / (self.axes[j].codes - self.axes[j].missing)
+        return self.known_range(members, j) / self.range[j] if self.range[j] else 0.0
+
+    def cuts(self, members, j):
+        """Candidate cuts on an axis, best first: lists of (members, bounds) a child."""
+        code = {i: self.rows[i][j] for i in members}
+        if set(code.values()) != set(self.known(members, j)):
+            missing = self.axes[j].codes - 1
+            rest = [i for i in members if code[i] != missing]
+            return [[(rest, (None, None)), ([i for i in members if code[i] == missing], (missing, missing))]]
+        if self.axes[j].hierarchy is not None:
+            parts = self.subclasses(j, set(code.values()))[1]
+            children = [([i for i in members if code[i] in part], (part[0], part[-1])) for part in parts]
+            return [[child for child in children if child[0]]]
+        median = sorted(code.values())[(len(members) + 1) // 2 - 1]
+        if self.relaxed:
+            half = len(members) // 2
+            below = [i for i in members if code[i] < median]
+            equal = [i for i in members if code[i] == median]
+            ties = half - len(below)
+            left = {*below, *equal[:ties]}
+            bounds = (None, median if ties else median - 1), (median if equal[ties:] else median + 1, None)
+            sides = [i for i in members if i in left], [i for i in members if i not in left]
+            return [list(zip(sides, bounds, strict=True))]
+        choices = []
+        for last in (median, median - 1):
+            left = [i for i in members if code[i] <= last]
+            right = [i for i in members if code[i] > last]
+            choices.append([(left, (None, last)), (right, (last + 1, None))])
+        return sorted(choices, key=lambda cut: abs(len(cut[0][0]) - len(cut[1][0])))
+
+    def cut(self, members, box):
+        order = sorted(range(len(self.axes)), key=lambda j: -self.width(members, j))
+        for j in order:
+            if self.width(members, j) < 0:
+                continue
+            for children in self.cuts(members, j):
+                if all(
+                    len(child) >= self.smallest and self.allowed([self.sensitive[i] for i in child])
+                    for child, _ in children
+                ):
+                    for child, (low, high) in children:
+                        inner = list(box)
+                        inner[j] = box[j][0] if low is None else low, box[j][1] if high is None else high
+                        self.cut(child, inner)
+                    return
+        self.groups.append(members)
+        self.boxes.append(box)
+
+    def group(self):
+        numbers = np.empty(len(self.rows), np.int32)
+        for g, members in enumerate(self.groups):
+            numbers[members] = g
+        return numbers
+
+
+def diverse(values):
+    return len(set(values)) >= 2 and 2 * max(Counter(values).values()) <= len(values)
+
+
+def all_diverse(candidates):
+    counts = candidates.histograms[0]
+    return ((counts > 0).sum(axis=1) >= 2) & (2 * counts.max(axis=1) <= candidates.size)
+
+
+def made_up(seed, rows, *, missing=False, hierarchy=False):
+    rng = np.random.default_rng(seed)
+    position = np.sort(rng.normal(size=12 + missing))
+    axes = [
+        Axis(12 + missing, position=position, missing=missing),
+        Axis(9 + missing, missing=missing, hierarchy=TREE if hierarchy else None),
+        Axis(2),
+        Axis(300),
+    ]
+    columns = [
+        np.minimum(rng.geometric(0.15, rows) - 1, 11).astype(np.uint8),
+        rng.integers(0, 9, rows).astype(np.uint8),
+        rng.integers(0, 2, rows).astype(np.uint8),
+        (rng.integers(0, 20, rows) * 15).astype(np.uint16),
+    ]
+    if missing:
+        for column, axis in zip(columns, axes, strict=True):
+            if axis.missing:
+                column[rng.random(rows) < 0.15] = axis.codes - 1
+    sensitive = rng.choice(5, rows, p=[0.4, 0.3, 0.1, 0.1, 0.1]).astype(np.uint8)
+    return columns, axes, sensitive
+
+
+def check_against_plain(columns, axes, sensitive, *, smallest, by_diversity, relaxed=False, **options):
+    found = partition(
+        columns,
+        axes,
+        [sensitive] if by_diversity else [],
+        [5] if by_diversity else [],
+        allowed=all_diverse if by_diversity else None,
+        smallest=smallest,
+        relaxed=relaxed,
+        **options,
+    )
+    plain = PlainMondrian(
+        columns, axes, sensitive.tolist(), diverse if by_diversity else lambda values: True, smallest, relaxed
+    )
+    np.testing.assert_array_equal(found.group, plain.group())
+    np.testing.assert_array_equal(found.size, [len(members) for members in plain.groups])
+    for g, (members, box) in enumerate(zip(plain.groups, plain.boxes, strict=True)):
+        for j, axis in enumerate(axes):
+            known = plain.known(members, j)
+            assert found.missing[g, j] == (len(known) < len(members))
+            tight = (min(known), max(known)) if known else (axis.codes - 1,) * 2
+            assert (found.low[g, j], found.high[g, j]) == tight
+            low = box[j][0] if box[j][0] is not None else (0 if known else axis.codes - 1)
+            high = box[j][1] if box[j][1] is not None else axis.codes - 1 - (axis.missing and bool(known))
+            assert (found.cut_low[g, j], found.cut_high[g, j]) == (low, high)
+            assert low <= tight[0] <= tight[1] <= high
+    return found
+
+
+@pytest.mark.parametrize("by_diversity", [False, True])
+@pytest.mark.parametrize("hierarchy", [False, True])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize(("seed", "rows", "smallest"), [(1, 60, 2), (2, 300, 5), (3, 400, 1)])
+def test_partition_is_that_of_plain_mondrian(seed, rows, smallest, relaxed, missing, hierarchy, by_diversity):
+    columns, axes, sensitive = made_up(seed, rows, missing=missing, hierarchy=hierarchy)
+    found = check_against_plain(columns, axes, sensitive, smallest=smallest, by_diversity=by_diversity, relaxed=relaxed)
+    assert found.groups > 1
+    assert found.size.min() >= smallest
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("hierarchy", [False, True])
+def test_neither_chunks_nor_collapsing_change_the_partition(missing, hierarchy):
+    columns, axes, sensitive = made_up(4, 3000, missing=missing, hierarchy=hierarchy)
+    columns[3] %= 60
+
+    def run(**options):
+        return partition(columns, axes, [sensitive], [5], allowed=all_diverse, smallest=3, **options)
+
+    found = run()
+    assert found.groups > 20
+    for other in (run(entries=1), run(collapse=True), run(collapse=True, entries=100)):
+        for name in found.__slots__:
+            np.testing.assert_array_equal(getattr(other, name), getattr(found, name))
+
+
+def test_many_words_and_many_codes():
+    rng = np.random.default_rng(5)
+    rows, d = 80, 40
+    columns = [rng.integers(0, 100_000, rows).astype(np.uint32) for _ in range(d)]
+    axes = [Axis(100_000) for _ in range(d)]
+    sensitive = rng.integers(0, 5, rows).astype(np.uint8)
+    assert cells.lay_out([100_000] * d).words == 14
+    check_against_plain(columns, axes, sensitive, smallest=3, by_diversity=False)
+    check_against_plain(columns, axes, sensitive, smallest=3, by_diversity=True)
+    check_against_plain(columns, axes, sensitive, smallest=3, by_diversity=True, relaxed=True)
+    twice = [np.tile(column, 2) for column in columns]
+    check_against_plain(twice, axes, np.tile(sensitive, 2), smallest=3, by_diversity=True, collapse=True)
+
+
+def test_several_sensitive_attributes():
+    columns, axes, sensitive = made_up(6, 500)
+    other = columns[1]
+
+    def both(candidates):
+        first, second = candidates.histograms
+        assert (first.sum(axis=1) == candidates.size).all()
+        assert (second.sum(axis=1) == candidates.size).all()
+        return all_diverse(candidates) & ((second > 0).sum(axis=1) >= 3)
+
+    found = partition(columns, axes, [sensitive, other], [5, 9], allowed=both)
+    assert found.groups > 5
+    for g in range(found.groups):
+        assert diverse(sensitive[found.group == g].tolist())
+        assert len(np.unique(other[found.group == g])) >= 3
+
+
+def test_supersets_are_the_large_ancestors():
+    columns, axes, sensitive = made_up(7, 1000)
+    seen = Counter()
+
+    def close(candidates):
+        supersets = candidates.supersets
+        assert (np.diff(supersets.child) >= 0).all()
+        assert (supersets.size >= 200).all()
+        np.testing.assert_array_equal(supersets.histograms[0].sum(axis=1), supersets.size)
+        paired = np.bincount(supersets.child, minlength=len(candidates.size))
+        assert (paired[candidates.size >= 200] == 0).all()
+        assert (paired[candidates.size < 200] > 0).all()
+        counts, large = candidates.histograms[0][supersets.child], supersets.histograms[0][supersets.ancestor]
+        assert (counts <= large).all()
+        seen.update(zip(supersets.child.tolist(), supersets.size[supersets.ancestor].tolist(), strict=True))
+        distance = np.abs(counts / counts.sum(1)[:, None] - large / large.sum(1)[:, None]).sum(axis=1) / 2
+        best = np.ones(len(candidates.size))
+        np.minimum.at(best, supersets.child, distance)
+        return (best <= 0.3) | (candidates.size >= 200)
+
+    found = partition(columns, axes, [sensitive], [5], allowed=close, superset_size=200)
+    assert found.groups > 5
+    assert {size for _, size in seen} >= {1000}
+    assert len({size for _, size in seen}) > 2
+    in_chunks = partition(columns, axes, [sensitive], [5], allowed=close, superset_size=200, entries=1)
+    np.testing.assert_array_equal(in_chunks.group, found.group)
+
+
+def test_the_smallest_tables():
+    one = partition([np.array([3], np.uint8)], [Axis(7)])
+    assert (one.groups, one.group.tolist(), one.low.tolist(), one.cut_high.tolist()) == (1, [0], [[3]], [[6]])
+    equal = partition([np.full(50, 2, np.uint8)], [Axis(7)], relaxed=True)
+    assert (equal.groups, equal.size.tolist()) == (1, [50])
+    no_axes = partition([], [], [np.zeros(4, np.uint8)], [1])
+    assert (no_axes.groups, no_axes.low.shape) == (1, (1, 0))
+    nobody = partition([np.empty(0, np.uint8)], [Axis(7)])
+    assert (nobody.groups, nobody.group.shape, nobody.low.shape) == (0, (0,), (0, 1))
+    unknown = partition([np.full(4, 6, np.uint8)], [Axis(7, missing=True)])
+    assert (unknown.low.tolist(), unknown.cut_low.tolist(), unknown.missing.tolist()) == ([[6]], [[6]], [[True]])
+
+
+def test_wrong_input_is_refused():
+    codes = np.array([0, 7], np.uint8)
+    for wrong in (
+        lambda: partition([codes], [Axis(7)]),
+        lambda: partition([codes], []),
+        lambda: partition([], []),
+        lambda: partition([codes, codes[:1]], [Axis(8), Axis(8)]),
+        lambda: partition([codes], [Axis(8, position=np.zeros(3))]),
+        lambda: partition([codes], [Axis(8, hierarchy=np.zeros((1, 3)))]),
+        lambda: partition([codes], [Axis(8, hierarchy=np.array([[0, 1, 0, 1, 1, 1, 1, 1]]))]),
+        lambda: partition([codes], [Axis(8, hierarchy=np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 2, 2, 2]]))]),
+        lambda: partition([codes], [Axis(8)], allowed=lambda candidates: candidates.size),
+        lambda: partition([codes], [Axis(8)], allowed=lambda candidates: np.ones(5, np.bool_)),
+    ):
+        with pytest.raises(ValueError):
+            wrong()
+
+
+@pytest.mark.parametrize("domains", [[3, 4, 2], [3, 40_000, 50_000], [100_000] * 9])
+def test_cells_are_the_distinct_rows(domains):
+    rng = np.random.default_rng(8)
+    few = [cells.column_codes(rng.integers(0, size, 30).astype(np.uint32), size) for size in domains]
+    rows = rng.integers(0, 30, 70_000)
+    columns = [column[rows] for column in few]
+    found = cells.collapse(columns, domains)
+    table = np.stack(found.columns)
+    distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
+    order = np.lexsort(table[::-1])
+    np.testing.assert_array_equal(table[:, order], distinct)
+    np.testing.assert_array_equal(found.weight[order], counts)
+    cell = cells.unite(found, np.arange(len(counts), dtype=np.int32))
+    np.testing.assert_array_equal(table[:, cell], np.stack(columns))
+
+
+def test_rows_that_differ_are_not_collapsed_but_a_growing_table_is():
+    rng = np.random.default_rng(9)
+    different = np.arange(100_000, dtype=np.uint32)
+    assert cells.collapse([different, different], [1 << 20, 1 << 20]) is None
+    columns = [np.repeat(rng.integers(0, 1 << 20, 200_000), 2).astype(np.uint32) for _ in range(2)]
+    found = cells.collapse(columns, [1 << 20, 1 << 20])
+    assert len(found.weight) == 200_000
+    assert (found.weight == 2).all()
+
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """Every kernel replaced by the plain function it was compiled from."""
+
+    def replace():
+        for module in (mondrian, cells):
+            for name, kernel in list(vars(module).items()):
+                if hasattr(kernel, "py_func"):
+                    monkeypatch.setattr(module, name, kernel.py_func)
+
+    return replace
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_kernels_give_the_same_uncompiled(uncompiled, relaxed):
+    columns, axes, sensitive = made_up(10, 150, missing=True, hierarchy=True)
+    columns.append(np.random.default_rng(11).integers(0, 100_000, 150).astype(np.uint32))
+    axes.append(Axis(100_000))
+
+    def run():
+        return partition(
+            columns, axes, [sensitive], [5], allowed=all_diverse, smallest=2, relaxed=relaxed, superset_size=40,
+            collapse=True,
+        )  # fmt: skip
+
+    def collapsed():
+        few = [column % 2 for column in columns]
+        return [cells.collapse(few, domains) for domains in ([2] * 5, [60_000] * 5)]
+
+    compiled, compiled_cells = run(), collapsed()
+    uncompiled()
+    with np.errstate(over="ignore"):
+        plain, plain_cells = run(), collapsed()
+    for name in compiled.__slots__:
+        np.testing.assert_array_equal(getattr(plain, name), getattr(compiled, name))
+    for one, other in zip(plain_cells, compiled_cells, strict=True):
+        np.testing.assert_array_equal(one.weight, other.weight)
+        np.testing.assert_array_equal(one.slot[one.key], other.slot[other.key])
