@@ -1,8 +1,8 @@
 """Check: the level of every privacy model on a release, ours or another tool's."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass, fields, replace
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from unveil.distances import DISTANCES
 from unveil.document import Finding
 from unveil.errors import NotApplicable, UsageError
 from unveil.ground import overall_of
+from unveil.kernels.supersets import large_supersets
 from unveil.privacy_models import (
     AlphaK,
     BetaLikeness,
@@ -40,6 +41,7 @@ from unveil.utility import certainty_penalty, discernibility
 __all__ = ["Check", "natural_distance", "run_check"]
 
 MOST_LATTICE_NODES = 4096
+FIRST_ASKED, MOST_ASKED = 64, 256  # groups at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,14 @@ def run_check(
     """
     hidden = release.suppressed()
     sizes = release.class_sizes()
-    findings = [_judge(KAnonymity(), sizes[:, None], _one(), name, None, require, sizes_only=True)]
+    one = Overall(np.ones(1, dtype=np.int64))
+    findings = []
+    for model in _asked(KAnonymity(), require):
+        findings.append(_finding(model.name, name, None, model, model.level(sizes[:, None], one)))
     if population is not None:
-        findings.append(_judge(DeltaPresence(), *_presence(release, population), name, None, require, sizes_only=True))
+        people = _presence(release, population)
+        for model in _asked(DeltaPresence(), require):
+            findings.append(_finding(model.name, name, None, model, model.level(*people)))
     withheld: dict[str, int] = {}
     for index in release.with_role(Role.SENSITIVE):
         attribute = release.attributes[index]
@@ -85,7 +92,7 @@ def run_check(
         findings += _attribute_findings(units, attribute, name, require, n)
     findings.append(Finding.exact("discernibility", name, None, discernibility(release).value))
     findings.append(Finding.exact("certainty_penalty", name, None, certainty_penalty(release).value))
-    measured = {f.id for f in findings} | {f.id.partition(".")[0] for f in findings}
+    measured = {f.id.partition(".")[0] for f in findings}
     for model in require:
         if model.name not in measured:
             raise NotApplicable(f"{model.name} cannot be measured on {name}: {_why_not(model, release, population)}")
@@ -103,16 +110,17 @@ def run_check(
     )
 
 
+def _asked(plain: PrivacyModel, require: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    """The required models of one name, or the plain one that only measures."""
+    return [model for model in require if model.name == plain.name] or [plain]
+
+
 def _why_not(model: PrivacyModel, release: Release, population: Table | None) -> str:
     if "population" in model.needs and population is None:
         return "it needs a population; add --population FILE"
     if not release.with_role(Role.SENSITIVE):
         return "the schema has no sensitive attribute"
     return "no sensitive attribute is numeric"
-
-
-def _one() -> Overall:
-    return Overall(np.ones(1, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +140,20 @@ class _Units:
         keep = ~hidden[group] if not hidden.all() else np.ones(len(group), dtype=bool)
         overall = overall_of(release.attributes[index], np.maximum(total, 0))
         return cls(histograms[keep], overall, total, tuple(ladder[:, keep] for ladder in _ladders(release, index)))
+
+    def lattice(self, *, thin: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(cells, units) all widths of all cells, and (nodes, quasi-identifiers) every choice of one width each."""
+        heights = [len(ladder) for ladder in self.ladders]
+        choices: list[tuple[int, ...]] = [tuple(range(h)) for h in heights]
+        if np.prod(heights, dtype=float) > MOST_LATTICE_NODES:
+            if not thin:
+                raise UsageError(f"{np.prod(heights, dtype=float):,.0f} supersets a group are too many; require n_t_closeness instead")
+            choices = [(0, h - 1) for h in heights]
+        first = np.concatenate([[0], np.cumsum(heights)])[:-1].astype(np.int64)
+        tried = list(islice(product(*choices), MOST_LATTICE_NODES))
+        nodes = np.array(tried, dtype=np.int64).reshape(len(tried), len(heights))
+        ladder = np.concatenate(self.ladders) if self.ladders else np.zeros((0, len(self.histograms)), dtype=np.int64)
+        return np.ascontiguousarray(ladder), nodes + first
 
 
 def _models(attribute: Attribute, n: int) -> Iterator[tuple[str, PrivacyModel]]:
@@ -165,81 +187,59 @@ def _fits(distance: str, attribute: Attribute) -> bool:
     return True
 
 
-def _attribute_findings(units: _Units, attribute: Attribute, name: str, require: Sequence[PrivacyModel], n: int) -> Iterator[Finding]:
-    for id, model in _models(attribute, n):
-        yield _judge(model, units.histograms, units.overall, name, attribute.name, require, id=id, ladders=units.ladders)
-    for model in require:  # required with options of its own, beside the plain measurement
-        if "values" in model.needs and not ("numeric" in model.needs and not attribute.kind.measured):
-            yield _judge(model, units.histograms, units.overall, name, attribute.name, [model], id=_required_id(model), ladders=units.ladders)
+def _attribute_findings(
+    units: _Units, attribute: Attribute, release: str, require: Sequence[PrivacyModel], n: int
+) -> Iterator[Finding]:
+    """Every measurable model, and every required one with its own options; one finding an id."""
+    required = [m for m in require if "values" in m.needs and (attribute.kind.measured or "numeric" not in m.needs)]
+    asked = [(_id(model, attribute), model) for model in required]
+    measured = [(id, model) for id, model in _models(attribute, n) if id not in dict(asked)]
+    for id, model in [*measured, *asked]:
+        if isinstance(model, NTCloseness):
+            levels = np.array([_worst_over_lattice(model, units)])
+        else:
+            levels = model.level(units.histograms, units.overall)
+        yield _finding(id, release, attribute.name, model, levels)
 
 
-def _required_id(model: PrivacyModel) -> str:
-    first, *rest = type(model).__dataclass_fields__
-    options = [f"{key}={getattr(model, key)}" for key in rest if getattr(model, key) is not None]
-    return model.name + "".join(f".{o}" for o in options)
+def _id(model: PrivacyModel, attribute: Attribute) -> str:
+    """The model's name, and its options but for the threshold where they are not the usual ones."""
+    options = [getattr(model, f.name) for f in fields(model)[1:]]
+    return ".".join([model.name, *(str(o) for o in options if o is not None and o != natural_distance(attribute))])
 
 
-def _judge(
-    model: PrivacyModel,
-    histograms: NDArray[np.int64],
-    overall: Overall,
-    release: str,
-    attribute: str | None,
-    require: Sequence[PrivacyModel],
-    *,
-    id: str | None = None,
-    sizes_only: bool = False,
-    ladders: tuple[NDArray[np.int64], ...] = (),
-) -> Finding:
-    """The worst level of one model, held against the requirement that is the very same model or, for sizes, its name."""
-    if "supersets" in model.needs:
-        levels = _levels_over_lattice(model, histograms, overall, ladders)
-    else:
-        levels = model.level(histograms, overall)
+def _finding(id: str, release: str, attribute: str | None, model: PrivacyModel, levels: NDArray[np.float64]) -> Finding:
+    """The worst level, held against the threshold if the model has one."""
     worst = model.worst(levels)
-    matching = [m for m in require if m == model or (sizes_only and m.name == model.name)]
-    limit, verdict = None, "no limit"
-    for required in matching:
-        if required.threshold is not None:
-            limit = f"{required.name} {'>=' if required.higher_is_safer else '<' if required.strictly else '<='} {required.threshold:g}"
-            checked = required.level(histograms, overall) if sizes_only else levels
-            verdict = "within" if required.holds(checked).all() else "exceeded"
-    return Finding.exact(id or model.name, release, attribute, worst, limit=limit, verdict=verdict)
+    if model.threshold is None:
+        return Finding.exact(id, release, attribute, worst)
+    sign = ">=" if model.higher_is_safer else "<" if model.strictly else "<="
+    verdict = "within" if model.holds(levels).all() else "exceeded"
+    return Finding.exact(id, release, attribute, worst, limit=f"{id} {sign} {model.threshold:g}", verdict=verdict)
 
 
-def _levels_over_lattice(
-    model: PrivacyModel, histograms: NDArray[np.int64], overall: Overall, ladders: tuple[NDArray[np.int64], ...]
-) -> NDArray[np.float64]:
-    """Levels against natural supersets: rows whose cells lie in the same wider cells, for every choice of widths.
+def _worst_over_lattice(model: NTCloseness, units: _Units) -> float:
+    """The worst level against natural supersets: rows that show the same wider cells, for every choice of widths.
 
     Nearest superset: a superset left out can only make a level worse, so a lattice that is too large is thinned.
-    Farthest superset: nothing may be left out, so it is refused.
+    Farthest superset: nothing may be left out, so it is refused. Distances to the whole table bound the levels from
+    above (nearest), so groups are asked in this order until no other can be worse.
     """
     farthest = isinstance(model, StrictNTCloseness)
-    heights = [len(ladder) for ladder in ladders]
-    nodes: list[tuple[int, ...]] = list(product(*(range(h) for h in heights))) if np.prod(heights, dtype=float) <= MOST_LATTICE_NODES else []
-    if not nodes:
-        if farthest:
-            raise UsageError(f"{model.name}: {np.prod(heights, dtype=float):,.0f} supersets a group are too many; drop hierarchies or use n_t_closeness")
-        nodes = list(product(*((0, h - 1) for h in heights)))[:MOST_LATTICE_NODES]
-    sizes = histograms.sum(axis=1)
-    none = Supersets(np.empty(0, dtype=np.int64), histograms[:0])
-    levels = model.level(histograms, replace(overall, supersets=none))
-    asked = np.ones(len(sizes), dtype=bool) if farthest else sizes < getattr(model, "n")  # noqa: B009  of these models only
-    for node in nodes[:-1]:  # the last node is the whole table, which is always compared
-        cell = row_numbers([ladder[level] for ladder, level in zip(ladders, node, strict=True)])
-        large = np.bincount(cell, weights=sizes) >= getattr(model, "n")  # noqa: B009
-        group = np.flatnonzero(large[cell] & asked)
-        if not len(group):
-            continue
-        used = np.flatnonzero(large[cell])
-        number = row_numbers([cell[used]])
-        superset = np.zeros((int(number.max()) + 1, histograms.shape[1]), dtype=np.int64)
-        np.add.at(superset, number, histograms[used])
-        place = np.searchsorted(used, group)
-        found = model.level(histograms[group], replace(overall, supersets=Supersets(np.arange(len(group)), superset[number[place]])))
-        levels[group] = np.maximum(levels[group], found) if farthest else np.minimum(levels[group], found)
-    return levels
+    ladder, nodes = units.lattice(thin=not farthest)
+    histograms, sizes = units.histograms, units.histograms.sum(axis=1)
+    alone = model.level(histograms, replace(units.overall, supersets=Supersets(np.empty(0, np.int64), histograms[:0])))
+    order = np.argsort(-alone, kind="stable")
+    worst, start, step = model.worst(alone) if farthest else 0.0, 0, FIRST_ASKED
+    while start < len(order) and (farthest or alone[order[start]] > worst):
+        chosen = order[start : start + step]
+        room = len(chosen) * len(nodes)
+        group, superset = np.empty(room, np.int64), np.empty((room, histograms.shape[1]), np.int64)
+        pairs = large_supersets(ladder, nodes, chosen, sizes, histograms, model.n, group, superset)
+        overall = replace(units.overall, supersets=Supersets(group[:pairs], superset[:pairs]))
+        worst = max(worst, model.worst(model.level(histograms[chosen], overall)))
+        start, step = start + step, min(4 * step, MOST_ASKED)
+    return worst
 
 
 def _ladders(release: Release, index: int) -> list[NDArray[np.int64]]:
@@ -275,8 +275,8 @@ def _presence(release: Release, population: Table) -> tuple[NDArray[np.int64], O
     if len(release.blocks) > 1 or not known:
         raise NotApplicable("delta_presence needs quasi-identifiers published in one block")
     columns = [population.columns[population.index(release.attributes[i].name)] for i in known]
-    for i, column_of in zip(known, known, strict=True):
-        mine = release.attributes[column_of]
+    for i in known:
+        mine = release.attributes[i]
         if population.attributes[population.index(mine.name)].values != mine.values:
             raise UsageError(f"the population's domain of {mine.name} is not the release's; declare the domain in the schema")
     number = row_numbers(columns)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["run_demo"]
 
 RELEASES = {
-    "mondrian.csv": ("mondrian:k=5,l=3", "ages, postcodes … widened until 5 patients or more look alike, with 3 diagnoses or more"),
-    "anatomy.csv": ("anatomy:l=4", "everything exact, but which of 4 patients has which of 4 diagnoses is not said"),
+    "mondrian.csv": ("mondrian:k=5,l=3", "cells widened until 5 patients look alike, with 3 diagnoses among them"),
+    "anatomy.csv": ("anatomy:l=4", "cells exact, but which of 4 patients has which of 4 diagnoses is hidden"),
 }
 # What the summary shows: finding id, in words, and whether a larger number is safer.
 SHOWN = (

@@ -33,7 +33,7 @@ __all__ = [
 class Ground:
     """How the values of one attribute lie to each other: on a line, in a hierarchy, or all apart."""
 
-    position: NDArray[np.float64] | None = None  # (values,) rising; None: the codes 0, 1, ...
+    position: NDArray[np.float64] | None = None  # (values,) never falling; None: the codes 0, 1, ...
     level: NDArray[np.integer] | None = None  # (levels, values) node of each value, leaves first, root last
     missing: bool = False  # the last value means missing: outside the order, and below the root alone
 
@@ -200,8 +200,8 @@ def _along_the_order(extra: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _check_position(known: NDArray[np.float64]) -> None:
-    if known.ndim != 1 or not np.isfinite(known).all() or (np.diff(known) <= 0).any():
-        raise UsageError("positions must be a row of finite, rising numbers, one a value, missing last")
+    if known.ndim != 1 or not np.isfinite(known).all() or (np.diff(known) < 0).any():
+        raise UsageError("positions must be a row of finite numbers in the order of the values, missing last")
 
 
 def _check_level(level: NDArray[np.integer], missing: bool) -> None:

@@ -42,9 +42,7 @@ class Ladder:
 
     def to_csv(self) -> str:
         """ARX's shape: no header, `;`, raw value first, `*` last."""
-        text = io.StringIO()
-        csv.writer(text, delimiter=";", lineterminator="\n").writerows(self.rows)
-        return text.getvalue()
+        return "".join(";".join(map(_field, row)) + "\n" for row in self.rows)
 
     def over(self, values: Sequence[str], *, missing: str | None, attribute: str) -> "Hierarchy":
         """This hierarchy on the codes of a domain (`missing`: the token of a last code outside the order)."""
@@ -93,6 +91,12 @@ class Hierarchy:
         np.minimum.at(first, self.node[level], np.arange(self.node.shape[1]))
         of_code: NDArray[np.int64] = first[self.node[level]]
         return of_code
+
+
+def _field(text: str) -> str:
+    """A CSV field that reads back as it is; Python's writer leaves a lone carriage return unquoted."""
+    plain = text.isprintable() and not set(text) & set(';"')  # a byte order mark is not printable
+    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def _check_ladder(ladder: Ladder) -> None:
@@ -147,7 +151,9 @@ def read_ladder(path: Path) -> Ladder:
         raw = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         reason = error.strerror if isinstance(error, OSError) else error
-        raise SchemaError(f"{shown(path)}: cannot be read ({reason}); name an existing hierarchy file") from None
+        raise SchemaError(
+            f"{shown(path, 500)[1:-1]}: cannot be read ({reason}); name an existing hierarchy file"
+        ) from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from unveil.errors import ReleaseError
 
 __all__ = ["Regions", "rank_sequences"]
+
+Number = TypeVar("Number", bound=np.number[Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,20 +25,12 @@ class Regions:
 
     def __post_init__(self) -> None:
         start, low, high = self.start, self.low, self.high
+        if not len(start) or start[0] != 0 or not start[-1] == len(low) == len(high) or (np.diff(start) < 1).any():
+            raise ReleaseError("a region without codes")
         inner = np.ones(len(low), dtype=bool)
         inner[start[:-1]] = False  # a run that continues a region lies beyond the run before, with a gap
-        gap = np.empty(len(low), dtype=bool)
-        gap[:1] = True
-        gap[1:] = low[1:] > high[:-1] + 1
-        if (
-            len(start) < 1
-            or start[0] != 0
-            or start[-1] != len(low)
-            or len(low) != len(high)
-            or (np.diff(start) < 1).any()
-        ):
-            raise ReleaseError("a region without codes")
-        if (low > high).any() or (low < 0).any() or (high >= self.codes).any() or not gap[inner].all():
+        gap = low[1:] > high[:-1] + 1
+        if (low > high).any() or (low < 0).any() or (high >= self.codes).any() or not gap[inner[1:]].all():
             raise ReleaseError("a region whose runs are not ordered codes of the domain")
         for array in (start, low, high):
             array.flags.writeable = False
@@ -83,12 +78,14 @@ class Regions:
     @classmethod
     def pairs(cls, codes: int, owner: NDArray[np.integer], code: NDArray[np.integer], count: int) -> "Regions":
         """Sets given as (region, code) pairs in any order, repetition allowed."""
+        if len(code) and not 0 <= code.min() <= code.max() < codes:
+            raise ReleaseError("a region with codes outside the domain")
         key = np.unique(np.asarray(owner, dtype=np.int64) * codes + np.asarray(code, dtype=np.int64))
         owner, code = key // max(codes, 1), key % max(codes, 1)
         begins = np.ones(len(key), dtype=bool)
         begins[1:] = (owner[1:] != owner[:-1]) | (code[1:] != code[:-1] + 1)
         first = np.flatnonzero(begins)
-        last = np.append(first[1:], len(key)) - 1
+        last = np.append(first[1:], len(key))[: len(first)] - 1
         start = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(np.bincount(owner[first], minlength=count), out=start[1:])
         return cls(codes=codes, start=start, low=code[first].astype(np.int32), high=code[last].astype(np.int32))
@@ -101,25 +98,26 @@ class Regions:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many codes each region holds."""
-        return self.totals(np.ones(self.codes, dtype=np.int64))
+        widths = (self.high - self.low + 1).astype(np.int64)
+        return np.add.reduceat(widths, self.start[:-1]) if len(self) else widths
 
     @property
     def whole(self) -> NDArray[np.bool_]:
         """Which regions are the whole domain, `*`."""
-        return self.sizes == self.codes
+        return np.asarray(self.sizes == self.codes)
 
     def single(self) -> NDArray[np.int64]:
         """The value of each one-value region, -1 for wider ones."""
         first = self.low[self.start[:-1]].astype(np.int64)
         return np.where(self.sizes == 1, first, -1)
 
-    def totals(self, weight: NDArray[np.generic]) -> NDArray[np.generic]:
+    def totals(self, weight: NDArray[Number]) -> NDArray[Number]:
         """Sum of a per-code weight (codes, ...) over each region: cost is the number of runs, not of codes."""
         sums = np.zeros((self.codes + 1, *weight.shape[1:]), dtype=weight.dtype)
         np.cumsum(weight, axis=0, out=sums[1:])
         if not len(self):
             return sums[:0]
-        return np.add.reduceat(sums[self.high + 1] - sums[self.low], self.start[:-1], axis=0)
+        return np.asarray(np.add.reduceat(sums[self.high + 1] - sums[self.low], self.start[:-1], axis=0))
 
     def holds(self, region: NDArray[np.integer], code: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Whether each code lies in the region beside it."""

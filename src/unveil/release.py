@@ -1,13 +1,13 @@
 """Release: what is published. Rows cut into groups, attributes into blocks, cells widened to regions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unveil.attribute import Attribute, Role
-from unveil.errors import ReleaseError
+from unveil.errors import ReleaseError, shown
 from unveil.regions import Regions, rank_sequences
 
 __all__ = ["Anonymized", "Block", "BlockRows", "Release", "build_release", "distinct_rows", "row_numbers"]
@@ -30,7 +30,7 @@ class Block:
 
     def region(self, attribute: int) -> NDArray[np.int32]:
         """(entries,) the region number of one attribute."""
-        return self.cells[self.cell, self.attributes.index(attribute)]
+        return np.asarray(self.cells[self.cell, self.attributes.index(attribute)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,8 @@ class Release:
         for index, attribute in enumerate(self.attributes):
             if attribute.name == name:
                 return index
-        raise ReleaseError(f"the release has no attribute {name!r}; it has {', '.join(a.name for a in self.attributes)}")
+        known = ", ".join(a.name for a in self.attributes)
+        raise ReleaseError(f"the release has no attribute {shown(name)}; it has {known}")
 
     def with_role(self, role: Role) -> tuple[int, ...]:
         """Positions of the attributes with this role."""
@@ -103,13 +104,13 @@ class Release:
         return next(b for b in self.blocks if attribute in b.attributes)
 
     def suppressed(self) -> NDArray[np.bool_]:
-        """(groups,) groups in which every quasi-identifier cell is `*`."""
-        known = self.with_role(Role.QUASI_IDENTIFIER)
+        """(groups,) groups in which every quasi-identifier cell is `*`; one with a single value has nothing to hide."""
+        known = [i for i in self.with_role(Role.QUASI_IDENTIFIER) if self.attributes[i].codes > 1]
         hidden = np.full(self.groups, bool(known))
         for attribute in known:
             block = self.block_of(attribute)
             whole = self.regions[attribute].whole[block.region(attribute)]
-            hidden &= np.minimum.reduceat(whole, block.start[:-1]) if len(whole) else True
+            hidden &= np.logical_and.reduceat(whole, block.start[:-1])
         return hidden
 
     def histograms(self, attribute: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -126,10 +127,10 @@ class Release:
         group = np.zeros(sets, dtype=np.int64)
         group[told_apart] = block.group
         value = self.regions[attribute].single()[block.region(attribute)]
-        shown = value >= 0
+        known = value >= 0
         codes = self.attributes[attribute].codes
         histogram = np.bincount(
-            told_apart[shown] * codes + value[shown], weights=block.count[shown], minlength=sets * codes
+            told_apart[known] * codes + value[known], weights=block.count[known], minlength=sets * codes
         )
         return histogram.astype(np.int64).reshape(sets, codes), group
 
@@ -157,16 +158,21 @@ class Anonymized:
     release: Release
     group_of_row: NDArray[np.int32]  # (rows,)
 
+    def __post_init__(self) -> None:
+        self.group_of_row.flags.writeable = False
+
 
 def build_release(
     attributes: Sequence[Attribute], regions: Sequence[Regions], parts: Sequence[BlockRows]
 ) -> tuple[Release, NDArray[np.int64]]:
     """The canonical release of this material, and the new number of each group given.
 
+    Groups are ordered by their cells, blocks by their first attribute.
     Cost: sorting the distinct cells and the groups; rows only pass through one counting step.
     """
     if not parts or not len(parts[0].group):
         raise ReleaseError("a release without rows")
+    parts = sorted(map(_ordered, parts), key=lambda part: part.attributes)
     groups = max(int(part.group.max(initial=-1)) for part in parts) + 1
     canonical = list(regions)
     renumbered: dict[int, NDArray[np.int64]] = {}
@@ -189,6 +195,16 @@ def build_release(
         blocks.append(Block(part.attributes, cells, new_start, cell[source], count[source]))
     sizes = np.add.reduceat(blocks[0].count, blocks[0].start[:-1])
     return Release(tuple(attributes), tuple(canonical), tuple(blocks), sizes), number
+
+
+def _ordered(part: BlockRows) -> BlockRows:
+    """The same block with its attributes in the release's order."""
+    order = sorted(range(len(part.attributes)), key=part.attributes.__getitem__)
+    return replace(
+        part,
+        attributes=tuple(part.attributes[i] for i in order),
+        region=tuple(part.region[i] for i in order),
+    )
 
 
 def _count_cells(
@@ -259,10 +275,22 @@ def _check(release: Release) -> None:
         r.codes != a.codes for r, a in zip(release.regions, release.attributes, strict=True)
     ):
         raise ReleaseError("regions and attributes do not fit each other")
+    if not release.groups:
+        raise ReleaseError("a release without rows")
     for block in release.blocks:
-        if len(block.start) != release.groups + 1 or (np.diff(block.start) < 1).any():
+        start, entries = block.start, len(block.cell)
+        if len(start) != release.groups + 1 or (np.diff(start) < 1).any() or start[0] != 0 or start[-1] != entries:
             raise ReleaseError("a group without rows")
-        if not np.array_equal(np.add.reduceat(block.count, block.start[:-1]), release.sizes):
-            raise ReleaseError("the blocks of a group differ in size; each must hold the same number of rows")
-        if (block.count < 1).any():
+        if len(block.count) != entries or (block.count < 1).any():
             raise ReleaseError("a cell that no row shows")
+        if not np.array_equal(np.add.reduceat(block.count, start[:-1]), release.sizes):
+            raise ReleaseError("the blocks of a group differ in size; each must hold the same number of rows")
+        known = [len(release.regions[i]) for i in block.attributes]
+        if not known or block.cells.shape[1] != len(known) or not _within(block.cells, known):
+            raise ReleaseError("a block whose cells name no region of its attributes")
+        if not _within(block.cell, len(block.cells)):
+            raise ReleaseError("a group that shows no cell of its block")
+
+
+def _within(number: NDArray[np.integer], count: ArrayLike) -> bool:
+    return bool(((number >= 0) & (number < np.asarray(count))).all())

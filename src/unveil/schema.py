@@ -69,17 +69,18 @@ class Declaration(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> "Declaration":
         if self.bins is not None and not self.kind.measured:
-            raise ValueError('bins need kind = "numeric" or "date"')
+            raise ValueError('bins: they need kind = "numeric" or "date"')
         if self.bins is not None and not _growing(self.bins):
-            raise ValueError("bins must be one or more growing cuts, for instance [20, 30, 40]")
+            raise ValueError("bins: these must be one or more growing cuts, for instance [20, 30, 40]")
         if isinstance(self.domain, DomainRange) and not self.kind.measured:
-            raise ValueError('a domain from … to … needs kind = "numeric" or "date"; list the values instead')
+            raise ValueError('domain: from … to … needs kind = "numeric" or "date"; list the values instead')
         if self.bins is not None and isinstance(self.domain, tuple):
-            raise ValueError("bins go with a domain from … to …, or with none")
+            raise ValueError("bins: they go with a domain from … to …, or with none")
         if isinstance(self.domain, tuple) and not self.domain:
-            raise ValueError("the domain is empty; list its values or leave it out")
+            raise ValueError("domain: it is empty; list its values or leave it out")
         if self.role is not Role.SENSITIVE and (self.harmless or self.classes):
-            raise ValueError("harmless and classes belong to sensitive attributes")
+            key = "harmless" if self.harmless else "classes"
+            raise ValueError(f"{key}: this belongs to sensitive attributes; remove it or mend the role")
         return self
 
 
@@ -101,18 +102,18 @@ class SchemaDocument(BaseModel):
         for key in ("weight", "frequency"):
             name = getattr(self, key)
             if name is not None and name in self.attributes:
-                raise ValueError(f"the {key} column {name!r} has no role; remove [attributes.{name}]")
+                raise ValueError(f"{key}: the column {name!r} has no role then; remove [attributes.{name}]")
         if self.weight is not None and self.weight == self.frequency:
-            raise ValueError(f"{self.weight!r} is both weight and frequency; a column is one of them")
+            raise ValueError(f"frequency: {self.weight!r} is the weight already; a column is one of them")
         joined: set[str] = set()
         for name in (name for group in self.joined for name in group):
             if name not in self.attributes:
-                raise ValueError(f"joined names {name!r}, which is no attribute")
+                raise ValueError(f"joined: {name!r} is no attribute; mend the name or add [attributes.{name}]")
             if name in joined:
-                raise ValueError(f"joined names {name!r} twice; an attribute is joined once")
+                raise ValueError(f"joined: {name!r} stands here twice; an attribute is joined once")
             joined.add(name)
         if "*" in self.missing:
-            raise ValueError("'*' cannot mean missing, it means the whole domain")
+            raise ValueError("missing: '*' means the whole domain; choose another token")
         return self
 
 
@@ -216,7 +217,11 @@ def read_schema(path: str | Path) -> Schema:
     ladders = {}
     for name, declared in document.attributes.items():
         if declared.hierarchy is not None:
-            ladders[name] = read_ladder(path.parent / declared.hierarchy)
+            try:
+                ladders[name] = read_ladder(path.parent / declared.hierarchy)
+            except SchemaError as error:
+                line = line_of_key(text, ("attributes", name, "hierarchy"))
+                raise SchemaError(f"{path}, line {line}, {name}: {error}") from None
     schema = Schema(document=document, ladders=ladders, name=str(path))
     for name, declared in document.attributes.items():
         if declared.domain is not None or declared.bins is not None or name in ladders:
@@ -249,7 +254,10 @@ def _first_fault(error: ValidationError, path: Path, text: str, content: object)
         if isinstance(content, dict) and part in content:
             key, content = (*key, str(part)), content[part]
     message = _FAULTS.get(fault["type"], fault["msg"].removeprefix("Value error, "))
-    if fault["type"] in ("missing", "extra_forbidden"):
+    about, colon, rest = message.partition(": ")
+    if fault["type"] == "value_error" and colon and isinstance(content, dict) and about in content:
+        key, message = (*key, about), rest  # our own checks name their key first
+    elif fault["type"] in ("missing", "extra_forbidden"):
         key = key if key[-1:] == fault["loc"][-1:] else (*key, str(fault["loc"][-1]))
     elif len(key) > 2:
         message = _FORMS.get(key[2], message)

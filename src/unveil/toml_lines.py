@@ -1,9 +1,12 @@
-"""Where in a TOML text a key stands: tomllib forgets, an error message must not."""
+"""What tomllib leaves out: where in a TOML text a key stands, and how keys, strings and arrays are written."""
 
 import re
 import tomllib
+from collections.abc import Sequence
 
-__all__ = ["line_of_key"]
+from unveil.errors import SchemaError, shown
+
+__all__ = ["line_of_key", "toml_array", "toml_key", "toml_string"]
 
 # The first alternative that fits is the token; in valid TOML what is left over is of no interest.
 _TOKEN = re.compile(
@@ -60,3 +63,36 @@ def _plain(part: str) -> str:
         return str(tomllib.loads(f"k = {part}")["k"])
     except tomllib.TOMLDecodeError:
         return part[1:-1]
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def toml_string(text: str) -> str:
+    """A TOML string on one line, whatever the text holds."""
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise SchemaError(f"{shown(text)} holds half a character and cannot be written; mend the file's encoding")
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    plain = (c if c.isprintable() and c not in '"\\' else _ESCAPES.get(c, f"\\U{ord(c):08x}") for c in text)
+    return f'"{"".join(plain)}"'
+
+
+def toml_key(name: str) -> str:
+    """A key, quoted where it must be."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_string(name)
+
+
+def toml_array(items: Sequence[str], width: int = 100) -> str:
+    """An array of values already written, on several lines where it is long."""
+    if sum(map(len, items)) + 2 * len(items) <= width:
+        return f"[{', '.join(items)}]"
+    lines: list[list[str]] = [[]]
+    filled = 0
+    for item in items:
+        if lines[-1] and filled + len(item) > width:
+            lines.append([])
+            filled = 0
+        lines[-1].append(item)
+        filled += len(item) + 2
+    return "[\n" + "".join(f"  {', '.join(line)},\n" for line in lines) + "]"

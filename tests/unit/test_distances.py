@@ -256,7 +256,7 @@ def test_hierarchical_needs_a_hierarchy() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"position": np.array([1.0, 1.0])}, "rising"),
+        ({"position": np.array([1.0, 0.0])}, "in the order"),
         ({"position": np.array([1.0, np.nan])}, "finite"),
         ({"position": np.ones((2, 2))}, "a row"),
         ({"level": np.arange(3)}, "rows"),
@@ -272,6 +272,13 @@ def test_hierarchical_needs_a_hierarchy() -> None:
 def test_ground_is_checked_at_birth(fields: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Ground(**fields)
+
+
+def test_two_values_may_share_a_position() -> None:
+    """Two open-ended bins around one cut do."""
+    ground = Ground(position=np.array([20.0, 20.0]))
+    assert smoothed_js(np.array([[1.0, 0.0]]), np.array([0.5, 0.5]), ground) == pytest.approx([0])
+    assert earth_mover_ordered(np.array([[1.0, 0.0]]), np.array([0.5, 0.5]), ground) == pytest.approx([0.5])
 
 
 def test_ground_is_frozen() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from unveil.kernels import cells, mondrian
-from unveil.kernels.partition import Axis, partition
+from unveil.kernels import partition as driver
+from unveil.kernels.partition import Axis, partition, warm
 
 TREE = np.array([[0, 0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 1, 2, 3, 3, 3, 4, 5]])  # over nine codes
 
@@ -23,7 +24,7 @@ class PlainMondrian:
         self.groups, self.boxes = [], []
         everyone = list(range(len(columns[0])))
         self.range = [self.known_range(everyone, j) for j in range(len(axes))]
-        self.cut(everyone, [(None, None)] * len(axes))
+        self.cut(everyone, [(None, None)] * len(axes), [])
 
     def position(self, j, code):
         axis = self.axes[j]
@@ -89,20 +90,24 @@ class PlainMondrian:
             choices.append([(left, (None, last)), (right, (last + 1, None))])
         return sorted(choices, key=lambda cut: abs(len(cut[0][0]) - len(cut[1][0])))
 
-    def cut(self, members, box):
+    def values(self, members):
+        return [self.sensitive[i] for i in members]
+
+    def cut(self, members, box, above):
+        path = [*above, members]
+        ancestors = [self.values(ancestor) for ancestor in path]
         order = sorted(range(len(self.axes)), key=lambda j: -self.width(members, j))
         for j in order:
             if self.width(members, j) < 0:
                 continue
             for children in self.cuts(members, j):
                 if all(
-                    len(child) >= self.smallest and self.allowed([self.sensitive[i] for i in child])
-                    for child, _ in children
+                    len(child) >= self.smallest and self.allowed(self.values(child), ancestors) for child, _ in children
                 ):
                     for child, (low, high) in children:
                         inner = list(box)
                         inner[j] = box[j][0] if low is None else low, box[j][1] if high is None else high
-                        self.cut(child, inner)
+                        self.cut(child, inner, path)
                     return
         self.groups.append(members)
         self.boxes.append(box)
@@ -114,7 +119,7 @@ class PlainMondrian:
         return numbers
 
 
-def diverse(values):
+def diverse(values, ancestors=()):
     return len(set(values)) >= 2 and 2 * max(Counter(values).values()) <= len(values)
 
 
@@ -158,7 +163,12 @@ def check_against_plain(columns, axes, sensitive, *, smallest, by_diversity, rel
         **options,
     )
     plain = PlainMondrian(
-        columns, axes, sensitive.tolist(), diverse if by_diversity else lambda values: True, smallest, relaxed
+        columns,
+        axes,
+        sensitive.tolist(),
+        diverse if by_diversity else lambda values, ancestors: True,
+        smallest,
+        relaxed,
     )
     np.testing.assert_array_equal(found.group, plain.group())
     np.testing.assert_array_equal(found.size, [len(members) for members in plain.groups])
@@ -189,7 +199,7 @@ def test_partition_is_that_of_plain_mondrian(seed, rows, smallest, relaxed, miss
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("hierarchy", [False, True])
-def test_neither_chunks_nor_collapsing_change_the_partition(missing, hierarchy):
+def test_neither_chunks_nor_collapsing_change_the_partition(missing, hierarchy, monkeypatch):
     columns, axes, sensitive = made_up(4, 3000, missing=missing, hierarchy=hierarchy)
     columns[3] %= 60
 
@@ -198,7 +208,10 @@ def test_neither_chunks_nor_collapsing_change_the_partition(missing, hierarchy):
 
     found = run()
     assert found.groups > 20
-    for other in (run(entries=1), run(collapse=True), run(collapse=True, entries=100)):
+    others = [run(entries=1), run(collapse=True), run(collapse=True, entries=100)]
+    monkeypatch.setattr(driver, "_RECORDS", 50)
+    others += [run(), run(entries=30)]
+    for other in others:
         for name in found.__slots__:
             np.testing.assert_array_equal(getattr(other, name), getattr(found, name))
 
@@ -234,32 +247,39 @@ def test_several_sensitive_attributes():
         assert len(np.unique(other[found.group == g])) >= 3
 
 
-def test_supersets_are_the_large_ancestors():
-    columns, axes, sensitive = made_up(7, 1000)
-    seen = Counter()
+def distance(counts, others):
+    """Total variation between rows of histograms."""
+    counts, others = np.atleast_2d(counts), np.atleast_2d(others)
+    return np.abs(counts / counts.sum(1)[:, None] - others / others.sum(1)[:, None]).sum(axis=1) / 2
 
-    def close(candidates):
+
+@pytest.mark.parametrize("hierarchy", [False, True])
+def test_supersets_are_the_large_ancestors(hierarchy):
+    columns, axes, sensitive = made_up(7, 600, hierarchy=hierarchy)
+    n, t = 80, 0.2718
+
+    def close(values, ancestors):
+        counts = np.bincount(values, minlength=5)
+        large = [np.bincount(ancestor, minlength=5) for ancestor in ancestors if len(ancestor) >= n]
+        return len(values) >= n or any(distance(counts, other)[0] <= t for other in large)
+
+    def all_close(candidates):
         supersets = candidates.supersets
         assert (np.diff(supersets.child) >= 0).all()
-        assert (supersets.size >= 200).all()
+        assert (candidates.size[supersets.child] < n).all()
         np.testing.assert_array_equal(supersets.histograms[0].sum(axis=1), supersets.size)
-        paired = np.bincount(supersets.child, minlength=len(candidates.size))
-        assert (paired[candidates.size >= 200] == 0).all()
-        assert (paired[candidates.size < 200] > 0).all()
-        counts, large = candidates.histograms[0][supersets.child], supersets.histograms[0][supersets.ancestor]
-        assert (counts <= large).all()
-        seen.update(zip(supersets.child.tolist(), supersets.size[supersets.ancestor].tolist(), strict=True))
-        distance = np.abs(counts / counts.sum(1)[:, None] - large / large.sum(1)[:, None]).sum(axis=1) / 2
-        best = np.ones(len(candidates.size))
-        np.minimum.at(best, supersets.child, distance)
-        return (best <= 0.3) | (candidates.size >= 200)
+        best = np.where(candidates.size >= n, 0.0, 1.0)
+        far = distance(candidates.histograms[0][supersets.child], supersets.histograms[0][supersets.ancestor])
+        np.minimum.at(best, supersets.child, far)
+        return best <= t
 
-    found = partition(columns, axes, [sensitive], [5], allowed=close, superset_size=200)
-    assert found.groups > 5
-    assert {size for _, size in seen} >= {1000}
-    assert len({size for _, size in seen}) > 2
-    in_chunks = partition(columns, axes, [sensitive], [5], allowed=close, superset_size=200, entries=1)
-    np.testing.assert_array_equal(in_chunks.group, found.group)
+    plain = PlainMondrian(columns, axes, sensitive.tolist(), close, 3, relaxed=False)
+    assert len(plain.groups) > 10
+    for options in ({}, {"entries": 1}, {"collapse": True}):
+        found = partition(
+            columns, axes, [sensitive], [5], allowed=all_close, smallest=3, superset_size=n, **options
+        )  # fmt: skip
+        np.testing.assert_array_equal(found.group, plain.group())
 
 
 def test_the_smallest_tables():
@@ -271,6 +291,8 @@ def test_the_smallest_tables():
     assert (no_axes.groups, no_axes.low.shape) == (1, (1, 0))
     nobody = partition([np.empty(0, np.uint8)], [Axis(7)])
     assert (nobody.groups, nobody.group.shape, nobody.low.shape) == (0, (0,), (0, 1))
+    nothing_known = partition([np.zeros(4, np.uint8)], [Axis(1, missing=True, hierarchy=np.zeros((1, 0)))])
+    assert (nothing_known.groups, nothing_known.missing.tolist()) == (1, [[True]])
     unknown = partition([np.full(4, 6, np.uint8)], [Axis(7, missing=True)])
     assert (unknown.low.tolist(), unknown.cut_low.tolist(), unknown.missing.tolist()) == ([[6]], [[6]], [[True]])
 
@@ -283,6 +305,7 @@ def test_wrong_input_is_refused():
         lambda: partition([], []),
         lambda: partition([codes, codes[:1]], [Axis(8), Axis(8)]),
         lambda: partition([codes], [Axis(8, position=np.zeros(3))]),
+        lambda: partition([codes], [Axis(8, position=-np.arange(8.0))]),
         lambda: partition([codes], [Axis(8, hierarchy=np.zeros((1, 3)))]),
         lambda: partition([codes], [Axis(8, hierarchy=np.array([[0, 1, 0, 1, 1, 1, 1, 1]]))]),
         lambda: partition([codes], [Axis(8, hierarchy=np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 2, 2, 2]]))]),
@@ -357,3 +380,17 @@ def test_kernels_give_the_same_uncompiled(uncompiled, relaxed):
     for one, other in zip(plain_cells, compiled_cells, strict=True):
         np.testing.assert_array_equal(one.weight, other.weight)
         np.testing.assert_array_equal(one.slot[one.key], other.slot[other.key])
+
+
+def test_warming_up_compiles_all_there_is():
+    warm()
+    columns, axes, sensitive = made_up(12, 200, missing=True, hierarchy=True)
+    for column in columns:
+        column.flags.writeable = False
+    columns.append(np.arange(200))
+    axes.append(Axis(200))
+    partition(columns, axes, [sensitive], [5], allowed=all_diverse, collapse=True, superset_size=50)
+    kernels = [kernel for name, kernel in vars(mondrian).items() if name in mondrian.__all__]
+    kernels += [cells.count_keys, cells.number_cells, cells.look_up, cells.rehash, cells.add_cells]
+    assert [len(kernel.signatures) for kernel in kernels] == [1] * 14
+    assert [len(kernel.signatures) for kernel in (cells.put_field, cells.add_scaled)] == [3, 3]

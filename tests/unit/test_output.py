@@ -2,6 +2,8 @@
 
 import errno
 import os
+import pathlib
+import stat
 
 import polars as pl
 import pytest
@@ -248,3 +250,16 @@ def test_round_trip_is_the_identity(tmp_path, table):
     back = read_text(path)
     assert list(back.names) == header
     assert [list(row) for row in back.columns.rows()] == rows
+
+
+def test_a_private_file_is_readable_by_its_owner_alone(tmp_path: pathlib.Path) -> None:
+    open_file, secret = tmp_path / "open.csv", tmp_path / "secret.csv"
+    write_whole({open_file: b"a", secret: b"b"}, private=[secret])
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert stat.S_IMODE(open_file.stat().st_mode) & 0o044 == 0o044 & ~_process_umask()
+
+
+def _process_umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

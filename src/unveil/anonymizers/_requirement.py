@@ -1,7 +1,7 @@
 """What an anonymizer must keep: a conjunction of privacy models, asked about many groups at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class Requirement:
     ) -> list[NDArray[np.float64]]:
         """The model's levels, for each sensitive attribute; a model of sizes is asked once."""
         if "values" not in model.needs:
-            return [model.level(sizes[:, None], Overall(sizes[:1] * 0 + 1))]
+            return [model.level(sizes[:, None], Overall(np.ones(1, dtype=np.int64)))]
         found = []
         for index, (histogram, overall) in enumerate(zip(histograms, self.overall, strict=True)):
             whole = overall if supersets is None else replace(overall, supersets=supersets[index])
@@ -92,7 +92,7 @@ class Requirement:
         return sizes, histograms
 
     def check_whole(self, table: Table, who: str) -> None:
-        """The table as one group is the safest there is: if it does not hold, nothing does."""
+        """Refuse a table that stayed in one group if this group does not hold; say what it reaches."""
         sizes, histograms = self.of_groups(table, np.zeros(table.rows, dtype=np.int64), 1)
         for model in self.models:
             none = [Supersets(np.empty(0, np.int64), h[:0]) for h in histograms]
@@ -108,7 +108,7 @@ class Requirement:
 
 def _option(model: PrivacyModel) -> str:
     """The option that holds the threshold: a model's first field."""
-    return next(iter(type(model).__dataclass_fields__))
+    return fields(model)[0].name
 
 
 def _reached(model: PrivacyModel, level: float) -> str:

@@ -6,7 +6,7 @@ import io
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -21,20 +21,25 @@ __all__ = ["Content", "csv_bytes", "write_whole"]
 Content = bytes | Callable[[BinaryIO], object]
 
 
-def write_whole(files: Mapping[str | os.PathLike[str], Content], *, mode: int = 0o644) -> None:
+def write_whole(
+    files: Mapping[Path, Content] | Mapping[str, Content] | Mapping[str | os.PathLike[str], Content],
+    *,
+    mode: int = 0o644,
+    private: Collection[str | os.PathLike[str]] = (),
+) -> None:
     """Write a set of files so that all of them appear, each whole, or none; earlier files stay if it fails.
 
-    A content is its bytes or a function that writes them. The files get `mode` less the process's umask; until they
-    are complete nobody else can read them. Links are followed.
+    A content is its bytes or a function that writes them. The files get `mode` less the process's umask, those named
+    in `private` 0600; until they are complete nobody else can read them. Links are followed.
     """
     plans: list[_Plan] = []
     try:
         for path in files:
             plans.append(_planned(path, {plan.target for plan in plans}))
         final = mode & ~_umask()
-        for plan, content in zip(plans, files.values(), strict=True):
+        for plan, (path, content) in zip(plans, files.items(), strict=True):
             with _explained(plan):
-                _fill(plan, content, final)
+                _fill(plan, content, 0o600 if path in private else final)
         for place, plan in enumerate(plans):
             with _explained(plan):
                 # The last rename ends the work, so that only the earlier ones may have to be undone.

@@ -58,7 +58,7 @@ def read_release(
     names = [n for n in schema.names if n in main.columns or (second is not None and n in second[0].columns)]
     read = {}
     for name in names:
-        source, file = (main, path) if name in main.columns else (second or (main, path))
+        source, file = (main, path) if name in main.columns or second is None else second[:2]
         read[name] = _read_attribute(schema, known.get(name), source, name, str(file))
     blocks = _blocks(path, sidecar, names, second)
     group, second_group = _groups(path, schema, sidecar, main, read, second)

@@ -71,6 +71,7 @@ def column_codes(column: Codes, domain: int) -> Codes:
 
 def pack(columns: Sequence[Codes], layout: Layout, out: NDArray[np.uint64]) -> None:
     """Write columns into the first fields of ``layout``; ``out`` (words, rows) is zero where they go."""
+    columns = [_read_only(column) for column in columns]
     for begin in range(0, out.shape[1], _BLOCK):
         for column, (word, shift, _) in zip(columns, layout.fields, strict=False):
             put_field(column[begin : begin + _BLOCK], np.uint64(shift), out[word, begin : begin + _BLOCK])
@@ -81,6 +82,7 @@ def collapse(columns: Sequence[Codes], domains: Sequence[int]) -> Cells | None:
 
     A table of counters over the product of the domains, if that is small beside the rows; hashing otherwise.
     """
+    columns = [_read_only(column) for column in columns]
     rows = len(columns[0])
     entries = 1
     for size in domains:
@@ -94,6 +96,13 @@ def unite(cells: Cells, of_cell: NDArray[np.int32]) -> NDArray[np.int32]:
     """What was found for each cell, as one number a row. Uses up ``cells``: the answer takes the place of its keys."""
     look_up(cells.slot, of_cell, cells.key)
     return cells.key
+
+
+def _read_only(column: Codes) -> Codes:
+    """Numba compiles anew for an array that may not be written: let none be written, so that one version does."""
+    column = column.view()
+    column.flags.writeable = False
+    return column
 
 
 def _dense_cells(columns: Sequence[Codes], domains: Sequence[int], entries: int) -> Cells:
@@ -242,7 +251,7 @@ def add_cells(rows, table, words, weight, cells, key):
 def warm() -> None:
     """Compile every kernel here, or load it from the cache."""
     for code_type in _CODE_TYPES:
-        column: Codes = np.array([0, 1]).astype(code_type)
+        column = _read_only(np.array([0, 1]).astype(code_type))
         _dense_cells([column], [2], 2)
         cells = _hashed_cells([column, column // 2], [4, 1])
         if cells is not None:

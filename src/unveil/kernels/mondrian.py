@@ -337,11 +337,13 @@ def count_children(
                 value = np.int64((values[r] >> value_shift) & value_mask)
                 out[first + child[r], value] += np.int64((heavy[r] >> heavy_shift) & heavy_mask) + 1
             continue
-        seen = 0
+        middle = cut[i]
+        most = ties[i]
+        seen = np.int64(0)
         for r in range(values.shape[0]):
             code = np.int64((words[r] >> shift) & mask)
-            side = np.int64(code > cut[i]) + np.int64(code == cut[i]) * np.int64(seen >= ties[i])
-            seen += np.int64(code == cut[i])
+            side = np.int64(code > middle) + np.int64(code == middle) * np.int64(seen >= most)
+            seen += np.int64(code == middle)
             value = np.int64((values[r] >> value_shift) & value_mask)
             out[first + side, value] += np.int64((heavy[r] >> heavy_shift) & heavy_mask) + 1
 

@@ -68,8 +68,10 @@ class Candidates:
 class Partition:
     """Groups in the order of the cuts that made them, with two boxes each, in codes.
 
-    The tight box spans the known codes that the group's rows have; the cut-based boxes tile the whole domain. A group
-    with ``missing`` has missing values beside the box, or only such: then low and high are the missing code.
+    The tight box spans the known codes that the group's rows have. The cut-based box is open where no cut was made:
+    these boxes cover all known codes, but for classes of a hierarchy that no row of the class above has, and overlap
+    only at the medians of relaxed cuts. A group with ``missing`` has missing values beside its boxes, or only such:
+    then its bounds are the missing code.
     """
 
     group: Ints  # (rows,)
@@ -109,7 +111,8 @@ def partition(
     A strict cut puts the codes up to the median, or those below it, to the left: the better balanced first. A
     ``relaxed`` cut puts floor(n/2) rows to the left; of the rows at the median the first in the table go left.
     ``superset_size`` asks for the supersets of at least so many rows; the histograms of all such nodes are kept.
-    ``collapse`` says whether equal rows are worked on as one (None: where it pays); it does not change the result.
+    ``collapse`` says whether equal rows are worked on as one (None: where it pays), which a relaxed cut rules out; it
+    does not change the result.
     ``entries`` bounds the histogram entries handed to ``allowed`` at a time, one node's children excepted.
     """
     if len(columns) != len(axes) or len(sensitive) != len(sensitive_sizes):
@@ -318,12 +321,14 @@ def _space(
         position = np.arange(axis.codes) if axis.position is None else np.asarray(axis.position)
         if position.shape != (axis.codes,):
             raise ValueError(f"axis {j} has {axis.codes} codes and {position.shape} positions")
+        if not (np.diff(position[: axis.codes - axis.missing]) >= 0).all():
+            raise ValueError(f"axis {j}: the positions do not ascend")
         table[j, mondrian.MISSING] = axis.codes - 1 if axis.missing else -1
         table[j, mondrian.POSITION] = sum(map(len, positions))
         table[j, mondrian.LEVELS] = 0
         table[j, mondrian.STRIDE] = axis.codes - axis.missing
         positions.append(position.astype(np.float64))
-        if axis.hierarchy is not None:
+        if axis.hierarchy is not None and axis.codes > axis.missing:
             classes = _class_table(axis, j)
             table[j, mondrian.LEVELS] = classes.shape[1]
             table[j, mondrian.TABLE] = sum(t.shape[1] for t in tables)
@@ -398,7 +403,7 @@ def _root(space: _Space, tree: _Tree) -> _Front:
         start=zero,
         stop=zero + np.int32(space.packed.shape[1]),
         size=np.array([space.rows], np.int64),
-        nearest=none,
+        nearest=none.copy(),
         low=low,
         high=low + np.int32(1),  # not equal, so that it is measured
         axis=none.copy(),
@@ -534,6 +539,6 @@ def _collect(space: _Space, tree: _Tree) -> Partition:
     missing = high == space.axes[:, mondrian.MISSING]
     mondrian.highest_known(space.packed, space.axes, start, stop, low, high)
     cut_low, cut_high = np.empty_like(low), np.empty_like(low)
-    cuts = (np.concatenate(parts) for parts in zip(*tree.cuts, strict=True))
-    mondrian.cut_bounds(space.axes, node, low, *cuts, cut_low, cut_high)
+    parent, axis, bound_low, bound_high = (np.concatenate(parts) for parts in zip(*tree.cuts, strict=True))
+    mondrian.cut_bounds(space.axes, node, low, parent, axis, bound_low, bound_high, cut_low, cut_high)
     return Partition(group, size, low, high, cut_low, cut_high, missing)

@@ -1,0 +1,114 @@
+"""The README's commands work as written; every member has its heading; links lead somewhere."""
+
+import inspect
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from unveil import cli, utility
+from unveil.catalog import members
+from unveil.distances import DISTANCES
+from unveil.formats.output import csv_bytes
+from unveil.hospital import made_up_hospital
+from unveil.privacy_models import MODELS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The unveil commands of a page, as argument lists."""
+    lines = [line for block in blocks(text, "sh") for line in block.splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("unveil ")]
+
+
+def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture
+def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with patients.csv and a confirmed schema.toml, as the README's reader has after the first step."""
+    hospital = made_up_hospital(800, seed=3)
+    (tmp_path / "patients.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
+    (tmp_path / "register.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
+    (tmp_path / "schema.toml").write_text(hospital.schema_toml)
+    (tmp_path / "hierarchies").mkdir()
+    for name, text in hospital.hierarchies.items():
+        (tmp_path / "hierarchies" / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_two_commands_of_the_readme_are_there() -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for command in re.findall(r"^make (\w+)", "\n".join(blocks(README, "sh")), re.MULTILINE):
+        assert command in targets
+    assert {"demo", "test", "setup", "check", "bench", "papers", "fuzz"} <= set(targets)
+
+
+def test_every_command_of_the_readme_works(patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = commands(README)
+    assert {c[1] for c in found} == {"schema", "anonymize", "check"}
+    for arguments in found:
+        assert run(arguments, monkeypatch) in ((0, 1) if "--require" in arguments else (0,)), arguments
+        schema = patients / "schema.toml"
+        schema.write_text(schema.read_text().replace("confirmed = false", "confirmed = true"))
+
+
+def test_the_python_of_the_readme_works(patients: Path) -> None:
+    (code,) = blocks(README, "python")
+    exec(compile(code, "README", "exec"), {})
+    assert (patients / "release.csv").is_file()
+
+
+@pytest.mark.parametrize("page", ["anonymizers", "check", "releases"])
+def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(shlex.split("unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv"), monkeypatch) == 0
+    found = commands((ROOT / "docs" / f"{page}.md").read_text())
+    assert found
+    for arguments in found:
+        code = run(arguments, monkeypatch)
+        assert code in ((0, 1) if arguments[1] == "check" and "--require" in arguments else (0,)), arguments
+        (patients / "release.toml").unlink(missing_ok=True)
+        if arguments[1] == "anonymize" and "anatomy:l=4" in arguments:
+            (patients / "release-sensitive.csv").unlink()
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("anonymizers", members("anonymizers")),
+        ("privacy-models", tuple(MODELS)),
+        ("distances", tuple(DISTANCES)),
+        ("utility", tuple(utility.__all__)),
+    ],
+)
+def test_every_member_has_a_heading(page: str, names: tuple[str, ...]) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    headings = " ".join(line for line in text.splitlines() if line.startswith("#"))
+    assert names
+    for name in names:
+        assert f"`{name}`" in headings, name
+
+
+def test_measures_are_functions_with_a_citation_or_a_definition() -> None:
+    for name in utility.__all__:
+        assert inspect.isfunction(getattr(utility, name))
+        assert inspect.getdoc(getattr(utility, name))
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} → {target}"
