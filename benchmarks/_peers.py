@@ -31,7 +31,7 @@ def _python() -> Path:
     if not python.exists() or not stamp.exists() or stamp.read_text() != pins:
         print(f"  installing the peers into {VENV.name} …", file=sys.stderr)
         venv.create(VENV, with_pip=True, clear=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(REQUIREMENTS)]
+        pip = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "-r", str(REQUIREMENTS)]
         subprocess.run(pip, check=True)
         stamp.write_text(pins)
     return python

@@ -33,4 +33,6 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or "unknown processor"
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor")
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor"
+    )

@@ -35,4 +35,6 @@ group = np.empty(len(frame), dtype=np.int32)
 for number, part in enumerate(partitions):
     group[part] = number
 np.save(out, group)
-print(json.dumps({"cut": cut, "whole": whole, "published": sum(r["count"] for r in rows), "version": version("anonypy")}))
+print(
+    json.dumps({"cut": cut, "whole": whole, "published": sum(r["count"] for r in rows), "version": version("anonypy")})
+)

@@ -1,10 +1,17 @@
-"""What measures return. (Targets, priors and beliefs of attackers come with the attackers.)"""
+"""Targets, priors and beliefs: who is asked about, what is held beforehand, what is believed afterwards."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attribute import Attribute, Role
 from unveil.errors import UsageError
+from unveil.regions import Regions
+from unveil.release import Release, row_numbers
 
-__all__ = ["Estimate"]
+__all__ = ["Belief", "Diagnostics", "Estimate", "Known", "Prior", "Targets", "Threat", "t_quantile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +30,190 @@ class Estimate:
     def exact(cls, value: float) -> "Estimate":
         """A result without error of its own."""
         return cls(value, value, value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What is known of one attribute: for each target a set of codes, right but for a stated probability."""
+
+    regions: Regions
+    of_target: NDArray[np.int64]  # (targets,) region number
+    wrong: float = 0.0  # the probability that the true value lies outside the set
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.wrong < 1:
+            raise UsageError(f"the probability of a wrong attribute must lie in [0, 1), not {self.wrong:g}")
+        if len(self.of_target) and not 0 <= self.of_target.min() <= self.of_target.max() < len(self.regions):
+            raise UsageError("a target's knowledge is none of the regions")
+        self.of_target.flags.writeable = False
+
+    @classmethod
+    def exactly(cls, attribute: Attribute, codes: NDArray[np.integer], wrong: float = 0.0) -> "Known":
+        """The value itself."""
+        if len(codes) and not 0 <= codes.min() <= codes.max() < attribute.codes:
+            raise UsageError(f"a target lies outside the domain of {attribute.name}")
+        return cls(Regions.singles(attribute.codes), np.asarray(codes, dtype=np.int64), wrong)
+
+    def mistaken(self) -> NDArray[np.float64]:
+        """(regions,) likelihood of this knowledge given one value outside the set (it is 1 - wrong inside)."""
+        sizes = self.regions.sizes.astype(np.float64)
+        outside = self.regions.codes - sizes
+        return np.divide(self.wrong * sizes, outside, out=np.zeros(len(sizes)), where=outside > 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Targets:
+    """People an attacker asks about. Attributes that are not in `known` are unknown."""
+
+    asked: int  # position of the attribute asked about, in the release
+    known: Mapping[int, Known]  # by position of the attribute in the release
+    count: int
+    group: NDArray[np.int64] | None = None  # (targets,) the target's group, where the attacker knows it
+
+    def __post_init__(self) -> None:
+        if self.asked in self.known:
+            raise UsageError("the attribute asked about cannot be known")
+        if any(len(known.of_target) != self.count for known in self.known.values()):
+            raise UsageError("every known attribute needs one entry a target")
+        if self.group is not None and len(self.group) != self.count:
+            raise UsageError("every target needs a group, or none")
+
+    def distinct(self) -> tuple["Targets", NDArray[np.int64]]:
+        """Targets of whom different things are known, and for each target which of them it is."""
+        columns = [known.of_target for known in self.known.values()]
+        columns += [self.group] if self.group is not None else []
+        if not columns or not self.count:
+            number = np.zeros(self.count, dtype=np.int64)
+        else:
+            number = row_numbers(columns)
+        first = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
+        first[number] = np.arange(self.count)
+        return self.take(first), number
+
+    def take(self, which: NDArray[np.integer]) -> "Targets":
+        """These targets in this order."""
+        known = {i: replace(k, of_target=k.of_target[which]) for i, k in self.known.items()}
+        return Targets(self.asked, known, len(which), None if self.group is None else self.group[which])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """What is held of the population beforehand, as Dirichlet pseudo-counts: s ~ alpha, attribute a given s ~ beta."""
+
+    alpha: NDArray[np.float64]  # (values,)
+    beta: Mapping[int, NDArray[np.float64]]  # by position of the attribute: (values, codes)
+
+    def __post_init__(self) -> None:
+        for array in (self.alpha, *self.beta.values()):
+            if not (np.isfinite(array).all() and (array > 0).all()):
+                raise UsageError("pseudo-counts must be above 0; for no knowledge use 1")
+            array.flags.writeable = False
+        if any(b.ndim != 2 or len(b) != len(self.alpha) for b in self.beta.values()):
+            raise UsageError("beta needs one row of pseudo-counts for each sensitive value")
+
+    @classmethod
+    def uninformative(cls, release: Release, asked: int, *, alpha: float = 1.0, beta: float = 1.0) -> "Prior":
+        """The same pseudo-count for every value."""
+        values = release.attributes[asked].codes
+        others = [i for i in range(len(release.attributes)) if i != asked]
+        return cls(
+            np.full(values, float(alpha)),
+            {i: np.full((values, release.attributes[i].codes), float(beta)) for i in others},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Threat:
+    """Who knows what: printed with every finding."""
+
+    target: str = "all quasi-identifiers"
+    membership: str = "known"
+    group: str = "not known"
+    others: str = "nothing"
+    population: str = "an uninformative prior"
+    mechanism: str = "ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """How a belief was reached, and how sure that is."""
+
+    method: str  # "exact", or the sampler's name
+    converged: bool = True
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """For each target a distribution over the sensitive values; of a sampler, one by each chain as well."""
+
+    probability: NDArray[np.float64]  # (targets, values)
+    chains: NDArray[np.float64] | None = None  # (chains, targets, values)
+    diagnostics: Diagnostics = field(default_factory=lambda: Diagnostics("exact"))
+    threat: Threat = field(default_factory=Threat)
+
+    def __post_init__(self) -> None:
+        total = self.probability.sum(axis=1)
+        if not np.isfinite(self.probability).all() or (self.probability < 0).any() or (np.abs(total - 1) > 1e-9).any():
+            raise UsageError("beliefs must be distributions: not negative, with sum 1")
+        self.probability.flags.writeable = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is no Monte-Carlo error."""
+        return self.chains is None
+
+    def of(self, number: NDArray[np.integer]) -> "Belief":
+        """The beliefs about these targets."""
+        chains = None if self.chains is None else self.chains[:, number]
+        return replace(self, probability=self.probability[number], chains=chains)
+
+    def estimate(self, measure: Callable[[NDArray[np.float64]], float]) -> Estimate:
+        """A measure of the beliefs (targets, values), with a 95% interval from the spread between chains."""
+        value = float(measure(self.probability))
+        if self.chains is None:
+            return Estimate.exact(value)
+        each = np.array([measure(chain) for chain in self.chains])
+        half = t_quantile(len(each)) * float(each.std(ddof=1)) / np.sqrt(len(each))
+        return Estimate(value, min(value, float(each.mean()) - half), max(value, float(each.mean()) + half))
+
+
+def t_quantile(chains: int) -> float:
+    """The 97.5% quantile of Student's t for the mean of so many chains."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(chains - 1, 0.975))
+
+
+def known_exactly(release: Release, columns: Mapping[int, NDArray[np.integer]], asked: int) -> Targets:
+    """Targets whose values are given as codes, by position of the attribute in the release."""
+    known = {i: Known.exactly(release.attributes[i], codes) for i, codes in columns.items()}
+    counts = {len(codes) for codes in columns.values()}
+    if len(counts) != 1:
+        raise UsageError("give the same number of values for every known attribute")
+    return Targets(asked, known, counts.pop())
+
+
+def sensitive_attribute(release: Release, name: str | None = None) -> int:
+    """The position of the sensitive attribute that is asked about."""
+    sensitive = release.with_role(Role.SENSITIVE)
+    names = [release.attributes[i].name for i in sensitive]
+    if name is not None:
+        if name not in names:
+            raise UsageError(
+                f"{name!r} is no sensitive attribute of the release; there are {', '.join(names) or 'none'}"
+            )
+        return sensitive[names.index(name)]
+    if len(sensitive) != 1:
+        raise UsageError(f"say which sensitive attribute is asked about: {', '.join(names) or 'the schema has none'}")
+    return sensitive[0]
+
+
+def stacked(beliefs: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """One belief of several chains: the mean of their unnormalised weights, and each chain's own belief."""
+    each = np.stack(beliefs)
+    chains = each / each.sum(axis=2, keepdims=True)
+    if len(each) == 1:
+        return chains[0], None
+    pooled = each.mean(axis=0)
+    return pooled / pooled.sum(axis=1, keepdims=True), chains

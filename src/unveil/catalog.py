@@ -6,7 +6,7 @@ import tomllib
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -22,21 +22,28 @@ SHORTHAND = {"k": "k_anonymity", "l": "distinct_l"}
 
 def members(family: str) -> tuple[str, ...]:
     """The names of a family: its files, then what other packages add by entry points."""
-    folder = importlib.import_module(f"unveil.{family}")
-    own = sorted(m.name for m in pkgutil.iter_modules(folder.__path__) if not m.name.startswith("_"))
-    foreign = sorted(e.name for e in entry_points(group=f"unveil.{family}"))
+    own = _own(family)
+    foreign = sorted({e.name for e in entry_points(group=f"unveil.{family}")})
     return (*own, *(name for name in foreign if name not in own))
+
+
+def _own(family: str) -> list[str]:
+    folder = importlib.import_module(f"unveil.{family}")
+    return sorted(m.name for m in pkgutil.iter_modules(folder.__path__) if not m.name.startswith("_"))
 
 
 def member(family: str, name: str) -> type[Any]:
     """The class of one member."""
     if name not in members(family):
         raise UsageError(f"{shown(name)} is none of the {family}: {', '.join(members(family))}")
-    for point in entry_points(group=f"unveil.{family}"):
-        if point.name == name:
-            return typing.cast(type[Any], point.load())
-    module = importlib.import_module(f"unveil.{family}.{name}")
-    return typing.cast(type[Any], getattr(module, module.__all__[0]))
+    if name in _own(family):
+        module = importlib.import_module(f"unveil.{family}.{name}")
+        return typing.cast(type[Any], getattr(module, module.__all__[0]))
+    point = next(e for e in entry_points(group=f"unveil.{family}") if e.name == name)
+    try:
+        return typing.cast(type[Any], point.load())
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{name}: {point.value} of another package cannot be loaded ({error})") from None
 
 
 def parse(text: str) -> tuple[str, dict[str, Any]]:
@@ -47,12 +54,12 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     if rest.startswith("@"):
         return name, _options_file(Path(rest[1:]))
     options: dict[str, Any] = {}
-    for item in filter(None, rest.split(",")):
+    for item in rest.split(",") if rest else []:
         key, equals, value = item.partition("=")
         if not equals or not key or not value:
             raise UsageError(f"{shown(item)} in {shown(text)} is no option; write key=value")
         if key in options:
-            raise UsageError(f"{shown(text)} gives {key} twice; keep one")
+            raise UsageError(f"{shown(text)} gives {shown(key)} twice; keep one")
         options[key] = value
     return name, options
 
@@ -84,19 +91,18 @@ def anonymizer(text: str, require: Sequence[str] = ()) -> Any:
     name, options = parse(text)
     cls = member("anonymizers", name)
     own = {f.name for f in fields(cls)}
-    models = [privacy_model(item) for item in require]
-    for key, model in SHORTHAND.items():
-        if key in options and key not in own:
-            models.insert(0, make(MODELS[model], {key: options.pop(key)}, model))
+    short = {key: model for key, model in SHORTHAND.items() if key in options and key not in own}
+    models = [make(MODELS[model], {key: options.pop(key)}, model) for key, model in short.items()]
+    models += map(privacy_model, require)
     if models and "require" not in own:
         raise UsageError(f"{name} takes no requirements; its options are {', '.join(sorted(own))}")
-    made = make(cls, {**options, **({"require": tuple(models)} if models else {})}, name)
-    return made
+    made = make(cls, options, name)
+    return replace(made, require=(*models, *made.require)) if models else made
 
 
 def _options_file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -124,10 +130,12 @@ def _convert(value: Any, kind: Any, where: str) -> Any:
         if str(value).lower() not in ("true", "false"):
             raise UsageError(f"{where}: {shown(value)} is neither true nor false")
         return str(value).lower() == "true"
+    if kind is PrivacyModel:
+        return privacy_model(str(value))
     if kind in (int, float):
         try:
             number = kind(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = None
         if number is None or isinstance(value, bool) or (kind is int and isinstance(value, float) and value != number):
             raise UsageError(f"{where}: {shown(value)} is no {'whole ' if kind is int else ''}number")

@@ -105,7 +105,10 @@ def run_check(
             "suppressed_rows": int(release.sizes[hidden].sum()),
             "withheld_values": withheld,
             "domains": {a.name: a.source for a in release.attributes},
-            "distances": {release.attributes[i].name: natural_distance(release.attributes[i]) for i in release.with_role(Role.SENSITIVE)},
+            "distances": {
+                release.attributes[i].name: natural_distance(release.attributes[i])
+                for i in release.with_role(Role.SENSITIVE)
+            },
         },
     )
 
@@ -147,7 +150,9 @@ class _Units:
         choices: list[tuple[int, ...]] = [tuple(range(h)) for h in heights]
         if np.prod(heights, dtype=float) > MOST_LATTICE_NODES:
             if not thin:
-                raise UsageError(f"{np.prod(heights, dtype=float):,.0f} supersets a group are too many; require n_t_closeness instead")
+                raise UsageError(
+                    f"{np.prod(heights, dtype=float):,.0f} supersets a group are too many; use n_t_closeness"
+                )
             choices = [(0, h - 1) for h in heights]
         first = np.concatenate([[0], np.cumsum(heights)])[:-1].astype(np.int64)
         tried = list(islice(product(*choices), MOST_LATTICE_NODES))
@@ -170,8 +175,8 @@ def _models(attribute: Attribute, n: int) -> Iterator[tuple[str, PrivacyModel]]:
         if distance != natural and _fits(distance, attribute):
             yield f"t_closeness.{distance}", TCloseness(distance=distance)
     yield f"n_t_closeness.{n}", NTCloseness(n=n, distance=natural)
-    for model in (DeltaDisclosure(), BetaLikeness(), EnhancedBetaLikeness()):
-        yield model.name, model
+    for relative in (DeltaDisclosure(), BetaLikeness(), EnhancedBetaLikeness()):
+        yield relative.name, relative
     if attribute.kind.measured:
         place = attribute.positions()
         yield "epsilon_m.5%", EpsilonM(epsilon=float(0.05 * (place.max() - place.min())))
@@ -278,7 +283,9 @@ def _presence(release: Release, population: Table) -> tuple[NDArray[np.int64], O
     for i in known:
         mine = release.attributes[i]
         if population.attributes[population.index(mine.name)].values != mine.values:
-            raise UsageError(f"the population's domain of {mine.name} is not the release's; declare the domain in the schema")
+            raise UsageError(
+                f"the population's domain of {mine.name} is not the release's; declare the domain in the schema"
+            )
     number = row_numbers(columns)
     people = np.bincount(number)
     row = np.zeros(len(people), dtype=np.int64)

@@ -62,7 +62,8 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
         "Neither number says yet what a reader can learn; levels count values, they do not attack.\n"
         f"The files are in {folder}/. Try it yourself:\n\n"
         f"  unveil check {folder}/mondrian.csv --schema {folder}/schema.toml\n"
-        f"  unveil anonymize {folder}/hospital.csv --schema {folder}/schema.toml --with mondrian:k=11 -o {folder}/mine.csv\n"
+        f"  unveil anonymize {folder}/hospital.csv --schema {folder}/schema.toml "
+        f"--with mondrian:k=11 -o {folder}/mine.csv\n"
     )
 
 

@@ -80,4 +80,8 @@ def describe_inputs(paths: Iterable[Path]) -> tuple[Input, ...]:
 def describe_run(packages: Mapping[str, str] | None = None) -> Run:
     """Date and versions."""
     versions = {name: version(name) for name in ("unveil", "numpy", "polars")}
-    return Run(date=datetime.now(UTC).isoformat(timespec="seconds"), python=platform.python_version(), versions={**versions, **(packages or {})})
+    return Run(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        python=platform.python_version(),
+        versions={**versions, **(packages or {})},
+    )

@@ -7,12 +7,12 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attribute import Kind, Role, canonical, position
+from unveil.attribute_sets import SetEvidence, search_sets, spread
 from unveil.errors import TableError, shown
 from unveil.hierarchy import iso_date, number_text
 from unveil.table import CodedColumn
@@ -26,10 +26,6 @@ MOST_NUMBERS = 1_000  # numbers or dates listed one by one
 MOST_STEPS = {Kind.NUMERIC: 10_000, Kind.DATE: 50_000}  # values of a domain given by its ends
 FULL_ENOUGH = 0.1  # share of the values between the ends that must occur
 BINS = 20
-UNIQUE_ENOUGH = 0.9  # sets this unique are not widened: more attributes can only be worse
-SET_ROWS = 60_000_000  # rows looked at for sets of attributes, at most
-SET_ATTRIBUTES = 60
-SETS_SHOWN = 20
 ID_ROWS = 50  # in fewer rows, all values different says nothing
 
 
@@ -46,16 +42,6 @@ class ColumnEvidence:
     uniqueness: float  # share of rows whose value no other row has
     missing: int  # rows
     reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetEvidence:
-    """How far a few attributes together tell rows apart."""
-
-    names: tuple[str, ...]
-    distinctness: float
-    separation: float
-    uniqueness: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +94,10 @@ class _Column:
     @property
     def rows(self) -> int:
         return len(self.source.text_of_row)
+
+    @property
+    def codes(self) -> NDArray[np.unsignedinteger]:
+        return np.asarray(self.value_of_text[self.source.text_of_row])
 
 
 def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset[str]) -> _Column:
@@ -216,7 +206,7 @@ def _hinted(name: str, words: str) -> bool:
 
 
 def _weigh(column: _Column) -> ColumnEvidence:
-    distinct, distinctness, separation, uniqueness = _spread(column.counts, column.rows)
+    distinct, distinctness, separation, uniqueness = spread(column.counts, column.rows)
     role, reasons = _suggest(column, distinct)
     return ColumnEvidence(
         column.name,
@@ -229,14 +219,6 @@ def _weigh(column: _Column) -> ColumnEvidence:
         column.missing,
         (*reasons, *column.reasons),
     )
-
-
-def _spread(counts: NDArray[np.int64], rows: int) -> tuple[int, float, float, float]:
-    """Distinct values, distinctness, separation (Motwani and Xu 2007) and sample uniqueness."""
-    distinct = int(np.count_nonzero(counts))
-    pairs = rows * (rows - 1)
-    same = float((counts.astype(np.float64) * (counts - 1)).sum())
-    return distinct, distinct / rows, 1 - same / pairs if pairs else 0.0, int((counts == 1).sum()) / rows
 
 
 def _suggest(column: _Column, distinct: int) -> tuple[Role, list[str]]:
@@ -279,71 +261,10 @@ def _like_numbers_of_people(column: _Column) -> bool:
     return bool(high - low < 1.2 * len(column.places) or (low >= 1e6 and len(str(int(low))) == len(str(int(high)))))
 
 
-# --- sets of attributes -----------------------------------------------------------------------------------------------
-
-
 def _search_sets(columns: list[_Column], evidence: list[ColumnEvidence]) -> tuple[tuple[SetEvidence, ...], str]:
-    """Sets of up to three attributes by sample uniqueness; all of them, or the most promising within SET_ROWS."""
-    if not columns:
-        return (), "no quasi-identifiers to combine"
-    rows = columns[0].rows
-    order = sorted(range(len(columns)), key=lambda i: (-evidence[i].separation, i))[:SET_ATTRIBUTES]
-    found: dict[tuple[int, ...], SetEvidence] = {
-        (i,): SetEvidence((e.name,), e.distinctness, e.separation, e.uniqueness) for i, e in enumerate(evidence)
-    }
-    budget = max(6, SET_ROWS // rows)
-    possible = tried = 0
-    codes = {i: columns[i].value_of_text[columns[i].source.text_of_row] for i in order} if len(order) > 1 else {}
-    for size, share in ((2, budget // 2), (3, budget)):
-        done = {key for key in found if len(key) == size - 1 and set(key) <= set(order)}
-        larger = {tuple(sorted((*key, i))) for key in done for i in order if i not in key}
-        open_sets = [key for key in larger if not any(_unique(found, part) for part in combinations(key, size - 1))]
-        open_sets.sort(key=lambda key: (_guess(found, key), key))
-        possible += len(open_sets)
-        for key in open_sets[: max(0, share - tried)]:
-            counts = _joint_counts([codes[i] for i in key], [len(columns[i].counts) for i in key])
-            _, *shares = _spread(counts, rows)
-            found[key] = SetEvidence(tuple(columns[i].name for i in key), *shares)
-            tried += 1
-    listed = [key for key in found if _adds(found, key)]
-    listed.sort(key=lambda key: (-found[key].uniqueness, -found[key].separation, len(key), key))
-    whole = tried == possible and len(order) == len(columns)
-    search = (
-        f"all sets of up to 3 of {len(columns)} attributes"
-        if whole
-        else f"{tried} sets of 2 or 3, the most separating first"
-    )
-    return tuple(found[key] for key in listed[:SETS_SHOWN]), search
-
-
-def _unique(found: Mapping[tuple[int, ...], SetEvidence], key: tuple[int, ...]) -> bool:
-    return key in found and found[key].uniqueness >= UNIQUE_ENOUGH
-
-
-def _guess(found: Mapping[tuple[int, ...], SetEvidence], key: tuple[int, ...]) -> float:
-    """The share of pairs a set would leave alike, were its attributes independent."""
-    return float(np.prod([1 - found[(i,)].separation for i in key]))
-
-
-def _adds(found: Mapping[tuple[int, ...], SetEvidence], key: tuple[int, ...]) -> bool:
-    """Whether a set is worse, by a hundredth of the rows, than every smaller set within it."""
-    smaller = [p for size in range(1, len(key)) for p in combinations(key, size) if p in found]
-    return not smaller or found[key].uniqueness >= max(found[p].uniqueness for p in smaller) + 0.01
-
-
-def _joint_counts(codes: list[NDArray[np.unsignedinteger]], sizes: list[int]) -> NDArray[np.int64]:
-    """How many rows each combination that occurs has."""
-    key, space = codes[0].astype(np.int64), sizes[0]
-    for column, size in zip(codes[1:], sizes[1:], strict=True):
-        if space * size >= 2**62:
-            key = np.unique(key, return_inverse=True)[1]
-            space = len(key)
-        key, space = key * size + column, space * size
-    if space <= 2 * len(key) + 1_000:
-        return np.bincount(key)
-    key = np.sort(key)
-    ends = np.flatnonzero(np.concatenate((key[1:] != key[:-1], [True])))
-    return np.diff(ends, prepend=-1)
+    alone = [SetEvidence((e.name,), e.distinctness, e.separation, e.uniqueness) for e in evidence]
+    sizes = [len(column.counts) for column in columns]
+    return search_sets(alone, columns[0].rows if columns else 0, sizes, lambda i: columns[i].codes)
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------

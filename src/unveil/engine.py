@@ -1,8 +1,9 @@
 """Engine: what every long piece of work is handed: a seed by name, and a way to report progress."""
 
 import hashlib
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,9 +14,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Seed and progress. Draws depend on the seed and the name, not on who ran before."""
+    """Seed, threads and progress. Draws depend on the seed and the name, not on who ran before or beside."""
 
     seed: int = 0
+    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     name: str = ""
     progress: Progress | None = None
 

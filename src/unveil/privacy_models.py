@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.distances import Ground, distance
+from unveil.distances import distance
 from unveil.errors import UsageError
+from unveil.overall import Overall, Supersets, ratio, shares
 
 __all__ = [
     "MODELS",
@@ -46,42 +47,6 @@ Levels = NDArray[np.float64]  # (groups,)
 
 TOLERANCE = 1e-12  # of rounding, relative to thresholds above 1
 CELLS_AT_ONCE = 1 << 16  # groups and supersets are compared in pieces that stay in the cache
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Supersets:
-    """Natural supersets of groups, as pairs: larger groups that hold all rows of a group (Li 2010, def. 2.2.2)."""
-
-    group: NDArray[np.integer]  # (pairs,) the group
-    histogram: NDArray[np.integer]  # (pairs, values) its superset's sensitive values
-
-    def __post_init__(self) -> None:
-        if self.group.ndim != 1 or self.histogram.ndim != 2 or len(self.group) != len(self.histogram):
-            raise UsageError("supersets are pairs: a group number and a row of counts each")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Overall:
-    """What groups are compared with: the whole table, their supersets, the population."""
-
-    histogram: NDArray[np.integer]  # (values,) the whole table's sensitive values
-    ground: Ground = field(default_factory=Ground)  # how these values lie to each other
-    supersets: Supersets | None = None
-    population: NDArray[np.integer] | None = None  # (groups,) people of the population in each group's region
-
-    def __post_init__(self) -> None:
-        values = len(self.histogram) if self.histogram.ndim == 1 else 0
-        if values == 0 or not np.isfinite(self.histogram).all() or (self.histogram < 0).any():
-            raise UsageError("the overall histogram must be one row of counts, at least one")
-        if self.ground.values not in (None, values):
-            raise UsageError(f"the overall histogram has {values} values, its ground {self.ground.values}")
-        if self.supersets is not None and self.supersets.histogram.shape[1] != values:
-            raise UsageError(f"the overall histogram has {values} values, its supersets another number")
-
-    @property
-    def share(self) -> NDArray[np.float64]:
-        """(values,) distribution of the whole table; all 0 if every value is withheld."""
-        return np.asarray(_shares(self.histogram[None, :].astype(np.float64))[0])
 
 
 def _whole(low: int, *, default: Any = None) -> Any:
@@ -204,7 +169,7 @@ class ProbabilisticL(PrivacyModel):
     higher_is_safer = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
-        return _ratio(counts.sum(axis=1), counts.max(axis=1))
+        return ratio(counts.sum(axis=1), counts.max(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +181,7 @@ class EntropyL(PrivacyModel):
     higher_is_safer = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
-        share = _shares(counts)
+        share = shares(counts)
         return np.asarray(np.exp(-(share * _log(share)).sum(axis=1)))
 
 
@@ -231,7 +196,7 @@ class RecursiveCL(PrivacyModel):
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
         rank = np.sort(counts, axis=1)[:, ::-1]
-        return _ratio(rank[:, 0], rank[:, self.l - 1 :].sum(axis=1))
+        return ratio(rank[:, 0], rank[:, self.l - 1 :].sum(axis=1))
 
     @property
     def smallest(self) -> int:
@@ -247,7 +212,7 @@ class AlphaK(PrivacyModel):
     name = "alpha_k"
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
-        return np.asarray(_shares(counts).max(axis=1))
+        return np.asarray(shares(counts).max(axis=1))
 
     @property
     def smallest(self) -> int:
@@ -288,7 +253,7 @@ class TCloseness(PrivacyModel):
         distance(self.distance)
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
-        return distance(self.distance)(_shares(counts), overall.share, overall.ground)
+        return distance(self.distance)(shares(counts), overall.share, overall.ground)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,7 +293,7 @@ class DeltaDisclosure(PrivacyModel):
     strictly = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
-        share, reference = _shares(counts), overall.share
+        share, reference = shares(counts), overall.share
         apart = np.abs(_log(share) - _log(reference))
         return np.asarray(np.where((share > 0) == (reference > 0), apart, inf).max(axis=1))
 
@@ -374,7 +339,7 @@ class EpsilonM(PrivacyModel):
         near = counts.copy()  # a missing value is near itself only
         near[:, : len(known)] = below[:, np.searchsorted(known, known + reach, "right")]
         near[:, : len(known)] -= below[:, np.searchsorted(known, known - reach, "left")]
-        return _ratio(counts.sum(axis=1), np.where(counts > 0, near, 0.0).max(axis=1))
+        return ratio(counts.sum(axis=1), np.where(counts > 0, near, 0.0).max(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,7 +359,7 @@ class DeltaPresence(PrivacyModel):
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
         if overall.population is None or overall.population.shape != (len(counts),):
             raise UsageError("delta_presence needs the population's number of people for each group")
-        level = _ratio(counts.sum(axis=1), overall.population.astype(np.float64))
+        level = ratio(counts.sum(axis=1), overall.population.astype(np.float64))
         return np.where(level < self.low - TOLERANCE, inf, level)
 
 
@@ -417,16 +382,6 @@ def _ceiling(size: float) -> int:
     return ceil(size - 1e-9 * max(1.0, size))  # wider than TOLERANCE: a bound must not be missed by rounding
 
 
-def _shares(counts: Counts) -> NDArray[np.float64]:
-    return _ratio(counts, counts.sum(axis=1, keepdims=True), empty=0.0)
-
-
-def _ratio(part: Levels, whole: Levels, *, empty: float = inf) -> NDArray[np.float64]:
-    """part / whole; x/0 is `empty`, 0/0 is 0."""
-    out = np.where(part > 0, empty, np.zeros(np.broadcast_shapes(part.shape, whole.shape)))
-    return np.asarray(np.divide(part, whole, out=out, where=whole > 0))
-
-
 def _log(share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Natural logarithm, 0 at 0: what is absent is dealt with by its user."""
     return np.asarray(np.log(share, out=np.zeros(share.shape), where=share > 0))
@@ -435,7 +390,7 @@ def _log(share: NDArray[np.float64]) -> NDArray[np.float64]:
 def _gains(counts: Counts, overall: Overall) -> NDArray[np.float64]:
     """(groups, values) by how much, relatively, a value's share grew; 0 if it did not."""
     reference = overall.share[None, :]
-    return _ratio(np.maximum(_shares(counts) - reference, 0.0), np.broadcast_to(reference, counts.shape))
+    return ratio(np.maximum(shares(counts) - reference, 0.0), np.broadcast_to(reference, counts.shape))
 
 
 def _to_supersets(model: NTCloseness, counts: Counts, overall: Overall) -> Iterator[tuple[NDArray[np.integer], Levels]]:
@@ -446,9 +401,9 @@ def _to_supersets(model: NTCloseness, counts: Counts, overall: Overall) -> Itera
     if len(pairs.group) and not 0 <= pairs.group.min() <= pairs.group.max() < len(counts):
         raise UsageError(f"supersets name a group that is none of the {len(counts)} groups")
     large = np.flatnonzero(pairs.histogram.sum(axis=1) >= model.n)
-    share, piece = _shares(counts), max(CELLS_AT_ONCE // counts.shape[1], 1)
+    share, piece = shares(counts), max(CELLS_AT_ONCE // counts.shape[1], 1)
     for start in range(0, len(large), piece):
         chosen = large[start : start + piece]
         group = pairs.group[chosen]
-        reference = _shares(pairs.histogram[chosen].astype(np.float64))
+        reference = shares(pairs.histogram[chosen].astype(np.float64))
         yield group, distance(model.distance)(share[group], reference, overall.ground)

@@ -219,6 +219,8 @@ def _count_cells(
         cells[cell, index] = column
     pair = np.asarray(part.group, dtype=np.int64) * distinct + cell
     weight = np.ones(len(pair), dtype=np.int64) if part.count is None else np.asarray(part.count, dtype=np.int64)
+    if (weight < 1).any():
+        raise ReleaseError("a cell that no row shows")
     if groups * distinct <= max(4 * len(pair), 1 << 16):
         table = np.bincount(pair, weights=weight, minlength=groups * distinct).astype(np.int64)
         key = np.flatnonzero(table)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Kind, Role, position
 from unveil.errors import TableError, shown
+from unveil.hierarchy import number_text
 from unveil.regions import Regions
 from unveil.release import BlockRows, Release, build_release
 from unveil.schema import Schema
@@ -46,6 +47,10 @@ class Table:
             column.flags.writeable = False
         if not self.rows:
             raise TableError(f"{self.name}: holds no rows")
+        if self.weight is not None:
+            if self.weight.shape != (self.rows,) or not (self.weight > 0).all():
+                raise TableError(f"{self.name}: weights must be one positive number a row")
+            self.weight.flags.writeable = False
 
     @property
     def rows(self) -> int:
@@ -57,7 +62,8 @@ class Table:
         for index, attribute in enumerate(self.attributes):
             if attribute.name == name:
                 return index
-        raise TableError(f"{self.name}: no attribute {name!r}; there are {', '.join(a.name for a in self.attributes)}")
+        known = ", ".join(a.name for a in self.attributes)
+        raise TableError(f"{self.name}: no attribute {shown(name)}; there are {known}")
 
     def with_role(self, role: Role) -> tuple[int, ...]:
         """Positions of the attributes with this role."""
@@ -74,9 +80,9 @@ class Table:
         lengths = {len(values) for values in columns.values()}
         if len(lengths) > 1:
             raise TableError(f"{name}: columns of different lengths")
-        return code_table(
-            schema, {key: _code_values(values) for key, values in columns.items()}, name=name, place=lambda row: f"row {row + 1}"
-        )
+        missing = schema.document.missing[0] if schema.document.missing else ""
+        coded = {key: _code_values(values, missing) for key, values in columns.items()}
+        return code_table(schema, coded, name=name, place=lambda row: f"row {row + 1}")
 
 
 def code_table(
@@ -92,12 +98,12 @@ def code_table(
     Cost: one dictionary look-up a distinct text, one gather a row.
     """
     _check_columns(schema, columns, name)
-    repeats = _repeats(schema, columns, name, place)
+    repeats = _repeats(schema, columns, name, place, decimal)
     attributes, coded, repeated = [], [], {}
     for key in schema.names:
         column = columns[key]
         if schema.declaration(key).role is Role.IDENTIFIER:
-            times = np.bincount(column.text_of_row)
+            times = np.bincount(column.text_of_row, weights=repeats)
             repeated[key] = int(times[times > 1].sum())
             continue
         attribute = schema.attribute(key, column.texts, decimal=decimal)
@@ -111,25 +117,35 @@ def code_table(
     if schema.document.weight is not None:
         weight = _numbers(columns[schema.document.weight], schema.document.weight, name, place, decimal)
         weight = weight if repeats is None else np.repeat(weight, repeats)
-        weight.flags.writeable = False
     return Table(tuple(attributes), tuple(coded), weight=weight, repeated=repeated, name=name)
 
 
-def _code_values(values: Sequence[object]) -> CodedColumn:
+def _code_values(values: Sequence[object], missing: str) -> CodedColumn:
     number: dict[str, int] = {}
-    rows = [number.setdefault(str(v), len(number)) for v in values]
+    rows = [number.setdefault(_text(v, missing), len(number)) for v in values]
     return CodedColumn(texts=tuple(number), text_of_row=np.array(rows, dtype=np.int64))
+
+
+def _text(value: object, missing: str) -> str:
+    """A Python value as a file would hold it: None is missing, True is true, 17.0 is 17."""
+    if value is None:
+        return missing
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    return number_text(value) if isinstance(value, float) and np.isfinite(value) else str(value)
 
 
 def _check_columns(schema: Schema, columns: Mapping[str, CodedColumn], name: str) -> None:
     needed = (*schema.names, *schema.extra_columns)
     absent = [key for key in needed if key not in columns]
     if absent:
-        raise TableError(f"{name}: no column {shown(absent[0])}, which {schema.name} names; the file has {_listed(columns)}")
+        raise TableError(
+            f"{name}: no column {shown(absent[0])}, which {schema.name} names; the file has {_listed(columns)}"
+        )
     unknown = [key for key in columns if key not in needed]
     if unknown:
         raise TableError(
-            f"{name}: {schema.name} does not name the column {shown(unknown[0])}; add [attributes.{unknown[0]}] with a role"
+            f"{name}: {schema.name} does not name the column {shown(unknown[0])}; add [attributes.NAME] with its role"
         )
 
 
@@ -146,34 +162,43 @@ def _refuse(
     text = column.texts[int(column.text_of_row[row])]
     where = f"{name}, {place(row)}, {attribute.name}"
     if bad[row] == -2:
-        raise TableError(f"{where}: a missing value; set missing = \"category\" for {attribute.name}, or leave such rows out")
+        raise TableError(
+            f'{where}: a missing value; set missing = "category" for {attribute.name}, or leave such rows out'
+        )
     kind = {Kind.NUMERIC: "number", Kind.DATE: "date"}.get(attribute.kind, "value")
-    raise TableError(f"{where}: {shown(text)} is no {kind} of the {attribute.source} domain; mend the cell or widen the domain")
+    raise TableError(
+        f"{where}: {shown(text)} is no {kind} of the {attribute.source} domain; mend the cell or widen the domain"
+    )
 
 
-def _numbers(column: CodedColumn, key: str, name: str, place: Callable[[int], str], decimal: str) -> NDArray[np.float64]:
+def _numbers(
+    column: CodedColumn, key: str, name: str, place: Callable[[int], str], decimal: str
+) -> NDArray[np.float64]:
     """A weight column: positive numbers."""
     places = [position(text, Kind.NUMERIC, decimal) for text in column.texts]
-    values = np.array([np.nan if p is None else p for p in places])[column.text_of_row]
+    distinct = np.array([np.nan if p is None else p for p in places])
+    values: NDArray[np.float64] = distinct[column.text_of_row]
     bad = ~(values > 0)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         text = column.texts[int(column.text_of_row[row])]
         raise TableError(f"{name}, {place(row)}, {key}: {shown(text)} is no positive number")
-    return values
+    return np.asarray(values)
 
 
 def _repeats(
-    schema: Schema, columns: Mapping[str, CodedColumn], name: str, place: Callable[[int], str]
+    schema: Schema, columns: Mapping[str, CodedColumn], name: str, place: Callable[[int], str], decimal: str
 ) -> NDArray[np.int64] | None:
     """How many people each row stands for, if the schema has a frequency column."""
     key = schema.document.frequency
     if key is None:
         return None
-    values = _numbers(columns[key], key, name, place, ".")
+    values = _numbers(columns[key], key, name, place, decimal)
     if (values % 1 != 0).any():
         row = int(np.flatnonzero(values % 1 != 0)[0])
-        raise TableError(f"{name}, {place(row)}, {key}: a frequency must be a whole number; for sampling weights use weight = {key!r}")
+        raise TableError(
+            f"{name}, {place(row)}, {key}: a frequency must be a whole number; sampling weights go under weight"
+        )
     if values.sum() > MOST_ROWS:
         raise TableError(f"{name}: {key} adds up to {values.sum():,.0f} rows, over {MOST_ROWS:,}")
     return values.astype(np.int64)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Role
 from unveil.belief import Estimate
-from unveil.errors import UsageError
+from unveil.errors import UsageError, shown
 from unveil.regions import Regions
 from unveil.release import Release
 
@@ -41,7 +41,12 @@ def _mean_width(release: Release, weights: Mapping[str, float] | None, width: Wi
     known = release.with_role(Role.QUASI_IDENTIFIER)
     unknown = set(weights or {}) - {release.attributes[i].name for i in known}
     if unknown:
-        raise UsageError(f"a weight for {sorted(unknown)[0]!r}, which is no quasi-identifier of the release")
+        raise UsageError(f"a weight for {shown(sorted(unknown)[0])}, which is no quasi-identifier of the release")
+    wrong = [name for name, weight in (weights or {}).items() if not 0 <= weight < np.inf]
+    if wrong:
+        raise UsageError(
+            f"the weight of {shown(wrong[0])} is {(weights or {})[wrong[0]]}; choose a number of at least 0"
+        )
     if not known:
         return 0.0
     total = weight_sum = 0.0
@@ -63,7 +68,7 @@ def _set_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
         return np.where(sizes > 1, sizes / attribute.codes, 0.0)
     place = attribute.positions()
     first, last = regions.low[regions.start[:-1]], regions.high[regions.start[1:] - 1]
-    span = place[: attribute.real].max() - place[: attribute.real].min()
+    span = float(np.ptp(place[: attribute.real])) if attribute.real else 0.0
     width = (place[last] - place[first]) / span if span > 0 else np.zeros(len(regions))
     holds_missing = (last == attribute.codes - 1) & attribute.missing
     return np.where(sizes <= 1, 0.0, np.where(holds_missing, 1.0, width))

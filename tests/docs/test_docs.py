@@ -74,7 +74,10 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
 
 @pytest.mark.parametrize("page", ["anonymizers", "check", "releases"])
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(shlex.split("unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv"), monkeypatch) == 0
+    assert (
+        run(shlex.split("unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv"), monkeypatch)
+        == 0
+    )
     found = commands((ROOT / "docs" / f"{page}.md").read_text())
     assert found
     for arguments in found:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import inf, log, prod
 
 import numpy as np
@@ -59,19 +60,25 @@ MEASURES: list[PrivacyModel] = [
     DeltaPresence(low=0.1),
 ]
 
+COUNT, GAP = st.sampled_from([0, 0, 0, 1, 1, 2, 3, 6]), st.sampled_from([0.5, 1.0, 2.0])
+
+
+@cache  # making a strategy anew for every table would cost more than drawing from it
+def histograms(values: int, least: int) -> st.SearchStrategy[list[Row]]:
+    """Two to six groups of at least `least` people."""
+    row = st.lists(COUNT, min_size=values, max_size=values).filter(lambda counts: sum(counts) >= least)
+    return st.lists(row, min_size=2, max_size=6)
+
 
 @st.composite
 def tables(draw: st.DrawFn, least: int = 0) -> tuple[np.ndarray, Overall]:
     """Groups' histograms and an Overall with all a model may need, nested supersets included."""
     values = draw(st.integers(2, 6))
-    row = st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 3, 6]), min_size=values, max_size=values).filter(
-        lambda counts: sum(counts) >= least
-    )
-    groups = draw(st.lists(row, min_size=2, max_size=6))
+    groups = draw(histograms(values, least))
     counts = np.array(groups)
     assume(counts.sum() > 0)
     missing = draw(st.booleans()) and values > 2
-    position = np.cumsum(draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=values, max_size=values)))
+    position = np.cumsum(draw(st.lists(GAP, min_size=values, max_size=values)))
     level = np.array([np.arange(values), np.minimum(np.arange(values) // 2, 9), np.zeros(values, dtype=int)])
     level[1, -1] = values if missing else level[1, -1]
     pairs = [(g, counts[: g + 1 + more].sum(axis=0)) for g in range(len(groups)) for more in (0, 1, 2)]
@@ -248,34 +255,28 @@ def test_merging_never_worsens_the_strict_one_under_the_same_supersets(table: tu
 # -- thresholds ---------------------------------------------------------------------------------------------------
 
 
-@st.composite
-def requirements(draw: st.DrawFn) -> PrivacyModel:
-    """Any model with any threshold."""
-    whole, real, unit = st.integers(1, 6), st.floats(0.1, 6), st.floats(0.05, 1)
-    maybe = st.none() | whole
-    return draw(
-        st.one_of(
-            st.builds(KAnonymity, k=whole),
-            st.builds(DistinctL, l=whole),
-            st.builds(ProbabilisticL, l=real),
-            st.builds(EntropyL, l=real),
-            st.builds(RecursiveCL, c=real, l=whole),
-            st.builds(AlphaK, alpha=unit | st.builds(lambda n: 1 / n, whole), k=maybe),
-            st.builds(PSensitiveK, p=whole, k=maybe),
-            st.builds(TCloseness, t=unit, distance=st.sampled_from(sorted(DISTANCES))),
-            st.builds(NTCloseness, t=unit, n=st.integers(1, 30)),
-            st.builds(StrictNTCloseness, t=unit, n=st.integers(1, 30)),
-            st.builds(DeltaDisclosure, delta=real),
-            st.builds(BetaLikeness, beta=real),
-            st.builds(EnhancedBetaLikeness, beta=real),
-            st.builds(EpsilonM, m=real, epsilon=st.floats(0, 5)),
-            st.builds(DeltaPresence, high=unit),
-        )
-    )
+WHOLE, REAL, UNIT = st.integers(1, 6), st.floats(0.1, 6), st.floats(0.05, 1)
+REQUIREMENTS: st.SearchStrategy[PrivacyModel] = st.one_of(  # any model with any threshold
+    st.builds(KAnonymity, k=WHOLE),
+    st.builds(DistinctL, l=WHOLE),
+    st.builds(ProbabilisticL, l=REAL),
+    st.builds(EntropyL, l=REAL),
+    st.builds(RecursiveCL, c=REAL, l=WHOLE),
+    st.builds(AlphaK, alpha=UNIT | st.builds(lambda n: 1 / n, WHOLE), k=st.none() | WHOLE),
+    st.builds(PSensitiveK, p=WHOLE, k=st.none() | WHOLE),
+    st.builds(TCloseness, t=UNIT, distance=st.sampled_from(sorted(DISTANCES))),
+    st.builds(NTCloseness, t=UNIT, n=st.integers(1, 30)),
+    st.builds(StrictNTCloseness, t=UNIT, n=st.integers(1, 30)),
+    st.builds(DeltaDisclosure, delta=REAL),
+    st.builds(BetaLikeness, beta=REAL),
+    st.builds(EnhancedBetaLikeness, beta=REAL),
+    st.builds(EpsilonM, m=REAL, epsilon=st.floats(0, 5)),
+    st.builds(DeltaPresence, high=UNIT),
+)
 
 
 @settings(steady, max_examples=400)
-@given(model=requirements(), table=tables(least=1))
+@given(model=REQUIREMENTS, table=tables(least=1))
 def test_no_smaller_group_ever_holds(model: PrivacyModel, table: tuple[np.ndarray, Overall]) -> None:
     counts, overall = table
     held = counts.sum(axis=1)[model.holds(model.level(counts, overall))]
@@ -283,14 +284,14 @@ def test_no_smaller_group_ever_holds(model: PrivacyModel, table: tuple[np.ndarra
 
 
 @settings(steady, max_examples=200)
-@given(model=requirements(), table=tables())
+@given(model=REQUIREMENTS, table=tables())
 def test_the_worst_group_decides(model: PrivacyModel, table: tuple[np.ndarray, Overall]) -> None:
     levels = model.level(*table)
     assert bool(model.holds(np.array([model.worst(levels)]))[0]) == bool(model.holds(levels).all())
 
 
 @steady
-@given(models=st.lists(requirements(), max_size=4), table=tables())
+@given(models=st.lists(REQUIREMENTS, max_size=4), table=tables())
 def test_satisfied_is_the_conjunction(models: list[PrivacyModel], table: tuple[np.ndarray, Overall]) -> None:
     expected = np.ones(len(table[0]), dtype=bool)
     for model in models:

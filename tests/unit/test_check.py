@@ -65,7 +65,7 @@ def test_strict_closeness_compares_with_every_large_superset(table_24: Path) -> 
     release = read_release(table_24 / "release.csv", read_schema(table_24 / "schema.toml"))
     check = run_check(release, require=[StrictNTCloseness(n=1000, t=0.1)])
     finding = next(f for f in check.findings if f.id.startswith("strict"))
-    # The farthest superset of a .5/.5 group is the whole table (700 of 3000): nothing else has a smaller share but 479**.
+    # The farthest superset of a .5/.5 group is the whole table (700 of 3000).
     assert finding.value == pytest.approx(0.5 - 700 / 3000)
     assert finding.verdict == "exceeded"
 
@@ -86,7 +86,13 @@ def _brute_force(release: object, schema: Schema, n: int, nearest: bool) -> floa
         hierarchy = attributes[i].hierarchy
         height = hierarchy.height if hierarchy is not None else 1
 
-        def shown(members: list[frozenset[int]], level: int, position: int = position, hierarchy: object = hierarchy, height: int = height) -> object:
+        def shown(
+            members: list[frozenset[int]],
+            level: int,
+            position: int = position,
+            hierarchy: object = hierarchy,
+            height: int = height,
+        ) -> object:
             if level == height:
                 return "*"
             if level == 0 or hierarchy is None:

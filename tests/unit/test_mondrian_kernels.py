@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from unveil.kernels import cells, mondrian
+from unveil.kernels import ancestors, cells, mondrian, splits
 from unveil.kernels import partition as driver
 from unveil.kernels.partition import Axis, partition, warm
 
@@ -347,7 +347,7 @@ def uncompiled(monkeypatch):
     """Every kernel replaced by the plain function it was compiled from."""
 
     def replace():
-        for module in (mondrian, cells):
+        for module in (mondrian, splits, ancestors, cells):
             for name, kernel in list(vars(module).items()):
                 if hasattr(kernel, "py_func"):
                     monkeypatch.setattr(module, name, kernel.py_func)
@@ -390,7 +390,8 @@ def test_warming_up_compiles_all_there_is():
     columns.append(np.arange(200))
     axes.append(Axis(200))
     partition(columns, axes, [sensitive], [5], allowed=all_diverse, collapse=True, superset_size=50)
-    kernels = [kernel for name, kernel in vars(mondrian).items() if name in mondrian.__all__]
+    public = [getattr(module, name) for module in (mondrian, splits, ancestors) for name in module.__all__]
+    kernels = [kernel for kernel in public if hasattr(kernel, "py_func")]
     kernels += [cells.count_keys, cells.number_cells, cells.look_up, cells.rehash, cells.add_cells]
     assert [len(kernel.signatures) for kernel in kernels] == [1] * 14
     assert [len(kernel.signatures) for kernel in (cells.put_field, cells.add_scaled)] == [3, 3]

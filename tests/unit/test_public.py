@@ -18,4 +18,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_importing_unveil_imports_nothing_else() -> None:
     code = "import sys, unveil; print([m for m in sys.modules if m.startswith('unveil.') or m in ('numpy', 'polars')])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from unveil.errors import ReleaseError, TableError, UsageError
+from unveil.formats import dialect, survey
 from unveil.formats import text as text_module
-from unveil.formats.text import Dialect, distinct_codes, read_text
+from unveil.formats.dialect import Dialect
+from unveil.formats.text import distinct_codes, read_text
 from unveil.kernels import scan
 
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -173,7 +175,7 @@ def test_delimiter_inside_quotes_does_not_confuse(file):
 
 
 def test_structure_is_found_beyond_the_sample(file, monkeypatch):
-    monkeypatch.setattr(text_module, "SAMPLE", 16)
+    monkeypatch.setattr(dialect, "SAMPLE", 16)
     table = read_text(file('a;b\n"' + "x\n" * 500 + '";1\n2;3\n'))
     assert cells(table)[1] == ["2", "3"]
     assert table.line_of(1) == 503
@@ -330,7 +332,7 @@ def test_no_permission(file, monkeypatch):
 
 
 def test_field_over_the_limit(file, monkeypatch):
-    monkeypatch.setattr(text_module, "FIELD_LIMIT", 1 << 20)
+    monkeypatch.setattr(survey, "FIELD_LIMIT", 1 << 20)
     with pytest.raises(TableError, match="line 2: a field of over 1 MB; is a closing quote missing"):
         read_text(file('a,b\n1,"' + "x\n" * 600_000 + '"\n'))
 

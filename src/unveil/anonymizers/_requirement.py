@@ -33,22 +33,37 @@ class Requirement:
             raise UsageError(f"{who} needs a requirement, for instance {who}:k=5 or --require t_closeness:t=0.2")
         for model in models:
             if model.threshold is None:
-                raise UsageError(f"{model.name} as a requirement needs its threshold, for instance {model.name}:{_option(model)}=…")
+                raise UsageError(
+                    f"{model.name} as a requirement needs its threshold, for instance {model.name}:{_option(model)}=…"
+                )
             if "population" in model.needs:
-                raise UsageError(f"{who} cannot require {model.name}: it needs a population; measure it with unveil check --population")
+                raise UsageError(
+                    f"{who} cannot require {model.name}: it needs a population; use unveil check --population"
+                )
         needed = any("values" in model.needs for model in models)
         sensitive = table.with_role(Role.SENSITIVE) if needed else ()
         if needed and not sensitive:
             name = next(m.name for m in models if "values" in m.needs)
             raise UsageError(f"{name} needs a sensitive attribute, and the schema has none; give one that role")
         for model in models:
-            wrong = [table.attributes[i].name for i in sensitive if "numeric" in model.needs and not table.attributes[i].kind.measured]
+            wrong = [
+                table.attributes[i].name
+                for i in sensitive
+                if "numeric" in model.needs and not table.attributes[i].kind.measured
+            ]
             if wrong:
-                raise UsageError(f"{model.name} needs numbers, and {wrong[0]} is {table.attributes[table.index(wrong[0])].kind}")
+                raise UsageError(
+                    f"{model.name} needs numbers, and {wrong[0]} is {table.attributes[table.index(wrong[0])].kind}"
+                )
         attributes = [table.attributes[i] for i in sensitive]
         totals = [np.bincount(table.columns[i], minlength=table.attributes[i].codes) for i in sensitive]
         overall = tuple(overall_of(a, t) for a, t in zip(attributes, totals, strict=True))
         return cls(tuple(models), sensitive, tuple(a.name for a in attributes), overall)
+
+    @property
+    def described(self) -> str:
+        """The models as they are written on the command line."""
+        return " and ".join(map(_described, self.models))
 
     @property
     def smallest(self) -> int:
@@ -61,7 +76,9 @@ class Requirement:
         sizes = [int(getattr(model, "n")) for model in self.models if "supersets" in model.needs]  # noqa: B009  a field of these models only
         return min(sizes) if sizes else None
 
-    def holds(self, sizes: NDArray[np.integer], histograms: Histograms, supersets: Sequence[Supersets] | None = None) -> NDArray[np.bool_]:
+    def holds(
+        self, sizes: NDArray[np.integer], histograms: Histograms, supersets: Sequence[Supersets] | None = None
+    ) -> NDArray[np.bool_]:
         """(groups,) whether every model holds."""
         good = np.ones(len(sizes), dtype=bool)
         for model in self.models:
@@ -70,7 +87,11 @@ class Requirement:
         return good
 
     def _levels(
-        self, model: PrivacyModel, sizes: NDArray[np.integer], histograms: Histograms, supersets: Sequence[Supersets] | None
+        self,
+        model: PrivacyModel,
+        sizes: NDArray[np.integer],
+        histograms: Histograms,
+        supersets: Sequence[Supersets] | None,
     ) -> list[NDArray[np.float64]]:
         """The model's levels, for each sensitive attribute; a model of sizes is asked once."""
         if "values" not in model.needs:
@@ -81,7 +102,9 @@ class Requirement:
             found.append(model.level(histogram, whole))
         return found
 
-    def of_groups(self, table: Table, group: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    def of_groups(
+        self, table: Table, group: NDArray[np.integer], groups: int
+    ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
         """Sizes and histograms of groups of rows."""
         sizes = np.bincount(group, minlength=groups)
         histograms = []
@@ -101,7 +124,7 @@ class Requirement:
             for name, level in zip(names, levels, strict=True):
                 if not model.holds(level).all():
                     raise RequirementError(
-                        f"{who}: {model.name} {_option(model)}={model.threshold:g} cannot be met: "
+                        f"{who}: {_described(model)} cannot be met: "
                         f"all {table.rows} rows in one group reach {_reached(model, float(level[0]))} ({name})"
                     )
 
@@ -109,6 +132,12 @@ class Requirement:
 def _option(model: PrivacyModel) -> str:
     """The option that holds the threshold: a model's first field."""
     return fields(model)[0].name
+
+
+def _described(model: PrivacyModel) -> str:
+    """The model as it is written on the command line."""
+    options = {f.name: getattr(model, f.name) for f in fields(model)}
+    return f"{model.name}:" + ",".join(f"{key}={value}" for key, value in options.items() if value is not None)
 
 
 def _reached(model: PrivacyModel, level: float) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.attribute import Role
 from unveil.engine import Engine
@@ -54,14 +55,15 @@ class Anatomy:
         group_of_row[by_value] = group
         return _bucketized(table, sensitive, group_of_row)
 
-    def _check_eligible(self, table: Table, sensitive: int, count: np.ndarray) -> None:
+    def _check_eligible(self, table: Table, sensitive: int, count: NDArray[np.int64]) -> None:
         """No value may be more frequent than rows / l, or no grouping can exist (Xiao and Tao 2006, section 4)."""
         most = int(count.max())
         if most * self.l > table.rows:
             attribute = table.attributes[sensitive]
             best = table.rows // most
             raise RequirementError(
-                f"anatomy: {shown(attribute.values[int(count.argmax())])} is the {attribute.name} of {most} of {table.rows} rows, "
+                f"anatomy: {shown(attribute.values[int(count.argmax())])} is the {attribute.name} "
+                f"of {most} of {table.rows} rows, "
                 f"more than 1 in {self.l}; " + (f"l={best} can be met" if best > 1 else "no l above 1 can be met")
             )
 
@@ -70,11 +72,13 @@ def _one_sensitive(table: Table) -> int:
     sensitive = table.with_role(Role.SENSITIVE)
     if len(sensitive) != 1:
         names = ", ".join(table.attributes[i].name for i in sensitive) or "none"
-        raise UsageError(f"anatomy separates exactly one sensitive attribute; the schema has {len(sensitive)} ({names})")
+        raise UsageError(
+            f"anatomy separates exactly one sensitive attribute; the schema has {len(sensitive)} ({names})"
+        )
     return sensitive[0]
 
 
-def _bucketized(table: Table, sensitive: int, group_of_row: np.ndarray) -> Anonymized:
+def _bucketized(table: Table, sensitive: int, group_of_row: NDArray[np.int32]) -> Anonymized:
     """Two blocks: everything but the sensitive attribute, and the sensitive attribute alone."""
     others = tuple(i for i in range(len(table.attributes)) if i != sensitive)
     parts = [BlockRows(others, group_of_row, tuple(table.columns[i] for i in others))] if others else []

@@ -74,7 +74,9 @@ class Mondrian:
         first, last = low[:, axis].astype(np.int64), high[:, axis].astype(np.int64)
         if attribute.missing:
             missing = attribute.codes - 1
-            beside = found.missing[:, axis] & (found.low[:, axis] < missing)  # known and missing values: only * holds both
+            beside = found.missing[:, axis] & (
+                found.low[:, axis] < missing
+            )  # known and missing values: only * holds both
             alone = found.missing[:, axis] & ~beside
             last = np.where((first > 0) | (last < missing), np.minimum(last, missing - 1), last)
             first, last = np.where(beside, 0, np.where(alone, missing, first)), np.where(beside | alone, missing, last)
@@ -137,7 +139,9 @@ def _span_cells(
     lows, highs = _of_number(number, first), _of_number(number, last)
     if (order == np.arange(attribute.codes)).all():
         return GroupRegions(Regions.intervals(attribute.codes, lows, highs), number)
-    return GroupRegions(Regions.sets(attribute.codes, [order[a : b + 1] for a, b in zip(lows, highs, strict=True)]), number)
+    return GroupRegions(
+        Regions.sets(attribute.codes, [order[a : b + 1] for a, b in zip(lows, highs, strict=True)]), number
+    )
 
 
 def _hierarchy_cells(
@@ -153,7 +157,9 @@ def _hierarchy_cells(
     node_of = hierarchy.node[level, order[first]].astype(np.int64)
     number = row_numbers([level, node_of])
     pairs = zip(_of_number(number, level), _of_number(number, node_of), strict=True)
-    return GroupRegions(Regions.sets(attribute.codes, [np.flatnonzero(hierarchy.node[h] == n) for h, n in pairs]), number)
+    return GroupRegions(
+        Regions.sets(attribute.codes, [np.flatnonzero(hierarchy.node[h] == n) for h, n in pairs]), number
+    )
 
 
 def _present_cells(attribute: Attribute, found: kernels.Partition, column: NDArray[np.unsignedinteger]) -> GroupRegions:

@@ -1,7 +1,11 @@
 """Releases as files: a CSV, a sidecar that says how it is cut, and Anatomy's second table."""
 
+import json
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,30 +56,36 @@ def read_release(
             f"{path}: {', '.join(sidecar.masked)} were perturbed, not widened; groups say nothing of masked columns"
         )
     known = {a.name: a for a in attributes}
-    main = read_columns(path, delimiter=delimiter, encoding=encoding, error=ReleaseError)
-    second = _read_second(path, sidecar, delimiter, encoding)
+    missing = schema.document.missing[0] if schema.document.missing else ""
+
+    def columns_of(file: Path) -> Columns:
+        return read_columns(file, delimiter=delimiter, encoding=encoding, missing=missing, error=ReleaseError)
+
+    main = columns_of(path)
+    second = _read_second(path, sidecar, columns_of)
     _check_names(path, schema, sidecar, main, second)
-    names = [n for n in schema.names if n in main.columns or (second is not None and n in second[0].columns)]
+    published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
+    names = [n for n in schema.names if n in published]
+    if not names:
+        raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
     read = {}
     for name in names:
-        source, file = (main, path) if name in main.columns or second is None else second[:2]
+        source, file = (main, path) if second is None or name != second.attribute else (second.columns, second.file)
         read[name] = _read_attribute(schema, known.get(name), source, name, str(file))
-    blocks = _blocks(path, sidecar, names, second)
-    group, second_group = _groups(path, schema, sidecar, main, read, second)
-    count = _frequency(schema, main, path)
+    group = _groups(sidecar, main, read)
+    count = _frequency(schema, sidecar, main, path)
     parts = []
-    for block in blocks:
-        in_second = second is not None and block[0] in second[0].columns
-        parts.append(
-            BlockRows(
-                attributes=tuple(names.index(n) for n in block),
-                group=second_group if in_second else group,  # type: ignore[arg-type]
-                region=tuple(read[n][2] for n in block),
-                count=_second_count(*second) if second is not None and in_second else count,
+    for block in _blocks(path, sidecar, names, second):
+        attributes_of, regions_of = tuple(names.index(n) for n in block), tuple(read[n].region for n in block)
+        if second is not None and second.attribute in block:
+            parts.append(
+                BlockRows(attributes_of, _second_groups(path, sidecar, main, second), regions_of, second.count)
             )
-        )
-    _check_sizes(parts, path)
-    return build_release([read[n][0] for n in names], [read[n][1] for n in names], parts)[0]
+        else:
+            parts.append(BlockRows(attributes_of, group, regions_of, count))
+    if second is not None and sidecar.group is not None:
+        _check_sizes(parts, path, main.columns[sidecar.group].texts)
+    return build_release([read[n].attribute for n in names], [read[n].regions for n in names], parts)[0]
 
 
 def write_release(release: Release, path: str | Path) -> list[Path]:
@@ -87,6 +97,8 @@ def write_release(release: Release, path: str | Path) -> list[Path]:
 
 def release_files(release: Release, path: str | Path) -> dict[Path, bytes]:
     """The files of a release: the CSV, and where needed the sidecar and Anatomy's second table."""
+    import polars as pl
+
     path = Path(path)
     if path.suffix.lower() != ".csv":
         raise ReleaseError(f"{path}: a release is written as CSV; name it {path.with_suffix('.csv').name}")
@@ -94,21 +106,24 @@ def release_files(release: Release, path: str | Path) -> dict[Path, bytes]:
     texts = [write_cells(r, a) for r, a in zip(release.regions, release.attributes, strict=True)]
     second = _second_block(release)
     main = [b for b in release.blocks if b is not second]
-    columns: dict[str, list[str]] = {}
+    columns: dict[str, Iterable[str]] = {}
     for block in main:
         rows = np.repeat(np.arange(len(block.cell)), block.count)
         for attribute in block.attributes:
-            region = block.region(attribute)[rows]
-            columns[names[attribute]] = np.array(texts[attribute], dtype=object)[region].tolist()
+            columns[names[attribute]] = pl.Series(texts[attribute])[block.region(attribute)[rows]]
     columns = {n: columns[n] for n in names if n in columns}
     plain = len(release.blocks) == 1 and _groups_are_classes(release)
+    beside = path.with_suffix(".toml")
+    if beside.exists() and plain == _is_sidecar(beside):
+        what = "the sidecar of an earlier release is in the way; remove it, or" if plain else "a schema is in the way;"
+        raise ReleaseError(f"{beside}: {what} give the release another name")
     files: dict[Path, bytes] = {}
     if not plain:
-        key = next(
-            k for k in ("group", "group_id", "group_number", *(f"group_{i}" for i in range(1, 999))) if k not in names
-        )
-        numbers = np.repeat(np.arange(1, release.groups + 1), release.sizes).astype(str).tolist()
-        columns = {key: numbers, **columns}
+        key = "group"
+        while key in names:
+            key += "_"
+        numbers = np.repeat(np.arange(1, release.groups + 1), release.sizes)
+        columns = {key: pl.Series(numbers).cast(pl.String), **columns}
         sidecar = [
             f"group = {_toml(key)}",
             f"blocks = {_toml([[names[i] for i in b.attributes] for b in release.blocks])}",
@@ -117,13 +132,8 @@ def release_files(release: Release, path: str | Path) -> dict[Path, bytes]:
             other = path.with_name(f"{path.stem}-sensitive.csv")
             sidecar.append(f"sensitive_table = {_toml(other.name)}")
             files[other] = _second_bytes(release, second, texts, key)
-        files[path.with_suffix(".toml")] = ("\n".join(sidecar) + "\n").encode()
+        files[beside] = ("\n".join(sidecar) + "\n").encode()
     files[path] = csv_bytes(list(columns), list(columns.values()))
-    stale = [] if not plain else [s for s in (path.with_suffix(".toml"),) if s.exists() and _is_sidecar(s)]
-    if stale:
-        raise ReleaseError(
-            f"{stale[0]}: a sidecar of an earlier release is in the way; remove it, or choose another name"
-        )
     return files
 
 
@@ -155,10 +165,17 @@ def _is_sidecar(file: Path) -> bool:
         raise ReleaseError(f"{file}: cannot be read ({error.strerror})") from None
 
 
-Second = tuple[Columns, Path, str, str]  # columns, file, sensitive attribute, count column
+@dataclass(frozen=True, slots=True)
+class _Second:
+    """Anatomy's second table: group, sensitive attribute, count."""
+
+    columns: Columns
+    file: Path
+    attribute: str
+    count: NDArray[np.int64]  # (rows,)
 
 
-def _read_second(path: Path, sidecar: Sidecar, delimiter: str | None, encoding: str | None) -> Second | None:
+def _read_second(path: Path, sidecar: Sidecar, columns_of: Callable[[Path], Columns]) -> _Second | None:
     if sidecar.sensitive_table is None:
         return None
     file = path.parent / sidecar.sensitive_table
@@ -166,139 +183,144 @@ def _read_second(path: Path, sidecar: Sidecar, delimiter: str | None, encoding: 
         raise ReleaseError(
             f"{path.with_suffix('.toml')}: sensitive_table needs group, the column that links the two tables"
         )
-    found = read_columns(file, delimiter=delimiter, encoding=encoding, error=ReleaseError)
+    found = columns_of(file)
     rest = [n for n in found.columns if n != sidecar.group]
-    if sidecar.group not in found.columns or len(rest) != 2 or rest[1] != "count":
+    if len(found.columns) != 3 or len(rest) != 2 or rest[1] != "count":
         raise ReleaseError(
-            f"{file}: its columns must be {sidecar.group}, the sensitive attribute, count; it has {', '.join(map(shown, found.columns))}"
+            f"{file}: its columns must be {shown(sidecar.group)}, the sensitive attribute, count; "
+            f"it has {', '.join(map(shown, found.columns))}"
         )
-    return found, file, rest[0], "count"
-
-
-def _second_count(columns: Columns, file: Path, attribute: str, count: str) -> NDArray[np.int64]:
-    return _whole_numbers(columns, columns.columns[count], f"{file}", count)
+    return _Second(found, file, rest[0], _whole_numbers(found, found.columns["count"], str(file), "count"))
 
 
 def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) -> NDArray[np.int64]:
     values = []
     for index, text in enumerate(column.texts):
-        if not text.strip().isascii() or not text.strip().isdigit() or not 0 < int(text) < 2**31:
+        if not re.fullmatch(r"\s*0*[1-9]\d{0,8}\s*", text, re.ASCII):
             row = int(np.flatnonzero(column.text_of_row == index)[0])
             raise ReleaseError(
                 f"{file}, {columns.place(row)}, {name}: {shown(text)} is no count; write a whole number above 0"
             )
         values.append(int(text))
-    return np.array(values, dtype=np.int64)[column.text_of_row]
+    return np.asarray(np.array(values, dtype=np.int64)[column.text_of_row])
 
 
-def _frequency(schema: Schema, main: Columns, path: Path) -> NDArray[np.int64] | None:
+def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> NDArray[np.int64] | None:
     key = schema.document.frequency
-    return _whole_numbers(main, main.columns[key], str(path), key) if key is not None and key in main.columns else None
+    if key is None or key == sidecar.group or key not in main.columns:
+        return None
+    return _whole_numbers(main, main.columns[key], str(path), key)
 
 
-def _check_names(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: Second | None) -> None:
+def _check_names(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: _Second | None) -> None:
     if sidecar.group is not None and sidecar.group not in main.columns:
         raise ReleaseError(f"{path}: the sidecar's group column {shown(sidecar.group)} is not there")
-    for name in [*main.columns, *([second[2]] if second is not None else [])]:
+    for name in [*main.columns, *([second.attribute] if second is not None else [])]:
         if name == sidecar.group or name in schema.extra_columns:
             continue
         if name not in schema.names:
             raise ReleaseError(
-                f"{path}: {schema.name} does not name the column {shown(name)}; add [attributes.{name}] or a sidecar with group"
+                f"{path}: {schema.name} does not name the column {shown(name)}; "
+                "add [attributes.NAME] with its role, or a sidecar that names it as the group"
             )
         if schema.declaration(name).role is Role.IDENTIFIER:
             raise ReleaseError(
                 f"{path}: {shown(name)} is an identifier; identifiers are never released: remove the column or its role"
             )
-    if second is not None and second[2] in main.columns:
-        raise ReleaseError(f"{path}: {shown(second[2])} stands in both tables; the link to it would not be hidden")
+    if second is not None and second.attribute in main.columns:
+        name = shown(second.attribute)
+        raise ReleaseError(f"{path}: {name} stands in both tables; the link to it would not be hidden")
 
 
-def _read_attribute(
-    schema: Schema, known: Attribute | None, source: Columns, name: str, file: str
-) -> tuple[Attribute, Regions, NDArray[np.int64]]:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One attribute as it is published."""
+
+    attribute: Attribute
+    regions: Regions
+    region: NDArray[np.int64]  # (rows,)
+
+
+def _read_attribute(schema: Schema, known: Attribute | None, source: Columns, name: str, file: str) -> _Read:
     column = source.columns[name]
     attribute = known
-    if attribute is None:
-        observed = shown_values(column.texts, schema.declaration(name).kind)
-        attribute = schema.attribute(name, observed, source="release's")
     try:
-        regions = read_cells(column.texts, attribute)
+        if attribute is None:
+            observed = shown_values(column.texts, schema.declaration(name).kind, source.decimal)
+            attribute = schema.attribute(name, observed, decimal=source.decimal, source="release")
+        regions = read_cells(column.texts, attribute, source.decimal)
     except CellError as error:
         row = int(np.flatnonzero(column.text_of_row == error.args[1])[0])
         raise ReleaseError(f"{file}, {source.place(row)}, {name}: {error.args[0]}") from None
-    return attribute, regions, np.asarray(column.text_of_row, dtype=np.int64)
+    return _Read(attribute, regions, np.asarray(column.text_of_row, dtype=np.int64))
 
 
-def _blocks(path: Path, sidecar: Sidecar, names: list[str], second: Second | None) -> list[tuple[str, ...]]:
-    blocks = [tuple(b) for b in sidecar.blocks or () if b]
+def _blocks(path: Path, sidecar: Sidecar, names: list[str], second: _Second | None) -> list[tuple[str, ...]]:
+    alone = () if second is None else (second.attribute,)
+    blocks = [block for block in sidecar.blocks or () if block]
     if not blocks:
-        blocks = [tuple(n for n in names if second is None or n != second[2])]
-        blocks += [(second[2],)] if second is not None else []
-    blocks = [tuple(n for n in names if n in block) if set(block) <= set(names) else block for block in blocks]
-    listed = [n for block in blocks for n in block]
+        blocks = [block for block in (tuple(n for n in names if n not in alone), alone) if block]
+    listed = Counter(n for block in blocks for n in block)
+    wrong = [n for n in [*names, *listed] if listed[n] != 1 or n not in names]
     file = path.with_suffix(".toml")
-    wrong = [n for n in listed if n not in names] or [n for n in names if n not in listed]
-    if wrong or len(set(listed)) != len(listed):
-        name = wrong[0] if wrong else next(n for n in listed if listed.count(n) > 1)
-        raise ReleaseError(f"{file}: blocks must name every published attribute exactly once; mend {shown(name)}")
-    if second is not None and (second[2],) not in blocks:
-        raise ReleaseError(f"{file}: {shown(second[2])} stands in a table of its own, so it must be a block of its own")
-    return [b for b in blocks if b]
+    if wrong:
+        raise ReleaseError(f"{file}: blocks must name every published attribute exactly once; mend {shown(wrong[0])}")
+    if alone and alone not in blocks:
+        raise ReleaseError(f"{file}: {shown(alone[0])} stands in a table of its own, so it must be a block of its own")
+    return blocks
 
 
-def _groups(
-    path: Path,
-    schema: Schema,
-    sidecar: Sidecar,
-    main: Columns,
-    read: Mapping[str, tuple[Attribute, Regions, NDArray[np.int64]]],
-    second: Second | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    if sidecar.group is None:
-        known = []
-        for name, (attribute, regions, number) in read.items():
-            if attribute.role is Role.QUASI_IDENTIFIER and name in main.columns:
-                known.append(regions.canonical(number)[1][number])
-        return (row_numbers(known) if known else np.zeros(main.rows, dtype=np.int64)), None
-    column = main.columns[sidecar.group]
-    group = np.asarray(column.text_of_row, dtype=np.int64)
-    if second is None:
-        return group, None
-    other = second[0].columns[sidecar.group]
-    number_of = {text: number for number, text in enumerate(column.texts)}
-    for text in other.texts:
+def _groups(sidecar: Sidecar, main: Columns, read: Mapping[str, _Read]) -> NDArray[np.int64]:
+    """(rows,) the group of each row: by the sidecar's column, else rows with equal quasi-identifier cells."""
+    if sidecar.group is not None:
+        return np.asarray(main.columns[sidecar.group].text_of_row, dtype=np.int64)
+    known = [r for r in read.values() if r.attribute.role is Role.QUASI_IDENTIFIER]
+    cells = [r.regions.canonical(r.region)[1][r.region] for r in known]
+    return row_numbers(cells) if cells else np.zeros(main.rows, dtype=np.int64)
+
+
+def _second_groups(path: Path, sidecar: Sidecar, main: Columns, second: _Second) -> NDArray[np.int64]:
+    """(rows of the second table,) the same groups by the same names."""
+    assert sidecar.group is not None
+    here, there = main.columns[sidecar.group], second.columns.columns[sidecar.group]
+    number_of = {text: number for number, text in enumerate(here.texts)}
+    for text in there.texts:
         if text not in number_of:
-            raise ReleaseError(f"{second[1]}: group {shown(text)} is not in {path}")
-    return group, np.array([number_of[t] for t in other.texts], dtype=np.int64)[other.text_of_row]
+            raise ReleaseError(f"{second.file}: group {shown(text)} is not in {path}")
+    return np.asarray(np.array([number_of[t] for t in there.texts], dtype=np.int64)[there.text_of_row])
 
 
-def _check_sizes(parts: list[BlockRows], path: Path) -> None:
-    sizes = [np.bincount(p.group, weights=p.count, minlength=int(parts[0].group.max()) + 1) for p in parts]
-    for size in sizes[1:]:
-        bad = np.flatnonzero(size != sizes[0])
+def _check_sizes(parts: list[BlockRows], path: Path, names: Sequence[str]) -> None:
+    """Two tables of one release must have the same people in each group."""
+    groups = max(int(p.group.max()) for p in parts) + 1
+    first, *others = [np.bincount(p.group, weights=p.count, minlength=groups).astype(np.int64) for p in parts]
+    for size in others:
+        bad = np.flatnonzero(size != first)
         if len(bad):
+            rows = sorted((int(first[bad[0]]), int(size[bad[0]])))
             raise ReleaseError(
-                f"{path}: a group has {int(sizes[0][bad[0]])} rows in one table and {int(size[bad[0]])} in the other"
+                f"{path}: group {shown(names[bad[0]])} has {rows[1]} rows in one table, {rows[0]} in the other"
             )
 
 
 def _second_block(release: Release) -> Block | None:
     """The block that goes to a table of its own: a sensitive attribute alone, beside exactly one other block."""
-    alone = [
-        b
-        for b in release.blocks
-        if len(b.attributes) == 1 and release.attributes[b.attributes[0]].role is Role.SENSITIVE
-    ]
-    return alone[0] if len(release.blocks) == 2 and len(alone) == 1 else None
+    if len(release.blocks) != 2:
+        return None
+    single = [(b, release.attributes[b.attributes[0]]) for b in release.blocks if len(b.attributes) == 1]
+    alone = [b for b, a in single if a.role is Role.SENSITIVE and a.name != "count"]  # that name is the third column's
+    return alone[0] if len(alone) == 1 else None
 
 
 def _second_bytes(release: Release, block: Block, texts: list[list[str]], key: str) -> bytes:
     attribute = block.attributes[0]
-    value = np.array(texts[attribute], dtype=object)[block.region(attribute)].tolist()
     return csv_bytes(
         [key, release.attributes[attribute].name, "count"],
-        [(block.group + 1).astype(str).tolist(), value, block.count.astype(str).tolist()],
+        [
+            map(str, (block.group + 1).tolist()),
+            [texts[attribute][region] for region in block.region(attribute).tolist()],
+            map(str, block.count.tolist()),
+        ],
     )
 
 
@@ -315,6 +337,4 @@ def _groups_are_classes(release: Release) -> bool:
 
 def _toml(value: str | list[Any]) -> str:
     """A TOML string, or a list of them: JSON's form is TOML's but for DEL and the escapes of lone surrogates."""
-    import json
-
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -74,7 +74,7 @@ def _read_parquet(path: Path, missing: str, error: type[UnveilError]) -> Columns
         )
     try:
         frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as fault:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as fault:
         reason = str(fault).splitlines()[0] if str(fault) else type(fault).__name__
         raise error(f"{path}: cannot be read as Parquet ({shown(reason, 80)})") from None
     if not frame.height or not frame.width:
@@ -91,8 +91,9 @@ def _coded(column: "pl.Series", missing: str, where: str, error: type[UnveilErro
     if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration, pl.Time):
         raise error(f"{where}: a column of type {kind} cannot be read; save it as text, number or date")
     if kind == pl.Datetime:
-        day = column.cast(pl.Date)
-        if not (day.cast(pl.Datetime(kind.time_unit)) == column.dt.replace_time_zone(None)).fill_null(True).all():  # type: ignore[attr-defined]
+        clock = column.dt.replace_time_zone(None)  # as the file's own zone shows it
+        day = clock.cast(pl.Date)
+        if not (day.cast(clock.dtype) == clock).fill_null(True).all():
             raise error(f"{where}: holds times of day; keep dates only, or make it text")
         column = day
     texts, codes = distinct_codes(column.cast(pl.String).fill_null(missing))

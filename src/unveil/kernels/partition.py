@@ -15,44 +15,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.kernels import cells, mondrian
+from unveil.kernels import cells, mondrian, splits
+from unveil.kernels.ancestors import Ancestors, Supersets
+from unveil.kernels.axes import MISSING, POSITION, Axis, Counts, Ints, Space, lay_out_space
+from unveil.kernels.cells import Codes
 
 __all__ = ["Axis", "Candidates", "Partition", "Supersets", "partition", "warm"]
-
-Codes = NDArray[np.integer]
-Counts = NDArray[np.int64]
-Ints = NDArray[np.int32]
 
 _ROWS_WORTH_COLLAPSING = 200_000
 _RECORDS = 1 << 17  # records of the nodes that are worked on together, once these are small enough
 _ENTRIES = 1 << 20  # histogram entries handed to ``allowed`` at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One quasi-identifier as Mondrian sees it, its codes in the order in which cuts may divide them.
-
-    With a hierarchy a cut divides a class into its subclasses, all at once. Missing values are no part of the order:
-    a node that has known and missing values can only be cut between these.
-    """
-
-    codes: int  # codes of the domain, the missing one included
-    position: NDArray[np.float64] | None = None  # (codes,) where each code lies, ascending; None: at its number
-    missing: bool = False  # the last code stands for missing values
-    hierarchy: Codes | None = None  # (levels, known codes) coarse to fine: each code's class; classes are intervals
-
-
-@dataclass(frozen=True, slots=True)
-class Supersets:
-    """Natural supersets of candidates, for (n, t)-closeness: all tree ancestors that have enough rows.
-
-    A child that has enough rows is its own superset and is in no pair.
-    """
-
-    child: NDArray[np.int32]  # (pairs,) row of the candidates, ascending
-    ancestor: NDArray[np.intp]  # (pairs,) row of the arrays below
-    size: Counts  # (ancestors,)
-    histograms: tuple[Counts, ...]  # per sensitive attribute: (ancestors, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +103,7 @@ def partition(
     if collapse is None:
         collapse = rows > _ROWS_WORTH_COLLAPSING
     distinct = cells.collapse(fields, domains) if collapse and not relaxed else None
-    space = _space(axes, fields, domains, distinct)
+    space = lay_out_space(axes, fields, domains, distinct)
     rule = _Rule(allowed, tuple(sensitive_sizes), max(smallest, 1), relaxed, superset_size, entries)
     found = _collect(space, _grow(space, rule))
     if distinct is None:
@@ -154,26 +126,6 @@ def warm() -> None:
             relaxed=relaxed,
             superset_size=4,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Space:
-    """The packed records and the axes, as kernels.mondrian wants them."""
-
-    packed: NDArray[np.uint64]  # (words, records)
-    axes: NDArray[np.int64]  # (d, AXIS_COLUMNS)
-    position: NDArray[np.float64]
-    tables: Ints  # (3, entries)
-    weight: NDArray[np.int64]  # (3,) field
-    index: NDArray[np.int64]  # (3,) field: the record's number before any was moved
-    sensitive: NDArray[np.int64]  # (attributes, 3) fields
-    most_children: int  # of one cut
-    rows: int
-
-    def scratch(self) -> NDArray[np.int64]:
-        """Room for one count a code, or for one a child."""
-        codes = int(self.axes[:, cells.MASK].max(initial=0)) + 1
-        return np.empty(max(self.most_children, min(codes, 4 * self.packed.shape[1]) + 256), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,126 +204,13 @@ class _Tree:
         self.leaves.append((node[which], start[which], stop[which], size[which]))
 
 
-@dataclass(slots=True)
-class _Ancestors:
-    """Histograms of all nodes large enough to be a superset."""
-
-    space: _Space
-    enough: int
-    histograms: list[Counts]  # per sensitive attribute: (capacity, values)
-    size: Counts = field(default_factory=lambda: np.empty(0, np.int64))
-    parent: Ints = field(default_factory=lambda: np.empty(0, np.int32))
-    depth: Ints = field(default_factory=lambda: np.empty(0, np.int32))  # ancestors in the chain, itself included
-
-    def enter(self, front: _Front, fresh: int) -> None:
-        """Keep the histograms of the front's nodes from ``fresh`` on that are large enough."""
-        new = fresh + np.flatnonzero(front.size[fresh:] >= self.enough)
-        if not len(new):
-            return
-        known, count = len(self.size), len(self.size) + len(new)
-        for s, (kept, place) in enumerate(zip(self.histograms, self.space.sensitive, strict=True)):
-            if count > len(kept):
-                room = np.zeros((max(count, 2 * len(kept)), kept.shape[1]), np.int64)
-                room[:known] = kept[:known]
-                self.histograms[s] = room
-            mondrian.count_nodes(
-                self.space.packed, self.space.weight, place, front.start[new], front.stop[new],
-                self.histograms[s][known:count],
-            )  # fmt: skip
-        above = front.nearest[new]
-        deeper = np.where(above >= 0, self.depth[above], 0) if known else np.zeros(len(new), np.int32)
-        self.size = np.concatenate([self.size, front.size[new]])
-        self.parent = np.concatenate([self.parent, above])
-        self.depth = np.concatenate([self.depth, (deeper + 1).astype(np.int32)])
-        front.nearest[new] = np.arange(known, count, dtype=np.int32)
-
-    def chain(self, nearest: Ints) -> NDArray[np.int64]:
-        """How many supersets a child of each node has."""
-        if not len(self.size):
-            return np.zeros(len(nearest), np.int64)
-        return np.where(nearest >= 0, self.depth[nearest], 0).astype(np.int64)
-
-    def of(self, node: NDArray[np.intp], size: Counts, nearest: Ints) -> Supersets:
-        """The supersets of children of ``size`` whose parents are the nodes ``node`` of the front."""
-        pair_child = np.empty(int(self.chain(nearest[node]).sum()), np.int32)
-        pair_ancestor = np.empty(len(pair_child), np.int32)
-        pairs = mondrian.pair_supersets(node, size, nearest, self.parent, self.enough, pair_child, pair_ancestor)
-        used, ancestor = np.unique(pair_ancestor[:pairs], return_inverse=True)
-        histograms = tuple(kept[used] for kept in self.histograms)
-        return Supersets(pair_child[:pairs], ancestor, self.size[used], histograms)
-
-
-def _space(
-    axes: Sequence[Axis], columns: Sequence[Codes], domains: Sequence[int], distinct: cells.Cells | None
-) -> _Space:
-    if distinct is not None:
-        columns = distinct.columns
-    records = len(columns[0])
-    heaviest = 1 if distinct is None else int(distinct.weight.max(initial=1))
-    layout = cells.lay_out([*domains, heaviest, max(records, 1)])
-    packed = np.zeros((layout.words, records), np.uint64)
-    weight = np.zeros(records, np.uint8) if distinct is None else (distinct.weight - 1).astype(np.uint32)
-    cells.pack([*columns, weight, np.arange(records, dtype=np.uint32)], layout, packed)
-    d = len(axes)
-    table = np.full((d, mondrian.AXIS_COLUMNS), -1, np.int64)
-    table[:, :3] = layout.fields[:d]
-    positions = [np.empty(0)]
-    tables = [np.empty((3, 0), np.int32)]
-    for j, axis in enumerate(axes):
-        position = np.arange(axis.codes) if axis.position is None else np.asarray(axis.position)
-        if position.shape != (axis.codes,):
-            raise ValueError(f"axis {j} has {axis.codes} codes and {position.shape} positions")
-        if not (np.diff(position[: axis.codes - axis.missing]) >= 0).all():
-            raise ValueError(f"axis {j}: the positions do not ascend")
-        table[j, mondrian.MISSING] = axis.codes - 1 if axis.missing else -1
-        table[j, mondrian.POSITION] = sum(map(len, positions))
-        table[j, mondrian.LEVELS] = 0
-        table[j, mondrian.STRIDE] = axis.codes - axis.missing
-        positions.append(position.astype(np.float64))
-        if axis.hierarchy is not None and axis.codes > axis.missing:
-            classes = _class_table(axis, j)
-            table[j, mondrian.LEVELS] = classes.shape[1]
-            table[j, mondrian.TABLE] = sum(t.shape[1] for t in tables)
-            tables.append(classes.reshape(3, -1))
-    return _Space(
-        packed,
-        table,
-        np.concatenate(positions),
-        np.ascontiguousarray(np.concatenate(tables, axis=1)),
-        layout.fields[-2],
-        layout.fields[-1],
-        layout.fields[d:-2],
-        max([2] + [axis.codes for axis in axes if axis.hierarchy is not None]),
-        records if distinct is None else int(distinct.weight.sum(dtype=np.int64)),
-    )
-
-
-def _class_table(axis: Axis, j: int) -> Ints:
-    """(3, levels, codes): each code's class, root first and single codes last, and its class's first and last code."""
-    known = axis.codes - axis.missing
-    given = np.asarray(axis.hierarchy)
-    if given.ndim != 2 or given.shape[1] != known:
-        raise ValueError(f"axis {j} has {known} known codes and a hierarchy of shape {given.shape}")
-    classes = np.zeros((len(given) + 2, known), np.int64)
-    begins = np.diff(given, axis=1) != 0
-    np.cumsum(begins, axis=1, out=classes[1:-1, 1:])
-    classes[-1] = np.arange(known)
-    if any(len(np.unique(level)) != last + 1 for level, last in zip(given, classes[1:-1, -1], strict=True)):
-        raise ValueError(f"axis {j}: a class of the hierarchy is no interval of codes")
-    if np.any((np.diff(classes[:-1], axis=1) != 0) & (np.diff(classes[1:], axis=1) == 0)):
-        raise ValueError(f"axis {j}: a class of the hierarchy lies across two wider ones")
-    first = np.array([np.searchsorted(level, level, "left") for level in classes])
-    last = np.array([np.searchsorted(level, level, "right") - 1 for level in classes])
-    return np.stack([classes, first, last]).astype(np.int32)
-
-
-def _grow(space: _Space, rule: _Rule) -> _Tree:
+def _grow(space: Space, rule: _Rule) -> _Tree:
     tree = _Tree()
     root = _root(space, tree)
     extent = _extent(space, root)
     ancestors = None
     if rule.superset_size is not None:
-        ancestors = _Ancestors(space, rule.superset_size, [np.zeros((0, n), np.int64) for n in rule.sensitive_sizes])
+        ancestors = Ancestors(space, rule.superset_size, [np.zeros((0, n), np.int64) for n in rule.sensitive_sizes])
     scratch = space.scratch()
     fronts = [root]
     while fronts:
@@ -381,7 +220,7 @@ def _grow(space: _Space, rule: _Rule) -> _Tree:
             space.packed, space.axes, front.start[fresh:], front.stop[fresh:], front.low[fresh:], front.high[fresh:]
         )
         if ancestors is not None:
-            ancestors.enter(front, fresh)
+            ancestors.enter(front.start[fresh:], front.stop[fresh:], front.size[fresh:], front.nearest[fresh:])
         cuts = _propose(space, rule, front, extent, scratch)
         if not cuts.children.all():
             tree.add_leaves(front.node, front.start, front.stop, front.size, cuts.children == 0)
@@ -394,7 +233,7 @@ def _grow(space: _Space, rule: _Rule) -> _Tree:
     return tree
 
 
-def _root(space: _Space, tree: _Tree) -> _Front:
+def _root(space: Space, tree: _Tree) -> _Front:
     zero = np.zeros(1, np.int32)
     none = zero - np.int32(1)
     low = np.zeros((1, len(space.axes)), np.int32)
@@ -412,17 +251,17 @@ def _root(space: _Space, tree: _Tree) -> _Front:
     )
 
 
-def _extent(space: _Space, root: _Front) -> NDArray[np.float64]:
+def _extent(space: Space, root: _Front) -> NDArray[np.float64]:
     """(d,) The range of the data's known positions on each axis."""
     low, high = root.low.copy(), root.high.copy()
     mondrian.measure(space.packed, space.axes, root.start, root.stop, low, high)
     mondrian.highest_known(space.packed, space.axes, root.start, root.stop, low, high)
-    at = space.axes[:, mondrian.POSITION]
+    at = space.axes[:, POSITION]
     return np.asarray(space.position[at + high[0]] - space.position[at + low[0]])
 
 
 def _propose(
-    space: _Space, rule: _Rule, front: _Front, extent: NDArray[np.float64], scratch: NDArray[np.int64]
+    space: Space, rule: _Rule, front: _Front, extent: NDArray[np.float64], scratch: NDArray[np.int64]
 ) -> _Cuts:
     room = int(np.minimum(front.stop - front.start, space.most_children).sum(dtype=np.int64))
     cuts = _Cuts(
@@ -441,12 +280,12 @@ def _propose(
 
 
 def _ask(
-    space: _Space,
+    space: Space,
     rule: _Rule,
     front: _Front,
     cuts: _Cuts,
     asked: NDArray[np.intp],
-    ancestors: _Ancestors | None,
+    ancestors: Ancestors | None,
     scratch: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
     """Which of the proposed cuts have only allowed children."""
@@ -469,7 +308,7 @@ def _ask(
         histograms = []
         for values, place in zip(rule.sensitive_sizes, space.sensitive, strict=True):
             counted = np.zeros((len(size), values), np.int64)
-            mondrian.count_children(
+            splits.count_children(
                 space.packed, space.axes, space.tables, space.weight, place, nodes, front.start, front.stop,
                 front.low, front.high, front.axis, front.kind, cuts.at, cuts.ties, row_from, scratch, child, counted,
             )  # fmt: skip
@@ -486,7 +325,7 @@ def _ask(
 
 
 def _split(
-    space: _Space,
+    space: Space,
     rule: _Rule,
     front: _Front,
     cuts: _Cuts,
@@ -501,7 +340,7 @@ def _split(
     total = int(until[-1]) if len(nodes) else 0
     start, stop, bound_low, bound_high = (np.empty(total, np.int32) for _ in range(4))
     largest = int((front.stop - front.start)[nodes].max(initial=0))
-    mondrian.split(
+    splits.split(
         space.packed, space.axes, space.tables, nodes, front.start, front.stop, front.low, front.high, front.axis,
         front.kind, cuts.at, cuts.ties, row_from, scratch, np.empty(largest, np.int32), np.empty(largest, np.uint64),
         start, stop, bound_low, bound_high,
@@ -526,19 +365,19 @@ def _split(
     )
 
 
-def _collect(space: _Space, tree: _Tree) -> Partition:
+def _collect(space: Space, tree: _Tree) -> Partition:
     """Number the leaves in the order of their records, which is that of the tree, and bound them."""
     node, start, stop, size = (np.concatenate(parts) for parts in zip(*tree.leaves, strict=True))
     order = np.argsort(start)
     node, start, stop, size = node[order], start[order], stop[order], size[order]
     group = np.empty(space.packed.shape[1], np.int32)
-    mondrian.assign(space.packed, space.index, start, stop, group)
+    splits.assign(space.packed, space.index, start, stop, group)
     low = np.zeros((len(node), len(space.axes)), np.int32)
     high = np.ones_like(low)
     mondrian.measure(space.packed, space.axes, start, stop, low, high)
-    missing = high == space.axes[:, mondrian.MISSING]
+    missing = high == space.axes[:, MISSING]
     mondrian.highest_known(space.packed, space.axes, start, stop, low, high)
     cut_low, cut_high = np.empty_like(low), np.empty_like(low)
     parent, axis, bound_low, bound_high = (np.concatenate(parts) for parts in zip(*tree.cuts, strict=True))
-    mondrian.cut_bounds(space.axes, node, low, parent, axis, bound_low, bound_high, cut_low, cut_high)
+    splits.cut_bounds(space.axes, node, low, parent, axis, bound_low, bound_high, cut_low, cut_high)
     return Partition(group, size, low, high, cut_low, cut_high, missing)

@@ -88,4 +88,6 @@ def warm():
     node = np.array([[0], [1]], np.int64)
     counts = np.ones((3, 2), np.int64)
     chosen = np.array([0, 1], np.int64)
-    large_supersets(ladder, node, chosen, counts.sum(axis=1), counts, 3, np.empty(4, np.int64), np.empty((4, 2), np.int64))
+    large_supersets(
+        ladder, node, chosen, counts.sum(axis=1), counts, 3, np.empty(4, np.int64), np.empty((4, 2), np.int64)
+    )

@@ -36,7 +36,9 @@ def print_check(document: Document, console: Console) -> None:
     facts = document.diagnostics
     for release in dict.fromkeys(f.release for f in document.findings):
         found = [f for f in document.findings if f.release == release]
-        table = Table(title=escape(f"{release}: {facts['rows']} rows in {facts['groups']} groups"), title_justify="left")
+        table = Table(
+            title=escape(f"{release}: {facts['rows']} rows in {facts['groups']} groups"), title_justify="left"
+        )
         table.add_column("measure", no_wrap=True)
         table.add_column("of")
         table.add_column("worst", justify="right", no_wrap=True)
@@ -44,13 +46,20 @@ def print_check(document: Document, console: Console) -> None:
         if any(f.limit for f in found):
             table.add_column("required", no_wrap=True)
         for finding in found:
-            row = [finding.id, finding.attribute or "", _number(finding), _MEANING.get(finding.id.partition(".")[0], "")]
+            row = [
+                finding.id,
+                finding.attribute or "",
+                _number(finding),
+                _MEANING.get(finding.id.partition(".")[0], ""),
+            ]
             if len(table.columns) > 4:
                 row.append(f"{finding.limit}: {_WORD[finding.verdict]}" if finding.limit else "")
             table.add_row(*map(escape, row))
         console.print(table)
     if facts["suppressed_rows"]:
-        console.print(f"{facts['suppressed_rows']} rows are suppressed (all quasi-identifiers *); levels are taken over the others.")
+        console.print(
+            f"{facts['suppressed_rows']} rows are suppressed (all quasi-identifiers *); levels are of the others."
+        )
     for name, count in facts["withheld_values"].items():
         if count:
             console.print(escape(f"{name}: withheld for {count} rows, which are in no histogram."))

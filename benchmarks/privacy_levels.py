@@ -1,0 +1,55 @@
+"""Every privacy level of a release of 30,162 rows, and t-closeness against pycanon's."""
+
+import tempfile
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+
+from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
+
+from benchmarks import Row
+from benchmarks._peers import run_peer
+from benchmarks._timing import best_cpu, best_wall
+from unveil.anonymizers.mondrian import Mondrian
+from unveil.check import run_check
+from unveil.engine import Engine
+from unveil.formats.releases import read_release, write_release
+from unveil.ground import overall_of
+from unveil.privacy_models import KAnonymity, TCloseness
+from unveil.release import Release
+from unveil.table import Table
+
+
+def measure() -> Iterator[Row]:
+    """All levels at once, t alone, and the answer of both."""
+    columns = {name: texts for name, texts in read_adult().items() if name in (*QUASI_IDENTIFIERS, SENSITIVE)}
+    schema = adult_schema(columns)
+    table = Table.from_columns(schema, columns)
+    release = Mondrian(require=(KAnonymity(k=5),)).anonymize(table, Engine()).release
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "release.csv"
+        write_release(release, path)
+        peer = run_peer("pycanon_t.py", str(path))
+        reading = best_cpu(lambda: read_release(path, schema, attributes=table.attributes), 3)
+    run_check(release)
+    levels = len(run_check(release).findings)
+    widths = [2 if a.hierarchy is None else a.hierarchy.height + 1 for a in table.attributes[: len(QUASI_IDENTIFIERS)]]
+    note = f"{levels} findings on {release.groups} groups; (n,t)-closeness looks at {prod(widths)} choices of widths"
+    spent = best_cpu(lambda: run_check(release), 40)
+    yield Row("all levels of a release", spent, unit="s CPU", floor="<= 0.05", note=note)
+    yield Row("the same, on the clock", best_wall(lambda: run_check(release), 40), unit="s")
+    who = f"pycanon {peer['version']}"
+    spent = best_cpu(lambda: t_closeness(release), 25)
+    yield Row("t-closeness alone", spent, peer["seconds"], "s CPU", ">= 200", True, who)
+    level = t_closeness(release)
+    yield Row("t (equal distance)", level, peer["level"], note=f"{who}; difference {abs(level - peer['level']):.1e}")
+    yield Row("reading that release from its CSV", reading, unit="s CPU")
+
+
+def t_closeness(release: Release) -> float:
+    """The level of t-closeness, from the release's own arrays."""
+    sensitive = release.index(SENSITIVE)
+    histograms, _ = release.histograms(sensitive)
+    model = TCloseness()
+    overall = overall_of(release.attributes[sensitive], histograms.sum(axis=0))
+    return model.worst(model.level(histograms, overall))

@@ -1,0 +1,58 @@
+"""python -m papers: every published figure beside ours, printed and written to docs/results/papers.md."""
+
+import importlib
+import sys
+from pathlib import Path
+
+from realdata.adult import AdultMissing, read_adult
+from realdata.machine import describe_machine, machine_lines
+
+from papers import Figure
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE.parent / "docs" / "results" / "papers.md"
+PREFACE = """# Published figures beside ours
+
+`make papers` writes this page; do not edit it. *yes*: the printed number, as far as it is printed. *no*: not found,
+with the reason. Pages are given where the copy at hand has them. Figures of attackers are not here yet.
+"""
+
+
+def main() -> int:
+    """1 if a figure disagrees without a reason."""
+    try:
+        columns = read_adult()
+    except AdultMissing as missing:
+        print(f"without Adult: {missing}", file=sys.stderr)
+        columns = None
+    parts = [PREFACE, machine_lines(describe_machine()), ""]
+    unexplained = []
+    for name in sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_")):
+        module = importlib.import_module(f"papers.{name}")
+        figures = list(module.reproduce())
+        if columns is not None and hasattr(module, "reproduce_on_adult"):
+            figures += module.reproduce_on_adult(columns)
+        title = module.__doc__.strip().splitlines()[0]
+        parts += [f"## {title}", "", "| figure | where | printed | ours | | |", "|---|---|---|---|---|---|"]
+        parts += [f"| {' | '.join(_cells(figure))} |" for figure in figures]
+        parts.append("")
+        unexplained += [f.name for f in figures if f.agrees is False and not f.why_not]
+        print(title)
+        for figure in figures:
+            print("  " + "  ".join(cell for cell in _cells(figure) if cell))
+    if columns is not None:
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text("\n".join(parts).rstrip() + "\n")
+    print(f"unexplained: {'; '.join(unexplained)}" if unexplained else "every figure agrees or says why not")
+    return 1 if unexplained else 0
+
+
+def _cells(figure: Figure) -> list[str]:
+    agrees = {None: "", True: "yes", False: "no"}[figure.agrees]
+    published = "" if figure.published is None else f"{figure.published:.6g}"
+    note = "; ".join(text for text in (figure.reading, figure.why_not if figure.agrees is False else "") if text)
+    return [figure.name, figure.where, published, f"{figure.ours:.6g}", agrees, note]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""How strongly each sensitive value is supported for each target: rows that fit, weighted (Lemma 1, generalised)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers._fits import BlockFits, Overlaps, block_fits, check_targets
+from unveil.belief import Targets
+from unveil.errors import UsageError
+from unveil.release import Release
+
+__all__ = ["Fitted"]
+
+Likelihood = Mapping[int, NDArray[np.float64]]  # by attribute: (overlaps, values or 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """Targets matched with every block of a release."""
+
+    release: Release
+    targets: Targets
+    own: BlockFits  # of the block that holds the sensitive attribute
+    others: tuple[tuple[int, BlockFits], ...]  # the other blocks of which something is known: number, fits
+
+    @classmethod
+    def of(cls, release: Release, targets: Targets) -> "Fitted":
+        """Match them. Blocks of which nothing is known say nothing about who a row is."""
+        check_targets(release, targets)
+        own = release.block_of(targets.asked)
+        others = [
+            (number, block_fits(release, block, targets))
+            for number, block in enumerate(release.blocks)
+            if block is not own and any(i in targets.known for i in block.attributes)
+        ]
+        return cls(release, targets, block_fits(release, own, targets), tuple(others))
+
+    def overlaps(self) -> dict[int, Overlaps]:
+        """By attribute: the pairs of a published region and a piece of knowledge that occur."""
+        return {i: o for fits in (self.own, *(f for _, f in self.others)) for i, o in fits.overlaps.items()}
+
+    def weights(
+        self, likelihood: Likelihood, matched: Mapping[int, NDArray[np.float64]], held: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """(targets, values) support for each value: the expected number of rows that hold it and fit the target.
+
+        `likelihood`: how likely the knowledge is given region and value. `matched`, by block: (entries, values or 1)
+        the probability that a row with this value of the group shows this cell. `held` (entries of the sensitive
+        block, values): how many rows of the entry hold each value.
+        """
+        groups = self.release.groups
+        support = held[self.own.entry] * self.own.product(dict(likelihood))
+        key = self.own.target * groups + self.own.group
+        for number, fits in self.others:
+            term = fits.product(dict(likelihood)) * matched[number][fits.entry]
+            theirs = fits.target * groups + fits.group  # growing: fits are ordered by target, entries by group
+            starts = np.flatnonzero(np.concatenate([[True], theirs[1:] != theirs[:-1]])) if len(theirs) else theirs
+            if not len(starts):
+                support = support * 0
+                continue
+            total = np.add.reduceat(term, starts, axis=0)
+            place = np.minimum(np.searchsorted(theirs[starts], key), len(starts) - 1)
+            support = support * np.where((theirs[starts][place] == key)[:, None], total[place], 0.0)
+        weights = np.zeros((self.targets.count, held.shape[1]))
+        if len(support):
+            starts = np.flatnonzero(np.concatenate([[True], self.own.target[1:] != self.own.target[:-1]]))
+            weights[self.own.target[starts]] = np.add.reduceat(support, starts, axis=0)
+        return weights
+
+    def refuse_misfits(self, weights: NDArray[np.float64], number: NDArray[np.integer]) -> None:
+        """A target that fits no row cannot be in the table: say which."""
+        misfit = np.flatnonzero(weights.sum(axis=1) <= 0)
+        if len(misfit):
+            first = int(np.flatnonzero(np.isin(number, misfit))[0])
+            many = int(np.isin(number, misfit).sum())
+            where = "its group" if self.targets.group is not None else "any group"
+            raise UsageError(
+                f"target {first + 1} does not fit {where} of the release ({many} of {len(number)} targets do not); "
+                "it cannot be in this table: ask the learner, or mend what is known"
+            )
+
+
+def held_values(release: Release, asked: int) -> NDArray[np.float64]:
+    """(entries, values) rows of each entry by sensitive value, a withheld value spread evenly over its region."""
+    block = release.block_of(asked)
+    regions = release.regions[asked]
+    region = block.region(asked)
+    share = np.zeros((len(regions), release.attributes[asked].codes))
+    for number in range(len(regions)):
+        members = regions.members(number)
+        share[number, members] = 1 / len(members)
+    return share[region] * block.count[:, None]

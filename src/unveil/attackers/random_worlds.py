@@ -1,0 +1,41 @@
+"""Random worlds: every table that fits the release is equally likely."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unveil.attackers._weigh import Fitted, held_values
+from unveil.belief import Belief, Diagnostics, Prior, Targets, Threat
+from unveil.engine import Engine
+from unveil.release import Release
+
+__all__ = ["RandomWorlds"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomWorlds:
+    """No learning: the values of the rows that fit, each row by how much of its cell fits (Kifer 2009, section 3).
+
+    Knows that the target is in the table, and its group where the targets say so. The prior is not used.
+    """
+
+    def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
+        """Cost: one pass over the pairs of a target and a fitting cell."""
+        distinct, number = targets.distinct()
+        fitted = Fitted.of(release, distinct)
+        likelihood = {}
+        for index, overlaps in fitted.overlaps().items():
+            codes = np.ones(release.attributes[index].codes)
+            share = overlaps.shared(codes) / release.regions[index].sizes[overlaps.region]
+            likelihood[index] = overlaps.likelihood(share)[:, None]
+        matched = {}
+        for place, _ in fitted.others:
+            block = release.blocks[place]
+            matched[place] = (block.count / release.sizes[block.group])[:, None]
+        weights = fitted.weights(likelihood, matched, held_values(release, targets.asked))
+        fitted.refuse_misfits(weights, number)
+        belief = weights / weights.sum(axis=1, keepdims=True)
+        threat = Threat(
+            group="known" if targets.group is not None else "not known", population="none: all worlds alike"
+        )
+        return Belief(belief[number], diagnostics=Diagnostics("exact"), threat=threat)

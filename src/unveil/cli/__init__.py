@@ -1,0 +1,236 @@
+"""The command line: parse, call one function, print. Heavy modules are imported where they are used."""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unveil.cli._shared import Out, console, say, write
+from unveil.cli.hierarchy import hierarchy_app
+from unveil.errors import UnveilError, UsageError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="unveil",
+    help="May this table be published? Anonymize microdata, and audit any release.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+app.add_typer(hierarchy_app, name="hierarchy")
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
+SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]
+Delimiter = Annotated[
+    str | None, typer.Option(help="The CSV delimiter; found by itself if not given.", show_default=False)
+]
+Decimal = Annotated[str | None, typer.Option(help="The decimal mark: . or ,", show_default=False)]
+Encoding = Annotated[
+    str | None, typer.Option(help="utf-8, utf-16 or cp1252; found by itself if not given.", show_default=False)
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        metavar="MODEL:options",
+        help="A privacy model to keep, e.g. t_closeness:t=0.2; repeatable.",
+        show_default=False,
+    ),
+]
+
+
+def main() -> None:
+    """Run the command; an error of the user's is one line on standard error and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except UnveilError as error:
+        say(f"unveil: {error}")
+        code = 2
+    except typer.Abort:
+        say("unveil: stopped")
+        code = 130
+    except KeyboardInterrupt:
+        say("unveil: stopped")
+        code = 130
+    except BrokenPipeError:  # the reader of our output left, e.g. head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:
+        if not hasattr(error, "show") or not hasattr(error, "exit_code"):
+            raise
+        error.show()  # usage errors of the command line itself
+        code = error.exit_code
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        print(f"unveil {installed('unveil')}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go.")] = Path(
+        "unveil-demo"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of the made-up patients and of the anonymizers.")] = 0,
+) -> None:
+    """The whole job on made-up hospital data: two releases of one table, checked side by side."""
+    from unveil.demo import run_demo
+
+    run_demo(output, seed=seed, console=console())
+
+
+@app.command()
+def schema(
+    data: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="The table: CSV or Parquet.", show_default=False)
+    ] = None,
+    output: Out = None,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="Print the JSON Schema of schema.toml instead.")
+    ] = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+) -> None:
+    """Draft schema.toml: kinds, frozen domains, and suggested roles with their evidence, all unconfirmed."""
+    if json_schema:
+        import json
+
+        from unveil.schema import Schema
+
+        write(output, json.dumps(Schema.json_schema(), indent=2) + "\n")
+        return
+    if data is None:
+        raise UsageError("name the table to draft a schema for: unveil schema DATA")
+    from unveil.draft import draft_schema
+    from unveil.formats.tables import read_columns
+
+    found = read_columns(data, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    say(f"{data}: {found.rows} rows, {found.described}")
+    draft = draft_schema(found.columns, name=str(data), decimal=found.decimal)
+    write(output, draft.toml)
+    say("The roles are suggestions. Read them, mend them, then set confirmed = true.")
+
+
+@app.command()
+def anonymize(
+    data: Data,
+    schema: SchemaFile,
+    with_: Annotated[
+        str,
+        typer.Option(
+            "--with", metavar="NAME:options", help="The anonymizer, e.g. mondrian:k=5,l=3", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="RELEASE", help="The release to write, a .csv", show_default=False)
+    ],
+    require: Require = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed; from the operating system if not given.", show_default=False)
+    ] = None,
+    assignment: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write which row went to which group. Keep it secret.", show_default=False
+        ),
+    ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+) -> None:
+    """Make a release of a table that keeps a privacy requirement."""
+    from unveil.catalog import anonymizer
+    from unveil.engine import Engine
+    from unveil.formats.output import csv_bytes, write_whole
+    from unveil.formats.releases import release_files
+    from unveil.formats.tables import read_table
+    from unveil.schema import read_schema
+
+    method = anonymizer(with_, require or ())
+    known = read_schema(schema).confirmed()
+    table = read_table(data, known, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    if seed is None:
+        seed = secrets.randbits(63)
+    say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
+    made = method.anonymize(table, Engine(seed=seed))
+    files = release_files(made.release, output)
+    if assignment is not None:
+        rows = [str(i) for i in range(1, table.rows + 1)]
+        files[assignment] = csv_bytes(["row", "group"], [rows, (made.group_of_row + 1).astype(str).tolist()])
+    write_whole(files, private=() if assignment is None else (assignment,))
+    release = made.release
+    say(f"{release.rows} rows in {release.groups} groups; wrote {', '.join(str(p) for p in files)}")
+
+
+@app.command()
+def check(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    schema: SchemaFile,
+    original: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="The original, for domains the schema leaves open.", show_default=False),
+    ] = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="A table of the population, for delta-presence.", show_default=False),
+    ] = None,
+    require: Require = None,
+    n: Annotated[int, typer.Option(help="How many people are a large population, for (n,t)-closeness.")] = 1000,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
+        ),
+    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+) -> None:
+    """Levels of every privacy model on a release. Exit code 1 if a requirement is missed."""
+    from unveil.catalog import privacy_model
+    from unveil.check import run_check
+    from unveil.document import Document, describe_inputs, describe_run
+    from unveil.formats.releases import read_release
+    from unveil.formats.tables import read_table
+    from unveil.report.terminal import print_check
+    from unveil.schema import read_schema
+
+    if n < 1:
+        raise UsageError("--n must be at least 1")
+    models = [privacy_model(item) for item in require or ()]
+    known = read_schema(schema).confirmed()
+    attributes = read_table(original, known).attributes if original is not None else ()
+    published = read_release(release, known, attributes=attributes, delimiter=delimiter, encoding=encoding)
+    people = read_table(population, known) if population is not None else None
+    found = run_check(published, name=release.name, require=models, n=n, population=people)
+    document = Document(
+        document="check",
+        settings={"require": list(require or ()), "n": n},
+        inputs=describe_inputs([p for p in (release, schema, original, population) if p is not None]),
+        run=describe_run(),
+        findings=found.findings,
+        diagnostics=found.diagnostics,
+    )
+    if json == "-":
+        print(document.model_dump_json(indent=2))
+    else:
+        if json is not None:
+            write(Path(json), document.model_dump_json(indent=2) + "\n")
+        print_check(document, console())
+    if not found.kept:
+        raise typer.Exit(1)

@@ -1,0 +1,143 @@
+"""unveil hierarchy: build, show and check hierarchies."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli._shared import Out, console, say, write
+from unveil.errors import UsageError
+
+__all__ = ["hierarchy_app"]
+
+hierarchy_app = typer.Typer(
+    help="Build, show and check hierarchies (ARX's CSV shape).", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@hierarchy_app.command("intervals")
+def hierarchy_intervals(
+    column: Annotated[str, typer.Argument(help="The numeric column.")],
+    width: Annotated[
+        str, typer.Option(metavar="W+W…", help="Widths from narrow to wide, e.g. 5+10+20.", show_default=False)
+    ],
+    origin: Annotated[float, typer.Option(help="Where intervals start counting.")] = 0,
+    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
+    output: Out = None,
+) -> None:
+    """Numbers to intervals of growing width."""
+    from unveil.attribute import Kind, position
+    from unveil.hierarchy import interval_ladder
+
+    texts, decimal = _values(column, data, schema)
+    values = [position(v, Kind.NUMERIC, decimal) for v in texts]
+    if None in values:
+        raise UsageError(f"{column} is not numeric; use prefixes or dates")
+    widths = [position(w, Kind.NUMERIC) for w in width.split("+")]
+    if None in widths:
+        raise UsageError("--width takes numbers joined by +, for instance 5+10+20")
+    write(output, interval_ladder(sorted(set(values)), widths, origin).to_csv())  # type: ignore[arg-type]
+
+
+@hierarchy_app.command("prefixes")
+def hierarchy_prefixes(
+    column: Annotated[str, typer.Argument(help="The column of codes, e.g. postcodes.")],
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N+N…", help="Characters kept at each level, e.g. 4+2; else one less each.", show_default=False
+        ),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
+    output: Out = None,
+) -> None:
+    """Codes to ever shorter prefixes: 45501, 4550*, 455**."""
+    from unveil.hierarchy import prefix_ladder
+
+    steps = None
+    if keep is not None:
+        if not all(k.isdigit() for k in keep.split("+")):
+            raise UsageError("--keep takes whole numbers joined by +, for instance 4+2")
+        steps = [int(k) for k in keep.split("+")]
+    write(output, prefix_ladder(_values(column, data, schema)[0], steps).to_csv())
+
+
+@hierarchy_app.command("dates")
+def hierarchy_dates(
+    column: Annotated[str, typer.Argument(help="The column of ISO dates.")],
+    parts: Annotated[
+        str, typer.Option(metavar="PART+PART…", help="week, month, quarter, year, decade")
+    ] = "month+quarter+year",
+    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
+    output: Out = None,
+) -> None:
+    """Dates to months, quarters, years."""
+    from unveil.hierarchy import date_ladder
+
+    write(output, date_ladder(_values(column, data, schema)[0], parts.split("+")).to_csv())
+
+
+@hierarchy_app.command("show")
+def hierarchy_show(file: Annotated[Path, typer.Argument(help="A hierarchy file.")]) -> None:
+    """Check a hierarchy file and show it as a tree."""
+    from rich.markup import escape
+    from rich.tree import Tree
+
+    from unveil.hierarchy import read_ladder
+
+    ladder = read_ladder(file)
+    root = Tree("*")
+    nodes: dict[tuple[str, ...], Any] = {("*",): root}
+    row_of = {row[0]: row for row in ladder.rows}
+    for leaf in ladder.leaves:
+        row = row_of[leaf]
+        for depth in range(2, len(row) + 1):
+            path = row[len(row) - depth :]
+            if path not in nodes:
+                nodes[path] = nodes[path[1:]].add(escape(path[0]))
+    console().print(root)
+    say(f"{file}: {len(ladder.rows)} values, {len(ladder.rows[0]) - 1} levels, nested")
+
+
+@hierarchy_app.command("check")
+def hierarchy_check(
+    file: Annotated[Path, typer.Argument(help="A hierarchy file.")],
+    column: Annotated[str, typer.Argument(help="The column it must cover.")],
+    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
+) -> None:
+    """Check that a hierarchy is nested and covers every value of a column."""
+    from unveil.hierarchy import read_ladder
+
+    values, _ = _values(column, data, schema)
+    read_ladder(file).over(values, missing=None, attribute=column)
+    say(f"{file}: nested, and covers all {len(values)} values of {column}")
+
+
+def _values(column: str, data: Path | None, schema: Path | None) -> tuple[list[str], str]:
+    """The values of a column, from a table or from a schema's declared domain, and their decimal mark."""
+    if (data is None) == (schema is None):
+        raise UsageError("say where the values come from: --data TABLE or --schema FILE")
+    if schema is not None:
+        from unveil.schema import read_schema
+
+        known = read_schema(schema)
+        if column not in known.names:
+            raise UsageError(f"{schema} has no attribute {column!r}; it has {', '.join(known.names)}")
+        attribute = known.attribute(column)
+        return list(attribute.values[: attribute.real]), "."
+    from unveil.draft import MISSING_TOKENS
+    from unveil.formats.tables import read_columns
+
+    assert data is not None
+    found = read_columns(data)
+    if column not in found.columns:
+        raise UsageError(f"{data} has no column {column!r}; it has {', '.join(found.columns)}")
+    texts = set(found.columns[column].texts)
+    left_out = sorted(texts.intersection(MISSING_TOKENS))
+    if left_out:
+        say(f"left out as missing: {', '.join(map(repr, left_out))}")
+    return sorted(texts.difference(MISSING_TOKENS)), found.decimal

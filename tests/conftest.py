@@ -1,0 +1,14 @@
+"""How hypothesis runs: the same modest examples every time, or with `--hypothesis-profile fuzz` many random ones."""
+
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+sys.path.append(str(Path(__file__).parent / "properties"))  # strategies.py serves every folder
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]  # drawing a table costs more than testing it
+
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=60, suppress_health_check=SLOW)
+settings.register_profile("fuzz", deadline=None, max_examples=5_000, suppress_health_check=SLOW, print_blob=True)
+settings.load_profile("default")

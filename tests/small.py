@@ -1,0 +1,53 @@
+"""Small schemas, tables and releases, written down in one line each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unveil.attribute import Attribute
+from unveil.hierarchy import Ladder
+from unveil.regions import Regions
+from unveil.release import BlockRows, Release, build_release
+from unveil.schema import Schema, SchemaDocument
+from unveil.table import Table
+
+__all__ = ["IDENTIFIER", "INSENSITIVE", "QI", "SENSITIVE", "made_release", "made_schema", "made_table"]
+
+QI, SENSITIVE, INSENSITIVE, IDENTIFIER = "quasi-identifier", "sensitive", "insensitive", "identifier"
+
+
+def made_schema(
+    attributes: Mapping[str, Mapping[str, Any]],
+    ladders: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    **top: Any,
+) -> Schema:
+    """A confirmed schema; ladders as rows of a hierarchy file."""
+    content = {"version": 1, "confirmed": True, "attributes": attributes, **top}
+    rows = {name: Ladder(tuple(map(tuple, ladder))) for name, ladder in (ladders or {}).items()}
+    return Schema(SchemaDocument.model_validate(content), rows)
+
+
+def made_table(schema: Schema, *rows: Sequence[object]) -> Table:
+    """A table from rows in the schema's order."""
+    names = [*schema.names, *schema.extra_columns]
+    return Table.from_columns(schema, dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+
+def made_release(attributes: Sequence[Attribute], blocks: Sequence[Sequence[Any]]) -> Release:
+    """A release from blocks (attribute positions, rows); a row is its group, then the set of values of each cell."""
+    cells: dict[int, list[list[int]]] = {i: [] for i in range(len(attributes))}
+    parts = []
+    for positions, rows in blocks:
+        columns = []
+        for place, index in enumerate(positions):
+            column = []
+            for row in rows:
+                values = attributes[index].values if row[place + 1] == "*" else row[place + 1]
+                values = [values] if isinstance(values, str) else values
+                cells[index].append([attributes[index].values.index(v) for v in values])
+                column.append(len(cells[index]) - 1)
+            columns.append(np.array(column))
+        parts.append(BlockRows(tuple(positions), np.array([row[0] for row in rows]), tuple(columns)))
+    regions = [Regions.sets(a.codes, cells[i]) for i, a in enumerate(attributes)]
+    return build_release(attributes, regions, parts)[0]

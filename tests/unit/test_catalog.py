@@ -1,0 +1,183 @@
+"""Names and options of the command line: what they become, and one clear line for each that makes no sense."""
+
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unveil import catalog
+from unveil.anonymizers.anatomy import Anatomy
+from unveil.anonymizers.full_domain import FullDomain
+from unveil.anonymizers.mondrian import Mondrian
+from unveil.errors import UsageError
+from unveil.privacy_models import DistinctL, KAnonymity, NTCloseness, TCloseness
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("mondrian", ("mondrian", {})),
+        ("mondrian:k=5", ("mondrian", {"k": "5"})),
+        ("mondrian:k=5,relaxed=true", ("mondrian", {"k": "5", "relaxed": "true"})),
+        ("full_domain:levels=1+0+2", ("full_domain", {"levels": "1+0+2"})),
+        ("x:a=b=c", ("x", {"a": "b=c"})),
+        ("x:require=t_closeness:t=0.2", ("x", {"require": "t_closeness:t=0.2"})),
+    ],
+)
+def test_name_and_options(text: str, parsed: tuple[str, dict[str, str]]) -> None:
+    assert catalog.parse(text) == parsed
+
+
+@pytest.mark.parametrize("text", ["", ":", ":k=5", "mondrian:"])
+def test_what_is_no_member(text: str) -> None:
+    with pytest.raises(UsageError, match="is no member; write NAME or NAME:key=value"):
+        catalog.parse(text)
+
+
+@pytest.mark.parametrize("text", ["m:k", "m:k=", "m:=5", "m:k=5,", "m:,k=5", "m:k=5,,l=3", "m:k=5;l=3,"])
+def test_what_is_no_option(text: str) -> None:
+    with pytest.raises(UsageError, match="is no option; write key=value"):
+        catalog.parse(text)
+
+
+def test_an_option_given_twice() -> None:
+    with pytest.raises(UsageError, match="gives 'k' twice; keep one"):
+        catalog.parse("mondrian:k=5,k=6")
+
+
+@pytest.mark.parametrize(
+    ("text", "require", "made"),
+    [
+        ("mondrian:k=5", [], Mondrian(require=(KAnonymity(k=5),))),
+        ("mondrian:l=3,k=5", [], Mondrian(require=(KAnonymity(k=5), DistinctL(l=3)))),
+        (
+            "mondrian:k=5,recoding=hierarchy,regions=cut,relaxed=TRUE",
+            ["t_closeness:t=0.2,distance=ordered", "n_t_closeness:n=1000,t=.1"],
+            Mondrian(
+                require=(KAnonymity(k=5), TCloseness(t=0.2, distance="ordered"), NTCloseness(n=1000, t=0.1)),
+                recoding="hierarchy",
+                regions="cut",
+                relaxed=True,
+            ),
+        ),
+        (
+            "mondrian:k=2,require=distinct_l:l=3+t_closeness:t=0.5",
+            ["k_anonymity:k=4"],
+            Mondrian(require=(KAnonymity(k=2), KAnonymity(k=4), DistinctL(l=3), TCloseness(t=0.5))),
+        ),
+        ("anatomy:l=4", [], Anatomy(l=4)),
+        ("anatomy:l=4,residue=refuse", [], Anatomy(l=4, residue="refuse")),
+        ("full_domain:levels=1+0", [], FullDomain(levels=(1, 0))),
+        ("full_domain:levels=2,k=3,suppress=.1", [], FullDomain(levels=(2,), suppress=0.1, require=(KAnonymity(k=3),))),
+    ],
+)
+def test_anonymizers(text: str, require: list[str], made: object) -> None:
+    assert catalog.anonymizer(text, require) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "require", "message"),
+    [
+        ("mondrain:k=5", [], "'mondrain' is none of the anonymizers: anatomy, full_domain, "),
+        ("_requirement", [], "is none of the anonymizers"),
+        ("mondrian:q=5", [], "mondrian has no option 'q'; it has require, recoding, regions, relaxed"),
+        ("mondrian:k=five", [], "k_anonymity, k: 'five' is no whole number"),
+        ("mondrian:k=2.5", [], "k_anonymity, k: '2.5' is no whole number"),
+        ("mondrian:k=0", [], "k_anonymity: k = 0; choose a whole number of at least 1"),
+        ("mondrian:k=5,relaxed=yes", [], "mondrian, relaxed: 'yes' is neither true nor false"),
+        ("mondrian:k=5,recoding=tree", [], "mondrian, recoding: 'tree' is none of order, hierarchy"),
+        ("mondrian:require=secrecy", [], "'secrecy' is no privacy model; there are k_anonymity"),
+        ("mondrian", ["t_closeness:t=no"], "t_closeness, t: 'no' is no number"),
+        ("mondrian", ["t_closeness:t=nan"], "t_closeness: t = nan; choose"),
+        ("mondrian", ["t_closeness:t=0.1,distance=taxi"], "taxi"),
+        ("mondrian", ["n_t_closeness:t=0.1"], "n_t_closeness needs n; write n_t_closeness:n=…"),
+        ("mondrian", ["k_anonymity:q=1"], "k_anonymity has no option 'q'; it has k"),
+        ("anatomy", [], "anatomy needs l; write anatomy:l=…"),
+        ("anatomy:l=1", [], "anatomy: l=1 hides nothing; choose l ≥ 2"),
+        ("anatomy:l=4,k=5", [], "anatomy takes no requirements; its options are l, residue"),
+        ("anatomy:l=4", ["k_anonymity:k=5"], "anatomy takes no requirements"),
+        ("full_domain:levels=1+x", [], "full_domain, levels: 'x' is no whole number"),
+        ("full_domain:levels=1++2", [], "full_domain, levels: '' is no whole number"),
+        ("full_domain:levels=1,suppress=2", [], "full_domain: suppress=2 is no share; choose a number from 0 to 1"),
+        ("full_domain:levels=1,suppress=nan", [], "suppress=nan is no share"),
+        ("mondrian:@no-such-file.toml", [], "no-such-file.toml: cannot be read"),
+    ],
+)
+def test_faults_are_one_clear_line(text: str, require: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        catalog.anonymizer(text, require)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "made"),
+    [
+        ("mondrian", "\ufeffk = 5\nrelaxed = true\n", Mondrian(require=(KAnonymity(k=5),), relaxed=True)),
+        (
+            "mondrian",
+            'require = ["k_anonymity:k=5", "t_closeness:t=0.2"]\n',
+            Mondrian(require=(KAnonymity(k=5), TCloseness(t=0.2))),
+        ),
+        ("full_domain", "levels = [1, 0]\nsuppress = 1\n", FullDomain(levels=(1, 0), suppress=1)),
+    ],
+)
+def test_options_from_a_file(name: str, content: str, made: object, tmp_path: Path) -> None:
+    (tmp_path / "o.toml").write_text(content, encoding="utf-8")
+    assert catalog.anonymizer(f"{name}:@{tmp_path}/o.toml") == made
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"k = ", "not TOML"),
+        (b"k = 'caf\xe9'", "not TOML"),
+        (b"k = true", "k_anonymity, k: 'True' is no whole number"),
+        (b"k = 2.5", "k_anonymity, k: '2.5' is no whole number"),
+        (b"k = inf", "k_anonymity, k: 'inf' is no whole number"),
+        (b"k = [5]", "k_anonymity, k: '[5]' is no whole number"),
+        (b"relaxed = 1\nk = 2", "mondrian, relaxed: '1' is neither true nor false"),
+        (b"require = 7", "mondrian, require: '7' is no list; join its items with +"),
+        (b"require = [7]", "'7' is no privacy model"),
+        (b"[k]\nk = 5", "is no whole number"),
+    ],
+)
+def test_faults_of_a_file(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "o.toml").write_bytes(content)
+    with pytest.raises(UsageError) as error:
+        catalog.anonymizer(f"mondrian:@{tmp_path}/o.toml")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A member that another package brings."""
+
+    depth: int = 1
+
+
+def test_members_are_files_and_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        EntryPoint("shuffle", f"{__name__}:Foreign", "unveil.anonymizers"),
+        EntryPoint("mondrian", f"{__name__}:Foreign", "unveil.anonymizers"),
+        EntryPoint("broken", "no_such_module:Thing", "unveil.anonymizers"),
+    ]
+
+    def found(group: str) -> list[Any]:
+        return [p for p in points if p.group == group]
+
+    own = catalog.members("anonymizers")
+    monkeypatch.setattr(catalog, "entry_points", found)
+    assert catalog.members("anonymizers") == (*own, "broken", "shuffle")
+    assert catalog.anonymizer("shuffle:depth=3").depth == 3
+    assert catalog.member("anonymizers", "mondrian") is Mondrian  # ours is not replaced
+    with pytest.raises(UsageError, match="broken: no_such_module:Thing of another package cannot be loaded"):
+        catalog.member("anonymizers", "broken")
+
+
+def test_every_member_names_its_class() -> None:
+    for name in catalog.members("anonymizers"):
+        assert callable(catalog.member("anonymizers", name).anonymize)
