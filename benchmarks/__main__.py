@@ -9,9 +9,8 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # waiting threads of BLAS would be counted as our CPU time
 
-from realdata.machine import describe_machine, machine_lines
-
 from benchmarks import Row
+from realdata.machine import describe_machine, machine_lines
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "docs" / "results"
@@ -34,7 +33,7 @@ def main(chosen: list[str]) -> int:
     titles = {}
     for name in chosen or names:
         module = importlib.import_module(f"benchmarks.{name}")
-        titles[name] = module.__doc__.strip().splitlines()[0]
+        titles[name] = str(module.__doc__).strip().splitlines()[0]
         print(f"{name}: {titles[name]}", flush=True)
         results[name] = []
         for row in module.measure():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from realdata.adult import NUMERIC
 
 __all__ = ["Quality", "evaluate"]

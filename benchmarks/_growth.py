@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 
 from benchmarks._timing import best_cpu
+from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.anonymizers._requirement import Requirement
 from unveil.anonymizers.mondrian import Mondrian, partition_table
 from unveil.attribute import Attribute, Kind, Role

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from realdata.adult import SENSITIVE, adult_schema, read_adult
 
 from benchmarks import Row
 from benchmarks._timing import best_cpu, best_wall
+from realdata.adult import SENSITIVE, adult_schema, read_adult
 from unveil.formats.tables import read_table
 
 ROWS = 3_000_000

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_csv, adult_schema, read_adult
 
 from benchmarks import Row
 from benchmarks._evaluate import evaluate
 from benchmarks._peers import run_peer
 from benchmarks._timing import best_cpu
+from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_csv, adult_schema, read_adult
 from unveil.anonymizers._requirement import Requirement
 from unveil.anonymizers.mondrian import Mondrian, partition_table
 from unveil.engine import Engine

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 
-from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
-
 from benchmarks import Row
 from benchmarks._peers import run_peer
 from benchmarks._timing import best_cpu, best_wall
+from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.check import run_check
 from unveil.engine import Engine

@@ -4,10 +4,9 @@ import importlib
 import sys
 from pathlib import Path
 
+from papers import Figure
 from realdata.adult import AdultMissing, read_adult
 from realdata.machine import describe_machine, machine_lines
-
-from papers import Figure
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "docs" / "results" / "papers.md"
@@ -32,7 +31,7 @@ def main() -> int:
         figures = list(module.reproduce())
         if columns is not None and hasattr(module, "reproduce_on_adult"):
             figures += module.reproduce_on_adult(columns)
-        title = module.__doc__.strip().splitlines()[0]
+        title = str(module.__doc__).strip().splitlines()[0]
         parts += [f"## {title}", "", "| figure | where | printed | ours | | |", "|---|---|---|---|---|---|"]
         parts += [f"| {' | '.join(_cells(figure))} |" for figure in figures]
         parts.append("")

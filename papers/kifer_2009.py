@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-from realdata.adult import adult_schema
 
 from papers import Figure
 from papers._printed import level, printed_release, printed_schema
+from realdata.adult import adult_schema
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.attribute import Role
 from unveil.engine import Engine

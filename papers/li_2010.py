@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
 
 from papers import Figure
 from papers._printed import level, printed_release, printed_schema
+from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.check import run_check
 from unveil.distances import Ground, earth_mover_hierarchical, earth_mover_ordered, jensen_shannon
@@ -25,6 +25,7 @@ from unveil.privacy_models import (
     TCloseness,
 )
 from unveil.release import Release
+from unveil.schema import Schema
 from unveil.table import Table
 from unveil.utility import certainty_penalty
 
@@ -170,8 +171,8 @@ def reproduce_on_adult(columns: dict[str, list[str]]) -> Iterator[Figure]:
     table = Table.from_columns(adult_schema(columns), {name: columns[name] for name in names})
     attribute = table.attributes[table.index(SENSITIVE)]
     count = np.bincount(table.columns[table.index(SENSITIVE)], minlength=attribute.codes)
-    places = [attribute.values.index(value) for value in ("Craft-repair", "Armed-Forces")]
-    yield from _revealed(count / count.sum(), *places, "30,162 rows")
+    common, rare = (attribute.values.index(value) for value in ("Craft-repair", "Armed-Forces"))
+    yield from _revealed(count / count.sum(), common, rare, "30,162 rows")
     reason = "a distinct-5-diverse group inside one class must hold all five of its values; none does"
     five = (KAnonymity(k=5),)
     cases: tuple[tuple[str, tuple[PrivacyModel, ...], float, str], ...] = (
@@ -200,7 +201,7 @@ def vulnerable(table: Table, require: tuple[PrivacyModel, ...]) -> int:
     return int(histograms.sum(axis=1)[(held > 0).sum(axis=0) == 1].sum())
 
 
-def _salary_schema():  # type: ignore[no-untyped-def]
+def _salary_schema() -> Schema:
     return printed_schema(
         {
             "zip": {"role": "quasi-identifier"},
@@ -226,8 +227,8 @@ def _earth_movers() -> Iterator[Figure]:
         ("by their frequencies", frequent, (None, None)),
     )
     groups = (("gastric ulcer", "gastritis", "stomach cancer"), ("gastric ulcer", "stomach cancer", "pneumonia"))
-    for reading, reference, published in readings:
-        for group, value in zip(groups, published, strict=True):
+    for reading, reference, printed in readings:
+        for group, value in zip(groups, printed, strict=True):
             ours = earth_mover_hierarchical(_share(group, names)[None, :], reference, Ground(level=DISEASE_LEVELS))
             yield Figure(f"EMD of {', '.join(group)}", where, value, float(ours[0]), reading=reading)
 

@@ -176,7 +176,8 @@ def adult_schema(
     hierarchies: Literal["ours", "shared", "none"] = "ours",
 ) -> Schema:
     """Roles, kinds and hierarchies; domains are the values that the complete rows have."""
-    ladders, attributes = {}, {}
+    ladders: dict[str, Ladder] = {}
+    attributes: dict[str, dict[str, str | list[str]]] = {}
     for name in (*quasi_identifiers, sensitive):
         role = "sensitive" if name == sensitive else "quasi-identifier"
         if name in NUMERIC:

@@ -1,6 +1,6 @@
 """Targets, priors and beliefs: who is asked about, what is held beforehand, what is believed afterwards."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -209,11 +209,17 @@ def sensitive_attribute(release: Release, name: str | None = None) -> int:
     return sensitive[0]
 
 
-def stacked(beliefs: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """One belief of several chains: the mean of their unnormalised weights, and each chain's own belief."""
-    each = np.stack(beliefs)
-    chains = each / each.sum(axis=2, keepdims=True)
-    if len(each) == 1:
-        return chains[0], None
-    pooled = each.mean(axis=0)
-    return pooled / pooled.sum(axis=1, keepdims=True), chains
+def pooled(
+    weights: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64]]:
+    """Beliefs from (batches, chains, targets, values) weights: of all, of each chain (None if one), of each batch.
+
+    Weights are averaged first and normalised last: normalising each draw is wrong (7/12 would come out as .562).
+    """
+
+    def share(part: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = part.sum(axis=-1, keepdims=True)
+        return np.asarray(np.divide(part, total, out=np.full_like(part, 1 / part.shape[-1]), where=total > 0))
+
+    each = share(weights.mean(axis=0))
+    return share(weights.mean(axis=(0, 1))), each if len(each) > 1 else None, share(weights)

@@ -41,6 +41,7 @@ from unveil.utility import certainty_penalty, discernibility
 __all__ = ["Check", "natural_distance", "run_check"]
 
 MOST_LATTICE_NODES = 4096
+CELLS_AT_ONCE = 1 << 21
 FIRST_ASKED, MOST_ASKED = 64, 256  # groups at once
 
 
@@ -144,6 +145,12 @@ class _Units:
         overall = overall_of(release.attributes[index], np.maximum(total, 0))
         return cls(histograms[keep], overall, total, tuple(ladder[:, keep] for ladder in _ladders(release, index)))
 
+    def pieces(self) -> Iterator[NDArray[np.int64]]:
+        """The histograms, some units at a time: with thousands of values all at once would fill the memory."""
+        step = max(CELLS_AT_ONCE // max(self.histograms.shape[1], 1), 1)
+        for start in range(0, max(len(self.histograms), 1), step):
+            yield self.histograms[start : start + step]
+
     def lattice(self, *, thin: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(cells, units) all widths of all cells, and (nodes, quasi-identifiers) every choice of one width each."""
         heights = [len(ladder) for ladder in self.ladders]
@@ -203,7 +210,7 @@ def _attribute_findings(
         if isinstance(model, NTCloseness):
             levels = np.array([_worst_over_lattice(model, units)])
         else:
-            levels = model.level(units.histograms, units.overall)
+            levels = np.concatenate([model.level(piece, units.overall) for piece in units.pieces()])
         yield _finding(id, release, attribute.name, model, levels)
 
 
@@ -267,10 +274,19 @@ def _ladders(release: Release, index: int) -> list[NDArray[np.int64]]:
                 mean = regions.totals(node) / regions.sizes
                 spread = regions.totals(node * node) / regions.sizes - mean * mean
                 inside = np.abs(spread) < 1e-9
-                rows.append(np.where(inside, node[low] + len(regions), np.arange(len(regions)))[region])
-        rows.append(np.zeros(len(region), dtype=np.int64))
+                wider = np.where(inside, node[low] + len(regions), np.arange(len(regions)))[region]
+                if not _same_partition(wider, rows[-1]):  # a level that widens nothing would only be tried twice
+                    rows.append(wider)
+        if not _same_partition(rows[-1], np.zeros_like(region)):
+            rows.append(np.zeros(len(region), dtype=np.int64))
         ladders.append(np.stack(rows))
     return ladders
+
+
+def _same_partition(a: NDArray[np.int64], b: NDArray[np.int64]) -> bool:
+    """Whether two columns tell the same rows apart."""
+    pairs = row_numbers([a, b]).max(initial=-1)
+    return bool(pairs == row_numbers([a]).max(initial=-1) == row_numbers([b]).max(initial=-1))
 
 
 def _presence(release: Release, population: Table) -> tuple[NDArray[np.int64], Overall]:

@@ -1,5 +1,6 @@
 """Release: what is published. Rows cut into groups, attributes into blocks, cells widened to regions."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,8 @@ from unveil.errors import ReleaseError, shown
 from unveil.regions import Regions, rank_sequences
 
 __all__ = ["Anonymized", "Block", "BlockRows", "Release", "build_release", "distinct_rows", "row_numbers"]
+
+ROWS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,12 +249,33 @@ def row_numbers(columns: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
 
 
 def distinct_rows(columns: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One row of each distinct combination, and how many rows share it."""
+    """One row of each distinct combination, and how many rows share it. By counting in pieces where that is small."""
+    widths = [int(column.max(initial=0)) + 1 for column in columns]
+    entries = math.prod(widths)
+    if columns and entries <= min(max(4 * len(columns[0]), 1 << 16), 1 << 24):
+        return _count_rows(columns, widths, entries)
     number = row_numbers(columns)
     count = np.bincount(number)
     row = np.empty(len(count), dtype=np.int64)
     row[number] = np.arange(len(number))
     return row, count
+
+
+def _count_rows(
+    columns: Sequence[NDArray[np.integer]], widths: list[int], entries: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """distinct_rows by a table of all combinations, over pieces of the rows: little memory, no sorting."""
+    count, row = np.zeros(entries, dtype=np.int64), np.empty(entries, dtype=np.int64)
+    for start in range(0, len(columns[0]), ROWS_AT_ONCE):
+        piece = slice(start, start + ROWS_AT_ONCE)
+        key = columns[0][piece].astype(np.int64)
+        for column, width in zip(columns[1:], widths[1:], strict=True):
+            key *= width
+            key += column[piece]
+        count += np.bincount(key, minlength=entries)
+        row[key] = np.arange(start, start + len(key))
+    used = np.flatnonzero(count)
+    return row[used], count[used]
 
 
 def _dense(number: NDArray[np.int64]) -> NDArray[np.int64]:

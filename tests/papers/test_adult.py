@@ -3,6 +3,7 @@
 import zipfile
 
 import pytest
+
 from realdata import adult
 from realdata.adult import AdultMissing, adult_schema, from_file, from_wheel, read_adult
 

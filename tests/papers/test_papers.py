@@ -4,11 +4,11 @@ import importlib
 from pathlib import Path
 
 import pytest
-from papers._printed import level
-from realdata.adult import AdultMissing, read_adult
 
 import papers
 from papers import boreale_2020, kassem_2019, kifer_2009, li_2010
+from papers._printed import level
+from realdata.adult import AdultMissing, read_adult
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.engine import Engine
 from unveil.errors import RequirementError

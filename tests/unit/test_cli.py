@@ -183,7 +183,7 @@ DATA_MISTAKES = {
     "twice the same column": (b"age,age,disease\n1,f,a\n", "age"),
     "unclosed quote": (b'age,sex,disease\n1,"f,a\n', "line 2"),
     "k above n": (ROWS[:60].rsplit("\n", 1)[0].encode() + b"\n", "k_anonymity"),
-    "one row": (b"age,sex,disease\n1,f,a\n", "k_anonymity k=3 cannot be met"),
+    "one row": (b"age,sex,disease\n1,f,a\n", "k_anonymity:k=3 cannot be met"),
 }
 
 
@@ -238,7 +238,7 @@ USAGE_MISTAKES = {
     "wrong number of levels": (("--with", "full_domain:levels=1"), "1 levels for 2 quasi-identifiers"),
     "level too high": (("--with", "full_domain:levels=1+4"), "sex has levels 0 to 1"),
     "suppression too small": (("--with", "full_domain:levels=0+0,k=4"), "suppress"),
-    "l cannot be met": (("--with", "mondrian:l=4"), "distinct_l l=4 cannot be met"),
+    "l cannot be met": (("--with", "mondrian:l=4"), "distinct_l:l=4 cannot be met"),
     "release is no csv": (("--with", "mondrian:k=3", "-o", "r.xlsx"), "written as CSV"),
     "folder does not exist": (("--with", "mondrian:k=3", "-o", "nowhere/r.csv"), "does not exist"),
 }
@@ -320,6 +320,23 @@ def test_an_earlier_sidecar_is_not_left_beside_a_release_it_does_not_describe(
     run(*_anonymize(folder, with_="anatomy:l=3"), capsys=capsys)
     code, _, err = run(*_anonymize(folder), capsys=capsys)
     assert (code, "sidecar" in err) == (2, True)
+
+
+def test_nothing_is_written_over_what_is_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = (
+        "anonymize",
+        folder / "data.csv",
+        "-s",
+        folder / "schema.toml",
+        "--with",
+        "mondrian:k=3",
+        "-o",
+        folder / "data.csv",
+    )
+    code, _, err = run(*same, capsys=capsys)
+    assert (code, "choose another file" in err) == (2, True)
+    assert (folder / "data.csv").read_text() == ROWS
+    assert run(*_anonymize(folder, "--assignment", folder / "r.csv"), capsys=capsys)[0] == 2
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -128,6 +128,21 @@ class Requirement:
                         f"all {table.rows} rows in one group reach {_reached(model, float(level[0]))} ({name})"
                     )
 
+    def check_joined(self, table: Table, group: NDArray[np.integer], groups: int, who: str) -> None:
+        """Refuse groups that hold apart but, having equal cells, not as the one group they are to a reader.
+
+        Models that ask for supersets are not asked again: the supersets are those of the parts.
+        """
+        sizes, histograms = self.of_groups(table, group, groups)
+        for model in self.models:
+            if "supersets" in model.needs:
+                continue
+            if not all(model.holds(level).all() for level in self._levels(model, sizes, histograms, None)):
+                raise RequirementError(
+                    f"{who}: {_described(model)} cannot be met with relaxed cuts: groups that hold apart have equal "
+                    "cells and do not hold together; use relaxed=false"
+                )
+
 
 def _option(model: PrivacyModel) -> str:
     """The option that holds the threshold: a model's first field."""

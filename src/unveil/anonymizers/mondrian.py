@@ -26,8 +26,8 @@ MOST_SEEN = 1 << 28  # bytes of a groups × codes table; above it, sort
 class Mondrian:
     """Multidimensional recoding (LeFevre et al. 2006) under any conjunction of privacy models.
 
-    `recoding=order` cuts along the values' order (categorical values in their hierarchy's depth-first order) and
-    publishes intervals and sets; `recoding=hierarchy` cuts a node into its children and publishes the hierarchy's
+    `recoding=order` cuts along the values' order (categorical values as their hierarchy lists them, or by frequency)
+    and publishes intervals and sets; `recoding=hierarchy` cuts a node into its children and publishes the hierarchy's
     labels. `relaxed` lets rows at the median go to either side. `regions=tight` publishes what the group's rows
     span, `regions=cut` where the cuts run.
     """
@@ -52,6 +52,9 @@ class Mondrian:
         for axis, index in enumerate(known):
             cells[index] = self._cells(found, axis, table.attributes[index], table.columns[index])
         anonymized = generalised(table, found.group, cells)
+        groups = anonymized.release.groups
+        if groups < found.groups:  # relaxed cuts can leave groups with equal cells, which are one
+            requirement.check_joined(table, anonymized.group_of_row, groups, "mondrian")
         engine.report("mondrian", 1, 1)
         return anonymized
 
@@ -59,17 +62,24 @@ class Mondrian:
         """Whether this attribute is cut along its hierarchy."""
         return self.recoding == "hierarchy" and attribute.hierarchy is not None
 
-    def split_order(self, attribute: Attribute) -> NDArray[np.int64]:
+    def split_order(self, attribute: Attribute, column: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
         """(codes,) the codes in the order in which cuts divide them."""
         if attribute.hierarchy is not None and (self.by_hierarchy(attribute) or not attribute.kind.ordered):
             return attribute.hierarchy.order()
-        return np.arange(attribute.codes)
+        if attribute.kind.ordered or self.regions == "cut":  # cuts must not depend on how often values occur
+            return np.arange(attribute.codes)
+        # Without an order of its own, frequent values first: a cut then parts the common from the rare.
+        count = np.zeros(attribute.codes, dtype=np.int64)
+        for start in range(0, len(column), ROWS_AT_ONCE):
+            count += np.bincount(column[start : start + ROWS_AT_ONCE], minlength=attribute.codes)
+        frequent = np.argsort(-count[: attribute.real], kind="stable")
+        return np.append(frequent, np.arange(attribute.real, attribute.codes))
 
     def _cells(
         self, found: kernels.Partition, axis: int, attribute: Attribute, column: NDArray[np.unsignedinteger]
     ) -> GroupRegions:
         """The region of each group on one axis."""
-        order = self.split_order(attribute)
+        order = self.split_order(attribute, column)
         low, high = (found.low, found.high) if self.regions == "tight" else (found.cut_low, found.cut_high)
         first, last = low[:, axis].astype(np.int64), high[:, axis].astype(np.int64)
         if attribute.missing:
@@ -93,7 +103,7 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement) 
     axes, columns = [], []
     for index in known:
         attribute = table.attributes[index]
-        order = mondrian.split_order(attribute)
+        order = mondrian.split_order(attribute, table.columns[index])
         place = np.empty(attribute.codes, dtype=attribute.dtype)
         place[order] = np.arange(attribute.codes, dtype=attribute.dtype)
         same = bool((order == np.arange(attribute.codes)).all())

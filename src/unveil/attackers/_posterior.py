@@ -1,67 +1,341 @@
 """What a release teaches about the population: the one object that learner and attacker share."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers._fits import Overlaps, check_targets
+from unveil.attackers._hidden import Draw, HiddenBlock, HiddenModel, region_shares, run_chain
 from unveil.attackers._linked import AttributePosterior, attribute_posteriors, linked_counts
-from unveil.belief import Diagnostics, Prior
+from unveil.attackers._weigh import Fitted, held_values
+from unveil.belief import Diagnostics, Known, Prior, Targets
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError
+from unveil.errors import UsageError
+from unveil.kernels import matching
 from unveil.release import Release
 
-__all__ = ["Posterior", "posterior"]
+__all__ = ["Chains", "HiddenPosterior", "LinkedPosterior", "Posterior", "posterior"]
+
+BATCHES = 50
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chains:
+    """How long to sample, where sampling is needed."""
+
+    chains: int = 4
+    sweeps: int = 2000
+    burn_in: int = 1000
+    keep: int = 400  # states kept of each chain
+    anneal: bool = True
+
+    def __post_init__(self) -> None:
+        if self.chains < 2 or self.sweeps < 50 or self.burn_in < 0 or self.keep < BATCHES:
+            raise UsageError(f"a sampler needs 2 chains or more, 50 sweeps or more, and {BATCHES} kept states")
+
+
+class Posterior(Protocol):
+    """The posterior of the population's parameters given a release, for one sensitive attribute."""
+
+    @property
+    def release(self) -> Release:
+        """The release it was learned from."""
+
+    def joint(self, targets: Targets) -> NDArray[np.float64]:
+        """(batches, chains, targets, values) p_L(s, what is known | t*); one batch of one chain if it is exact."""
+
+    def support(self, fitted: Fitted) -> NDArray[np.float64]:
+        """(batches, chains, targets, values) expected rows that hold s and fit what is known."""
+
+    def method(self) -> str:
+        """How it was reached."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
-    """The posterior of the population's parameters given a release, for one sensitive attribute."""
+class LinkedPosterior:
+    """Values stand beside their cells: each attribute on its own, exactly or by chains."""
 
     release: Release
     asked: int
-    value_share: NDArray[np.float64]  # (chains, values) mean share of each sensitive value
+    value_share: NDArray[np.float64]  # (values,)
     attributes: dict[int, AttributePosterior]
-    chains: int
+
+    @property
+    def chains(self) -> int:
+        """How many chains there are; 1 if all is exact."""
+        return max((a.chains for a in self.attributes.values()), default=1)
 
     def shares(self, index: int) -> NDArray[np.float64]:
         """(chains, values, codes) mean shares of an attribute's codes given each value."""
-        found = self.attributes[index].shares()
-        return found if len(found) == self.chains else np.repeat(found, self.chains, axis=0)
+        return np.broadcast_to(self.attributes[index].shares(), (self.chains, *self.attributes[index].tree.shape))
 
-    def diagnostics(self) -> Diagnostics:
-        """How the posterior was reached."""
+    def joint(self, targets: Targets) -> NDArray[np.float64]:
+        """See Posterior."""
+        check_targets(self.release, targets)
+        weights = np.broadcast_to(self.value_share, (self.chains, targets.count, len(self.value_share)))
+        for index, known in targets.known.items():
+            factor = np.stack([knowledge_likelihood(chain, known) for chain in self.shares(index)])
+            weights = weights * factor[:, known.of_target]
+        return weights[None]
+
+    def support(self, fitted: Fitted) -> NDArray[np.float64]:
+        """See Posterior."""
+        held = held_values(self.release, self.asked)
+        matched = {}
+        for place, _ in fitted.others:  # a group has one cell, or one value
+            block = self.release.blocks[place]
+            matched[place] = (block.count / self.release.sizes[block.group])[:, None]
+        tables = {i: self.attributes[i].likelihood(o) for i, o in fitted.overlaps().items()}
+        found = []
+        for chain in range(self.chains):
+            likelihood = {i: table[min(chain, len(table) - 1)] for i, table in tables.items()}
+            found.append(fitted.weights(likelihood, matched, held))
+        return np.stack(found)[None]
+
+    def method(self) -> str:
+        """See Posterior."""
         sampled = [self.release.attributes[i].name for i, a in self.attributes.items() if a.sampled is not None]
-        if not sampled:
-            return Diagnostics("exact")
-        return Diagnostics("sampled on counts", facts={"chains": float(self.chains), "sampled": ", ".join(sampled)})
+        return f"sampled on counts: {', '.join(sampled)}" if sampled else "exact"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HiddenPosterior:
+    """The link is hidden: kept states of chains, each asked in turn."""
+
+    model: HiddenModel
+    draws: tuple[list[Draw], ...]  # per chain
+    workers: int
+
+    @property
+    def release(self) -> Release:
+        """The release it was learned from."""
+        return self.model.release
+
+    def joint(self, targets: Targets) -> NDArray[np.float64]:
+        """See Posterior: given the matched rows all parameters are independent, so their means multiply."""
+        check_targets(self.release, targets)
+
+        def one(draw: Draw) -> NDArray[np.float64]:
+            weights = np.broadcast_to(draw.pi_mean, (targets.count, self.model.values))
+            for index, known in targets.known.items():
+                weights = weights * knowledge_likelihood(draw.mean[index], known)[known.of_target]
+            return weights
+
+        return self._batches(one, lambda terms: np.mean(terms, axis=0))
+
+    def support(self, fitted: Fitted) -> NDArray[np.float64]:
+        """See Posterior."""
+        overlaps = fitted.overlaps()
+        certain = {i: table for i, o in overlaps.items() if (table := _certain(self.release, i, o)) is not None}
+        column_value, held = _columns(self.model)
+        blocks = {b.number: b for b in self.model.hidden}
+        asked = [blocks[place] for place, _ in fitted.others]
+
+        def weigh(
+            likelihood: dict[int, NDArray[np.float64]],
+            matched: dict[int, NDArray[np.float64]],
+            held: NDArray[np.float64],
+        ) -> NDArray[np.float64]:
+            full = {i: t if t.shape[1] == 1 else t[:, column_value] for i, t in likelihood.items()}
+            return _fold(fitted.weights(full, matched, held), column_value, self.model.values)
+
+        if len(certain) == len(overlaps) and len(asked) <= 1 and not len(self.model.withheld.rows):
+            # What is known fits a cell or not, whatever the parameters: the support is linear in the matching.
+            def matched_of(draw: Draw) -> list[NDArray[np.float64]]:
+                return [_matched(self.model, block, draw, column_value) for block in asked]
+
+            def weigh_mean(terms: list[list[NDArray[np.float64]]]) -> NDArray[np.float64]:
+                mean = {b.number: np.mean([t[k] for t in terms], axis=0) for k, b in enumerate(asked)}
+                return weigh(certain, mean, held)
+
+            return self._batches(matched_of, weigh_mean)
+
+        def one(draw: Draw) -> NDArray[np.float64]:
+            likelihood = {
+                i: certain.get(i, _likelihood(self.release, i, o, draw.theta[i])) for i, o in overlaps.items()
+            }
+            matched = {b.number: _matched(self.model, b, draw, column_value) for b in asked}
+            now = held
+            if len(self.model.withheld.rows) and not asked:
+                now = held * _revealed(self.model, draw, column_value)
+            return weigh(likelihood, matched, now)
+
+        return self._batches(one, lambda terms: np.mean(terms, axis=0))
+
+    def _batches(self, one: Callable[[Draw], T], mean: Callable[[list[T]], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """(batches, chains, ...) means over consecutive kept states, chains side by side."""
+
+        def chain(draws: list[Draw]) -> NDArray[np.float64]:
+            pieces = np.array_split(np.arange(len(draws)), BATCHES)
+            return np.stack([mean([one(draws[i]) for i in piece]) for piece in pieces])
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            return np.stack(list(pool.map(chain, self.draws)), axis=1)
+
+    def method(self) -> str:
+        """See Posterior."""
+        exact = all(matching.exact(block.groups).all() for block in self.model.hidden)
+        return "sampled" if exact else "sampled; the largest groups by swaps"
 
 
 def posterior(
-    release: Release, asked: int, prior: Prior, engine: Engine, *, chains: int, sweeps: int, tree: bool = True
+    release: Release, asked: int, prior: Prior, engine: Engine, chains: Chains, *, tree: bool = True
 ) -> Posterior:
     """Learn from a release: exactly where the Dirichlet tree applies, else by chains."""
-    if chains < 2 or sweeps < 10:
-        raise UsageError("a sampler needs at least 2 chains of 10 sweeps")
     values = release.attributes[asked].codes
-    if len(prior.alpha) != values or any(prior.beta[i].shape[1] != release.attributes[i].codes for i in prior.beta):
+    others = [i for i in range(len(release.attributes)) if i != asked]
+    if len(prior.alpha) != values or any(
+        i not in prior.beta or prior.beta[i].shape[1] != release.attributes[i].codes for i in others
+    ):
         raise UsageError("the prior does not fit the release's domains")
+    engine = engine.named("posterior")
     counts = linked_counts(release, asked)
-    if counts is None:
-        raise NotApplicable(
-            "the link between sensitive values and quasi-identifiers is hidden within groups, or values are withheld; "
-            "learning from such a release is not built yet"
+    if counts is not None:
+        found = attribute_posteriors(
+            release, counts, prior, engine, chains=chains.chains, sweeps=chains.sweeps, tree=tree
         )
-    found = attribute_posteriors(
-        release, counts, prior, engine.named("posterior"), chains=chains, sweeps=sweeps, tree=tree
-    )
-    held = _value_counts(release, asked)
-    share = (prior.alpha + held) / (prior.alpha.sum() + held.sum())
-    most = max((a.chains for a in found.values()), default=1)
-    return Posterior(release, asked, np.repeat(share[None], most, axis=0), found, most)
+        block = release.block_of(asked)
+        value = release.regions[asked].single()[block.region(asked)]
+        held = np.bincount(value, weights=block.count, minlength=values)
+        return LinkedPosterior(release, asked, (prior.alpha + held) / (prior.alpha.sum() + held.sum()), found)
+    model = HiddenModel.of(release, asked, prior)
+
+    def run(chain: int) -> list[Draw]:
+        own = engine.named(f"chain {chain}")
+        return run_chain(
+            model, own, burn_in=chains.burn_in, sweeps=chains.sweeps, keep=chains.keep, anneal=chains.anneal
+        )
+
+    with ThreadPoolExecutor(engine.workers) as pool:
+        return HiddenPosterior(model, tuple(pool.map(run, range(chains.chains))), engine.workers)
 
 
-def _value_counts(release: Release, asked: int) -> NDArray[np.int64]:
-    block = release.block_of(asked)
-    value = release.regions[asked].single()[block.region(asked)]
-    return np.bincount(value, weights=block.count, minlength=release.attributes[asked].codes).astype(np.int64)
+def knowledge_likelihood(shares: NDArray[np.float64], known: Known) -> NDArray[np.float64]:
+    """(knowledge, values) likelihood of each piece of knowledge, from (values, codes) shares."""
+    inside = known.regions.totals(np.ascontiguousarray(shares.T))
+    mistaken = known.mistaken()[:, None]
+    return np.asarray(mistaken + (1 - known.wrong - mistaken) * inside)
+
+
+def _certain(release: Release, index: int, overlaps: Overlaps) -> NDArray[np.float64] | None:
+    """(overlaps, 1) the likelihood, if every region lies wholly inside or outside what is known; else None."""
+    sizes = release.regions[index].sizes[overlaps.region]
+    inside = overlaps.shared(np.ones(release.attributes[index].codes))
+    if not ((inside == 0) | (inside == sizes)).all():
+        return None
+    return overlaps.likelihood((inside == sizes).astype(np.float64))[:, None]
+
+
+def _likelihood(release: Release, index: int, overlaps: Overlaps, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(overlaps, values) likelihood of what is known for a row that shows a region, given the parameters."""
+    whole = region_shares(release.regions[index], theta)[overlaps.region]
+    return overlaps.likelihood(np.minimum(overlaps.shared(np.ascontiguousarray(theta.T)) / whole, 1.0))
+
+
+def _columns(model: HiddenModel) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The value of each column (values, then for each kind of withheld row all values), and (entries, columns) rows."""
+    values, kinds = model.values, len(model.withheld.rows)
+    column_value = np.concatenate([np.arange(values)] + [np.arange(values)] * kinds)
+    block = model.release.block_of(model.asked)
+    value = model.release.regions[model.asked].single()[block.region(model.asked)]
+    held = np.zeros((len(block.cell), len(column_value)))
+    plain = np.flatnonzero(value >= 0)
+    held[plain, value[plain]] = block.count[plain]
+    for kind in range(kinds):
+        these = np.flatnonzero(model.withheld.column == kind)
+        held[these, values * (kind + 1) : values * (kind + 2)] = block.count[these, None]
+    return column_value, held
+
+
+def _fold(weights: NDArray[np.float64], column_value: NDArray[np.int64], values: int) -> NDArray[np.float64]:
+    """(targets, columns) to (targets, values)."""
+    if weights.shape[1] == values:
+        return weights
+    return np.asarray(weights.reshape(len(weights), -1, values).sum(axis=1))
+
+
+def _matched(
+    model: HiddenModel, block: HiddenBlock, draw: Draw, column_value: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(entries, columns) the probability that a row of the column shows the entry's cell, given the parameters.
+
+    For a withheld row the column also holds the probability of its value given the cell.
+    """
+    log_share = model.log_shares(draw.theta)
+    log_weight, weight = model.weights(block, log_share, draw.pi)
+    partner = draw.partner[[b.number for b in model.hidden].index(block.number)].copy()
+    groups = block.groups
+    marginal = matching.marginals(groups, weight, log_weight, np.uint64(int(draw.key) ^ 0x5DEECE66D), partner)
+    entries = np.diff(groups.start)
+    held = np.diff(groups.value_start)
+    group = np.repeat(np.arange(len(entries)), entries * held)
+    within = np.arange(len(marginal)) - groups.pair_start[:-1][group]
+    entry = groups.start[:-1][group] + within // held[group]
+    place = groups.value_start[:-1][group] + within % held[group]
+    column = groups.value[place].astype(np.int64)
+    chance = marginal / groups.value_count[place]
+    values = model.values
+    found = np.zeros((int(groups.start[-1]), len(column_value)))
+    plain = column < values
+    found[entry[plain], column[plain]] = chance[plain]
+    for kind in range(len(model.withheld.rows)):
+        these = np.flatnonzero(column == values + kind)
+        logs = model.log_own(kind, log_share, draw.pi) + log_weight[groups.cell[entry[these]], :values]
+        share = np.exp(logs - logs.max(axis=1, keepdims=True)) if len(these) else logs
+        share = share / share.sum(axis=1, keepdims=True) if len(these) else share
+        found[entry[these], values * (kind + 1) : values * (kind + 2)] = chance[these, None] * share
+    return found
+
+
+def _revealed(model: HiddenModel, draw: Draw, column_value: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(entries of the sensitive block, columns) probability of a withheld row's value; 1 for plain columns.
+
+    For targets of whom nothing in a matched block is known: what its cells say of the value still counts.
+    """
+    values = model.values
+    own = model.release.block_of(model.asked)
+    shares = np.ones((len(own.cell), len(column_value)))
+    if model.hidden:
+        block = model.hidden[0]
+        matched = _matched(model, block, draw, column_value)
+        of_group = np.add.reduceat(matched, block.groups.start[:-1], axis=0)
+        shares[:, values:] = of_group[own.group][:, values:]
+        return shares
+    log_share = model.log_shares(draw.theta)
+    for kind in range(len(model.withheld.rows)):
+        logs = model.log_own(kind, log_share, draw.pi)
+        share = np.exp(logs - logs.max())
+        shares[:, values * (kind + 1) : values * (kind + 2)] = share / share.sum()
+    return shares
+
+
+def diagnostics(method: str, beliefs: NDArray[np.float64]) -> Diagnostics:
+    """Agreement of chains on row beliefs, from (batches, chains, targets, values) batch means."""
+    batches, chains = beliefs.shape[:2]
+    if chains == 1:
+        return Diagnostics(method)
+    each = beliefs.mean(axis=0)
+    error = each.std(axis=0, ddof=1).max(axis=1) / np.sqrt(chains)
+    facts: dict[str, float | str] = {
+        "chains": float(chains),
+        "error_q99": float(np.quantile(error, 0.99)),
+        "error_max": float(error.max()),
+    }
+    converged = True
+    if batches > 1:
+        half = batches // 2
+        parts = np.concatenate([beliefs[:half], beliefs[half : 2 * half]], axis=1)  # (half, 2 chains, targets, values)
+        within = parts.var(axis=0, ddof=1).mean(axis=0)
+        between = parts.mean(axis=0).var(axis=0, ddof=1)
+        ratio = np.sqrt((half - 1) / half + np.divide(between, within, out=np.zeros_like(within), where=within > 1e-12))
+        worst = ratio.max(axis=1)
+        apart = float((worst > 1.1).mean())
+        disagree = float(np.quantile(np.abs(each[:, None] - each[None]).max(axis=(0, 1, 3)), 0.99))
+        facts |= {"r_hat_share_above_1.1": apart, "r_hat_max": float(worst.max()), "disagreement_q99": disagree}
+        converged = not (apart > 0.05 and disagree > 0.1)
+    return Diagnostics(method, converged=converged, facts=facts)

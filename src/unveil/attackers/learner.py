@@ -1,13 +1,12 @@
 """The learner: what the release teaches about anyone, whether or not they are in the table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._fits import check_targets
-from unveil.attackers._posterior import Posterior, posterior
-from unveil.belief import Belief, Known, Prior, Targets, Threat, stacked
+from unveil.attackers._posterior import Chains, Posterior, diagnostics, posterior
+from unveil.belief import Belief, Prior, Targets, Threat, pooled
 from unveil.engine import Engine
 from unveil.release import Release
 
@@ -21,32 +20,20 @@ class Learner:
     Learns the population from the release and applies it to the target; does not know that the target is in it.
     """
 
-    chains: int = 4
-    sweeps: int = 2000
+    chains: Chains = field(default_factory=Chains)
 
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: closed form where regions are nested; else the sampler's, once a release."""
         distinct, number = targets.distinct()
-        learned = posterior(release, targets.asked, prior, engine, chains=self.chains, sweeps=self.sweeps)
-        return self.believe(learned, distinct).of(number)
+        return self.believe(posterior(release, targets.asked, prior, engine, self.chains), distinct).of(number)
 
     def believe(self, learned: Posterior, targets: Targets) -> Belief:
         """The belief from a posterior that is already there."""
-        check_targets(learned.release, targets)
-        probability, chains = stacked(list(self.joint(learned, targets)))
+        probability, chains, batches = pooled(learned.joint(targets))
         threat = Threat(membership="not known")
-        return Belief(probability, chains=chains, diagnostics=learned.diagnostics(), threat=threat)
+        return Belief(probability, chains=chains, diagnostics=diagnostics(learned.method(), batches), threat=threat)
 
-    def joint(self, learned: Posterior, targets: Targets) -> NDArray[np.float64]:
-        """(chains, targets, values) p_L(s, what is known | t*)."""
-        weights = np.repeat(learned.value_share[:, None], targets.count, axis=1)
-        for index, known in targets.known.items():
-            weights = weights * _likelihood(learned.shares(index), known)[:, known.of_target]
-        return weights
-
-
-def _likelihood(shares: NDArray[np.float64], known: Known) -> NDArray[np.float64]:
-    """(chains, knowledge, values) mean likelihood of each piece of knowledge, from (chains, values, codes) shares."""
-    inside = np.stack([known.regions.totals(np.ascontiguousarray(chain.T)) for chain in shares])
-    mistaken = known.mistaken()[:, None]
-    return np.asarray(mistaken + (1 - known.wrong - mistaken) * inside)
+    @staticmethod
+    def joint(learned: Posterior, targets: Targets) -> NDArray[np.float64]:
+        """(targets, values) p_L(s, what is known | t*)."""
+        return np.asarray(learned.joint(targets).mean(axis=(0, 1)))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unveil.cli._shared import Out, console, say, write
+from unveil.cli._shared import Out, console, keep_apart, say, write
 from unveil.cli.hierarchy import hierarchy_app
 from unveil.errors import UnveilError, UsageError
 
@@ -162,6 +162,7 @@ def anonymize(
     from unveil.formats.tables import read_table
     from unveil.schema import read_schema
 
+    keep_apart(inputs=[data, schema], outputs=[output, *([assignment] if assignment is not None else [])])
     method = anonymizer(with_, require or ())
     known = read_schema(schema).confirmed()
     table = read_table(data, known, delimiter=delimiter, decimal=decimal, encoding=encoding)

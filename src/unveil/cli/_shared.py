@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Out", "console", "say", "write"]
+from unveil.errors import UsageError
+
+__all__ = ["Out", "console", "keep_apart", "say", "write"]
 
 Out = Annotated[
     Path | None,
@@ -35,3 +37,12 @@ def write(output: Path | None, text: str) -> None:
 
     write_whole({output: text.encode()})
     say(f"wrote {output}")
+
+
+def keep_apart(*, inputs: list[Path], outputs: list[Path]) -> None:
+    """Refuse to write over what is read, or two things to one place."""
+    seen = {path.resolve(): path for path in inputs}
+    for path in outputs:
+        if path.resolve() in seen:
+            raise UsageError(f"{path}: is also {seen[path.resolve()]}; choose another file to write to")
+        seen[path.resolve()] = path

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from unveil.kernels.random import draw, uniform
+from unveil.kernels.random import draw
 
 __all__ = ["place_residue", "rounds", "warm"]
 
@@ -12,39 +12,32 @@ __all__ = ["place_residue", "rounds", "warm"]
 def rounds(count, l, key):
     """Group of the i-th row of each value: (rows,) int32 in the order of values, -1 = residue; and the groups made.
 
-    `count` (values,) int64. A heap holds the values by remaining rows, ties by a number drawn when a value enters:
-    a loser of a tie is ahead of the winners next time, so a fresh draw each round would change nothing.
-    Cost: rows · log(values).
+    `count` (values,) int64. Values stand in descending order of remaining rows. A round takes the first l; among
+    those tied at the l-th place it draws, and puts the drawn ones last of the tied, so that the order stands.
+    Cost: rows + groups · log(values).
     """
-    values = count.shape[0]
-    start = np.zeros(values + 1, np.int64)
-    for v in range(values):
-        start[v + 1] = start[v] + count[v]
-    group = np.full(start[values], -1, np.int32)
+    start = np.zeros(count.shape[0] + 1, np.int64)
+    start[1:] = np.cumsum(count)
+    group = np.full(start[-1], -1, np.int32)
     left = count.copy()
-    tie = np.empty(values, np.float64)
-    heap = np.empty(values, np.int64)
-    taken = np.empty(l, np.int64)
-    size = 0
+    order = np.argsort(-count)
+    size = np.count_nonzero(count)
     drawn = np.uint64(0)
-    for v in range(values):
-        if left[v] > 0:
-            tie[v] = uniform(key, drawn)
-            drawn += np.uint64(1)
-            size = _push(heap, size, v, left, tie)
     groups = 0
     while size >= l:
-        for i in range(l):
-            taken[i] = heap[0]
-            size = _pop(heap, size, left, tie)
-        for i in range(l):
-            v = taken[i]
-            group[start[v] + count[v] - left[v]] = groups
-            left[v] -= 1
-            if left[v] > 0:
-                tie[v] = uniform(key, drawn)
-                drawn += np.uint64(1)
-                size = _push(heap, size, v, left, tie)
+        tied = left[order[l - 1]]
+        first = _behind(order, left, tied + 1, l)
+        last = _behind(order, left, tied, size)
+        for i in range(last - 1, last - 1 - (l - first), -1):
+            j = first + np.int64(draw(key, drawn) % np.uint64(i - first + 1))
+            drawn += np.uint64(1)
+            order[i], order[j] = order[j], order[i]
+        for i in range(last - l + first, last):
+            _take(order[i], group, groups, start, count, left)
+        for i in range(first):
+            _take(order[i], group, groups, start, count, left)
+        while size > 0 and left[order[size - 1]] == 0:
+            size -= 1
         groups += 1
     return group, groups
 
@@ -82,37 +75,23 @@ def place_residue(group, value, groups, values, key):
 
 
 @njit(cache=True, nogil=True)
-def _ahead(a, b, left, tie):
-    return left[a] > left[b] or (left[a] == left[b] and tie[a] > tie[b])
+def _take(value, group, number, start, count, left):
+    group[start[value] + count[value] - left[value]] = number
+    left[value] -= 1
 
 
 @njit(cache=True, nogil=True)
-def _push(heap, size, v, left, tie):
-    i = size
-    heap[i] = v
-    while i > 0:
-        parent = (i - 1) // 2
-        if not _ahead(heap[i], heap[parent], left, tie):
-            break
-        heap[i], heap[parent] = heap[parent], heap[i]
-        i = parent
-    return size + 1
-
-
-@njit(cache=True, nogil=True)
-def _pop(heap, size, left, tie):
-    size -= 1
-    heap[0] = heap[size]
-    i = 0
-    while True:
-        best = i
-        for child in (2 * i + 1, 2 * i + 2):
-            if child < size and _ahead(heap[child], heap[best], left, tie):
-                best = child
-        if best == i:
-            return size
-        heap[i], heap[best] = heap[best], heap[i]
-        i = best
+def _behind(order, left, least, stop):
+    """How many of the first `stop` values have at least `least` rows left; they come first."""
+    low = 0
+    high = stop
+    while low < high:
+        middle = (low + high) // 2
+        if left[order[middle]] >= least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def warm():

@@ -16,10 +16,7 @@ __all__ = ["Ancestors", "Supersets", "count_nodes", "pair_supersets"]
 
 @dataclass(frozen=True, slots=True)
 class Supersets:
-    """Natural supersets of candidates, for (n, t)-closeness: all tree ancestors that have enough rows.
-
-    A child that has enough rows is its own superset and is in no pair.
-    """
+    """Natural supersets of candidates, for (n, t)-closeness: all tree ancestors that have enough rows."""
 
     child: NDArray[np.int32]  # (pairs,) row of the candidates, ascending
     ancestor: NDArray[np.intp]  # (pairs,) row of the arrays below
@@ -64,11 +61,11 @@ class Ancestors:
             return np.zeros(len(nearest), np.int64)
         return np.where(nearest >= 0, self.depth[nearest], 0).astype(np.int64)
 
-    def of(self, node: NDArray[np.intp], size: Counts, nearest: Ints) -> Supersets:
-        """The supersets of children of ``size`` whose parents are the nodes ``node`` of the front."""
+    def of(self, node: NDArray[np.intp], nearest: Ints) -> Supersets:
+        """The supersets of children whose parents are the nodes ``node`` of the front."""
         pair_child = np.empty(int(self.chain(nearest[node]).sum()), np.int32)
         pair_ancestor = np.empty(len(pair_child), np.int32)
-        pairs = pair_supersets(node, size, nearest, self.parent, self.enough, pair_child, pair_ancestor)
+        pairs = pair_supersets(node, nearest, self.parent, pair_child, pair_ancestor)
         used, ancestor = np.unique(pair_ancestor[:pairs], return_inverse=True)
         histograms = tuple(kept[used] for kept in self.histograms)
         return Supersets(pair_child[:pairs], ancestor, self.size[used], histograms)
@@ -90,15 +87,13 @@ def count_nodes(packed, weight, field, start, stop, out):
 
 
 @njit(cache=True, nogil=True)
-def pair_supersets(node, size, nearest, parent, enough, pair_child, pair_ancestor):
-    """Pair each child that has fewer than ``enough`` rows with its node's chain of ancestors; returns the pairs.
+def pair_supersets(node, nearest, parent, pair_child, pair_ancestor):
+    """Pair each child with its node's chain of ancestors; returns the pairs. What a large child needs, models say.
 
     ``nearest`` (nodes,) is the first ancestor of the chain, ``parent`` (ancestors,) the next one, -1 the end.
     """
     pairs = 0
     for c in range(node.shape[0]):
-        if size[c] >= enough:
-            continue
         ancestor = nearest[node[c]]
         while ancestor >= 0:
             pair_child[pairs] = c

@@ -315,7 +315,7 @@ def _ask(
             histograms.append(counted)
         supersets = None
         if ancestors is not None:
-            supersets = ancestors.of(np.repeat(nodes, cuts.children[nodes]), size, front.nearest)
+            supersets = ancestors.of(np.repeat(nodes, cuts.children[nodes]), front.nearest)
         verdict = np.asarray(rule.allowed(Candidates(size, tuple(histograms), supersets)))
         if verdict.shape != size.shape or verdict.dtype != np.bool_:
             raise ValueError(f"allowed gave {verdict.dtype} {verdict.shape} for {len(size)} children")

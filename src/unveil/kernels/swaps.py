@@ -14,10 +14,43 @@ from numba import njit
 
 from unveil.kernels.random import draw, uniform
 
-__all__ = ["log_ratio", "shuffle", "swap_rounds", "warm"]
+__all__ = ["SWAPS", "log_ratio", "match_swaps", "shuffle", "swap_rounds"]
 
+SWAPS = 9  # the method
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def match_swaps(
+    start, cell, count, value_start, value, value_count, pair_start, method, first,
+    left, room, row_start, log_weight, key, rounds, partner, marginal, drawn, tally,
+):  # fmt: skip
+    """Move the groups in `left` on by `rounds`."""
+    unit, order = np.empty(room[4], np.int32), np.empty(room[4], np.int32)
+    wanted = marginal.shape[0] > 0
+    counted, tallied = drawn.shape[0] > 0, tally.shape[0] > 0
+    for g in left:
+        c, v, o = start[g], value_start[g], pair_start[g]
+        values = value_start[g + 1] - v
+        own = partner[row_start[g] : row_start[g + 1]]
+        rows = own.shape[0]
+        i = 0
+        for e in range(c, start[g + 1]):
+            for _ in range(count[e]):
+                unit[i] = e - c
+                i += 1
+        mean = marginal[o : pair_start[g + 1]] if wanted else marginal
+        group_key = draw(key, np.uint64(first + g))
+        cells, these = cell[c : start[g + 1]], value[v : value_start[g + 1]]
+        swap_rounds(log_weight, cells, unit[:rows], these, rounds, group_key, order, own, wanted, mean)
+        if counted:
+            drawn[o : pair_start[g + 1]] = 0
+        for i in range(rows):
+            if counted:
+                drawn[o + unit[i] * values + own[i]] += 1
+            if tallied:
+                tally[cells[unit[i]], these[own[i]]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -89,12 +122,3 @@ def swap_rounds(log_weight, cell, unit, value, rounds, key, order, partner, want
     if wanted:
         for m in range(marginal.shape[0]):
             marginal[m] /= rounds
-
-
-def warm():
-    """Compile every kernel here."""
-    one = np.arange(2, dtype=np.int32)
-    partner = one.copy()
-    key = np.uint64(7)
-    shuffle(2, key, partner)
-    swap_rounds(np.zeros((2, 2)), one, one, one, 1, key, one.copy(), partner, True, np.zeros(4))

@@ -1,0 +1,323 @@
+"""Releases that hide which cell belongs to which sensitive value: one blocked Gibbs sampler for all of them.
+
+Given the parameters, groups and blocks are independent: each block's cells are matched with the group's sensitive
+values, rows of widened cells are spread over codes, then the parameters are drawn. A withheld sensitive value is one
+more column of the matching, whose weight is summed over the values it may stand for.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.belief import Prior
+from unveil.engine import Engine
+from unveil.errors import NotApplicable
+from unveil.kernels import gibbs, matching
+from unveil.kernels.distributions import multinomial
+from unveil.regions import Regions
+from unveil.release import Release, row_numbers
+
+__all__ = ["Draw", "HiddenModel", "run_chain"]
+
+ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
+ANNEAL_SHARE = 0.7  # of burn-in
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HiddenBlock:
+    """A block whose cells must be matched with the sensitive values of their group."""
+
+    number: int
+    cells: NDArray[np.int32]  # (cells, attributes)
+    attributes: tuple[int, ...]
+    groups: matching.Groups
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Withheld:
+    """Rows whose sensitive value is widened: by own cell and region, the columns beyond the values."""
+
+    column: NDArray[np.int64]  # (entries of the sensitive block,) which kind of withheld row, -1 = none
+    entry: NDArray[np.int64]  # (kinds,) an entry of each kind
+    allowed: NDArray[np.bool_]  # (kinds, values)
+    rows: NDArray[np.int64]  # (kinds,) how many rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HiddenModel:
+    """Everything of a release that the sampler needs and that never changes."""
+
+    release: Release
+    asked: int
+    prior: Prior
+    hidden: tuple[HiddenBlock, ...]
+    withheld: Withheld
+    own_counts: dict[int, NDArray[np.int64]]  # by attribute beside the sensitive one: (regions, values)
+    value_counts: NDArray[np.int64]  # (values,) published ones
+    attributes: tuple[int, ...]  # all but the one asked
+
+    @property
+    def values(self) -> int:
+        """Sensitive values."""
+        return len(self.value_counts)
+
+    @classmethod
+    def of(cls, release: Release, asked: int, prior: Prior) -> "HiddenModel":
+        """Lay out a release for the sampler."""
+        own = release.block_of(asked)
+        values = release.attributes[asked].codes
+        value = release.regions[asked].single()[own.region(asked)]
+        withheld = _withheld(release, asked, value)
+        column = np.where(value >= 0, value, values + withheld.column)
+        hidden = []
+        for number, block in enumerate(release.blocks):
+            if block is not own:
+                held = _held_columns(own.group, column, own.count, release.groups)
+                groups = matching.lay_out(block.start, block.cell, block.count, *held)
+                hidden.append(HiddenBlock(number, np.ascontiguousarray(block.cells), block.attributes, groups))
+        if len(withheld.rows) and len(hidden) > 1:
+            raise NotApplicable(
+                "withheld sensitive values in a release of three blocks or more cannot be learned from yet"
+            )
+        published = value >= 0
+        own_counts = {}
+        for index in own.attributes:
+            if index != asked:
+                table = np.zeros((len(release.regions[index]), values), dtype=np.int64)
+                np.add.at(table, (own.region(index)[published], value[published]), own.count[published])
+                own_counts[index] = table
+        counts = np.bincount(value[published], weights=own.count[published], minlength=values).astype(np.int64)
+        others = tuple(i for i in range(len(release.attributes)) if i != asked)
+        return cls(release, asked, prior, tuple(hidden), withheld, own_counts, counts, others)
+
+    def log_shares(self, theta: dict[int, NDArray[np.float64]]) -> dict[int, NDArray[np.float64]]:
+        """By attribute: (regions, values) log share of each region given each value."""
+        return {i: np.log(region_shares(self.release.regions[i], theta[i])) for i in self.attributes}
+
+    def weights(
+        self,
+        block: HiddenBlock,
+        log_share: dict[int, NDArray[np.float64]],
+        pi: NDArray[np.float64],
+        exponent: float = 1.0,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(cells, columns) log weight of each cell for each value and each kind of withheld row, and scaled weights."""
+        kinds = len(self.withheld.rows)
+        plain = np.empty((len(block.cells), self.values))
+        stacked, offset = _stack([log_share[i] for i in block.attributes])
+        gibbs.weigh_cells(block.cells, offset, stacked, 1.0, plain)
+        log_weight = plain
+        if kinds:
+            summed = np.empty((len(block.cells), kinds))
+            for kind in range(kinds):
+                summed[:, kind] = _log_sum(plain + self.log_own(kind, log_share, pi))
+            log_weight = np.concatenate([plain, summed], axis=1)
+        log_weight = np.ascontiguousarray(log_weight * exponent)
+        weight = np.empty_like(log_weight)
+        matching.scale(log_weight, weight)
+        return log_weight, weight
+
+    def log_own(
+        self, kind: int, log_share: dict[int, NDArray[np.float64]], pi: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """(values,) log of pi_s times the share of the row's own cell, -inf for values it cannot have."""
+        own = self.release.block_of(self.asked)
+        entry = self.withheld.entry[kind]
+        total = np.where(self.withheld.allowed[kind], np.log(pi), -np.inf)
+        for index in own.attributes:
+            if index != self.asked:
+                total = total + log_share[index][own.region(index)[entry]]
+        return np.asarray(total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """One kept state of a chain."""
+
+    theta: dict[int, NDArray[np.float64]]  # by attribute: (values, codes)
+    mean: dict[int, NDArray[np.float64]]  # the same averaged given the matched rows (Rao-Blackwell)
+    pi: NDArray[np.float64]  # (values,)
+    pi_mean: NDArray[np.float64]
+    partner: tuple[NDArray[np.int32], ...]  # by hidden block: the state of groups too large to match exactly
+    key: np.uint64
+
+
+def run_chain(model: HiddenModel, engine: Engine, *, burn_in: int, sweeps: int, keep: int, anneal: bool) -> list[Draw]:
+    """One chain: burn-in, then `sweeps` of which about `keep` are kept, evenly spaced."""
+    random = engine.generator()
+    prior = model.prior
+    keys = random.integers(0, 2**64, size=2, dtype=np.uint64)
+    theta = {
+        i: np.maximum(random.dirichlet(np.ones(b.shape[1]), size=len(b)), 1e-12)
+        for i, b in prior.beta.items()
+        if i in model.attributes
+    }
+    pi = np.maximum(random.dirichlet(prior.alpha + model.value_counts), 1e-300)
+    partners = []
+    for block in model.hidden:
+        partner = np.zeros(int(block.groups.row_start[-1]), dtype=np.int32)
+        matching.start_matching(block.groups, 0, len(block.groups.method), keys[0] ^ np.uint64(block.number), partner)
+        partners.append(partner)
+    kept: list[Draw] = []
+    counter = np.uint64(0)
+    every = max(sweeps // keep, 1)
+    for sweep in range(burn_in + sweeps):
+        exponent = 1.0
+        if anneal and sweep < ANNEAL_SHARE * burn_in:
+            exponent = ANNEAL_FROM + (1 - ANNEAL_FROM) * sweep / (ANNEAL_SHARE * burn_in)
+        sweep_key = np.uint64((int(keys[0]) + sweep * 0x9E3779B97F4A7C15) % 2**64)
+        state = _sweep(model, theta, pi, partners, sweep_key, keys[1], counter, exponent)
+        theta, mean, pi, pi_mean, counter = state
+        done = sweep - burn_in
+        if done >= 0 and done % every == every - 1:
+            kept.append(Draw(theta, mean, pi, pi_mean, tuple(p.copy() for p in partners), sweep_key))
+        if sweep % 50 == 49:
+            engine.report("learning through hidden links", sweep + 1, burn_in + sweeps)
+    return kept
+
+
+State = tuple[
+    dict[int, NDArray[np.float64]], dict[int, NDArray[np.float64]], NDArray[np.float64], NDArray[np.float64], np.uint64
+]
+
+
+def _sweep(
+    model: HiddenModel,
+    theta: dict[int, NDArray[np.float64]],
+    pi: NDArray[np.float64],
+    partners: list[NDArray[np.int32]],
+    key: np.uint64,
+    parameter_key: np.uint64,
+    counter: np.uint64,
+    exponent: float,
+) -> State:
+    values, release = model.values, model.release
+    log_share = model.log_shares(theta)
+    counts = {i: table.copy() for i, table in model.own_counts.items()}
+    value_counts = model.value_counts.copy()
+    kinds = len(model.withheld.rows)
+    for place, block in enumerate(model.hidden):
+        log_weight, weight = model.weights(block, log_share, pi, exponent)
+        tally = np.zeros((len(block.cells), values + kinds), dtype=np.int64)
+        none = np.empty(0), np.empty(0, np.int32)
+        block_key = np.uint64(int(key) ^ (block.number + 1))
+        matching.sweep(
+            block.groups,
+            0,
+            len(block.groups.method),
+            weight,
+            log_weight,
+            block_key,
+            matching.ROUNDS,
+            partners[place],
+            *none,
+            tally,
+        )
+        if kinds:
+            counter = _reveal(model, log_weight, log_share, pi, tally, counts, value_counts, parameter_key, counter)
+        stacked, offset = _stack(
+            [np.zeros((len(release.regions[i]), values), dtype=np.int64) for i in block.attributes]
+        )
+        gibbs.collect(block.cells, offset, np.ascontiguousarray(tally[:, :values]), stacked)
+        for index, table in zip(block.attributes, np.split(stacked, offset[1:]), strict=True):
+            counts[index] = np.ascontiguousarray(table)
+    if kinds and not model.hidden:
+        tally = np.zeros((1, values + kinds), dtype=np.int64)
+        tally[0, values:] = model.withheld.rows
+        counter = _reveal(
+            model, np.zeros((1, values + kinds)), log_share, pi, tally, counts, value_counts, parameter_key, counter
+        )
+    new_theta, mean = {}, {}
+    for index in model.attributes:
+        regions = release.regions[index]
+        table = np.zeros((values, regions.codes), dtype=np.int64)
+        counter = np.uint64(
+            gibbs.spread(
+                counts[index], regions.start, regions.low, regions.high, theta[index], parameter_key, counter, table
+            )
+        )
+        new_theta[index], mean[index] = np.empty_like(theta[index]), np.empty_like(theta[index])
+        prior = model.prior.beta[index]
+        counter = np.uint64(gibbs.draw_parameters(prior, table, parameter_key, counter, mean[index], new_theta[index]))
+    pi_mean, new_pi = np.empty((1, values)), np.empty((1, values))
+    alpha = model.prior.alpha[None]
+    counter = np.uint64(gibbs.draw_parameters(alpha, value_counts[None], parameter_key, counter, pi_mean, new_pi))
+    return new_theta, mean, new_pi[0], pi_mean[0], counter
+
+
+def _reveal(
+    model: HiddenModel,
+    log_weight: NDArray[np.float64],
+    log_share: dict[int, NDArray[np.float64]],
+    pi: NDArray[np.float64],
+    tally: NDArray[np.int64],
+    counts: dict[int, NDArray[np.int64]],
+    value_counts: NDArray[np.int64],
+    key: np.uint64,
+    counter: np.uint64,
+) -> np.uint64:
+    """Draw the value of every withheld row, given the cell it was matched with; move it to that value's column."""
+    values = model.values
+    own = model.release.block_of(model.asked)
+    for kind in range(len(model.withheld.rows)):
+        log_own = model.log_own(kind, log_share, pi)
+        entry = model.withheld.entry[kind]
+        for cell in np.flatnonzero(tally[:, values + kind]).tolist():
+            chance = np.exp(log_own + log_weight[cell, :values] - (log_own + log_weight[cell, :values]).max())
+            drawn = np.zeros(values, dtype=np.int64)
+            counter = np.uint64(multinomial(int(tally[cell, values + kind]), chance, key, counter, drawn))
+            tally[cell, :values] += drawn
+            value_counts += drawn
+            for index in own.attributes:
+                if index != model.asked:
+                    counts[index][own.region(index)[entry]] += drawn
+    return counter
+
+
+def region_shares(regions: Regions, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(regions, values) share of each region given each value."""
+    if len(regions.low) == len(regions) and (regions.low == regions.high).all():
+        return np.ascontiguousarray(theta.T[regions.low])
+    return np.maximum(regions.totals(np.ascontiguousarray(theta.T)), 1e-300)
+
+
+def _stack(tables: list[NDArray[np.generic]]) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
+    """Tables one below the other, and the first row of each."""
+    offset = np.concatenate([[0], np.cumsum([len(t) for t in tables])])[:-1].astype(np.int64)
+    return np.ascontiguousarray(np.concatenate(tables)), offset
+
+
+def _log_sum(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    top = logs.max(axis=1, keepdims=True)
+    return np.asarray((top + np.log(np.exp(logs - top).sum(axis=1, keepdims=True)))[:, 0])
+
+
+def _withheld(release: Release, asked: int, value: NDArray[np.int64]) -> Withheld:
+    block, regions = release.block_of(asked), release.regions[asked]
+    which = np.flatnonzero(value < 0)
+    column = np.full(len(value), -1, dtype=np.int64)
+    if not len(which):
+        return Withheld(column, which, np.zeros((0, regions.codes), dtype=bool), np.zeros(0, dtype=np.int64))
+    column[which] = row_numbers(
+        [block.cell[which].astype(np.int64)]
+    )  # a cell holds the region and what stands beside it
+    kinds = int(column.max()) + 1
+    entry = np.zeros(kinds, dtype=np.int64)
+    entry[column[which]] = which
+    allowed = np.zeros((kinds, regions.codes), dtype=bool)
+    for kind in range(kinds):
+        allowed[kind, regions.members(int(block.region(asked)[entry[kind]]))] = True
+    rows = np.bincount(column[which], weights=block.count[which], minlength=kinds).astype(np.int64)
+    return Withheld(column, entry, allowed, rows)
+
+
+def _held_columns(
+    group: NDArray[np.int64], column: NDArray[np.int64], count: NDArray[np.int64], groups: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Per group the columns its rows hold, with multiplicities: start, column, count."""
+    width = int(column.max()) + 1
+    key, inverse = np.unique(group * width + column, return_inverse=True)
+    total = np.bincount(inverse, weights=count).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(np.bincount(key // width, minlength=groups))]).astype(np.int64)
+    return start, key % width, total

@@ -1,0 +1,99 @@
+"""The parts of a Gibbs sweep around the matching: weights of cells, counts of codes, draws of parameters."""
+
+import numpy as np
+from numba import njit
+
+from unveil.kernels.distributions import dirichlet, multinomial
+
+__all__ = ["collect", "draw_parameters", "spread", "warm", "weigh_cells"]
+
+
+@njit(cache=True, nogil=True)
+def weigh_cells(cells, offset, log_share, scale, out):
+    """Fill `out` (cells, values) with `scale` times the sum over attributes of the log share of the cell's region.
+
+    `cells` (cells, attributes) int32 region numbers; the rows of attribute a in `log_share` (regions, values) start
+    at `offset[a]`. Cost: cells · attributes · values.
+    """
+    for c in range(cells.shape[0]):
+        for s in range(out.shape[1]):
+            out[c, s] = 0.0
+        for a in range(cells.shape[1]):
+            row = offset[a] + cells[c, a]
+            for s in range(out.shape[1]):
+                out[c, s] += log_share[row, s]
+        for s in range(out.shape[1]):
+            out[c, s] *= scale
+
+
+@njit(cache=True, nogil=True)
+def collect(cells, offset, tally, out):
+    """Add the `tally` (cells, values) of matched cells to the counts `out` (regions, values) of their regions."""
+    for c in range(cells.shape[0]):
+        for a in range(cells.shape[1]):
+            row = offset[a] + cells[c, a]
+            for s in range(out.shape[1]):
+                out[row, s] += tally[c, s]
+
+
+@njit(cache=True, nogil=True)
+def spread(count, start, low, high, share, key, counter, out):
+    """Draw which codes the rows of each region take, given the shares; returns the counter after the last draw.
+
+    `count` (regions, values) int64; the runs of region r are `low, high[start[r]:start[r + 1]]`; `share` (values,
+    codes); adds to `out` (values, codes) int64. Single codes need no draw. Cost: the regions' sizes times values.
+    """
+    widest = 1
+    for r in range(count.shape[0]):
+        size = 0
+        for run in range(start[r], start[r + 1]):
+            size += high[run] - low[run] + 1
+        widest = max(widest, size)
+    weight, part, code = np.empty(widest), np.empty(widest, np.int64), np.empty(widest, np.int64)
+    for r in range(count.shape[0]):
+        size = 0
+        for run in range(start[r], start[r + 1]):
+            for v in range(low[run], high[run] + 1):
+                code[size] = v
+                size += 1
+        for s in range(count.shape[1]):
+            n = count[r, s]
+            if n == 0:
+                continue
+            if size == 1:
+                out[s, code[0]] += n
+                continue
+            for i in range(size):
+                weight[i] = share[s, code[i]]
+                part[i] = 0
+            counter = multinomial(n, weight[:size], key, counter, part[:size])
+            for i in range(size):
+                out[s, code[i]] += part[i]
+    return counter
+
+
+@njit(cache=True, nogil=True)
+def draw_parameters(prior, count, key, counter, mean, share):
+    """For each value: the mean of its shares given the counts, and one draw of them; all (values, codes)."""
+    shape = np.empty(prior.shape[1])
+    for s in range(prior.shape[0]):
+        total = 0.0
+        for v in range(prior.shape[1]):
+            shape[v] = prior[s, v] + count[s, v]
+            total += shape[v]
+        for v in range(prior.shape[1]):
+            mean[s, v] = shape[v] / total
+        counter = dirichlet(shape, key, counter, share[s])
+    return counter
+
+
+def warm():
+    """Compile every kernel here."""
+    cells, offset = np.zeros((1, 1), np.int32), np.zeros(1, np.int64)
+    weigh_cells(cells, offset, np.zeros((1, 2)), 1.0, np.empty((1, 2)))
+    collect(cells, offset, np.ones((1, 2), np.int64), np.zeros((1, 2), np.int64))
+    key, counter = np.uint64(1), np.uint64(0)
+    share = np.full((2, 2), 0.5)
+    span = np.array([0, 1], np.int64), np.array([0], np.int32), np.array([1], np.int32)
+    spread(np.ones((1, 2), np.int64), *span, share, key, counter, np.zeros((2, 2), np.int64))
+    draw_parameters(share + 1, np.zeros((2, 2), np.int64), key, counter, np.empty((2, 2)), share)

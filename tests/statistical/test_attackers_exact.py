@@ -1,0 +1,114 @@
+"""Attackers against the enumeration of every world, on small releases of every shape."""
+
+import numpy as np
+import pytest
+
+from enumeration import (
+    SmallRelease,
+    SmallTarget,
+    enumerate_attacker,
+    enumerate_learner,
+    enumerate_random_worlds,
+    small_releases,
+    uneven_pseudo_counts,
+)
+from unveil.attackers._posterior import Chains, posterior
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.learner import Learner
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.belief import Known, Prior, Targets
+from unveil.engine import Engine
+from unveil.regions import Regions
+from unveil.release import Release
+
+SMALL = {small.name: small for small in small_releases()}
+GROUP_KNOWN = [False, True]
+
+
+def targets_of(small: SmallRelease, target: SmallTarget, group_known: bool) -> Targets:
+    known = {}
+    for index, (codes, wrong) in target.known.items():
+        regions = Regions.sets(small.release.attributes[index].codes, [sorted(codes)])
+        known[index] = Known(regions, np.zeros(1, dtype=np.int64), wrong=float(wrong))
+    group = np.array([target.group]) if group_known else None
+    return Targets(small.asked, known, 1, group)
+
+
+def prior_of(release: Release, asked: int) -> Prior:
+    uneven = uneven_pseudo_counts(release, asked)
+    beta = {i: np.array([[float(x) for x in row] for row in table]) for i, table in uneven.beta.items()}
+    return Prior(np.array([float(a) for a in uneven.alpha]), beta)
+
+
+@pytest.mark.parametrize("group_known", GROUP_KNOWN)
+@pytest.mark.parametrize("name", SMALL)
+def test_random_worlds_equal_enumeration(name: str, group_known: bool) -> None:
+    small = SMALL[name]
+    for target in small.targets:
+        group = target.group if group_known else None
+        exact = [float(p) for p in enumerate_random_worlds(small.release, small.asked, target.knowledge, group)]
+        prior = Prior.uninformative(small.release, small.asked)
+        belief = RandomWorlds().attack(small.release, targets_of(small, target, group_known), prior, Engine())
+        assert belief.probability[0] == pytest.approx(exact, abs=1e-12), target.name
+
+
+def _linked(small: SmallRelease) -> bool:
+    from unveil.attackers._linked import linked_counts
+
+    return linked_counts(small.release, small.asked) is not None
+
+
+LINKED = [name for name, small in SMALL.items() if _linked(small)]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_linked_releases_equal_enumeration(name: str) -> None:
+    """Exact where regions are nested; where they overlap, within five standard errors between chains."""
+    small = SMALL[name]
+    prior = prior_of(small.release, small.asked)
+    uneven = uneven_pseudo_counts(small.release, small.asked)
+    learned = posterior(small.release, small.asked, prior, Engine(seed=5), Chains(sweeps=1500))
+    for target in small.targets:
+        for group_known in GROUP_KNOWN:
+            group = target.group if group_known else None
+            asked = targets_of(small, target, group_known)
+            exact = enumerate_attacker(small.release, small.asked, uneven, target.knowledge, group)
+            _agrees(Bayesian().believe(learned, asked, np.zeros(1, dtype=np.int64)), exact, target.name)
+        exact = enumerate_learner(small.release, small.asked, uneven, target.knowledge)
+        _agrees(Learner().believe(learned, targets_of(small, target, False)), exact, target.name)
+
+
+def _agrees(belief: object, exact: list[object], name: str) -> None:
+    truth = np.array([float(p) for p in exact])  # type: ignore[arg-type]
+    probability, chains = belief.probability[0], belief.chains  # type: ignore[attr-defined]
+    if chains is None:
+        assert probability == pytest.approx(truth, abs=1e-9), name
+        return
+    error = chains[:, 0].std(axis=0, ddof=1) / np.sqrt(len(chains))
+    # Four chains give a rough error: never take it for smaller than the typical one.
+    error = np.maximum(error, np.median(error[truth > 0]))
+    assert (np.abs(probability - truth) <= 5 * error + 1e-9).all(), (name, probability, truth, error)
+    assert (np.abs(probability + 0.03 - truth) > 5 * error).any(), "a planted bias would not be caught"
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_chains_agree_with_the_tree_where_both_apply(name: str) -> None:
+    small = SMALL[name]
+    prior = prior_of(small.release, small.asked)
+    tree = posterior(small.release, small.asked, prior, Engine(seed=1), Chains(sweeps=500))
+    sampled = posterior(small.release, small.asked, prior, Engine(seed=1), Chains(sweeps=1500), tree=False)
+    for index, attribute in tree.attributes.items():
+        if attribute.sampled is None:
+            found = sampled.shares(index)
+            error = np.maximum(found.std(axis=0, ddof=1) / 2, 1e-3)
+            assert (np.abs(found.mean(axis=0) - attribute.tree) <= 6 * error).all()
+
+
+def test_half_membership_lies_between_learner_and_attacker() -> None:
+    small = SMALL[LINKED[0]]
+    prior = Prior.uninformative(small.release, small.asked)
+    asked = targets_of(small, small.targets[0], False)
+    learner = Learner().attack(small.release, asked, prior, Engine()).probability
+    attacker = Bayesian().attack(small.release, asked, prior, Engine()).probability
+    half = Bayesian(membership=0.25).attack(small.release, asked, prior, Engine()).probability
+    assert half == pytest.approx(0.25 * attacker + 0.75 * learner)
