@@ -24,6 +24,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 $(KERNELS): $(STAMP) $(KERNEL_SOURCES)
+	@# Numba does not see that a kernel of another file has changed: compile all anew.
+	@find src/unveil/kernels -name '*.nb[ic]' -delete
 	@$(BIN)/python -m unveil.kernels
 	@touch $@
 

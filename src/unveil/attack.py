@@ -12,11 +12,14 @@ from unveil.attackers.learner import Learner
 from unveil.attribute import Role
 from unveil.belief import Belief, Known, Prior, Targets
 from unveil.engine import Engine
-from unveil.errors import UsageError
+from unveil.errors import UsageError, shown
+from unveil.formats.cells import CellError, read_cells, write_cells
+from unveil.formats.tables import Columns
 from unveil.release import Release
+from unveil.schema import Schema
 from unveil.table import Table
 
-__all__ = ["Attack", "run_attack", "targets_of_table"]
+__all__ = ["Attack", "run_attack", "targets_of_file", "targets_of_table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +29,14 @@ class Attack:
     learner: Belief
     attackers: Mapping[str, Belief]
     targets: Targets
+
+    def known_texts(self, release: Release) -> dict[str, list[str]]:
+        """What is known of each target, as text, by attribute."""
+        found = {}
+        for index, known in self.targets.known.items():
+            texts = np.array(write_cells(known.regions, release.attributes[index]), dtype=object)
+            found[release.attributes[index].name] = texts[known.of_target].tolist()
+        return found
 
 
 def run_attack(
@@ -83,3 +94,30 @@ def targets_of_table(
             raise UsageError(f"the original's domain of {name} is not the release's; declare it in the schema")
         found[index] = Known.exactly(release.attributes[index], table.columns[table.index(name)], wrong)
     return Targets(asked, found, table.rows, None if group is None else np.asarray(group, dtype=np.int64))
+
+
+def targets_of_file(
+    columns: Columns, release: Release, asked: int, schema: Schema, *, name: str, wrong: float = 0.0
+) -> Targets:
+    """People as a file gives them: a column an attribute, a value or a coarser cell; empty = unknown.
+
+    Where empty is one of the schema's missing tokens it still means unknown; write another token for missing.
+    """
+    known = {}
+    for key, column in columns.columns.items():
+        if key not in [a.name for a in release.attributes]:
+            raise UsageError(f"{name}: the release has no attribute {shown(key)}; leave the column out")
+        index = release.index(key)
+        if index == asked:
+            raise UsageError(f"{name}: {shown(key)} is asked about, so it cannot be known; leave the column out")
+        attribute = release.attributes[index]
+        texts = [text if text else "*" for text in column.texts]
+        try:
+            regions = read_cells(texts, attribute)
+        except CellError as error:
+            row = int(np.flatnonzero(np.asarray(column.text_of_row) == error.args[1])[0])
+            raise UsageError(f"{name}, {columns.place(row)}, {key}: {error.args[0]}") from None
+        known[index] = Known(regions, np.asarray(column.text_of_row, dtype=np.int64), wrong)
+    if not known:
+        raise UsageError(f"{name}: no known attribute; give at least one column")
+    return Targets(asked, known, columns.rows)

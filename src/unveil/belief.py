@@ -207,19 +207,3 @@ def sensitive_attribute(release: Release, name: str | None = None) -> int:
     if len(sensitive) != 1:
         raise UsageError(f"say which sensitive attribute is asked about: {', '.join(names) or 'the schema has none'}")
     return sensitive[0]
-
-
-def pooled(
-    weights: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64]]:
-    """Beliefs from (batches, chains, targets, values) weights: of all, of each chain (None if one), of each batch.
-
-    Weights are averaged first and normalised last: normalising each draw is wrong (7/12 would come out as .562).
-    """
-
-    def share(part: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = part.sum(axis=-1, keepdims=True)
-        return np.asarray(np.divide(part, total, out=np.full_like(part, 1 / part.shape[-1]), where=total > 0))
-
-    each = share(weights.mean(axis=0))
-    return share(weights.mean(axis=(0, 1))), each if len(each) > 1 else None, share(weights)

@@ -140,4 +140,8 @@ def _convert(value: Any, kind: Any, where: str) -> Any:
         if number is None or isinstance(value, bool) or (kind is int and isinstance(value, float) and value != number):
             raise UsageError(f"{where}: {shown(value)} is no {'whole ' if kind is int else ''}number")
         return number
-    return str(value) if kind is str else value
+    if kind is str:
+        return str(value)
+    if isinstance(value, str):
+        raise UsageError(f"{where}: cannot be given as text; see the command's own options")
+    return value

@@ -73,35 +73,54 @@ def check_targets(release: Release, targets: Targets) -> None:
         raise UsageError("a target's group is none of the release's groups")
 
 
-def block_fits(release: Release, block: Block, targets: Targets) -> BlockFits:
-    """Match targets with the entries of a block, attribute by attribute that is known of them."""
+def block_fits(
+    release: Release,
+    block: Block,
+    targets: Targets,
+    *,
+    within: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+) -> BlockFits:
+    """Match targets with the entries of a block, attribute by attribute that is known of them.
+
+    `within`: (target, group) pairs beyond which nobody need look, because the target is known not to be there.
+    """
     known = [i for i in block.attributes if i in targets.known]
-    entries = len(block.cell)
-    if known:
-        columns = [block.region(i).astype(np.int64) for i in known]
-        number = row_numbers(columns)
-        first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-        first[number] = np.arange(entries)
-        cell = np.stack([column[first] for column in columns], axis=1)
-        asked = np.stack([targets.known[i].of_target for i in known], axis=1)
-        target, place = _match(release, known, targets, asked, cell)
-        order = np.argsort(number, kind="stable")
-        start = np.concatenate([[0], np.cumsum(np.bincount(number))])
-        target, entry = _expand(target, start[place], start[place + 1])
-        entry = order[entry]
-    else:
-        target = np.repeat(np.arange(targets.count), entries)
-        entry = np.tile(np.arange(entries), targets.count)
-    group = block.group[entry]
     if targets.group is not None:
-        keep = group == targets.group[target]
-        target, entry, group = target[keep], entry[keep], group[keep]
+        within = np.arange(targets.count), targets.group
+    if within is not None:
+        target, entry = _expand(within[0], block.start[within[1]], block.start[within[1] + 1])
+        for i in known:
+            fits = _fitting(release.regions[i], targets.known[i])
+            keep = fits[targets.known[i].of_target[target], block.region(i)[entry]] > 0
+            target, entry = target[keep], entry[keep]
+    elif known:
+        target, entry = _matching_entries(release, block, targets, known)
+    else:
+        target = np.repeat(np.arange(targets.count), len(block.cell))
+        entry = np.tile(np.arange(len(block.cell)), targets.count)
     order = np.lexsort((entry, target))
-    target, entry, group = target[order], entry[order], group[order]
+    target, entry = target[order], entry[order]
     overlaps, pair = {}, {}
     for i in known:
         overlaps[i], pair[i] = _overlaps(release.regions[i], targets.known[i], block.region(i)[entry], target)
-    return BlockFits(target, entry, group, overlaps, pair)
+    return BlockFits(target, entry, block.group[entry], overlaps, pair)
+
+
+def _matching_entries(
+    release: Release, block: Block, targets: Targets, known: list[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Targets and entries whose known attributes all overlap, by way of the distinct cells of these attributes."""
+    columns = [block.region(i).astype(np.int64) for i in known]
+    number = row_numbers(columns)
+    first = np.zeros(int(number.max()) + 1, dtype=np.int64)
+    first[number] = np.arange(len(number))
+    cell = np.stack([column[first] for column in columns], axis=1)
+    asked = np.stack([targets.known[i].of_target for i in known], axis=1)
+    target, place = _match(release, known, targets, asked, cell)
+    order = np.argsort(number, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(number))])
+    target, entry = _expand(target, start[place], start[place + 1])
+    return target, order[entry]
 
 
 MOST_FITS = 400_000_000

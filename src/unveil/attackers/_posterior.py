@@ -12,15 +12,16 @@ from unveil.attackers._fits import Overlaps, check_targets
 from unveil.attackers._hidden import Draw, HiddenBlock, HiddenModel, region_shares, run_chain
 from unveil.attackers._linked import AttributePosterior, attribute_posteriors, linked_counts
 from unveil.attackers._weigh import Fitted, held_values
-from unveil.belief import Diagnostics, Known, Prior, Targets
+from unveil.belief import Belief, Diagnostics, Known, Prior, Targets, Threat
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.kernels import matching
 from unveil.release import Release
 
-__all__ = ["Chains", "HiddenPosterior", "LinkedPosterior", "Posterior", "posterior"]
+__all__ = ["Averages", "Chains", "HiddenPosterior", "LinkedPosterior", "Posterior", "belief_of", "posterior"]
 
 BATCHES = 50
+MOST_WATCHED = 2000  # targets whose beliefs are kept by batch, to see whether chains agree
 T = TypeVar("T")
 
 
@@ -39,6 +40,30 @@ class Chains:
             raise UsageError(f"a sampler needs 2 chains or more, 50 sweeps or more, and {BATCHES} kept states")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Averages:
+    """Weights averaged over the posterior; of some targets also batch by batch, to judge the chains by."""
+
+    mean: NDArray[np.float64]  # (chains, targets, values); one chain if it is exact
+    batches: NDArray[np.float64]  # (batches, chains, watched targets, values)
+
+    def mixed(self, other: "Averages", share: NDArray[np.float64]) -> "Averages":
+        """`share` (targets,) of these beliefs, the rest of the other's."""
+        few = share[watched(len(share))][:, None]
+        mine, theirs = shares(self.mean), shares(other.mean)
+        return Averages(
+            share[:, None] * mine + (1 - share[:, None]) * theirs,
+            few * shares(self.batches) + (1 - few) * shares(other.batches),
+        )
+
+
+def watched(targets: int) -> NDArray[np.int64]:
+    """The targets that are watched: all, or a fixed random choice."""
+    if targets <= MOST_WATCHED:
+        return np.arange(targets)
+    return np.sort(np.random.Generator(np.random.PCG64(targets)).choice(targets, MOST_WATCHED, replace=False))
+
+
 class Posterior(Protocol):
     """The posterior of the population's parameters given a release, for one sensitive attribute."""
 
@@ -46,11 +71,11 @@ class Posterior(Protocol):
     def release(self) -> Release:
         """The release it was learned from."""
 
-    def joint(self, targets: Targets) -> NDArray[np.float64]:
-        """(batches, chains, targets, values) p_L(s, what is known | t*); one batch of one chain if it is exact."""
+    def joint(self, targets: Targets) -> Averages:
+        """p_L(s, what is known | t*)."""
 
-    def support(self, fitted: Fitted) -> NDArray[np.float64]:
-        """(batches, chains, targets, values) expected rows that hold s and fit what is known."""
+    def support(self, fitted: Fitted) -> Averages:
+        """Expected rows that hold s and fit what is known."""
 
     def method(self) -> str:
         """How it was reached."""
@@ -74,16 +99,16 @@ class LinkedPosterior:
         """(chains, values, codes) mean shares of an attribute's codes given each value."""
         return np.broadcast_to(self.attributes[index].shares(), (self.chains, *self.attributes[index].tree.shape))
 
-    def joint(self, targets: Targets) -> NDArray[np.float64]:
+    def joint(self, targets: Targets) -> Averages:
         """See Posterior."""
         check_targets(self.release, targets)
         weights = np.broadcast_to(self.value_share, (self.chains, targets.count, len(self.value_share)))
         for index, known in targets.known.items():
             factor = np.stack([knowledge_likelihood(chain, known) for chain in self.shares(index)])
             weights = weights * factor[:, known.of_target]
-        return weights[None]
+        return Averages(np.asarray(weights), weights[None][:, :, watched(targets.count)])
 
-    def support(self, fitted: Fitted) -> NDArray[np.float64]:
+    def support(self, fitted: Fitted) -> Averages:
         """See Posterior."""
         held = held_values(self.release, self.asked)
         matched = {}
@@ -95,7 +120,8 @@ class LinkedPosterior:
         for chain in range(self.chains):
             likelihood = {i: table[min(chain, len(table) - 1)] for i, table in tables.items()}
             found.append(fitted.weights(likelihood, matched, held))
-        return np.stack(found)[None]
+        mean = np.stack(found)
+        return Averages(mean, mean[None][:, :, watched(fitted.targets.count)])
 
     def method(self) -> str:
         """See Posterior."""
@@ -116,7 +142,7 @@ class HiddenPosterior:
         """The release it was learned from."""
         return self.model.release
 
-    def joint(self, targets: Targets) -> NDArray[np.float64]:
+    def joint(self, targets: Targets) -> Averages:
         """See Posterior: given the matched rows all parameters are independent, so their means multiply."""
         check_targets(self.release, targets)
 
@@ -128,7 +154,7 @@ class HiddenPosterior:
 
         return self._batches(one, lambda terms: np.mean(terms, axis=0))
 
-    def support(self, fitted: Fitted) -> NDArray[np.float64]:
+    def support(self, fitted: Fitted) -> Averages:
         """See Posterior."""
         overlaps = fitted.overlaps()
         certain = {i: table for i, o in overlaps.items() if (table := _certain(self.release, i, o)) is not None}
@@ -167,15 +193,22 @@ class HiddenPosterior:
 
         return self._batches(one, lambda terms: np.mean(terms, axis=0))
 
-    def _batches(self, one: Callable[[Draw], T], mean: Callable[[list[T]], NDArray[np.float64]]) -> NDArray[np.float64]:
-        """(batches, chains, ...) means over consecutive kept states, chains side by side."""
+    def _batches(self, one: Callable[[Draw], T], mean: Callable[[list[T]], NDArray[np.float64]]) -> Averages:
+        """Means over all kept states of each chain, and over consecutive pieces of them; chains side by side."""
 
-        def chain(draws: list[Draw]) -> NDArray[np.float64]:
-            pieces = np.array_split(np.arange(len(draws)), BATCHES)
-            return np.stack([mean([one(draws[i]) for i in piece]) for piece in pieces])
+        def chain(draws: list[Draw]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            total: NDArray[np.float64] | None = None
+            few = []
+            for piece in np.array_split(np.arange(len(draws)), BATCHES):
+                part = mean([one(draws[i]) for i in piece])
+                few.append(part[watched(len(part))])
+                total = part * len(piece) if total is None else total + part * len(piece)
+            assert total is not None
+            return total / len(draws), np.stack(few)
 
         with ThreadPoolExecutor(self.workers) as pool:
-            return np.stack(list(pool.map(chain, self.draws)), axis=1)
+            found = list(pool.map(chain, self.draws))
+        return Averages(np.stack([f[0] for f in found]), np.stack([f[1] for f in found], axis=1))
 
     def method(self) -> str:
         """See Posterior."""
@@ -314,28 +347,40 @@ def _revealed(model: HiddenModel, draw: Draw, column_value: NDArray[np.int64]) -
     return shares
 
 
-def diagnostics(method: str, beliefs: NDArray[np.float64]) -> Diagnostics:
-    """Agreement of chains on row beliefs, from (batches, chains, targets, values) batch means."""
-    batches, chains = beliefs.shape[:2]
-    if chains == 1:
+def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights (..., values) as distributions; without any weight, uniform."""
+    total = weights.sum(axis=-1, keepdims=True)
+    even = np.full_like(weights, 1 / weights.shape[-1])
+    return np.asarray(np.divide(weights, total, out=even, where=total > 0))
+
+
+def belief_of(averages: Averages, method: str, threat: Threat) -> Belief:
+    """Weights are averaged first and normalised last: normalising each draw is wrong (7/12 comes out as .562)."""
+    chains = shares(averages.mean) if len(averages.mean) > 1 else None
+    found = diagnostics(method, shares(averages.batches), chains)
+    return Belief(shares(averages.mean.mean(axis=0)), chains=chains, diagnostics=found, threat=threat)
+
+
+def diagnostics(method: str, batches: NDArray[np.float64], chains: NDArray[np.float64] | None) -> Diagnostics:
+    """Agreement of chains, from batch means (batches, chains, watched targets, values) and chain means of all."""
+    if chains is None:
         return Diagnostics(method)
-    each = beliefs.mean(axis=0)
-    error = each.std(axis=0, ddof=1).max(axis=1) / np.sqrt(chains)
+    error = chains.std(axis=0, ddof=1).max(axis=1, initial=0.0) / np.sqrt(len(chains))
+    spread = (chains.max(axis=0) - chains.min(axis=0)).max(axis=1, initial=0.0)
     facts: dict[str, float | str] = {
-        "chains": float(chains),
-        "error_q99": float(np.quantile(error, 0.99)),
-        "error_max": float(error.max()),
+        "chains": float(len(chains)),
+        "error_q99": float(np.quantile(error, 0.99)) if len(error) else 0.0,
+        "error_max": float(error.max(initial=0.0)),
+        "disagreement_q99": float(np.quantile(spread, 0.99)) if len(spread) else 0.0,
     }
-    converged = True
-    if batches > 1:
-        half = batches // 2
-        parts = np.concatenate([beliefs[:half], beliefs[half : 2 * half]], axis=1)  # (half, 2 chains, targets, values)
-        within = parts.var(axis=0, ddof=1).mean(axis=0)
-        between = parts.mean(axis=0).var(axis=0, ddof=1)
-        ratio = np.sqrt((half - 1) / half + np.divide(between, within, out=np.zeros_like(within), where=within > 1e-12))
-        worst = ratio.max(axis=1)
-        apart = float((worst > 1.1).mean())
-        disagree = float(np.quantile(np.abs(each[:, None] - each[None]).max(axis=(0, 1, 3)), 0.99))
-        facts |= {"r_hat_share_above_1.1": apart, "r_hat_max": float(worst.max()), "disagreement_q99": disagree}
-        converged = not (apart > 0.05 and disagree > 0.1)
-    return Diagnostics(method, converged=converged, facts=facts)
+    if len(batches) < 4:
+        return Diagnostics(method, facts=facts)
+    half = len(batches) // 2
+    parts = np.concatenate([batches[:half], batches[half : 2 * half]], axis=1)  # (half, 2 chains, watched, values)
+    within = parts.var(axis=0, ddof=1).mean(axis=0)
+    between = parts.mean(axis=0).var(axis=0, ddof=1)
+    ratio = np.sqrt((half - 1) / half + np.divide(between, within, out=np.zeros_like(within), where=within > 1e-12))
+    worst = ratio.max(axis=1, initial=0.0)
+    apart = float((worst > 1.1).mean())
+    facts |= {"r_hat_share_above_1.1": apart, "r_hat_max": float(worst.max(initial=0.0)), "watched": float(len(worst))}
+    return Diagnostics(method, converged=not (apart > 0.05 and float(facts["disagreement_q99"]) > 0.1), facts=facts)

@@ -35,7 +35,12 @@ class Fitted:
             for number, block in enumerate(release.blocks)
             if block is not own and any(i in targets.known for i in block.attributes)
         ]
-        return cls(release, targets, block_fits(release, own, targets), tuple(others))
+        within = None
+        if others and not any(i in targets.known for i in own.attributes):  # the other blocks say where to look
+            fits = min((f for _, f in others), key=lambda f: len(f.target))
+            pair = np.unique(fits.target * release.groups + fits.group)
+            within = pair // release.groups, pair % release.groups
+        return cls(release, targets, block_fits(release, own, targets, within=within), tuple(others))
 
     def overlaps(self) -> dict[int, Overlaps]:
         """By attribute: the pairs of a published region and a piece of knowledge that occur."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._posterior import Chains, Posterior, diagnostics, posterior
+from unveil.attackers._posterior import Chains, Posterior, belief_of, posterior
 from unveil.attackers._weigh import Fitted
-from unveil.belief import Belief, Prior, Targets, Threat, pooled
+from unveil.belief import Belief, Prior, Targets, Threat
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.release import Release
@@ -38,21 +38,14 @@ class Bayesian:
     def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
         """The belief from a posterior that is already there; `number` says which distinct target each one is."""
         fitted = Fitted.of(learned.release, targets)
-        support = learned.support(fitted)
-        fits = support.sum(axis=(0, 1, 3)) > 0
+        found = learned.support(fitted)
+        fits = found.mean.sum(axis=(0, 2)) > 0
         if self.membership == 1:
-            fitted.refuse_misfits(support.mean(axis=(0, 1)), number)
-        support = np.where(fits[:, None], support, 1.0)
-        probability, chains, batches = pooled(support)
-        if self.membership < 1:  # who does not fit is not in the table
-            inside = np.where(fits, self.membership, 0.0)[:, None]
-            outside = pooled(learned.joint(targets))
-            probability = inside * probability + (1 - inside) * outside[0]
-            batches = inside * batches + (1 - inside) * outside[2]
-            chains = None if chains is None or outside[1] is None else inside * chains + (1 - inside) * outside[1]
+            fitted.refuse_misfits(found.mean.mean(axis=0), number)
+        else:  # who does not fit is not in the table
+            found = found.mixed(learned.joint(targets), np.where(fits, self.membership, 0.0))
         threat = Threat(
             membership="known" if self.membership == 1 else f"with probability {self.membership:g}",
             group="known" if targets.group is not None else "not known",
         )
-        belief = Belief(probability, chains=chains, diagnostics=diagnostics(learned.method(), batches), threat=threat)
-        return belief.of(number)
+        return belief_of(found, learned.method(), threat).of(number)

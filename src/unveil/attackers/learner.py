@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._posterior import Chains, Posterior, diagnostics, posterior
-from unveil.belief import Belief, Prior, Targets, Threat, pooled
+from unveil.attackers._posterior import Chains, Posterior, belief_of, posterior
+from unveil.belief import Belief, Prior, Targets, Threat
 from unveil.engine import Engine
 from unveil.release import Release
 
@@ -29,11 +29,9 @@ class Learner:
 
     def believe(self, learned: Posterior, targets: Targets) -> Belief:
         """The belief from a posterior that is already there."""
-        probability, chains, batches = pooled(learned.joint(targets))
-        threat = Threat(membership="not known")
-        return Belief(probability, chains=chains, diagnostics=diagnostics(learned.method(), batches), threat=threat)
+        return belief_of(learned.joint(targets), learned.method(), Threat(membership="not known"))
 
     @staticmethod
     def joint(learned: Posterior, targets: Targets) -> NDArray[np.float64]:
         """(targets, values) p_L(s, what is known | t*)."""
-        return np.asarray(learned.joint(targets).mean(axis=(0, 1)))
+        return np.asarray(learned.joint(targets).mean.mean(axis=0))

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli._shared import Out, console, keep_apart, say, write
+from unveil.cli.attack import attack
 from unveil.cli.hierarchy import hierarchy_app
 from unveil.errors import UnveilError, UsageError
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 app.add_typer(hierarchy_app, name="hierarchy")
+app.command()(attack)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]

@@ -36,6 +36,9 @@ ROUNDS = 10  # rounds of swaps a sweep: 5 proposals a row
 _NO_MARGINALS = np.empty(0)
 _NO_COUNTS = np.empty(0, np.int32)
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
 
 class Groups(NamedTuple):
     """A block's groups. An *entry* is a distinct cell of a group, a *pair* an entry with a value of its group."""
@@ -88,7 +91,15 @@ def exact(groups: Groups) -> NDArray[np.bool_]:
     return np.not_equal(groups.method, SWAPS)
 
 
-def marginals(groups, weight, log_weight, key, partner, *, rounds=ROUNDS):
+def marginals(
+    groups: Groups,
+    weight: Floats,
+    log_weight: Floats,
+    key: np.uint64,
+    partner: Ints,
+    *,
+    rounds: int = ROUNDS,
+) -> Floats:
     """Expected number of each pair (pairs,) float64; see `sweep`."""
     marginal = np.empty(groups.pair_start[-1])
     tally = np.empty((0, weight.shape[1]), np.int64)
@@ -96,7 +107,15 @@ def marginals(groups, weight, log_weight, key, partner, *, rounds=ROUNDS):
     return marginal
 
 
-def draw(groups, weight, log_weight, key, partner, *, rounds=ROUNDS):
+def draw(
+    groups: Groups,
+    weight: Floats,
+    log_weight: Floats,
+    key: np.uint64,
+    partner: Ints,
+    *,
+    rounds: int = ROUNDS,
+) -> Ints:
     """A random matching as the number of each pair (pairs,) int32; see `sweep`."""
     drawn = np.empty(groups.pair_start[-1], np.int32)
     tally = np.empty((0, weight.shape[1]), np.int64)
@@ -115,7 +134,19 @@ def scale(log_weight, weight):
             weight[c, s] = math.exp(log_weight[c, s] - top)
 
 
-def sweep(groups, lo, hi, weight, log_weight, key, rounds, partner, marginal, drawn, tally):
+def sweep(
+    groups: Groups,
+    lo: int,
+    hi: int,
+    weight: Floats,
+    log_weight: Floats,
+    key: np.uint64,
+    rounds: int,
+    partner: Ints,
+    marginal: Floats,
+    drawn: Ints,
+    tally: NDArray[np.int64],
+) -> None:
     """Match every group in [lo, hi): expected pairs, and one matching drawn from the same law.
 
     `weight` (cells, values) is exp(log_weight) with each row divided by any number that leaves it at most 1; it may

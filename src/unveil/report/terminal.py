@@ -1,12 +1,18 @@
 """Documents on a terminal: plain tables, no colour where there is no terminal."""
 
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from unveil import risk
+from unveil.belief import Belief, Estimate
 from unveil.document import Document, Finding
 
-__all__ = ["print_check"]
+__all__ = ["print_attack", "print_check"]
 
 # What a level says, in a few words; the definitions are in docs/privacy-models.md.
 _MEANING = {
@@ -70,3 +76,67 @@ def _number(finding: Finding) -> str:
     if value is None or isinstance(value, str):
         return "∞" if value == "inf" else "–"
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.4g}"
+
+
+def print_attack(
+    asked: str,
+    learner: Belief,
+    attackers: Mapping[str, Belief],
+    truth: NDArray[np.integer] | None,
+    console: Console,
+) -> None:
+    """Learner and attackers side by side; without the truth, success is unknown and not shown."""
+    table = Table(title=escape(f"{asked}: what is believed of {len(learner.probability)} people"), title_justify="left")
+    table.add_column("")
+    table.add_column("learner", justify="right")
+    for name in attackers:
+        table.add_column(escape(name), justify="right")
+    rows: list[tuple[str, list[str]]] = []
+    beliefs = [learner, *attackers.values()]
+    if truth is not None:
+        rows.append(("guesses right (global threat)", [_share(risk.global_threat(b, truth)) for b in beliefs]))
+        rows.append(
+            (
+                "more right than the learner",
+                ["", *(_share(risk.relative_global_threat(b, learner, truth)) for b in attackers.values())],
+            )
+        )
+        rows.append(
+            (
+                "people at least twice as exposed",
+                ["", *(_share(risk.relative_threat_share(b, learner, truth)) for b in attackers.values())],
+            )
+        )
+        rows.append(
+            (
+                "largest relative threat",
+                ["", *(_plain(risk.relative_threat_max(b, learner, truth)) for b in attackers.values())],
+            )
+        )
+        rows.append(("absolute error a person", [_plain(risk.absolute_error(b, truth)) for b in beliefs]))
+    rows.append(
+        ("people believed 80% or more of one value", [_share(risk.confident(b, at_least=0.8)) for b in beliefs])
+    )
+    rows.append(
+        (
+            "largest gain over the learner",
+            ["", *(_share(risk.belief_difference_max(b, learner)) for b in attackers.values())],
+        )
+    )
+    rows.append(("knows that the person is in the table", [b.threat.membership for b in beliefs]))
+    rows.append(("computed", [b.diagnostics.method for b in beliefs]))
+    for label, cells in rows:
+        table.add_row(label, *map(escape, cells))
+    console.print(table)
+
+
+def _share(estimate: Estimate) -> str:
+    if estimate.low == estimate.high:
+        return f"{estimate.value:.1%}"
+    return f"{estimate.value:.1%} ({estimate.low:.1%} – {estimate.high:.1%})"
+
+
+def _plain(estimate: Estimate) -> str:
+    if estimate.low == estimate.high:
+        return f"{estimate.value:.4g}"
+    return f"{estimate.value:.3g} ({estimate.low:.3g} – {estimate.high:.3g})"

@@ -1,0 +1,118 @@
+"""unveil attack: what one or more attackers believe of each person, beside the learner."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli._shared import console, keep_apart, say
+from unveil.errors import UsageError
+
+__all__ = ["attack"]
+
+
+def attack(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    schema: Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)],
+    original: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="The original table: its rows are the targets.", show_default=False),
+    ] = None,
+    targets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="People to ask about instead: known attributes, empty = unknown.", show_default=False
+        ),
+    ] = None,
+    attacker: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:options", help="bayesian (default), random_worlds; repeatable.", show_default=False),
+    ] = None,
+    asked: Annotated[
+        str | None,
+        typer.Option(metavar="ATTRIBUTE", help="The sensitive attribute, if there are several.", show_default=False),
+    ] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="What is known of the targets; all quasi-identifiers if not given.", show_default=False
+        ),
+    ] = None,
+    wrong: Annotated[float, typer.Option(help="Probability that a known attribute is wrong.")] = 0.0,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what is believed of each person (.csv, .parquet). It names people.",
+            show_default=False,
+        ),
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="Prior pseudo-count of each sensitive value.")] = 1.0,
+    beta: Annotated[float, typer.Option(help="Prior pseudo-count of each other value.")] = 1.0,
+    chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
+    sweeps: Annotated[int, typer.Option(help="Sweeps of each chain, after as many as half of burn-in.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the chains.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Threads; all cores if not given.", show_default=False)] = None,
+) -> None:
+    """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree."""
+    from unveil.attack import run_attack, targets_of_file, targets_of_table
+    from unveil.attackers._posterior import Chains
+    from unveil.belief import Prior, sensitive_attribute
+    from unveil.catalog import make, member, parse
+    from unveil.engine import Engine
+    from unveil.formats.people import people_frame, write_people
+    from unveil.formats.releases import read_release
+    from unveil.formats.tables import read_columns, read_table
+    from unveil.report.terminal import print_attack
+    from unveil.schema import read_schema
+
+    if (original is None) == (targets is None):
+        raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
+    if people is not None:
+        keep_apart(inputs=[p for p in (release, schema, original, targets) if p is not None], outputs=[people])
+        if people.suffix.lower() not in (".csv", ".parquet"):
+            raise UsageError(f"{people}: a people file is a .csv or a .parquet")
+    attackers: dict[str, Any] = {}
+    for text in attacker or ["bayesian"]:
+        name, options = parse(text)
+        attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    document = read_schema(schema).confirmed()
+    table = read_table(original, document) if original is not None else None
+    published = read_release(release, document, attributes=table.attributes if table is not None else ())
+    index = sensitive_attribute(published, asked)
+    names = None if known is None else [n for n in known.split(",") if n]
+    if table is not None:
+        asked_about = targets_of_table(table, published, index, known=names, wrong=wrong)
+        truth = table.columns[table.index(published.attributes[index].name)]
+    else:
+        assert targets is not None
+        asked_about = targets_of_file(read_columns(targets), published, index, document, name=str(targets), wrong=wrong)
+        truth = None
+    engine = Engine(seed=seed, progress=_progress if sys.stderr.isatty() else None)
+    if workers is not None:
+        engine = replace(engine, workers=workers)
+    result = run_attack(
+        published,
+        asked_about,
+        attackers,
+        prior=Prior.uninformative(published, index, alpha=alpha, beta=beta),
+        engine=engine,
+        chains=Chains(chains=chains, sweeps=sweeps, burn_in=sweeps // 2),
+    )
+    if people is not None:
+        frame = people_frame(
+            published.attributes[index], result.known_texts(published), result.learner, result.attackers, truth
+        )
+        write_people(people, frame)
+        say(f"wrote {people}; it names people: keep it secret")
+    print_attack(published.attributes[index].name, result.learner, result.attackers, truth, console())
+    if not all(belief.diagnostics.converged for belief in (result.learner, *result.attackers.values())):
+        say("unveil: the chains disagree; nothing above is to be relied on. Run more sweeps")
+        raise typer.Exit(3)
+
+
+def _progress(task: str, done: int, total: int) -> None:
+    end = "\n" if done >= total else "\r"
+    print(f"{task}: {done}/{total}   ", end=end, file=sys.stderr, flush=True)
