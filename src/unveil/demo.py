@@ -58,12 +58,17 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
         found[name] = run_check(read_release(folder / name, schema), name=name)
         console.print(f"{name:<14} {method:<18} {words}")
     console.print(_summary(found))
+    console.print("Levels count values. A reader who learns from the table does more (this takes some seconds) …")
+    console.print(_attacked(table, {name: read_release(folder / name, schema) for name in RELEASES}, seed))
     console.print(
-        "Neither number says yet what a reader can learn; levels count values, they do not attack.\n"
+        "The learner never saw the patient; what the attacker guesses beyond the learner is the price of being in the\n"
+        "table. Both readings are lower bounds.\n\n"
         f"The files are in {folder}/. Try it yourself:\n\n"
         f"  unveil check {folder}/mondrian.csv --schema {folder}/schema.toml\n"
         f"  unveil anonymize {folder}/hospital.csv --schema {folder}/schema.toml "
         f"--with mondrian:k=11 -o {folder}/mine.csv\n"
+        f"  unveil attack {folder}/anatomy.csv --schema {folder}/schema.toml --original {folder}/hospital.csv\n",
+        soft_wrap=True,
     )
 
 
@@ -81,3 +86,41 @@ def _summary(found: dict[str, Any]) -> Any:
             values.append(f"{value:.3g}" if isinstance(value, float) else str(value))
         table.add_row(words, *values)
     return table
+
+
+def _attacked(table: Any, releases: dict[str, Any], seed: int) -> Any:
+    """Learner and attacker on each release, side by side."""
+    from rich.table import Table
+
+    from unveil import risk
+    from unveil.attack import run_attack, targets_of_table
+    from unveil.attackers._posterior import Chains
+    from unveil.attackers.bayesian import Bayesian
+    from unveil.belief import sensitive_attribute
+    from unveil.engine import Engine
+
+    rows: dict[str, list[str]] = {}
+    for release in releases.values():
+        asked = sensitive_attribute(release)
+        truth = table.columns[table.index(release.attributes[asked].name)]
+        chains = Chains(sweeps=600, burn_in=600, keep=200)
+        targets = targets_of_table(table, release, asked)
+        result = run_attack(release, targets, {"bayesian": Bayesian()}, engine=Engine(seed=seed), chains=chains)
+        attacker, learner = result.attackers["bayesian"], result.learner
+        for words, estimate in (
+            ("diagnoses guessed right by one who knows only the population", risk.global_threat(learner, truth)),
+            ("… by one who also knows that the patient is in the table", risk.global_threat(attacker, truth)),
+            ("patients at least twice as exposed by being in it", risk.relative_threat_share(attacker, learner, truth)),
+            ("patients whose diagnosis is believed with 80% or more", risk.confident(attacker, at_least=0.8)),
+        ):
+            sure = "" if estimate.low == estimate.high else f" ±{50 * (estimate.high - estimate.low):.1f}"
+            rows.setdefault(words, []).append(f"{estimate.value:.1%}{sure}")
+        agree = attacker.diagnostics.converged and learner.diagnostics.converged
+        rows.setdefault("chains agree", []).append("yes" if agree else "NO: do not rely on this")
+    shown = Table(title="\nWhat a reader learns", title_justify="left")
+    shown.add_column("")
+    for name in releases:
+        shown.add_column(name, justify="right")
+    for words, cells in rows.items():
+        shown.add_row(words, *cells)
+    return shown

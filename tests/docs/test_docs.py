@@ -1,6 +1,7 @@
 """The README's commands work as written; every member has its heading; links lead somewhere."""
 
 import inspect
+import json
 import re
 import shlex
 import sys
@@ -8,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from unveil import cli, utility
+from unveil import cli, risk, utility
 from unveil.catalog import members
 from unveil.distances import DISTANCES
+from unveil.document import Document
 from unveil.formats.output import csv_bytes
 from unveil.hospital import made_up_hospital
 from unveil.privacy_models import MODELS
+from unveil.schema import Schema
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -42,6 +45,7 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     hospital = made_up_hospital(800, seed=3)
     (tmp_path / "patients.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
     (tmp_path / "register.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
+    (tmp_path / "neighbours.csv").write_text('age,sex\n"[20,29]",female\n,male\n')
     (tmp_path / "schema.toml").write_text(hospital.schema_toml)
     (tmp_path / "hierarchies").mkdir()
     for name, text in hospital.hierarchies.items():
@@ -59,7 +63,7 @@ def test_the_two_commands_of_the_readme_are_there() -> None:
 
 def test_every_command_of_the_readme_works(patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = commands(README)
-    assert {c[1] for c in found} == {"schema", "anonymize", "check"}
+    assert {c[1] for c in found} == {"schema", "anonymize", "check", "attack"}
     for arguments in found:
         assert run(arguments, monkeypatch) in ((0, 1) if "--require" in arguments else (0,)), arguments
         schema = patients / "schema.toml"
@@ -72,7 +76,7 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
     assert (patients / "release.csv").is_file()
 
 
-@pytest.mark.parametrize("page", ["anonymizers", "check", "releases"])
+@pytest.mark.parametrize("page", ["anonymizers", "attackers", "check", "releases"])
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         run(shlex.split("unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv"), monkeypatch)
@@ -92,6 +96,8 @@ def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: p
     ("page", "names"),
     [
         ("anonymizers", members("anonymizers")),
+        ("attackers", members("attackers")),
+        ("risk", tuple(risk.__all__)),
         ("privacy-models", tuple(MODELS)),
         ("distances", tuple(DISTANCES)),
         ("utility", tuple(utility.__all__)),
@@ -103,6 +109,11 @@ def test_every_member_has_a_heading(page: str, names: tuple[str, ...]) -> None:
     assert names
     for name in names:
         assert f"`{name}`" in headings, name
+
+
+def test_the_published_json_schemas_are_those_of_the_program() -> None:
+    for name, made in (("document-1", Document.model_json_schema()), ("schema-1", Schema.json_schema())):
+        assert json.loads((ROOT / "docs" / "schemas" / f"{name}.json").read_text()) == made, name
 
 
 def test_measures_are_functions_with_a_citation_or_a_definition() -> None:

@@ -1,5 +1,7 @@
 """Attackers against the enumeration of every world, on small releases of every shape."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from enumeration import (
     SmallRelease,
     SmallTarget,
     enumerate_attacker,
+    enumerate_fixed_attacker,
     enumerate_learner,
     enumerate_random_worlds,
     small_releases,
@@ -14,6 +17,7 @@ from enumeration import (
 )
 from unveil.attackers._posterior import Chains, posterior
 from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.belief import Known, Prior, Targets
@@ -50,6 +54,24 @@ def test_random_worlds_equal_enumeration(name: str, group_known: bool) -> None:
         prior = Prior.uninformative(small.release, small.asked)
         belief = RandomWorlds().attack(small.release, targets_of(small, target, group_known), prior, Engine())
         assert belief.probability[0] == pytest.approx(exact, abs=1e-12), target.name
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_fixed_prior_equals_enumeration(name: str) -> None:
+    small = SMALL[name]
+    prior = prior_of(small.release, small.asked)
+    pi = [Fraction(a) / sum(map(Fraction, prior.alpha.tolist())) for a in prior.alpha.tolist()]
+    theta = {
+        i: [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in table.tolist()]
+        for i, table in prior.beta.items()
+    }
+    for target in small.targets:
+        for group_known in GROUP_KNOWN:
+            group = target.group if group_known else None
+            exact = enumerate_fixed_attacker(small.release, small.asked, pi, theta, target.knowledge, group)
+            asked = targets_of(small, target, group_known)
+            belief = FixedPrior().attack(small.release, asked, prior, Engine())
+            assert belief.probability[0] == pytest.approx([float(p) for p in exact], abs=1e-9), target.name
 
 
 def _linked(small: SmallRelease) -> bool:

@@ -18,7 +18,7 @@ from unveil.errors import UsageError
 from unveil.kernels import matching
 from unveil.release import Release
 
-__all__ = ["Averages", "Chains", "HiddenPosterior", "LinkedPosterior", "Posterior", "belief_of", "posterior"]
+__all__ = ["Averages", "Chains", "HiddenPosterior", "LinkedPosterior", "Posterior", "belief_of", "check_prior", "posterior"]
 
 BATCHES = 50
 MOST_WATCHED = 2000  # targets whose beliefs are kept by batch, to see whether chains agree
@@ -199,7 +199,7 @@ class HiddenPosterior:
         def chain(draws: list[Draw]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             total: NDArray[np.float64] | None = None
             few = []
-            for piece in np.array_split(np.arange(len(draws)), BATCHES):
+            for piece in np.array_split(np.arange(len(draws)), min(BATCHES, len(draws))):
                 part = mean([one(draws[i]) for i in piece])
                 few.append(part[watched(len(part))])
                 total = part * len(piece) if total is None else total + part * len(piece)
@@ -216,16 +216,23 @@ class HiddenPosterior:
         return "sampled" if exact else "sampled; the largest groups by swaps"
 
 
+def check_prior(release: Release, asked: int, prior: Prior) -> None:
+    """A prior must speak of this release's domains."""
+    if not 0 <= asked < len(release.attributes):
+        raise UsageError("the attribute asked about is not in the release")
+    others = [i for i in range(len(release.attributes)) if i != asked]
+    if len(prior.alpha) != release.attributes[asked].codes or any(
+        i not in prior.beta or prior.beta[i].shape[1] != release.attributes[i].codes for i in others
+    ):
+        raise UsageError("the prior does not fit the release's domains")
+
+
 def posterior(
     release: Release, asked: int, prior: Prior, engine: Engine, chains: Chains, *, tree: bool = True
 ) -> Posterior:
     """Learn from a release: exactly where the Dirichlet tree applies, else by chains."""
+    check_prior(release, asked, prior)
     values = release.attributes[asked].codes
-    others = [i for i in range(len(release.attributes)) if i != asked]
-    if len(prior.alpha) != values or any(
-        i not in prior.beta or prior.beta[i].shape[1] != release.attributes[i].codes for i in others
-    ):
-        raise UsageError("the prior does not fit the release's domains")
     engine = engine.named("posterior")
     counts = linked_counts(release, asked)
     if counts is not None:
@@ -373,13 +380,14 @@ def diagnostics(method: str, batches: NDArray[np.float64], chains: NDArray[np.fl
         "error_max": float(error.max(initial=0.0)),
         "disagreement_q99": float(np.quantile(spread, 0.99)) if len(spread) else 0.0,
     }
-    if len(batches) < 4:
-        return Diagnostics(method, facts=facts)
+    if len(batches) < 4:  # only the chains' means are there: far apart is far apart
+        return Diagnostics(method, converged=float(facts["disagreement_q99"]) <= 0.1, facts=facts)
     half = len(batches) // 2
     parts = np.concatenate([batches[:half], batches[half : 2 * half]], axis=1)  # (half, 2 chains, watched, values)
     within = parts.var(axis=0, ddof=1).mean(axis=0)
     between = parts.mean(axis=0).var(axis=0, ddof=1)
-    ratio = np.sqrt((half - 1) / half + np.divide(between, within, out=np.zeros_like(within), where=within > 1e-12))
+    # A chain that never moves has no spread of its own: where chains stand still apart, the ratio must be large.
+    ratio = np.sqrt((half - 1) / half + between / np.maximum(within, 1e-10))
     worst = ratio.max(axis=1, initial=0.0)
     apart = float((worst > 1.1).mean())
     facts |= {"r_hat_share_above_1.1": apart, "r_hat_max": float(worst.max(initial=0.0)), "watched": float(len(worst))}
