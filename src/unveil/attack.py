@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers._fits import check_targets
 from unveil.attackers._posterior import Chains, Posterior, posterior
 from unveil.attackers.learner import Learner
 from unveil.attribute import Role
 from unveil.belief import Belief, Known, Prior, Targets
 from unveil.engine import Engine
-from unveil.errors import UsageError, shown
+from unveil.errors import NotApplicable, UsageError, shown
 from unveil.formats.cells import CellError, read_cells, write_cells
 from unveil.formats.tables import Columns
 from unveil.release import Release
-from unveil.schema import Schema
 from unveil.table import Table
 
 __all__ = ["Attack", "run_attack", "targets_of_file", "targets_of_table"]
@@ -49,13 +49,12 @@ def run_attack(
     chains: Chains | None = None,
 ) -> Attack:
     """Ask the learner and every attacker about the targets; what is learned from the release is learned once."""
+    check_targets(release, targets)
     prior = Prior.uninformative(release, targets.asked) if prior is None else prior
     engine = Engine() if engine is None else engine
-    if release.attributes[targets.asked].kind.measured and release.attributes[targets.asked].codes > 1000:
-        name = release.attributes[targets.asked].name
-        raise UsageError(
-            f"{name} has {release.attributes[targets.asked].codes} values, over 1,000; declare bins for it"
-        )
+    asked = release.attributes[targets.asked]
+    if asked.kind.measured and asked.codes > 1000:
+        raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
     learned = posterior(release, targets.asked, prior, engine, Chains() if chains is None else chains)
     distinct, number = targets.distinct()
     found = {name: _ask(attacker, learned, release, targets, prior, engine) for name, attacker in attackers.items()}
@@ -97,14 +96,26 @@ def targets_of_table(
 
 
 def targets_of_file(
-    columns: Columns, release: Release, asked: int, schema: Schema, *, name: str, wrong: float = 0.0
+    columns: Columns,
+    release: Release,
+    asked: int,
+    *,
+    name: str,
+    known: Sequence[str] | None = None,
+    wrong: float = 0.0,
 ) -> Targets:
     """People as a file gives them: a column an attribute, a value or a coarser cell; empty = unknown.
 
-    Where empty is one of the schema's missing tokens it still means unknown; write another token for missing.
+    `known`: the columns to use, all if not given. Where empty is one of the schema's missing tokens it still means
+    unknown; write another token for missing.
     """
-    known = {}
+    absent = [n for n in known or () if n not in columns.columns]
+    if absent:
+        raise UsageError(f"{name}: has no column {shown(absent[0])}; it has {', '.join(map(shown, columns.columns))}")
+    found = {}
     for key, column in columns.columns.items():
+        if known is not None and key not in known:
+            continue
         if key not in [a.name for a in release.attributes]:
             raise UsageError(f"{name}: the release has no attribute {shown(key)}; leave the column out")
         index = release.index(key)
@@ -113,11 +124,9 @@ def targets_of_file(
         attribute = release.attributes[index]
         texts = [text if text else "*" for text in column.texts]
         try:
-            regions = read_cells(texts, attribute)
+            regions = read_cells(texts, attribute, columns.decimal)
         except CellError as error:
             row = int(np.flatnonzero(np.asarray(column.text_of_row) == error.args[1])[0])
             raise UsageError(f"{name}, {columns.place(row)}, {key}: {error.args[0]}") from None
-        known[index] = Known(regions, np.asarray(column.text_of_row, dtype=np.int64), wrong)
-    if not known:
-        raise UsageError(f"{name}: no known attribute; give at least one column")
-    return Targets(asked, known, columns.rows)
+        found[index] = Known(regions, np.asarray(column.text_of_row, dtype=np.int64), wrong)
+    return Targets(asked, found, columns.rows)

@@ -32,6 +32,9 @@ class HiddenBlock:
     cells: NDArray[np.int32]  # (cells, attributes)
     attributes: tuple[int, ...]
     groups: matching.Groups
+    entry: NDArray[np.int64]  # (pairs of the matching,) entry of the block
+    column: NDArray[np.int64]  # (pairs,) sensitive value, or kind of withheld row beyond the values
+    rows: NDArray[np.float64]  # (pairs,) how many rows of the group hold it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +78,8 @@ class HiddenModel:
             if block is not own:
                 held = _held_columns(own.group, column, own.count, release.groups)
                 groups = matching.lay_out(block.start, block.cell, block.count, *held)
-                hidden.append(HiddenBlock(number, np.ascontiguousarray(block.cells), block.attributes, groups))
+                cells = np.ascontiguousarray(block.cells)
+                hidden.append(HiddenBlock(number, cells, block.attributes, groups, *_pairs(groups)))
         if len(withheld.rows) and len(hidden) > 1:
             raise NotApplicable(
                 "withheld sensitive values in a release of three blocks or more cannot be learned from yet"
@@ -310,6 +314,16 @@ def _withheld(release: Release, asked: int, value: NDArray[np.int64]) -> Withhel
         allowed[kind, regions.members(int(block.region(asked)[entry[kind]]))] = True
     rows = np.bincount(column[which], weights=block.count[which], minlength=kinds).astype(np.int64)
     return Withheld(column, entry, allowed, rows)
+
+
+def _pairs(groups: matching.Groups) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Of each pair of the matching: the entry, the column, and how many rows of the group hold the column."""
+    entries, held = np.diff(groups.start), np.diff(groups.value_start)
+    group = np.repeat(np.arange(len(entries)), entries * held)
+    within = np.arange(int(groups.pair_start[-1])) - groups.pair_start[:-1][group]
+    entry = groups.start[:-1][group] + within // held[group]
+    place = groups.value_start[:-1][group] + within % held[group]
+    return entry, groups.value[place].astype(np.int64), groups.value_count[place].astype(np.float64)
 
 
 def _held_columns(

@@ -18,7 +18,16 @@ from unveil.errors import UsageError
 from unveil.kernels import matching
 from unveil.release import Release
 
-__all__ = ["Averages", "Chains", "HiddenPosterior", "LinkedPosterior", "Posterior", "belief_of", "check_prior", "posterior"]
+__all__ = [
+    "Averages",
+    "Chains",
+    "HiddenPosterior",
+    "LinkedPosterior",
+    "Posterior",
+    "belief_of",
+    "check_prior",
+    "posterior",
+]
 
 BATCHES = 50
 MOST_WATCHED = 2000  # targets whose beliefs are kept by batch, to see whether chains agree
@@ -172,14 +181,8 @@ class HiddenPosterior:
 
         if len(certain) == len(overlaps) and len(asked) <= 1 and not len(self.model.withheld.rows):
             # What is known fits a cell or not, whatever the parameters: the support is linear in the matching.
-            def matched_of(draw: Draw) -> list[NDArray[np.float64]]:
-                return [_matched(self.model, block, draw, column_value) for block in asked]
-
-            def weigh_mean(terms: list[list[NDArray[np.float64]]]) -> NDArray[np.float64]:
-                mean = {b.number: np.mean([t[k] for t in terms], axis=0) for k, b in enumerate(asked)}
-                return weigh(certain, mean, held)
-
-            return self._batches(matched_of, weigh_mean)
+            few = Fitted.of(self.release, fitted.targets.take(watched(fitted.targets.count)))
+            return self._linear(fitted, few, asked, held, column_value)
 
         def one(draw: Draw) -> NDArray[np.float64]:
             likelihood = {
@@ -192,6 +195,42 @@ class HiddenPosterior:
             return weigh(likelihood, matched, now)
 
         return self._batches(one, lambda terms: np.mean(terms, axis=0))
+
+    def _linear(
+        self,
+        fitted: Fitted,
+        few: Fitted,
+        asked: list[HiddenBlock],
+        held: NDArray[np.float64],
+        column_value: NDArray[np.int64],
+    ) -> Averages:
+        """Support from averaged matchings: of all targets once a chain, of the watched ones once a batch."""
+
+        def weigh(who: Fitted, chance: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+            likelihood = {i: _certain(self.release, i, o) for i, o in who.overlaps().items()}
+            matched = {
+                b.number: _spread_out(self.model, b, c, column_value) for b, c in zip(asked, chance, strict=True)
+            }
+            return who.weights({i: t for i, t in likelihood.items() if t is not None}, matched, held)
+
+        def chain(draws: list[Draw]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            total = [np.zeros(len(b.entry)) for b in asked]
+            batches = []
+            for piece in np.array_split(np.arange(len(draws)), min(BATCHES, len(draws))):
+                part = [np.zeros(len(b.entry)) for b in asked]
+                for i in piece:
+                    for place, block in enumerate(asked):
+                        part[place] += _chances(self.model, block, draws[i])
+                batches.append(weigh(few, [p / len(piece) for p in part]))
+                total = [t + p for t, p in zip(total, part, strict=True)]
+            return weigh(fitted, [t / len(draws) for t in total]), np.stack(batches)
+
+        return self._side_by_side(chain)
+
+    def _side_by_side(self, chain: Callable[[list[Draw]], tuple[NDArray[np.float64], NDArray[np.float64]]]) -> Averages:
+        with ThreadPoolExecutor(self.workers) as pool:
+            found = list(pool.map(chain, self.draws))
+        return Averages(np.stack([f[0] for f in found]), np.stack([f[1] for f in found], axis=1))
 
     def _batches(self, one: Callable[[Draw], T], mean: Callable[[list[T]], NDArray[np.float64]]) -> Averages:
         """Means over all kept states of each chain, and over consecutive pieces of them; chains side by side."""
@@ -206,9 +245,7 @@ class HiddenPosterior:
             assert total is not None
             return total / len(draws), np.stack(few)
 
-        with ThreadPoolExecutor(self.workers) as pool:
-            found = list(pool.map(chain, self.draws))
-        return Averages(np.stack([f[0] for f in found]), np.stack([f[1] for f in found], axis=1))
+        return self._side_by_side(chain)
 
     def method(self) -> str:
         """See Posterior."""
@@ -299,6 +336,24 @@ def _fold(weights: NDArray[np.float64], column_value: NDArray[np.int64], values:
     return np.asarray(weights.reshape(len(weights), -1, values).sum(axis=1))
 
 
+def _chances(model: HiddenModel, block: HiddenBlock, draw: Draw) -> NDArray[np.float64]:
+    """(pairs,) the probability that a row of the pair's column shows the pair's cell, given the parameters."""
+    log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi)
+    partner = draw.partner[[b.number for b in model.hidden].index(block.number)].copy()
+    key = np.uint64(int(draw.key) ^ 0x5DEECE66D)
+    return matching.marginals(block.groups, weight, log_weight, key, partner) / block.rows
+
+
+def _spread_out(
+    model: HiddenModel, block: HiddenBlock, chance: NDArray[np.float64], column_value: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(entries, columns) the chances of the plain columns as a table."""
+    found = np.zeros((int(block.groups.start[-1]), len(column_value)))
+    plain = block.column < model.values
+    found[block.entry[plain], block.column[plain]] = chance[plain]
+    return found
+
+
 def _matched(
     model: HiddenModel, block: HiddenBlock, draw: Draw, column_value: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -306,29 +361,17 @@ def _matched(
 
     For a withheld row the column also holds the probability of its value given the cell.
     """
-    log_share = model.log_shares(draw.theta)
-    log_weight, weight = model.weights(block, log_share, draw.pi)
-    partner = draw.partner[[b.number for b in model.hidden].index(block.number)].copy()
-    groups = block.groups
-    marginal = matching.marginals(groups, weight, log_weight, np.uint64(int(draw.key) ^ 0x5DEECE66D), partner)
-    entries = np.diff(groups.start)
-    held = np.diff(groups.value_start)
-    group = np.repeat(np.arange(len(entries)), entries * held)
-    within = np.arange(len(marginal)) - groups.pair_start[:-1][group]
-    entry = groups.start[:-1][group] + within // held[group]
-    place = groups.value_start[:-1][group] + within % held[group]
-    column = groups.value[place].astype(np.int64)
-    chance = marginal / groups.value_count[place]
-    values = model.values
-    found = np.zeros((int(groups.start[-1]), len(column_value)))
-    plain = column < values
-    found[entry[plain], column[plain]] = chance[plain]
+    chance, values = _chances(model, block, draw), model.values
+    found = _spread_out(model, block, chance, column_value)
+    if len(model.withheld.rows):
+        log_share = model.log_shares(draw.theta)
+        log_weight, _ = model.weights(block, log_share, draw.pi)
     for kind in range(len(model.withheld.rows)):
-        these = np.flatnonzero(column == values + kind)
-        logs = model.log_own(kind, log_share, draw.pi) + log_weight[groups.cell[entry[these]], :values]
-        share = np.exp(logs - logs.max(axis=1, keepdims=True)) if len(these) else logs
+        these = np.flatnonzero(block.column == values + kind)
+        logs = model.log_own(kind, log_share, draw.pi) + log_weight[block.groups.cell[block.entry[these]], :values]
+        share = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)) if len(these) else logs
         share = share / share.sum(axis=1, keepdims=True) if len(these) else share
-        found[entry[these], values * (kind + 1) : values * (kind + 2)] = chance[these, None] * share
+        found[block.entry[these], values * (kind + 1) : values * (kind + 2)] = chance[these, None] * share
     return found
 
 

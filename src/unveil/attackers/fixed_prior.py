@@ -3,15 +3,20 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unveil.attackers._fits import check_targets
 from unveil.attackers._hidden import Draw, HiddenModel
-from unveil.attackers._posterior import HiddenPosterior, belief_of
+from unveil.attackers._posterior import HiddenPosterior, belief_of, check_prior
 from unveil.attackers._weigh import Fitted
 from unveil.belief import Belief, Prior, Targets, Threat
 from unveil.engine import Engine
+from unveil.kernels import matching
 from unveil.release import Release
 
 __all__ = ["FixedPrior"]
+
+CHAINS, BURN_IN, KEPT = 4, 100, 50  # where a group is too large to be matched exactly: burn-in in sweeps of swaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,18 +29,44 @@ class FixedPrior:
 
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: one matching of every group, and one pass over the pairs of a target and a fitting cell."""
+        check_targets(release, targets)
+        check_prior(release, targets.asked, prior)
         distinct, number = targets.distinct()
         model = HiddenModel.of(release, targets.asked, prior)
         theta = {i: b / b.sum(axis=1, keepdims=True) for i, b in prior.beta.items()}
         pi = prior.alpha / prior.alpha.sum()
-        partner = tuple(np.zeros(int(block.groups.row_start[-1]), dtype=np.int32) for block in model.hidden)
-        draw = Draw(theta, theta, pi, pi, partner, np.uint64(engine.named("fixed prior").generator().integers(2**63)))
-        known = HiddenPosterior(model, ([draw],), 1)
+        known = HiddenPosterior(model, _states(model, theta, pi, engine.named("fixed prior")), engine.workers)
         fitted = Fitted.of(release, distinct)
         found = known.support(fitted)
-        fitted.refuse_misfits(found.mean[0], number)
+        fitted.refuse_misfits(found.mean.mean(axis=0), number)
         threat = Threat(
             group="known" if targets.group is not None else "not known",
             population="known beforehand, nothing is learned",
         )
         return belief_of(found, "exact" if known.method() == "sampled" else known.method(), threat).of(number)
+
+
+def _states(
+    model: HiddenModel, theta: dict[int, NDArray[np.float64]], pi: NDArray[np.float64], engine: Engine
+) -> tuple[list[Draw], ...]:
+    """One state where every group is matched exactly; else chains of swaps at these parameters."""
+    exact = all(matching.exact(block.groups).all() for block in model.hidden)
+    weights = [] if exact else [model.weights(block, model.log_shares(theta), pi) for block in model.hidden]
+    chains = []
+    for chain in range(1 if exact else CHAINS):
+        random = engine.named(f"chain {chain}").generator()
+        partners = [np.zeros(int(block.groups.row_start[-1]), dtype=np.int32) for block in model.hidden]
+        for block, partner in zip(model.hidden, partners, strict=True):
+            matching.start_matching(block.groups, 0, len(block.groups.method), _key(random), partner)
+        kept = []
+        for state in range(1 if exact else KEPT):
+            rounds = matching.ROUNDS * (BURN_IN if not state else 1)
+            for block, partner, (log_weight, weight) in zip(model.hidden, partners, weights, strict=not exact):
+                matching.marginals(block.groups, weight, log_weight, _key(random), partner, rounds=rounds)
+            kept.append(Draw(theta, theta, pi, pi, tuple(p.copy() for p in partners), _key(random)))
+        chains.append(kept)
+    return tuple(chains)
+
+
+def _key(random: np.random.Generator) -> np.uint64:
+    return random.integers(0, 2**64, dtype=np.uint64)

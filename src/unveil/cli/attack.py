@@ -74,6 +74,10 @@ def attack(
         keep_apart(inputs=[p for p in (release, schema, original, targets) if p is not None], outputs=[people])
         if people.suffix.lower() not in (".csv", ".parquet"):
             raise UsageError(f"{people}: a people file is a .csv or a .parquet")
+        if not people.parent.is_dir():  # said before the work, not after it
+            raise UsageError(f"{people}: there is no folder {people.parent}; make it first")
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers {workers}: at least one thread is needed")
     attackers: dict[str, Any] = {}
     for text in attacker or ["bayesian"]:
         name, options = parse(text)
@@ -82,13 +86,15 @@ def attack(
     table = read_table(original, document) if original is not None else None
     published = read_release(release, document, attributes=table.attributes if table is not None else ())
     index = sensitive_attribute(published, asked)
-    names = None if known is None else [n for n in known.split(",") if n]
+    names = None if known is None else [n.strip() for n in known.split(",") if n.strip()]
     if table is not None:
         asked_about = targets_of_table(table, published, index, known=names, wrong=wrong)
         truth = table.columns[table.index(published.attributes[index].name)]
     else:
         assert targets is not None
-        asked_about = targets_of_file(read_columns(targets), published, index, document, name=str(targets), wrong=wrong)
+        asked_about = targets_of_file(
+            read_columns(targets), published, index, name=str(targets), known=names, wrong=wrong
+        )
         truth = None
     engine = Engine(seed=seed, progress=_progress if sys.stderr.isatty() else None)
     if workers is not None:
