@@ -1,7 +1,8 @@
 """Published figures beside ours: one file a paper, found by listing this folder.
 
 Each file's `reproduce()` yields `Figure`s: what is printed, where, and what we find. A number that cannot be
-reproduced stays, with the reason. Figures that need UCI Adult come from `reproduce_on_adult(columns)`.
+reproduced stays, with the reason. Figures that need UCI Adult come from `reproduce_on_adult(columns)`; those
+that take minutes from `reproduce_slowly(columns)`, which only `python -m papers` runs.
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ RESULTS = HERE.parent / "docs" / "results" / "papers.md"
 PREFACE = """# Published figures beside ours
 
 `make papers` writes this page; do not edit it. *yes*: the printed number, as far as it is printed. *no*: not found,
-with the reason. Pages are given where the copy at hand has them. Figures of attackers are not here yet.
+with the reason. Pages are given where the copy at hand has them.
 """
 
 
@@ -31,6 +31,8 @@ def main() -> int:
         figures = list(module.reproduce())
         if columns is not None and hasattr(module, "reproduce_on_adult"):
             figures += module.reproduce_on_adult(columns)
+        if columns is not None and hasattr(module, "reproduce_slowly"):
+            figures += module.reproduce_slowly(columns)
         title = str(module.__doc__).strip().splitlines()[0]
         parts += [f"## {title}", "", "| figure | where | printed | ours | | |", "|---|---|---|---|---|---|"]
         parts += [f"| {' | '.join(_cells(figure))} |" for figure in figures]

@@ -1,12 +1,28 @@
-"""Boreale, Corradi, Viscardi 2020, Relative Privacy Threats and Learning From Anonymized Data: Table I's releases."""
+"""Boreale, Corradi, Viscardi 2020, Relative Privacy Threats and Learning From Anonymized Data: Tables I to V."""
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from papers import Figure
 from papers._printed import level, printed_release, printed_schema
+from realdata.adult import adult_schema
+from unveil import risk
+from unveil.attack import run_attack, targets_of_table
+from unveil.attackers._posterior import Chains
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.fixed_prior import FixedPrior
+from unveil.attackers.learner import Learner
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.attribute import Attribute, Kind, Role
+from unveil.belief import Prior, Targets, known_exactly
+from unveil.catalog import anonymizer
+from unveil.engine import Engine
 from unveil.hierarchy import prefix_ladder
-from unveil.release import Release
+from unveil.regions import Regions
+from unveil.release import BlockRows, Release, build_release
 from unveil.schema import Schema
+from unveil.table import Table
 
 WHERE = "Table I"
 # The values that the generalised codes of Table I (b) stand for.
@@ -46,6 +62,28 @@ gid ; nat      ; zip   ; dis
 4   ; Malaysia ; 77701 ; Flu
 4   ; India    ; 77701 ; Heart
 """
+# Table III, the victim (Malaysia, 45501), in the order of DISEASES.
+TABLE_III = {
+    "learner": (0.113, 0.317, 0.114, 0.343, 0.113),
+    "bayesian": (0.0, 0.420, 0.0, 0.580, 0.0),
+    "random_worlds": (0.0, 0.5, 0.0, 0.5, 0.0),
+}
+ROUNDED = 0.005  # "figures affected by rounding errors"; they come from a simulation
+NO_DOMAIN = "no domain of ZIP that the text allows gives the printed digits; ours are exact (enumeration agrees)"
+QUASI_IDENTIFIERS = (
+    "sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class",
+)  # fmt: skip
+ROWS = 5692
+SUBSET = f"a random subset of {ROWS} rows (seed 0)"
+UNPUBLISHED = f"the paper's {ROWS} rows are not published and are not a random sample (its baseline is .1656)"
+# Tables IV (Mondrian, k = l) and V (Anatomy): GT_A, GT_L, GT_RW, RGT_A, ABS_A, ABS_RW.
+TABLES_IV_V = (
+    ("Table IV", "mondrian:k=4,l=4", (0.2930, 0.2681, 0.2131, 0.0249, 9795.58, 9980.35)),
+    ("Table IV", "mondrian:k=6,l=6", (0.2994, 0.2756, 0.2890, 0.0232, 9699.09, 9451.53)),
+    ("Table V", "anatomy:l=4", (0.3273, 0.2653, 0.1669, 0.0620, 8391.66, 9471.94)),
+    ("Table V", "anatomy:l=6", (0.2396, 0.2136, 0.1689, 0.0260, 9276.25, 9889.07)),
+)
+BASELINE, IDEAL = 0.1656, 0.3534
 SIDECAR_C = 'group = "gid"\nblocks = [["nat", "zip"], ["dis"]]\n'
 
 
@@ -56,12 +94,142 @@ def table_i(part: str) -> Release:
 
 
 def reproduce() -> Iterator[Figure]:
-    """k and l of each part."""
+    """Table I, k and l of each part; Table III; remarks 2 and 5."""
     yield Figure("Table I (a), k", WHERE, 1, level(table_i("a"), "k_anonymity"), reading="the original")
     yield Figure("Table I (b), k", WHERE, 2, level(table_i("b"), "k_anonymity"))
     yield Figure("Table I (b), distinct l", WHERE, 2, level(table_i("b"), "distinct_l"))
     yield Figure("Table I (c), groups", WHERE, 4, float(table_i("c").groups))
     yield Figure("Table I (c), distinct l", WHERE, 2, level(table_i("c"), "distinct_l"))
+    yield from _reproduce_table_iii()
+    yield from _reproduce_remarks()
+
+
+def victim(release: Release) -> Targets:
+    """(Malaysia, 45501)."""
+    codes = {
+        release.index(name): np.array([release.attributes[release.index(name)].values.index(value)])
+        for name, value in (("nat", "Malaysia"), ("zip", "45501"))
+    }
+    return known_exactly(release, codes, release.index("dis"))
+
+
+def _reproduce_table_iii() -> Iterator[Figure]:
+    release = table_i("b")
+    target, prior = victim(release), Prior.uninformative(release, release.index("dis"))
+    exact = {"Heart": " (7/12 exactly)", "Flu": " (5/12 exactly)"}
+    chains = Chains(sweeps=20_000)  # Nat's regions overlap, so that two diseases are sampled
+    for reader in (Learner(chains=chains), Bayesian(chains=chains), RandomWorlds()):
+        name = {"Learner": "learner", "Bayesian": "bayesian", "RandomWorlds": "random_worlds"}[type(reader).__name__]
+        belief = reader.attack(release, target, prior, Engine(seed=0)).probability[0]
+        for value, published, ours in zip(DISEASES, TABLE_III[name], belief, strict=True):
+            label = f"Table III, {name}, {value}" + (exact.get(value, "") if name == "bayesian" else "")
+            reading = "by eq. 5; ZIP has the 22 values of the four codes" if name == "learner" else ""
+            yield Figure(label, "Table III", published, float(ours), ROUNDED, reading, NO_DOMAIN)
+
+
+def remark_5() -> tuple[Release, Targets]:
+    """The cleartext of 10^6 rows, one of which has the rare value and an r of its own; 1,000 values of r."""
+    r = Attribute("r", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, tuple(map(str, range(1000))))
+    s = Attribute("s", Role.SENSITIVE, Kind.CATEGORICAL, ("rare", "frequent"))
+    count = np.full(1000, 1001)
+    count[0], count[1] = 1, 999_999 - 998 * 1001
+    value = np.ones(1000, dtype=np.int64)
+    value[0] = 0
+    rows = BlockRows((0, 1), np.arange(1000), (np.arange(1000), value), count)
+    release, _ = build_release([r, s], [Regions.singles(1000), Regions.singles(2)], [rows])
+    return release, known_exactly(release, {0: np.array([0])}, 1)
+
+
+def island(people: int, tested: int) -> tuple[Release, Targets]:
+    """Remark 2: the culprit shows the trait, `tested` innocents do not, of the others it is not known."""
+    trait = Attribute("trait", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, ("absent", "present"))
+    guilt = Attribute("guilt", Role.SENSITIVE, Kind.CATEGORICAL, ("innocent", "guilty"))
+    shown = Regions.sets(2, [[0], [1], [0, 1]])
+    kinds = [(1, 1, 1), (0, 0, tested), (2, 0, people - 1 - tested)]  # region of the trait, guilt, rows
+    region, value, count = (np.array(column) for column in zip(*(k for k in kinds if k[2]), strict=True))
+    rows = BlockRows((0, 1), np.arange(len(count)), (region, value), count)
+    release, _ = build_release([trait, guilt], [shown, Regions.singles(2)], [rows])
+    return release, known_exactly(release, {0: np.array([1])}, 1)
+
+
+def trait_known(share: float) -> Prior:
+    """The trait's share among the innocent, given beforehand."""
+    return Prior(np.ones(2), {0: np.array([[1 - share, share], [0.5, 0.5]])})
+
+
+def _reproduce_remarks() -> Iterator[Figure]:
+    release, target = remark_5()
+    prior = Prior.uninformative(release, 1)
+    learner = float(Learner().attack(release, target, prior, Engine()).probability[0, 0])
+    attacker = float(Bayesian().attack(release, target, prior, Engine()).probability[0, 0])
+    yield Figure("Remark 5, p_L", "Remark 5", 0.004, learner, 5e-4, "exactly .003984")
+    yield Figure("Remark 5, Ti", "Remark 5", 250, attacker / learner, 5, "exactly 251.0")
+    for people, tested, share in ((100, 0, 0.01), (1000, 300, 0.004)):
+        release, target = island(people, tested)
+        ours = float(FixedPrior().attack(release, target, trait_known(share), Engine()).probability[0, 1])
+        name = f"Remark 2, {people} people, {tested} tested, trait {share:g}"
+        yield Figure(name, "Remark 2", 1 / (1 + (people - 1 - tested) * share), ours, 1e-9)
+        learned = Bayesian().attack(release, target, Prior.uninformative(release, 1), Engine())
+        reading = "the share learned from Beta(1, 1): (k + 2) / (N + 1)"
+        expected = (tested + 2) / (people + 1)
+        yield Figure(f"{name}, learned", "Remark 2", expected, float(learned.probability[0, 1]), 1e-9, reading)
+
+
+def subset(columns: dict[str, list[str]]) -> Table:
+    """A random subset of the size of the paper's."""
+    names = (*QUASI_IDENTIFIERS, "occupation")
+    rows = np.sort(np.random.default_rng(0).choice(len(columns["age"]), ROWS, replace=False))
+    table = Table.from_columns(adult_schema(columns, QUASI_IDENTIFIERS), {name: columns[name] for name in names})
+    return Table(table.attributes, tuple(column[rows] for column in table.columns))
+
+
+def reproduce_slowly(columns: dict[str, list[str]]) -> Iterator[Figure]:
+    """Tables IV and V and the numbers of figures 2 and 3, on a random subset."""
+    table = subset(columns)
+    truth = table.columns[table.index("occupation")]
+    share = risk.baseline_accuracy(np.bincount(truth)).value
+    yield Figure("baseline accuracy", "Table IV", BASELINE, share, 5e-4, SUBSET, UNPUBLISHED)
+    original = table.as_release()
+    asked = original.index("occupation")
+    targets = targets_of_table(table, original, asked)
+    ideal = Learner().attack(original, targets, Prior.uninformative(original, asked), Engine(seed=0))
+    value = risk.global_threat(ideal, truth).value
+    yield Figure("ideal accuracy", "Table IV", IDEAL, value, 5e-4, SUBSET, UNPUBLISHED)
+    for where, text, published in TABLES_IV_V:
+        release = anonymizer(text).anonymize(table, Engine(seed=0)).release
+        targets = targets_of_table(table, release, release.index("occupation"))
+        chains = Chains(chains=4, sweeps=2000, burn_in=4000, keep=200)
+        found = run_attack(
+            release,
+            targets,
+            {"bayesian": Bayesian(), "random_worlds": RandomWorlds()},
+            engine=Engine(seed=0),
+            chains=chains,
+        )
+        learner, attacker, worlds = found.learner, found.attackers["bayesian"], found.attackers["random_worlds"]
+        ours = {
+            "GT_A": risk.global_threat(attacker, truth).value,
+            "GT_L": risk.global_threat(learner, truth).value,
+            "GT_RW": risk.global_threat(worlds, truth).value,
+            "RGT_A": risk.relative_global_threat(attacker, learner, truth).value,
+            "ABS_A": ROWS * risk.absolute_error(attacker, truth).value,
+            "ABS_RW": ROWS * risk.absolute_error(worlds, truth).value,
+        }
+        for (measure, value), printed in zip(ours.items(), published, strict=True):
+            within = 5e-5 if printed < 1 else 5e-3
+            yield Figure(f"{text}: {measure}", where, printed, value, within, SUBSET, UNPUBLISHED)
+        largest = {"anatomy:l=4": 286.19, "mondrian:k=4,l=4": 13.8}.get(text)
+        value = risk.relative_threat_max(attacker, learner, truth).value
+        yield Figure(f"{text}: largest Ti", "section VI", largest, value, 0.05, SUBSET, UNPUBLISHED)
+        twice = ROWS * risk.relative_threat_share(attacker, learner, truth).value
+        printed = 483.0 if text == "anatomy:l=4" else None
+        yield Figure(f"{text}: people with Ti of 2 or more", "section VI", printed, twice, 0.5, SUBSET, UNPUBLISHED)
+        figure = "figure 2" if text.startswith("mondrian") else "figure 3"
+        skew = risk.relative_threat_skewness(attacker, learner, truth).value
+        yield Figure(f"{text}: skewness of log2 Ti", figure, None, skew, reading=SUBSET)
+        agree = "chains agree" if attacker.diagnostics.converged else "chains DISAGREE"
+        spread = float(attacker.diagnostics.facts.get("disagreement_q99", 0.0))
+        yield Figure(f"{text}: between chains, 99% of beliefs within", "section VI-D", None, spread, reading=agree)
 
 
 def _schema() -> Schema:

@@ -1,5 +1,6 @@
 """Attackers against the enumeration of every world, on small releases of every shape."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from enumeration import (
     small_releases,
     uneven_pseudo_counts,
 )
+from unveil.attackers._hidden import Chain, HiddenModel
 from unveil.attackers._posterior import Chains, posterior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
@@ -22,6 +24,7 @@ from unveil.attackers.learner import Learner
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.belief import Known, Prior, Targets
 from unveil.engine import Engine
+from unveil.kernels.random import draw
 from unveil.regions import Regions
 from unveil.release import Release
 
@@ -135,6 +138,25 @@ def test_the_same_seed_gives_the_same_numbers_for_any_number_of_threads() -> Non
         )
     assert np.array_equal(found[0].chains, found[1].chains)  # type: ignore[arg-type]
     assert np.array_equal(found[0].chains, found[2].chains)  # type: ignore[arg-type]
+
+
+def test_a_saved_chain_goes_on_bit_for_bit() -> None:
+    small = SMALL[HIDDEN[0]]
+    model = HiddenModel.of(small.release, small.asked, prior_of(small.release, small.asked))
+    whole = Chain.start(model, Engine(seed=3))
+    last = whole.run(model, Engine(), 60, every=20)[-1]
+    saved = Chain.start(model, Engine(seed=3))
+    saved.run(model, Engine(), 25)
+    again = pickle.loads(pickle.dumps(saved)).run(model, Engine(), 35, every=35)[-1]
+    assert np.array_equal(last.pi, again.pi)
+    assert all(np.array_equal(last.theta[i], again.theta[i]) for i in last.theta)
+
+
+def test_sweeps_and_groups_share_no_draws() -> None:
+    """Keys a fixed step apart would give group g of one sweep the draws of group g + 1 of the sweep before."""
+    keys = [np.uint64(draw(np.uint64(12345), np.uint64(sweep))) for sweep in range(50)]
+    bits = [draw(key, np.uint64(group)) for key in keys for group in range(50)]
+    assert len(set(bits)) == len(bits)
 
 
 def _agrees(belief: object, exact: list[object], name: str) -> None:

@@ -11,7 +11,7 @@ from unveil.kernels.incidence import count_fits, list_fits
 from unveil.regions import Regions
 from unveil.release import Block, Release, row_numbers
 
-__all__ = ["BlockFits", "Overlaps", "block_fits", "check_targets"]
+__all__ = ["BlockFits", "Overlaps", "block_fits", "check_targets", "knowledge_likelihood"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,3 +202,10 @@ def _common_runs(
     owner, low, high = owner[keep], low[keep], high[keep]
     order = np.lexsort((low, owner))
     return owner[order], low[order], high[order]
+
+
+def knowledge_likelihood(shares: NDArray[np.float64], known: Known) -> NDArray[np.float64]:
+    """(knowledge, values) likelihood of each piece of knowledge, from (values, codes) shares."""
+    inside = known.regions.totals(np.ascontiguousarray(shares.T))
+    mistaken = known.mistaken()[:, None]
+    return np.asarray(mistaken + (1 - known.wrong - mistaken) * inside)

@@ -15,10 +15,11 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.kernels import gibbs, matching
 from unveil.kernels.distributions import multinomial
+from unveil.kernels.random import draw
 from unveil.regions import Regions
 from unveil.release import Release, row_numbers
 
-__all__ = ["Draw", "HiddenModel", "run_chain"]
+__all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares"]
 
 ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
 ANNEAL_SHARE = 0.7  # of burn-in
@@ -147,38 +148,54 @@ class Draw:
     key: np.uint64
 
 
-def run_chain(model: HiddenModel, engine: Engine, *, burn_in: int, sweeps: int, keep: int, anneal: bool) -> list[Draw]:
-    """One chain: burn-in, then `sweeps` of which about `keep` are kept, evenly spaced."""
-    random = engine.generator()
-    prior = model.prior
-    keys = random.integers(0, 2**64, size=2, dtype=np.uint64)
-    theta = {
-        i: np.maximum(random.dirichlet(np.ones(b.shape[1]), size=len(b)), 1e-12)
-        for i, b in prior.beta.items()
-        if i in model.attributes
-    }
-    pi = np.maximum(random.dirichlet(prior.alpha + model.value_counts), 1e-300)
-    partners = []
-    for block in model.hidden:
-        partner = np.zeros(int(block.groups.row_start[-1]), dtype=np.int32)
-        matching.start_matching(block.groups, 0, len(block.groups.method), keys[0] ^ np.uint64(block.number), partner)
-        partners.append(partner)
-    kept: list[Draw] = []
-    counter = np.uint64(0)
-    every = max(sweeps // keep, 1)
-    for sweep in range(burn_in + sweeps):
-        exponent = 1.0
-        if anneal and sweep < ANNEAL_SHARE * burn_in:
-            exponent = ANNEAL_FROM + (1 - ANNEAL_FROM) * sweep / (ANNEAL_SHARE * burn_in)
-        sweep_key = np.uint64((int(keys[0]) + sweep * 0x9E3779B97F4A7C15) % 2**64)
-        state = _sweep(model, theta, pi, partners, sweep_key, keys[1], counter, exponent)
-        theta, mean, pi, pi_mean, counter = state
-        done = sweep - burn_in
-        if done >= 0 and done % every == every - 1:
-            kept.append(Draw(theta, mean, pi, pi_mean, tuple(p.copy() for p in partners), sweep_key))
-        if sweep % 50 == 49:
-            engine.report("learning through hidden links", sweep + 1, burn_in + sweeps)
-    return kept
+@dataclass(slots=True, eq=False)
+class Chain:
+    """A chain where it stands. It can be saved as it is and goes on with the same draws."""
+
+    keys: NDArray[np.uint64]  # of the matchings, of the parameters
+    theta: dict[int, NDArray[np.float64]]
+    pi: NDArray[np.float64]
+    partners: list[NDArray[np.int32]]
+    counter: np.uint64  # draws of the parameters so far
+    sweep: int = 0
+
+    @classmethod
+    def start(cls, model: HiddenModel, engine: Engine) -> "Chain":
+        """Anywhere: chains that start apart and end together agree."""
+        random = engine.generator()
+        keys = random.integers(0, 2**64, size=2, dtype=np.uint64)
+        theta = {}
+        for index in model.attributes:
+            shape = model.prior.beta[index].shape
+            theta[index] = np.maximum(random.dirichlet(np.ones(shape[1]), size=shape[0]), 1e-12)
+        pi = np.maximum(random.dirichlet(model.prior.alpha + model.value_counts), 1e-300)
+        partners = []
+        for block in model.hidden:
+            partner = np.zeros(int(block.groups.row_start[-1]), dtype=np.int32)
+            key = keys[0] ^ np.uint64(block.number)
+            matching.start_matching(block.groups, 0, len(block.groups.method), key, partner)
+            partners.append(partner)
+        return cls(keys, theta, pi, partners, np.uint64(0))
+
+    def run(
+        self, model: HiddenModel, engine: Engine, sweeps: int, *, every: int = 0, anneal: bool = False
+    ) -> list[Draw]:
+        """Sweep on, keeping a state every so often (0 = none); with `anneal` the weights rise to their full force."""
+        kept: list[Draw] = []
+        for done in range(1, sweeps + 1):
+            exponent = 1.0
+            if anneal:
+                exponent = min(1.0, ANNEAL_FROM + (1 - ANNEAL_FROM) * (done - 1) / (ANNEAL_SHARE * sweeps))
+            # A hash, not a sum: keys a fixed step apart would share draws between neighbouring groups and sweeps.
+            key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
+            found = _sweep(model, self.theta, self.pi, self.partners, key, self.keys[1], self.counter, exponent)
+            self.theta, mean, self.pi, pi_mean, self.counter = found
+            self.sweep += 1
+            if every and done % every == 0:
+                kept.append(Draw(self.theta, mean, self.pi, pi_mean, tuple(p.copy() for p in self.partners), key))
+            if done % 50 == 0 or done == sweeps:
+                engine.report("learning through hidden links", done, sweeps)
+        return kept
 
 
 State = tuple[

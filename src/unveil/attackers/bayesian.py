@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._posterior import Chains, Posterior, belief_of, posterior
+from unveil.attackers._averages import belief_of
+from unveil.attackers._posterior import Chains, Posterior, posterior
 from unveil.attackers._weigh import Fitted
 from unveil.belief import Belief, Prior, Targets, Threat
 from unveil.engine import Engine

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers._averages import belief_of
 from unveil.attackers._fits import check_targets
 from unveil.attackers._hidden import Draw, HiddenModel
-from unveil.attackers._posterior import HiddenPosterior, belief_of, check_prior
+from unveil.attackers._hidden_posterior import HiddenPosterior
+from unveil.attackers._posterior import check_prior
 from unveil.attackers._weigh import Fitted
 from unveil.belief import Belief, Prior, Targets, Threat
 from unveil.engine import Engine

@@ -1,0 +1,141 @@
+"""What the papers say an attacker believes, to the digit where it is exact."""
+
+import numpy as np
+import pytest
+
+from enumeration import enumerate_attacker, linked_attacker, linked_learner_joint, pseudo_counts
+from papers import boreale_2020, kifer_2009
+from small import QI, SENSITIVE, made_schema
+from unveil.attack import targets_of_table
+from unveil.attackers._posterior import Chains
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.fixed_prior import FixedPrior
+from unveil.attackers.learner import Learner
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.belief import Belief, Prior, Targets
+from unveil.catalog import anonymizer
+from unveil.engine import Engine
+from unveil.release import Release
+from unveil.table import Table
+
+AGES = [
+    [str(a), f"[{a // 5 * 5},{a // 5 * 5 + 4}]", f"[{a // 20 * 20},{a // 20 * 20 + 19}]", "*"] for a in range(20, 60)
+]
+
+
+def ask(reader: Learner | Bayesian | RandomWorlds | FixedPrior, release: Release, targets: Targets) -> Belief:
+    return reader.attack(release, targets, Prior.uninformative(release, targets.asked), Engine(seed=4))
+
+
+def people(rows: int) -> Table:
+    random = np.random.default_rng(7)
+    schema = made_schema(
+        {
+            "age": {"role": QI, "kind": "numeric", "domain": {"from": 20, "to": 59}},
+            "zip": {"role": QI, "domain": ["45501", "45502", "45601", "46001"]},
+            "disease": {"role": SENSITIVE, "domain": ["flu", "hiv", "none", "rare"]},
+        },
+        {"age": AGES, "zip": [[z, f"{z[:3]}**", "*"] for z in ("45501", "45502", "45601", "46001")]},
+    )
+    age = random.integers(20, 60, rows)
+    area = random.integers(4, size=rows)
+    disease = (random.random(rows) * 3 * (age < 40) + (area == 1)).astype(int)
+    columns = {
+        "age": [str(a) for a in age],
+        "zip": [("45501", "45502", "45601", "46001")[z] for z in area],
+        "disease": [("flu", "hiv", "none", "rare")[d] for d in disease],
+    }
+    return Table.from_columns(schema, columns)
+
+
+@pytest.mark.parametrize("levels", ["0+0", "1+1", "2+0", "0+2", "2+1", "3+2"])
+@pytest.mark.parametrize("group_known", [False, True])
+def test_full_domain_recoding_without_suppression_is_random_worlds(levels: str, group_known: bool) -> None:
+    """Every row's cell is as wide as its neighbours': what is learned inside a region cancels."""
+    table = people(300)
+    made = anonymizer(f"full_domain:levels={levels}").anonymize(table, Engine(seed=1))
+    targets = targets_of_table(table, made.release, 2, group=made.group_of_row if group_known else None)
+    attacker, worlds = ask(Bayesian(), made.release, targets), ask(RandomWorlds(), made.release, targets)
+    assert attacker.exact
+    assert attacker.probability == pytest.approx(worlds.probability, abs=1e-9)
+
+
+def test_with_suppression_it_is_not_random_worlds() -> None:
+    table = people(300)
+    made = anonymizer("full_domain:levels=1+1,k=8,suppress=1").anonymize(table, Engine(seed=1))
+    assert made.release.suppressed().any()
+    targets = targets_of_table(table, made.release, 2)
+    attacker, worlds = ask(Bayesian(), made.release, targets), ask(RandomWorlds(), made.release, targets)
+    assert attacker.exact
+    assert np.abs(attacker.probability - worlds.probability).max() > 0.01
+
+
+def test_remark_5() -> None:
+    release, target = boreale_2020.remark_5()
+    assert release.rows == 10**6
+    learner = ask(Learner(), release, target).probability[0, 0]
+    attacker = ask(Bayesian(), release, target).probability[0, 0]
+    expected = (4 / 1001) / (4 / 1001 + 10**6 / (1000 + 999_999))
+    assert learner == pytest.approx(expected, abs=1e-9)
+    assert learner == pytest.approx(0.003984, abs=5e-7)
+    assert attacker == pytest.approx(1, abs=1e-12)
+    assert attacker / learner == pytest.approx(251.0, abs=0.05)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.01, 1e-6])
+@pytest.mark.parametrize(("people", "tested"), [(2, 0), (101, 0), (10**6, 0), (101, 1), (101, 40), (101, 100)])
+def test_island_problem_and_database_search(people: int, tested: int, share: float) -> None:
+    release, target = boreale_2020.island(people, tested)
+    assert release.rows == people
+    known = FixedPrior().attack(release, target, boreale_2020.trait_known(share), Engine())
+    assert known.probability[0, 1] == pytest.approx(1 / (1 + (people - 1 - tested) * share), abs=1e-9)
+    learned = ask(Bayesian(), release, target)
+    assert learned.exact
+    assert learned.probability[0, 1] == pytest.approx((tested + 2) / (people + 1), abs=1e-9)
+
+
+def test_the_toy_table_by_enumeration() -> None:
+    """Nationalities overlap ({Malaysia, Japan} and {India, Malaysia}), so that two diseases are sampled."""
+    release = boreale_2020.table_i("b")
+    target = boreale_2020.victim(release)
+    prior = pseudo_counts(release, 2)
+    knowledge = {a: [int(c == k.of_target[0]) for c in range(k.regions.codes)] for a, k in target.known.items()}
+    heart, flu = boreale_2020.DISEASES.index("Heart"), boreale_2020.DISEASES.index("Flu")
+    exact = [float(p) for p in linked_attacker(release, 2, prior, knowledge)]
+    assert exact[heart] == pytest.approx(7 / 12, abs=1e-15)
+    assert exact[flu] == pytest.approx(5 / 12, abs=1e-15)
+    chains = Chains(sweeps=20_000)
+    attacker = ask(Bayesian(chains=chains), release, target).probability[0]
+    assert attacker == pytest.approx(exact, abs=0.003)
+    joint = np.array([float(p) for p in linked_learner_joint(release, 2, prior, knowledge)])
+    learner = ask(Learner(chains=chains), release, target).probability[0]
+    assert learner == pytest.approx(joint / joint.sum(), abs=0.003)
+    worlds = ask(RandomWorlds(), release, target).probability[0]
+    assert worlds[[heart, flu]] == pytest.approx([0.5, 0.5], abs=1e-12)
+
+
+def test_tuple_12_of_table_6() -> None:
+    release = kifer_2009.table_6()
+    target = kifer_2009.tuple_12(release)
+    assert target.group is not None
+    no = release.attributes[0].values.index("n")
+    knowledge = {0: [int(c == no) for c in range(2)]}
+    exact = enumerate_attacker(release, 1, pseudo_counts(release, 1), knowledge, int(target.group[0]))
+    cancer = release.attributes[1].values.index("Cancer")
+    assert float(exact[cancer]) == 0.15625
+    belief = ask(Bayesian(chains=Chains(sweeps=6000, burn_in=200, keep=3000)), release, target)
+    assert kifer_2009.believed(belief, release, "Cancer") == pytest.approx(0.15625, abs=0.002)
+    assert kifer_2009.believed(ask(RandomWorlds(), release, target), release, "Cancer") == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("alpha", "expected"), [(2.0, 100 / 101), (1.0, 0.990098)])
+def test_tuple_200_of_table_1(alpha: float, expected: float) -> None:
+    release = kifer_2009.table_1()
+    assert release.rows == 200
+    target = kifer_2009.tuple_200(release)
+    prior = Prior.uninformative(release, 1, alpha=alpha)
+    belief = Bayesian(chains=kifer_2009.LONG).attack(release, target, prior, Engine(seed=4))
+    assert kifer_2009.believed(belief, release, "y") == pytest.approx(expected, abs=1e-3)
+    assert belief.chains is not None
+    error = belief.chains[:, 0].std(axis=0, ddof=1).max() / 2
+    assert error < 5e-4
