@@ -15,7 +15,7 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil import attack as attack_module
 from unveil import risk
 from unveil.attack import run_attack, targets_of_file, targets_of_table
-from unveil.attackers._posterior import diagnostics
+from unveil.attackers._averages import diagnostics
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.random_worlds import RandomWorlds

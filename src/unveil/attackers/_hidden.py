@@ -17,12 +17,13 @@ from unveil.kernels import gibbs, matching
 from unveil.kernels.distributions import multinomial
 from unveil.kernels.random import draw
 from unveil.regions import Regions
-from unveil.release import Release, row_numbers
+from unveil.release import Block, Release, row_numbers
 
 __all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares"]
 
 ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
 ANNEAL_SHARE = 0.7  # of burn-in
+SMALL_GROUP = 4  # rows of a group that is matched in closed form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +32,7 @@ class HiddenBlock:
 
     number: int
     cells: NDArray[np.int32]  # (cells, attributes)
-    attributes: tuple[int, ...]
+    offset: NDArray[np.int64]  # (attributes,) the first row of each in the model's stacked tables
     groups: matching.Groups
     entry: NDArray[np.int64]  # (pairs of the matching,) entry of the block
     column: NDArray[np.int64]  # (pairs,) sensitive value, or kind of withheld row beyond the values
@@ -57,7 +58,8 @@ class HiddenModel:
     prior: Prior
     hidden: tuple[HiddenBlock, ...]
     withheld: Withheld
-    own_counts: dict[int, NDArray[np.int64]]  # by attribute beside the sensitive one: (regions, values)
+    first: dict[int, int]  # by attribute: the first row of its regions in stacked tables (all regions, values)
+    own_counts: NDArray[np.int64]  # (all regions, values) rows that show a region beside their value
     value_counts: NDArray[np.int64]  # (values,) published ones
     attributes: tuple[int, ...]  # all but the one asked
 
@@ -74,65 +76,69 @@ class HiddenModel:
         value = release.regions[asked].single()[own.region(asked)]
         withheld = _withheld(release, asked, value)
         column = np.where(value >= 0, value, values + withheld.column)
+        others = tuple(i for i in range(len(release.attributes)) if i != asked)
+        starts = np.concatenate([[0], np.cumsum([len(release.regions[i]) for i in others])]).astype(np.int64)
+        first = dict(zip(others, starts[:-1].tolist(), strict=True))
         hidden = []
         for number, block in enumerate(release.blocks):
             if block is not own:
                 held = _held_columns(own.group, column, own.count, release.groups)
-                groups = matching.lay_out(block.start, block.cell, block.count, *held)
+                start, origin, count = _row_by_row(block)
+                groups = matching.lay_out(start, block.cell[origin], count, *held)
+                entry, column_of, rows = _pairs(groups)
                 cells = np.ascontiguousarray(block.cells)
-                hidden.append(HiddenBlock(number, cells, block.attributes, groups, *_pairs(groups)))
+                offset = np.array([first[i] for i in block.attributes], dtype=np.int64)
+                hidden.append(HiddenBlock(number, cells, offset, groups, origin[entry], column_of, rows))
         if len(withheld.rows) and len(hidden) > 1:
             raise NotApplicable(
                 "withheld sensitive values in a release of three blocks or more cannot be learned from yet"
             )
         published = value >= 0
-        own_counts = {}
+        own_counts = np.zeros((int(starts[-1]), values), dtype=np.int64)
         for index in own.attributes:
             if index != asked:
-                table = np.zeros((len(release.regions[index]), values), dtype=np.int64)
-                np.add.at(table, (own.region(index)[published], value[published]), own.count[published])
-                own_counts[index] = table
+                row = first[index] + own.region(index)[published]
+                np.add.at(own_counts, (row, value[published]), own.count[published])
         counts = np.bincount(value[published], weights=own.count[published], minlength=values).astype(np.int64)
-        others = tuple(i for i in range(len(release.attributes)) if i != asked)
-        return cls(release, asked, prior, tuple(hidden), withheld, own_counts, counts, others)
+        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, others)
 
-    def log_shares(self, theta: dict[int, NDArray[np.float64]]) -> dict[int, NDArray[np.float64]]:
-        """By attribute: (regions, values) log share of each region given each value."""
-        return {i: np.log(region_shares(self.release.regions[i], theta[i])) for i in self.attributes}
+    def log_shares(self, theta: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """(all regions, values) log share of each region given each value."""
+        shares = np.empty(self.own_counts.shape)
+        for index in self.attributes:
+            regions = self.release.regions[index]
+            shares[self.first[index] : self.first[index] + len(regions)] = region_shares(regions, theta[index])
+        return np.asarray(np.log(shares, out=shares))
 
     def weights(
         self,
         block: HiddenBlock,
-        log_share: dict[int, NDArray[np.float64]],
+        log_share: NDArray[np.float64],
         pi: NDArray[np.float64],
         exponent: float = 1.0,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(cells, columns) log weight of each cell for each value and each kind of withheld row, and scaled weights."""
         kinds = len(self.withheld.rows)
         plain = np.empty((len(block.cells), self.values))
-        stacked, offset = _stack([log_share[i] for i in block.attributes])
-        gibbs.weigh_cells(block.cells, offset, stacked, 1.0, plain)
+        gibbs.weigh_cells(block.cells, block.offset, log_share, exponent if not kinds else 1.0, plain)
         log_weight = plain
         if kinds:
             summed = np.empty((len(block.cells), kinds))
             for kind in range(kinds):
                 summed[:, kind] = _log_sum(plain + self.log_own(kind, log_share, pi))
-            log_weight = np.concatenate([plain, summed], axis=1)
-        log_weight = np.ascontiguousarray(log_weight * exponent)
+            log_weight = np.ascontiguousarray(np.concatenate([plain, summed], axis=1) * exponent)
         weight = np.empty_like(log_weight)
         matching.scale(log_weight, weight)
         return log_weight, weight
 
-    def log_own(
-        self, kind: int, log_share: dict[int, NDArray[np.float64]], pi: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def log_own(self, kind: int, log_share: NDArray[np.float64], pi: NDArray[np.float64]) -> NDArray[np.float64]:
         """(values,) log of pi_s times the share of the row's own cell, -inf for values it cannot have."""
         own = self.release.block_of(self.asked)
         entry = self.withheld.entry[kind]
         total = np.where(self.withheld.allowed[kind], np.log(pi), -np.inf)
         for index in own.attributes:
             if index != self.asked:
-                total = total + log_share[index][own.region(index)[entry]]
+                total = total + log_share[self.first[index] + own.region(index)[entry]]
         return np.asarray(total)
 
 
@@ -215,7 +221,7 @@ def _sweep(
 ) -> State:
     values, release = model.values, model.release
     log_share = model.log_shares(theta)
-    counts = {i: table.copy() for i, table in model.own_counts.items()}
+    counts = model.own_counts.copy()
     value_counts = model.value_counts.copy()
     kinds = len(model.withheld.rows)
     for place, block in enumerate(model.hidden):
@@ -237,12 +243,7 @@ def _sweep(
         )
         if kinds:
             counter = _reveal(model, log_weight, log_share, pi, tally, counts, value_counts, parameter_key, counter)
-        stacked, offset = _stack(
-            [np.zeros((len(release.regions[i]), values), dtype=np.int64) for i in block.attributes]
-        )
-        gibbs.collect(block.cells, offset, np.ascontiguousarray(tally[:, :values]), stacked)
-        for index, table in zip(block.attributes, np.split(stacked, offset[1:]), strict=True):
-            counts[index] = np.ascontiguousarray(table)
+        gibbs.collect(block.cells, block.offset, np.ascontiguousarray(tally[:, :values]), counts)
     if kinds and not model.hidden:
         tally = np.zeros((1, values + kinds), dtype=np.int64)
         tally[0, values:] = model.withheld.rows
@@ -253,11 +254,9 @@ def _sweep(
     for index in model.attributes:
         regions = release.regions[index]
         table = np.zeros((values, regions.codes), dtype=np.int64)
-        counter = np.uint64(
-            gibbs.spread(
-                counts[index], regions.start, regions.low, regions.high, theta[index], parameter_key, counter, table
-            )
-        )
+        mine = counts[model.first[index] : model.first[index] + len(regions)]
+        runs = regions.start, regions.low, regions.high
+        counter = np.uint64(gibbs.spread(mine, *runs, theta[index], parameter_key, counter, table))
         new_theta[index], mean[index] = np.empty_like(theta[index]), np.empty_like(theta[index])
         prior = model.prior.beta[index]
         counter = np.uint64(gibbs.draw_parameters(prior, table, parameter_key, counter, mean[index], new_theta[index]))
@@ -270,10 +269,10 @@ def _sweep(
 def _reveal(
     model: HiddenModel,
     log_weight: NDArray[np.float64],
-    log_share: dict[int, NDArray[np.float64]],
+    log_share: NDArray[np.float64],
     pi: NDArray[np.float64],
     tally: NDArray[np.int64],
-    counts: dict[int, NDArray[np.int64]],
+    counts: NDArray[np.int64],
     value_counts: NDArray[np.int64],
     key: np.uint64,
     counter: np.uint64,
@@ -292,7 +291,7 @@ def _reveal(
             value_counts += drawn
             for index in own.attributes:
                 if index != model.asked:
-                    counts[index][own.region(index)[entry]] += drawn
+                    counts[model.first[index] + own.region(index)[entry]] += drawn
     return counter
 
 
@@ -301,12 +300,6 @@ def region_shares(regions: Regions, theta: NDArray[np.float64]) -> NDArray[np.fl
     if len(regions.low) == len(regions) and (regions.low == regions.high).all():
         return np.ascontiguousarray(theta.T[regions.low])
     return np.maximum(regions.totals(np.ascontiguousarray(theta.T)), 1e-300)
-
-
-def _stack(tables: list[NDArray[np.generic]]) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
-    """Tables one below the other, and the first row of each."""
-    offset = np.concatenate([[0], np.cumsum([len(t) for t in tables])])[:-1].astype(np.int64)
-    return np.ascontiguousarray(np.concatenate(tables)), offset
 
 
 def _log_sum(logs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -331,6 +324,16 @@ def _withheld(release: Release, asked: int, value: NDArray[np.int64]) -> Withhel
         allowed[kind, regions.members(int(block.region(asked)[entry[kind]]))] = True
     rows = np.bincount(column[which], weights=block.count[which], minlength=kinds).astype(np.int64)
     return Withheld(column, entry, allowed, rows)
+
+
+def _row_by_row(block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The entries to match: start, entry of the block, count. In small groups equal cells one by one: it is faster."""
+    sizes = np.add.reduceat(block.count, block.start[:-1])
+    apart = (sizes <= SMALL_GROUP)[block.group]
+    times = np.where(apart, block.count, 1)
+    origin = np.repeat(np.arange(len(block.cell)), times)
+    start = np.concatenate([[0], np.cumsum(times)])[block.start]
+    return start, origin, np.where(apart, 1, block.count)[origin]
 
 
 def _pairs(groups: matching.Groups) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

@@ -185,10 +185,11 @@ def _spread_out(
     model: HiddenModel, block: HiddenBlock, chance: NDArray[np.float64], column_value: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """(entries, columns) the chances of the plain columns as a table."""
-    found = np.zeros((int(block.groups.start[-1]), len(column_value)))
+    entries, columns = int(model.release.blocks[block.number].start[-1]), len(column_value)
     plain = block.column < model.values
-    found[block.entry[plain], block.column[plain]] = chance[plain]
-    return found
+    place = block.entry[plain] * columns + block.column[plain]  # a cell shown twice was matched row by row: add up
+    found = np.bincount(place, weights=chance[plain], minlength=entries * columns).astype(np.float64)
+    return found.reshape(entries, columns)
 
 
 def _matched(
@@ -200,15 +201,16 @@ def _matched(
     """
     chance, values = _chances(model, block, draw), model.values
     found = _spread_out(model, block, chance, column_value)
+    published = model.release.blocks[block.number]
     if len(model.withheld.rows):
         log_share = model.log_shares(draw.theta)
         log_weight, _ = model.weights(block, log_share, draw.pi)
     for kind in range(len(model.withheld.rows)):
         these = np.flatnonzero(block.column == values + kind)
-        logs = model.log_own(kind, log_share, draw.pi) + log_weight[block.groups.cell[block.entry[these]], :values]
+        logs = model.log_own(kind, log_share, draw.pi) + log_weight[published.cell[block.entry[these]], :values]
         share = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)) if len(these) else logs
         share = share / share.sum(axis=1, keepdims=True) if len(these) else share
-        found[block.entry[these], values * (kind + 1) : values * (kind + 2)] = chance[these, None] * share
+        np.add.at(found[:, values * (kind + 1) : values * (kind + 2)], block.entry[these], chance[these, None] * share)
     return found
 
 
@@ -223,7 +225,7 @@ def _revealed(model: HiddenModel, draw: Draw, column_value: NDArray[np.int64]) -
     if model.hidden:
         block = model.hidden[0]
         matched = _matched(model, block, draw, column_value)
-        of_group = np.add.reduceat(matched, block.groups.start[:-1], axis=0)
+        of_group = np.add.reduceat(matched, model.release.blocks[block.number].start[:-1], axis=0)
         shares[:, values:] = of_group[own.group][:, values:]
         return shares
     log_share = model.log_shares(draw.theta)
