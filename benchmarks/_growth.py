@@ -70,7 +70,7 @@ def main(rows: int, postcode: bool) -> None:
     times = 15 if rows <= 300_000 else 3
     requirement = Requirement.of(method.require, table, "mondrian")
     whole = best_cpu(lambda: method.anonymize(table, Engine()), times)
-    alone = best_cpu(lambda: partition_table(method, table, requirement), times)
+    alone = best_cpu(lambda: partition_table(method, table, requirement, Engine()), times)
     print(json.dumps({"release": whole, "groups_only": alone, "first": first, "memory": peak, "groups": groups}))
 
 

@@ -30,7 +30,7 @@ def measure() -> Iterator[Row]:
         method = Mondrian(require=(KAnonymity(k=K),))
         requirement = Requirement.of(method.require, table, "mondrian")
         made = method.anonymize(table, Engine())
-        cut = best_cpu(lambda: partition_table(method, table, requirement), 30)
+        cut = best_cpu(lambda: partition_table(method, table, requirement, Engine()), 30)
         release = best_cpu(lambda: method.anonymize(table, Engine()), 15)
         whole = best_cpu(lambda: method.anonymize(read_table(path, schema), Engine()), 10)
         plain = read_table(path, adult_schema(columns, hierarchies="none"))
@@ -67,7 +67,7 @@ def measure() -> Iterator[Row]:
     }.items():
         found = evaluate(columns, QUASI_IDENTIFIERS, other.anonymize(table, Engine()).group_of_row)
         bound = Requirement.of(other.require, table, "mondrian")
-        spent = best_cpu(lambda other=other, bound=bound: partition_table(other, table, bound), 10)  # type: ignore[misc]
+        spent = best_cpu(lambda other=other, bound=bound: partition_table(other, table, bound, Engine()), 10)  # type: ignore[misc]
         note = f"{found.groups} groups of {found.smallest} or more, DM {found.discernibility:,.0f}"
         note += f", GCP {found.certainty_penalty:.4f}"
         yield Row(name, spent, unit="s CPU", note=note)

@@ -75,6 +75,11 @@ def run_check(
 
     Cost: one histogram a set of rows that cannot be told apart; (n,t)-closeness adds one pass a lattice node.
     """
+    for model in require:
+        if model.threshold is None:
+            raise UsageError(
+                f"{model.name} is required without its threshold; write {model.name}:{fields(model)[0].name}=…"
+            )
     hidden = release.suppressed()
     sizes = release.class_sizes()
     one = Overall(np.ones(1, dtype=np.int64))
@@ -86,8 +91,13 @@ def run_check(
         for model in _asked(DeltaPresence(), require):
             findings.append(_finding(model.name, name, None, model, model.level(*people)))
     withheld: dict[str, int] = {}
+    widened: list[str] = []
     for index in release.with_role(Role.SENSITIVE):
         attribute = release.attributes[index]
+        regions = release.regions[index]
+        if ((regions.sizes > 1) & ~regions.whole).any():  # {HIV,AIDS} is no value, and it is not nothing either
+            widened.append(attribute.name)
+            continue
         units = _Units.of(release, index)
         withheld[attribute.name] = release.rows - int(units.total.sum())
         findings += _attribute_findings(units, attribute, name, require, n)
@@ -95,6 +105,10 @@ def run_check(
     findings.append(Finding.exact("certainty_penalty", name, None, certainty_penalty(release).value))
     measured = {f.id.partition(".")[0] for f in findings}
     for model in require:
+        if "values" in model.needs and widened:
+            raise NotApplicable(
+                f"{model.name} cannot be measured on {name}: {widened[0]} is published in sets of values"
+            )
         if model.name not in measured:
             raise NotApplicable(f"{model.name} cannot be measured on {name}: {_why_not(model, release, population)}")
     return Check(
@@ -105,6 +119,7 @@ def run_check(
             "blocks": [[release.attributes[i].name for i in block.attributes] for block in release.blocks],
             "suppressed_rows": int(release.sizes[hidden].sum()),
             "withheld_values": withheld,
+            "widened_sensitive": widened,
             "domains": {a.name: a.source for a in release.attributes},
             "distances": {
                 release.attributes[i].name: natural_distance(release.attributes[i])
@@ -123,7 +138,7 @@ def _why_not(model: PrivacyModel, release: Release, population: Table | None) ->
     if "population" in model.needs and population is None:
         return "it needs a population; add --population FILE"
     if not release.with_role(Role.SENSITIVE):
-        return "the schema has no sensitive attribute"
+        return "the release has no sensitive attribute"
     return "no sensitive attribute is numeric"
 
 

@@ -138,17 +138,22 @@ class Release:
         return histogram.astype(np.int64).reshape(sets, codes), group
 
     def class_sizes(self) -> NDArray[np.int64]:
-        """Rows that share their quasi-identifier cells, release-wide; per block where the link is hidden.
+        """Rows that share their quasi-identifier cells, release-wide.
+
+        Where quasi-identifiers lie in several blocks it is a lower bound: rows of one group that share a block's cells.
 
         Suppressed rows are left out. With every row suppressed, or no quasi-identifier, all rows are one class.
         """
         hidden = self.suppressed()
+        holds_known = [any(self.attributes[i].role is Role.QUASI_IDENTIFIER for i in b.attributes) for b in self.blocks]
+        several = sum(holds_known) > 1
         sizes = []
         for block in self.blocks:
             known = [i for i in block.attributes if self.attributes[i].role is Role.QUASI_IDENTIFIER]
             if known:
                 keep = ~hidden[block.group]
-                number = row_numbers([block.region(i)[keep] for i in known])
+                columns = [block.region(i)[keep] for i in known]
+                number = row_numbers([block.group[keep], *columns] if several else columns)
                 sizes.append(np.bincount(number, weights=block.count[keep]).astype(np.int64))
         found = np.concatenate(sizes) if sizes else np.empty(0, dtype=np.int64)
         return found if len(found) else np.array([self.rows], dtype=np.int64)

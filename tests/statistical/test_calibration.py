@@ -20,7 +20,7 @@ from unveil.regions import Regions
 from unveil.release import BlockRows, Release, build_release
 
 TABLES, ROWS, GROUP = 120, 24, 3
-CHAINS = Chains(chains=2, sweeps=80, burn_in=30, keep=50)
+CHAINS = Chains(chains=2, sweeps=50, burn_in=30, keep=50)
 ATTRIBUTES = (AGE, SEX, ILL)
 ASKED = 2
 Codes = NDArray[np.int64]

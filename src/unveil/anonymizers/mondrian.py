@@ -1,6 +1,6 @@
 """Mondrian: the table is cut again and again at a median, as long as both sides keep the requirement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ class Mondrian:
 
     `recoding=order` cuts along the values' order (categorical values as their hierarchy lists them, or by frequency)
     and publishes intervals and sets; `recoding=hierarchy` cuts a node into its children and publishes the hierarchy's
-    labels. `relaxed` lets rows at the median go to either side. `regions=tight` publishes what the group's rows
+    labels. `relaxed` lets rows at the median go to either side, drawn. `regions=tight` publishes what the group's rows
     span, `regions=cut` where the cuts run.
     """
 
@@ -45,7 +45,7 @@ class Mondrian:
             requirement.check_whole(table, "mondrian")
             return generalised(table, np.zeros(table.rows, dtype=np.int64), {})
         engine.report("mondrian", 0, 1)
-        found = partition_table(self, table, requirement)
+        found = partition_table(self, table, requirement, engine)
         if found.groups == 1:  # both sides of every cut hold; only a table that was never cut was not asked about
             requirement.check_whole(table, "mondrian")
         cells = {}
@@ -97,7 +97,7 @@ class Mondrian:
         return _span_cells(attribute, order, first, last)
 
 
-def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement) -> kernels.Partition:
+def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, engine: Engine) -> kernels.Partition:
     """The groups Mondrian makes of a table, with their bounds in split order: coded columns in, arrays out."""
     known = table.with_role(Role.QUASI_IDENTIFIER)
     axes, columns = [], []
@@ -114,16 +114,26 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement) 
     def allowed(children: kernels.Candidates) -> NDArray[np.bool_]:
         return requirement.holds(children.size, children.histograms, _supersets(children))
 
-    return kernels.partition(
+    shuffled = None
+    secret = [table.columns[i] for i in requirement.sensitive]
+    if mondrian.relaxed:  # who goes left at a median is drawn: it must not follow the order of the original's rows
+        shuffled = np.lexsort(table.columns)[engine.named("mondrian").generator().permutation(table.rows)]
+        columns, secret = [c[shuffled] for c in columns], [c[shuffled] for c in secret]
+    found = kernels.partition(
         columns,
         axes,
-        [table.columns[i] for i in requirement.sensitive],
+        secret,
         [table.attributes[i].codes for i in requirement.sensitive],
         allowed=None if only_sizes else allowed,  # `smallest` is k then: every cut that is proposed holds
-        smallest=requirement.smallest,
+        smallest=min(requirement.smallest, table.rows + 1),
         relaxed=mondrian.relaxed,
         superset_size=requirement.superset_size,
     )
+    if shuffled is None:
+        return found
+    group = np.empty(table.rows, dtype=np.int32)
+    group[shuffled] = found.group
+    return replace(found, group=group)
 
 
 def _axis(attribute: Attribute, order: NDArray[np.int64], by_hierarchy: bool) -> kernels.Axis:

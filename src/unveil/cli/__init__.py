@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unveil.cli._shared import Out, console, keep_apart, say, write
+from unveil.cli._shared import Out, console, keep_apart, release_parts, say, write
 from unveil.cli.attack import attack
 from unveil.cli.hierarchy import hierarchy_app
 from unveil.errors import UnveilError, UsageError
@@ -51,6 +51,7 @@ def main() -> None:
     """Run the command; an error of the user's is one line on standard error and exit code 2."""
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except UnveilError as error:
         say(f"unveil: {error}")
         code = 2
@@ -63,6 +64,10 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output left, e.g. head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:  # standard output itself cannot be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say(f"unveil: {error.strerror or error}")
+        code = 2
     except Exception as error:
         if not hasattr(error, "show") or not hasattr(error, "exit_code"):
             raise
@@ -122,6 +127,8 @@ def schema(
     from unveil.draft import draft_schema
     from unveil.formats.tables import read_columns
 
+    keep_apart(inputs=[data], outputs=[output] if output is not None else [])
+
     found = read_columns(data, delimiter=delimiter, decimal=decimal, encoding=encoding)
     say(f"{data}: {found.rows} rows, {found.described}")
     draft = draft_schema(found.columns, name=str(data), decimal=found.decimal)
@@ -173,6 +180,10 @@ def anonymize(
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     made = method.anonymize(table, Engine(seed=seed))
     files = release_files(made.release, output)
+    parts = {output.with_suffix(".toml"), output.with_name(f"{output.stem}-sensitive.csv")}
+    keep_apart(inputs=[data, schema], outputs=list(files))
+    if assignment is not None:
+        keep_apart(inputs=[data, schema, *files, *(parts - set(files))], outputs=[assignment])
     if assignment is not None:
         rows = [str(i) for i in range(1, table.rows + 1)]
         files[assignment] = csv_bytes(["row", "group"], [rows, (made.group_of_row + 1).astype(str).tolist()])
@@ -215,6 +226,8 @@ def check(
 
     if n < 1:
         raise UsageError("--n must be at least 1")
+    read = [p for p in (release, schema, original, population) if p is not None]
+    keep_apart(inputs=[*read, *release_parts(release)], outputs=[Path(json)] if json not in (None, "-") else [])
     models = [privacy_model(item) for item in require or ()]
     known = read_schema(schema).confirmed()
     attributes = read_table(original, known).attributes if original is not None else ()
@@ -224,7 +237,7 @@ def check(
     document = Document(
         document="check",
         settings={"require": list(require or ()), "n": n},
-        inputs=describe_inputs([p for p in (release, schema, original, population) if p is not None]),
+        inputs=describe_inputs([*read, *(p for p in release_parts(release) if p.is_file())]),
         run=describe_run(),
         findings=found.findings,
         diagnostics=found.diagnostics,

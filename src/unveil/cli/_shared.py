@@ -8,7 +8,7 @@ import typer
 
 from unveil.errors import UsageError
 
-__all__ = ["Out", "console", "keep_apart", "say", "write"]
+__all__ = ["Out", "console", "keep_apart", "release_parts", "say", "write"]
 
 Out = Annotated[
     Path | None,
@@ -19,8 +19,11 @@ Out = Annotated[
 def console() -> Any:
     from rich.console import Console
 
-    wide = 120 if not sys.stdout.isatty() else None
-    return Console(width=wide, highlight=False)
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # main() knows what to do; Rich would end with exit code 1
+
+    return Plain(width=120 if not sys.stdout.isatty() else None, highlight=False)
 
 
 def say(text: str) -> None:
@@ -37,6 +40,11 @@ def write(output: Path | None, text: str) -> None:
 
     write_whole({output: text.encode()})
     say(f"wrote {output}")
+
+
+def release_parts(release: Path) -> list[Path]:
+    """The other files that a release may have: its sidecar and its table of sensitive values."""
+    return [release.with_suffix(".toml"), release.with_name(f"{release.stem}-sensitive.csv")]
 
 
 def keep_apart(*, inputs: list[Path], outputs: list[Path]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import console, keep_apart, say
+from unveil.cli._shared import console, keep_apart, release_parts, say
 from unveil.errors import UsageError
 
 __all__ = ["attack"]
@@ -71,7 +71,10 @@ def attack(
     if (original is None) == (targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
     if people is not None:
-        keep_apart(inputs=[p for p in (release, schema, original, targets) if p is not None], outputs=[people])
+        keep_apart(
+            inputs=[*(p for p in (release, schema, original, targets) if p is not None), *release_parts(release)],
+            outputs=[people],
+        )
         if people.suffix.lower() not in (".csv", ".parquet"):
             raise UsageError(f"{people}: a people file is a .csv or a .parquet")
         if not people.parent.is_dir():  # said before the work, not after it

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import Out, console, say, write
+from unveil.cli._shared import Out, console, keep_apart, say, write
 from unveil.errors import UsageError
 
 __all__ = ["hierarchy_app"]
@@ -37,6 +37,7 @@ def hierarchy_intervals(
     widths = [position(w, Kind.NUMERIC) for w in width.split("+")]
     if None in widths:
         raise UsageError("--width takes numbers joined by +, for instance 5+10+20")
+    keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
     write(output, interval_ladder(sorted(set(values)), widths, origin).to_csv())  # type: ignore[arg-type]
 
 
@@ -61,6 +62,7 @@ def hierarchy_prefixes(
         if not all(k.isdigit() for k in keep.split("+")):
             raise UsageError("--keep takes whole numbers joined by +, for instance 4+2")
         steps = [int(k) for k in keep.split("+")]
+    keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
     write(output, prefix_ladder(_values(column, data, schema)[0], steps).to_csv())
 
 
@@ -77,6 +79,7 @@ def hierarchy_dates(
     """Dates to months, quarters, years."""
     from unveil.hierarchy import date_ladder
 
+    keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
     write(output, date_ladder(_values(column, data, schema)[0], parts.split("+")).to_csv())
 
 

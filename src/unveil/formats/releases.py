@@ -247,12 +247,40 @@ def _read_attribute(schema: Schema, known: Attribute | None, source: Columns, na
     try:
         if attribute is None:
             observed = shown_values(column.texts, schema.declaration(name).kind, source.decimal)
+            declared = schema.declaration(name)
+            if not observed and declared.domain is None and declared.bins is None and name not in schema.ladders:
+                raise CellError(
+                    f"{shown(column.texts[0])} names no value, nor does any other cell, so the domain is not known; "
+                    f"declare it in the schema, or give the original",
+                    0,
+                )
             attribute = schema.attribute(name, observed, decimal=source.decimal, source="release")
         regions = read_cells(column.texts, attribute, source.decimal)
     except CellError as error:
         row = int(np.flatnonzero(column.text_of_row == error.args[1])[0])
         raise ReleaseError(f"{file}, {source.place(row)}, {name}: {error.args[0]}") from None
+    if attribute.source == "release":
+        _check_open_cells(column, regions, source, name, file)
     return _Read(attribute, regions, np.asarray(column.text_of_row, dtype=np.int64))
+
+
+def _check_open_cells(column: CodedColumn, regions: Regions, source: Columns, name: str, file: str) -> None:
+    """`*` and open intervals reach beyond the values a release shows: they must not pass for a narrower cell."""
+    number = regions.canonical(np.arange(len(regions)))[1]
+    texts = [text.strip() for text in column.texts]
+    reaching = [
+        t == "*" or (t[:1] == "[" and t[-1:] == "]" and (t[1:].lstrip()[:1] == "," or t[:-1].rstrip()[-1:] == ","))
+        for t in texts
+    ]
+    closed = {int(n) for n, open_end in zip(number, reaching, strict=True) if not open_end}
+    ends = {int(n): {t for t, m in zip(texts, number, strict=True) if m == n} for n in set(number.tolist())}
+    for index, (text, n, open_end) in enumerate(zip(texts, number.tolist(), reaching, strict=True)):
+        if open_end and (n in closed or len(ends[n]) > 1):
+            row = int(np.flatnonzero(np.asarray(column.text_of_row) == index)[0])
+            raise ReleaseError(
+                f"{file}, {source.place(row)}, {name}: {shown(text)} cannot be told from a narrower cell by what the "
+                f"release shows; declare the domain of {name} in the schema, or give the original"
+            )
 
 
 def _blocks(path: Path, sidecar: Sidecar, names: list[str], second: _Second | None) -> list[tuple[str, ...]]:

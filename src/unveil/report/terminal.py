@@ -66,6 +66,8 @@ def print_check(document: Document, console: Console) -> None:
         console.print(
             f"{facts['suppressed_rows']} rows are suppressed (all quasi-identifiers *); levels are of the others."
         )
+    for name in facts["widened_sensitive"]:
+        console.print(escape(f"{name}: published in sets of values; no model of sensitive values was measured on it."))
     for name, count in facts["withheld_values"].items():
         if count:
             console.print(escape(f"{name}: withheld for {count} rows, which are in no histogram."))
