@@ -185,17 +185,16 @@ def test_the_same_seed_gives_the_same_release(name: str, options: str, holds: Ca
     one, other, third = (run(name, options, PEOPLE, seed) for seed in (1, 1, 2))
     assert one.release == other.release
     assert (one.group_of_row == other.group_of_row).all()
-    assert (one.release == third.release) == (name not in DRAWN)
+    assert (one.release == third.release) == (name not in DRAWN and "relaxed" not in options)
 
 
 @pytest.mark.parametrize(("name", "options", "holds"), [c for c in CASES if c[0] not in DRAWN])
 def test_the_order_of_the_rows_does_not_matter(name: str, options: str, holds: Callable[[Counts], bool]) -> None:
-    if "relaxed" in options:
-        pytest.skip("a relaxed cut sends the first of the rows at the median to the left")
     order = np.random.default_rng(3).permutation(len(PEOPLE))
     one, other = run(name, options, PEOPLE), run(name, options, [PEOPLE[i] for i in order])
     assert one.release == other.release
-    assert (one.group_of_row[order] == other.group_of_row).all()
+    if "relaxed" not in options:  # equal rows at a median may change places
+        assert (one.group_of_row[order] == other.group_of_row).all()
 
 
 @pytest.mark.parametrize("name", sorted(CONFIGURATIONS))
