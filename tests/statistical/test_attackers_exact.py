@@ -104,7 +104,7 @@ def test_linked_releases_equal_enumeration(name: str) -> None:
 
 
 HIDDEN = [name for name in SMALL if name not in LINKED]
-SHORT = Chains(chains=8, sweeps=800, burn_in=300, keep=200)
+SHORT = Chains(chains=8, sweeps=500, burn_in=200, keep=100)
 
 
 @pytest.mark.parametrize("name", HIDDEN)
