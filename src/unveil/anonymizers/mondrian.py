@@ -18,7 +18,7 @@ from unveil.table import Table
 
 __all__ = ["Mondrian", "partition_table"]
 
-ROWS_AT_ONCE = 1 << 22
+ROWS_AT_ONCE = 1 << 16  # pieces that stay in the cache
 MOST_SEEN = 1 << 28  # bytes of a groups × codes table; above it, sort
 
 
