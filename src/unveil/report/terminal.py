@@ -127,6 +127,7 @@ def print_attack(
     )
     rows.append(("knows that the person is in the table", [b.threat.membership for b in beliefs]))
     rows.append(("computed", [b.diagnostics.method for b in beliefs]))
+    rows.append(("largest Monte-Carlo error of a belief", [_error(b) for b in beliefs]))
     for label, cells in rows:
         table.add_row(label, *map(escape, cells))
     console.print(table)
@@ -142,3 +143,8 @@ def _plain(estimate: Estimate) -> str:
     if estimate.low == estimate.high:
         return f"{estimate.value:.4g}"
     return f"{estimate.value:.3g} ({estimate.low:.3g} – {estimate.high:.3g})"
+
+
+def _error(belief: Belief) -> str:
+    found = belief.diagnostics.facts.get("error_max")
+    return "none" if belief.exact else f"{found:.3f}" if isinstance(found, float) else "not known"
