@@ -139,7 +139,8 @@ class Diagnostics:
     """How a belief was reached, and how sure that is."""
 
     method: str  # "exact", or the sampler's name
-    converged: bool = True
+    converged: bool = True  # the chains agree
+    precise: bool = True  # the stated precision was reached (CONTRACTS: .003 for 99% of beliefs, .02 for all)
     facts: Mapping[str, float | str] = field(default_factory=dict)
 
 

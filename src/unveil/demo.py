@@ -117,6 +117,8 @@ def _attacked(table: Any, releases: dict[str, Any], seed: int) -> Any:
             rows.setdefault(words, []).append(f"{estimate.value:.1%}{sure}")
         agree = attacker.diagnostics.converged and learner.diagnostics.converged
         rows.setdefault("chains agree", []).append("yes" if agree else "NO: do not rely on this")
+        largest = max(float(b.diagnostics.facts.get("error_max", 0.0)) for b in (attacker, learner))
+        rows.setdefault("error of the belief in one diagnosis, at most", []).append(f"{largest:.1%}")
     shown = Table(title="\nWhat a reader learns", title_justify="left")
     shown.add_column("")
     for name in releases:

@@ -1,5 +1,7 @@
 """What a hostile reader found: each case as it was reported."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -123,3 +125,24 @@ def test_relaxed_cuts_do_not_follow_the_order_of_the_rows(
         assert run(made, monkeypatch, capsys)[0] == 0
         written.append((folder / f"{name}-r.csv").read_text())
     assert written[0] == written[1]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("line", ["check orig.csv -s s.toml", "schema orig.csv", "check orig.csv -s s.toml --json -"])
+def test_an_output_that_cannot_be_written_is_one_line(line: str, folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", "from unveil.cli import main; main()", *line.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("unveil: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_missed_requirement(folder: Path) -> None:
+    code = "import sys; sys.argv[1:] = 'check orig.csv -s s.toml'.split(); from unveil.cli import main; main()"
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE, cwd=folder, check=False)
+    os.close(writing)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr

@@ -10,6 +10,7 @@ from unveil.belief import Belief, Diagnostics, Threat
 __all__ = ["BATCHES", "Averages", "belief_of", "diagnostics", "shares", "watched"]
 
 BATCHES = 50
+ERROR_OF_MOST, ERROR_OF_ALL, MANY = 0.003, 0.02, 1000  # the stated precision: for 99% of beliefs, for all
 MOST_WATCHED = 2000  # targets whose beliefs are kept by batch, to see whether chains agree
 
 
@@ -63,8 +64,11 @@ def diagnostics(method: str, batches: NDArray[np.float64], chains: NDArray[np.fl
         "error_max": float(error.max(initial=0.0)),
         "disagreement_q99": float(np.quantile(spread, 0.99)) if len(spread) else 0.0,
     }
+    few = len(error) < MANY  # then all must be as sure as 99% of many
+    most, all_of_them = np.quantile(error, 0.99) if len(error) else 0.0, error.max(initial=0.0)
+    precise = bool(all_of_them <= ERROR_OF_MOST if few else most <= ERROR_OF_MOST and all_of_them <= ERROR_OF_ALL)
     if len(batches) < 4:  # only the chains' means are there: far apart is far apart
-        return Diagnostics(method, converged=float(facts["disagreement_q99"]) <= 0.1, facts=facts)
+        return Diagnostics(method, float(facts["disagreement_q99"]) <= 0.1, precise, facts)
     half = len(batches) // 2
     parts = np.concatenate([batches[:half], batches[half : 2 * half]], axis=1)  # (half, 2 chains, watched, values)
     within = parts.var(axis=0, ddof=1).mean(axis=0)
@@ -74,4 +78,4 @@ def diagnostics(method: str, batches: NDArray[np.float64], chains: NDArray[np.fl
     worst = ratio.max(axis=1, initial=0.0)
     apart = float((worst > 1.1).mean())
     facts |= {"r_hat_share_above_1.1": apart, "r_hat_max": float(worst.max(initial=0.0)), "watched": float(len(worst))}
-    return Diagnostics(method, converged=not (apart > 0.05 and float(facts["disagreement_q99"]) > 0.1), facts=facts)
+    return Diagnostics(method, not (apart > 0.05 and float(facts["disagreement_q99"]) > 0.1), precise, facts)

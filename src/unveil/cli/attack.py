@@ -56,7 +56,7 @@ def attack(
     seed: Annotated[int, typer.Option(help="Seed of the chains.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads; all cores if not given.", show_default=False)] = None,
 ) -> None:
-    """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree."""
+    """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree or precision was not reached."""
     from unveil.attack import run_attack, targets_of_file, targets_of_table
     from unveil.attackers._posterior import Chains
     from unveil.belief import Prior, sensitive_attribute
@@ -117,8 +117,12 @@ def attack(
         write_people(people, frame)
         say(f"wrote {people}; it names people: keep it secret")
     print_attack(published.attributes[index].name, result.learner, result.attackers, truth, console())
-    if not all(belief.diagnostics.converged for belief in (result.learner, *result.attackers.values())):
+    found = [belief.diagnostics for belief in (result.learner, *result.attackers.values())]
+    if not all(diagnostics.converged for diagnostics in found):
         say("unveil: the chains disagree; nothing above is to be relied on. Run more sweeps")
+        raise typer.Exit(3)
+    if not all(diagnostics.precise for diagnostics in found):
+        say("unveil: the sweeps ended before the stated precision (.003 for 99% of people, .02 for all); add --sweeps")
         raise typer.Exit(3)
 
 
