@@ -141,7 +141,7 @@ def _reproduce_table_iii() -> Iterator[Figure]:
         "bayesian": f"7/12 and 5/12 by enumeration; {simulated}",
         "random_worlds": "exact",
     }
-    chains = Chains(sweeps=20_000)  # Nat's regions overlap, so that two diseases are sampled
+    chains = Chains(sweeps=20_000, most_sweeps=0)  # Nat's regions overlap, so that two diseases are sampled
     readers = {"learner": Learner(chains=chains), "bayesian": Bayesian(chains=chains), "random_worlds": RandomWorlds()}
     for name, reader in readers.items():
         belief = reader.attack(release, target, prior, Engine(seed=0)).probability[0]
@@ -221,7 +221,7 @@ def reproduce_slowly(columns: dict[str, list[str]]) -> Iterator[Figure]:
     for where, text, published in TABLES_IV_V:
         release = anonymizer(text).anonymize(table, Engine(seed=0)).release
         targets = targets_of_table(table, release, release.index("occupation"))
-        chains = Chains(chains=4, sweeps=1000, burn_in=4000, keep=100)
+        chains = Chains(chains=4, sweeps=1000, burn_in=4000, keep=100, most_sweeps=0)
         found = run_attack(
             release,
             targets,

@@ -73,7 +73,7 @@ TABLE_7_POOLED = (
     (4, (1243.63, 746.51, 0.406), (90.0, 90.0, 0.09)),
 )
 TIES = "Anatomy with random ties; the paper does not say how it breaks them"
-LONG = Chains(chains=4, sweeps=2000, burn_in=200, keep=1000)
+LONG = Chains(chains=4, sweeps=2000, burn_in=200, keep=1000, most_sweeps=0)
 
 
 def table_5() -> Release:
@@ -209,7 +209,7 @@ def reproduce_slowly(columns: dict[str, list[str]]) -> Iterator[Figure]:
         asked = made.release.index("occupation")
         truth = table.columns[table.index("occupation")]
         targets = targets_of_table(table, made.release, asked, group=made.group_of_row)
-        chains = Chains(chains=4, sweeps=2000, burn_in=1000, keep=200)
+        chains = Chains(chains=4, sweeps=2000, burn_in=1000, most_sweeps=0)
         prior = Prior.uninformative(made.release, asked)
         belief = Bayesian(chains=chains).attack(made.release, targets, prior, Engine(seed=0))
         assert belief.chains is not None

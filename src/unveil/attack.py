@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._fits import check_targets
-from unveil.attackers._posterior import Chains, Posterior, posterior
+from unveil.attackers._posterior import Chains, learn
 from unveil.attackers.learner import Learner
 from unveil.attribute import Role
 from unveil.belief import Belief, Known, Prior, Targets
@@ -55,19 +55,14 @@ def run_attack(
     asked = release.attributes[targets.asked]
     if asked.kind.measured and asked.codes > 1000:
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
-    learned = posterior(release, targets.asked, prior, engine, Chains() if chains is None else chains)
-    distinct, number = targets.distinct()
-    found = {name: _ask(attacker, learned, release, targets, prior, engine) for name, attacker in attackers.items()}
-    return Attack(Learner().believe(learned, distinct).of(number), found, targets)
-
-
-def _ask(attacker: Any, learned: Posterior, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
-    distinct, number = targets.distinct()
-    if isinstance(attacker, Learner):
-        return attacker.believe(learned, distinct).of(number)
-    if hasattr(attacker, "believe"):
-        return attacker.believe(learned, distinct, number)  # type: ignore[no-any-return]
-    return attacker.attack(release, targets, prior, engine)  # type: ignore[no-any-return]
+    readers = {"learner": Learner(), **{name: a for name, a in attackers.items() if hasattr(a, "believe")}}
+    chains = Chains() if chains is None else chains
+    found = learn(release, targets, prior, engine, chains, readers)
+    beliefs = {
+        name: found[name] if name in found else attacker.attack(release, targets, prior, engine)
+        for name, attacker in attackers.items()
+    }
+    return Attack(found["learner"], beliefs, targets)
 
 
 def targets_of_table(

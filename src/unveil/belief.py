@@ -1,6 +1,6 @@
 """Targets, priors and beliefs: who is asked about, what is held beforehand, what is believed afterwards."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -142,6 +142,7 @@ class Diagnostics:
     converged: bool = True  # the chains agree
     precise: bool = True  # the stated precision was reached (CONTRACTS: .003 for 99% of beliefs, .02 for all)
     facts: Mapping[str, float | str] = field(default_factory=dict)
+    modes: tuple[tuple[int, ...], ...] = ()  # of chains that disagree: which lie together, the largest company first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,14 +170,19 @@ class Belief:
         chains = None if self.chains is None else self.chains[:, number]
         return replace(self, probability=self.probability[number], chains=chains)
 
-    def estimate(self, measure: Callable[[NDArray[np.float64]], float]) -> Estimate:
-        """A measure of the beliefs (targets, values), with a 95% interval from the spread between chains."""
-        value = float(measure(self.probability))
-        if self.chains is None:
-            return Estimate.exact(value)
-        each = np.array([measure(chain) for chain in self.chains])
-        half = t_quantile(len(each)) * float(each.std(ddof=1)) / np.sqrt(len(each))
-        return Estimate(value, min(value, float(each.mean()) - half), max(value, float(each.mean()) + half))
+    def by_mode(self) -> "tuple[Belief, ...]":
+        """The belief of each mode, where chains disagree; itself alone where they do not."""
+        if self.chains is None or not self.diagnostics.modes:
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                probability=self.chains[list(mode)].mean(axis=0),
+                chains=self.chains[list(mode)] if len(mode) > 1 else None,
+                diagnostics=replace(self.diagnostics, modes=()),
+            )
+            for mode in self.diagnostics.modes
+        )
 
 
 def t_quantile(chains: int) -> float:

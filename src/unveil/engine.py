@@ -1,9 +1,11 @@
-"""Engine: what every long piece of work is handed: a seed by name, and a way to report progress."""
+"""Engine: what every long piece of work is handed: a seed by name, threads, progress, a stop flag, checkpoints."""
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +22,8 @@ class Engine:
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     name: str = ""
     progress: Progress | None = None
+    stop: threading.Event = field(default_factory=threading.Event)  # set: end soon, and keep what was reached
+    checkpoints: Path | None = None  # the folder where long work saves its state; it goes on from there
 
     def named(self, name: str) -> "Engine":
         """The engine one piece of work gets."""

@@ -7,6 +7,7 @@ UnveilError
 ├── ReleaseError       a published file or its sidecar
 ├── RequirementError   a privacy requirement that this table cannot meet
 ├── OutputError        a file that cannot be written
+├── Stopped            work that was stopped before it reached anything
 └── NotApplicable      a member of a family that says nothing about this release, with the reason
 """
 
@@ -16,6 +17,7 @@ __all__ = [
     "ReleaseError",
     "RequirementError",
     "SchemaError",
+    "Stopped",
     "TableError",
     "UnveilError",
     "UsageError",
@@ -49,6 +51,10 @@ class RequirementError(UnveilError):
 
 class OutputError(UnveilError):
     """A file that cannot be written."""
+
+
+class Stopped(UnveilError):  # noqa: N818  the user's wish, not a fault
+    """Work that was stopped before it reached anything."""
 
 
 class NotApplicable(UnveilError):  # noqa: N818  the contract's own word, not a fault

@@ -5,7 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._posterior import Chains, LinkedPosterior, Posterior, posterior
+from unveil.attackers._linked_posterior import LinkedPosterior
+from unveil.attackers._posterior import Chains, Posterior, posterior
 from unveil.belief import Estimate, Known, Prior, Targets, t_quantile
 from unveil.engine import Engine
 from unveil.errors import UsageError

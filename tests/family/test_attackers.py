@@ -21,7 +21,7 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.regions import Regions
 from unveil.release import Release
 
-SHORT = Chains(chains=2, sweeps=100, burn_in=50, keep=50)
+SHORT = Chains(chains=2, sweeps=100, burn_in=50, keep=50, most_sweeps=0)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from enumeration import (
     small_releases,
     uneven_pseudo_counts,
 )
-from unveil.attackers._hidden import Chain, HiddenModel
+from unveil.attackers._hidden import Chain, Draw, HiddenModel
 from unveil.attackers._posterior import Chains, posterior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
@@ -100,11 +100,15 @@ def test_linked_releases_equal_enumeration(name: str) -> None:
             exact = enumerate_attacker(small.release, small.asked, uneven, target.knowledge, group)
             _agrees(Bayesian().believe(learned, asked, np.zeros(1, dtype=np.int64)), exact, target.name)
         exact = enumerate_learner(small.release, small.asked, uneven, target.knowledge)
-        _agrees(Learner().believe(learned, targets_of(small, target, False)), exact, target.name)
+        _agrees(
+            Learner().believe(learned, targets_of(small, target, False), np.zeros(1, dtype=np.int64)),
+            exact,
+            target.name,
+        )
 
 
 HIDDEN = [name for name in SMALL if name not in LINKED]
-SHORT = Chains(chains=8, sweeps=500, burn_in=200, keep=100)
+SHORT = Chains(chains=8, sweeps=500, burn_in=200, keep=100, most_sweeps=0)
 
 
 @pytest.mark.parametrize("name", HIDDEN)
@@ -120,7 +124,11 @@ def test_releases_that_hide_the_link_equal_enumeration(name: str) -> None:
             exact = enumerate_attacker(small.release, small.asked, uneven, target.knowledge, None)
             _agrees(Bayesian().believe(learned, targets_of(small, target, False), one), exact, target.name)
             exact = enumerate_learner(small.release, small.asked, uneven, target.knowledge)
-            _agrees(Learner().believe(learned, targets_of(small, target, False)), exact, target.name)
+            _agrees(
+                Learner().believe(learned, targets_of(small, target, False), np.zeros(1, dtype=np.int64)),
+                exact,
+                target.name,
+            )
     target = small.targets[0]
     exact = enumerate_attacker(small.release, small.asked, uneven, target.knowledge, target.group)
     _agrees(Bayesian().believe(learned, targets_of(small, target, True), one), exact, target.name)
@@ -134,7 +142,9 @@ def test_the_same_seed_gives_the_same_numbers_for_any_number_of_threads() -> Non
     for workers in (1, 2, 5):
         engine = Engine(seed=9, workers=workers)
         found.append(
-            Bayesian(chains=Chains(sweeps=100, burn_in=20, keep=50)).attack(small.release, asked, prior, engine)
+            Bayesian(chains=Chains(sweeps=100, burn_in=20, keep=50, most_sweeps=0)).attack(
+                small.release, asked, prior, engine
+            )
         )
     assert np.array_equal(found[0].chains, found[1].chains)  # type: ignore[arg-type]
     assert np.array_equal(found[0].chains, found[2].chains)  # type: ignore[arg-type]
@@ -144,12 +154,18 @@ def test_a_saved_chain_goes_on_bit_for_bit() -> None:
     small = SMALL[HIDDEN[0]]
     model = HiddenModel.of(small.release, small.asked, prior_of(small.release, small.asked))
     whole = Chain.start(model, Engine(seed=3))
-    last = whole.run(model, Engine(), 60, every=20)[-1]
+    last = _walk(whole, model, 60)
     saved = Chain.start(model, Engine(seed=3))
-    saved.run(model, Engine(), 25)
-    again = pickle.loads(pickle.dumps(saved)).run(model, Engine(), 35, every=35)[-1]
+    _walk(saved, model, 25)
+    again = _walk(pickle.loads(pickle.dumps(saved)), model, 60)
     assert np.array_equal(last.pi, again.pi)
     assert all(np.array_equal(last.theta[i], again.theta[i]) for i in last.theta)
+
+
+def _walk(chain: Chain, model: HiddenModel, sweep: int) -> Draw:
+    states = list(chain.run_to(model, sweep, burn_in=10, anneal=True, every=1))
+    assert states[-1] is not None
+    return states[-1]
 
 
 def test_sweeps_and_groups_share_no_draws() -> None:
@@ -179,7 +195,7 @@ def test_chains_agree_with_the_tree_where_both_apply(name: str) -> None:
     tree = posterior(small.release, small.asked, prior, Engine(seed=1), Chains(sweeps=500))
     sampled = posterior(small.release, small.asked, prior, Engine(seed=1), Chains(sweeps=1500), tree=False)
     for index, attribute in tree.attributes.items():
-        if attribute.sampled is None:
+        if attribute.sampler is None:
             found = sampled.shares(index)
             error = np.maximum(found.std(axis=0, ddof=1) / 2, 1e-3)
             assert (np.abs(found.mean(axis=0) - attribute.tree) <= 6 * error).all()

@@ -20,7 +20,7 @@ from unveil.regions import Regions
 from unveil.release import BlockRows, Release, build_release
 
 TABLES, ROWS, GROUP = 120, 24, 3
-CHAINS = Chains(chains=2, sweeps=50, burn_in=30, keep=50)
+CHAINS = Chains(chains=2, sweeps=50, burn_in=30, keep=50, most_sweeps=0)
 ATTRIBUTES = (AGE, SEX, ILL)
 ASKED = 2
 Codes = NDArray[np.int64]
@@ -69,7 +69,7 @@ def beliefs(make: Callable[[list[Codes], Codes], Release]) -> tuple[Beliefs, Bel
             which = random.choice(ROWS, size=8, replace=False)
             targets = known_exactly(release, {0: people[0][which], 1: people[1][which]}, ASKED)
             if place:
-                belief = Learner().believe(learned, targets)
+                belief = Learner().believe(learned, targets, np.arange(targets.count))
             else:
                 belief = Bayesian().believe(learned, targets, np.arange(targets.count))
             found[place].append(belief.probability)

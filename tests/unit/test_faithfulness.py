@@ -13,7 +13,7 @@ from unveil.privacy_models import KAnonymity
 from unveil.schema import Schema, SchemaDocument
 from unveil.table import Table
 
-SHORT = Chains(chains=4, sweeps=300, burn_in=100, keep=100)
+SHORT = Chains(chains=4, sweeps=300, burn_in=100, keep=100, most_sweeps=0)
 
 
 def made_up(rows: int = 60) -> Table:

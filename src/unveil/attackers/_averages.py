@@ -1,17 +1,18 @@
-"""Weights averaged over a posterior, the beliefs they make, and whether the chains behind them agree."""
+"""Weights averaged over a posterior: running means of states as they come, and the beliefs they make."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.belief import Belief, Diagnostics, Threat
+from unveil.attackers._convergence import diagnostics
+from unveil.belief import Belief, Threat
 
-__all__ = ["BATCHES", "Averages", "belief_of", "diagnostics", "shares", "watched"]
+__all__ = ["BATCHES", "Averages", "Running", "belief_of", "shares", "watched"]
 
-BATCHES = 50
-ERROR_OF_MOST, ERROR_OF_ALL, MANY = 0.003, 0.02, 1000  # the stated precision: for 99% of beliefs, for all
-MOST_WATCHED = 2000  # targets whose beliefs are kept by batch, to see whether chains agree
+BATCHES = 50  # batch means of a chain, at least (up to twice as many)
+MOST_WATCHED = 2000  # targets whose beliefs are kept batch by batch, to see whether chains agree
+MOST_WATCHED_BELIEFS = 30_000  # over all values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,7 @@ class Averages:
 
     def mixed(self, other: "Averages", share: NDArray[np.float64]) -> "Averages":
         """`share` (targets,) of these beliefs, the rest of the other's."""
-        few = share[watched(len(share))][:, None]
+        few = share[watched(len(share), self.mean.shape[2])][:, None]
         mine, theirs = shares(self.mean), shares(other.mean)
         return Averages(
             share[:, None] * mine + (1 - share[:, None]) * theirs,
@@ -31,11 +32,40 @@ class Averages:
         )
 
 
-def watched(targets: int) -> NDArray[np.int64]:
+@dataclass(slots=True, eq=False)
+class Running:
+    """The mean of terms as they come from one chain, and means of consecutive batches of them."""
+
+    states: int = 0
+    total: NDArray[np.float64] | None = None  # the sum of all terms
+    size: int = 1  # terms in a batch
+    part: NDArray[np.float64] | None = None  # the sum of the batch that is not full yet
+    in_part: int = 0
+    batches: list[NDArray[np.float64]] = field(default_factory=list)  # means
+
+    def add(self, term: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """One more term; the batch's mean if it is full now, to be handed to `close` (as it is, or a part of it)."""
+        self.states += 1
+        self.in_part += 1
+        self.total = term.copy() if self.total is None else np.add(self.total, term, out=self.total)
+        self.part = term.copy() if self.part is None else np.add(self.part, term, out=self.part)
+        return self.part / self.size if self.in_part == self.size else None
+
+    def close(self, batch: NDArray[np.float64]) -> None:
+        """Note a full batch. Twice as many as are needed are merged, two by two."""
+        self.batches.append(batch)
+        self.part, self.in_part = None, 0
+        if len(self.batches) == 2 * BATCHES:
+            self.batches = [(a + b) / 2 for a, b in zip(self.batches[::2], self.batches[1::2], strict=True)]
+            self.size *= 2
+
+
+def watched(targets: int, values: int) -> NDArray[np.int64]:
     """The targets that are watched: all, or a fixed random choice."""
-    if targets <= MOST_WATCHED:
+    most = max(min(MOST_WATCHED, MOST_WATCHED_BELIEFS // max(values, 1)), 50)
+    if targets <= most:
         return np.arange(targets)
-    return np.sort(np.random.Generator(np.random.PCG64(targets)).choice(targets, MOST_WATCHED, replace=False))
+    return np.sort(np.random.Generator(np.random.PCG64(targets)).choice(targets, most, replace=False))
 
 
 def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -46,36 +76,13 @@ def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def belief_of(averages: Averages, method: str, threat: Threat) -> Belief:
-    """Weights are averaged first and normalised last: normalising each draw is wrong (7/12 comes out as .562)."""
-    chains = shares(averages.mean) if len(averages.mean) > 1 else None
+    """Weights are averaged first and normalised last: normalising each draw is wrong (7/12 comes out as .562).
+
+    Chains that disagree are not pooled: the belief is that of the mode most chains found.
+    """
+    if len(averages.mean) == 1:
+        return Belief(shares(averages.mean[0]), diagnostics=diagnostics(method, None, None), threat=threat)
+    chains = shares(averages.mean)
     found = diagnostics(method, shares(averages.batches), chains)
-    return Belief(shares(averages.mean.mean(axis=0)), chains=chains, diagnostics=found, threat=threat)
-
-
-def diagnostics(method: str, batches: NDArray[np.float64], chains: NDArray[np.float64] | None) -> Diagnostics:
-    """Agreement of chains, from batch means (batches, chains, watched targets, values) and chain means of all."""
-    if chains is None:
-        return Diagnostics(method)
-    error = chains.std(axis=0, ddof=1).max(axis=1, initial=0.0) / np.sqrt(len(chains))
-    spread = (chains.max(axis=0) - chains.min(axis=0)).max(axis=1, initial=0.0)
-    facts: dict[str, float | str] = {
-        "chains": float(len(chains)),
-        "error_q99": float(np.quantile(error, 0.99)) if len(error) else 0.0,
-        "error_max": float(error.max(initial=0.0)),
-        "disagreement_q99": float(np.quantile(spread, 0.99)) if len(spread) else 0.0,
-    }
-    few = len(error) < MANY  # then all must be as sure as 99% of many
-    most, all_of_them = np.quantile(error, 0.99) if len(error) else 0.0, error.max(initial=0.0)
-    precise = bool(all_of_them <= ERROR_OF_MOST if few else most <= ERROR_OF_MOST and all_of_them <= ERROR_OF_ALL)
-    if len(batches) < 4:  # only the chains' means are there: far apart is far apart
-        return Diagnostics(method, float(facts["disagreement_q99"]) <= 0.1, precise, facts)
-    half = len(batches) // 2
-    parts = np.concatenate([batches[:half], batches[half : 2 * half]], axis=1)  # (half, 2 chains, watched, values)
-    within = parts.var(axis=0, ddof=1).mean(axis=0)
-    between = parts.mean(axis=0).var(axis=0, ddof=1)
-    # A chain that never moves has no spread of its own: where chains stand still apart, the ratio must be large.
-    ratio = np.sqrt((half - 1) / half + between / np.maximum(within, 1e-10))
-    worst = ratio.max(axis=1, initial=0.0)
-    apart = float((worst > 1.1).mean())
-    facts |= {"r_hat_share_above_1.1": apart, "r_hat_max": float(worst.max(initial=0.0)), "watched": float(len(worst))}
-    return Diagnostics(method, not (apart > 0.05 and float(facts["disagreement_q99"]) > 0.1), precise, facts)
+    together = list(found.modes[0]) if found.modes else slice(None)
+    return Belief(shares(averages.mean[together].mean(axis=0)), chains=chains, diagnostics=found, threat=threat)

@@ -5,6 +5,7 @@ values, rows of widened cells are spread over codes, then the parameters are dra
 more column of the matching, whose weight is summed over the values it may stand for.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares"]
 
 ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
 ANNEAL_SHARE = 0.7  # of burn-in
+LOST = 1e-200  # products smaller than this are taken by logarithms
 SMALL_GROUP = 4  # rows of a group that is matched in closed form
 
 
@@ -116,20 +118,43 @@ class HiddenModel:
         log_share: NDArray[np.float64],
         pi: NDArray[np.float64],
         exponent: float = 1.0,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(cells, columns) log weight of each cell for each value and each kind of withheld row, and scaled weights."""
+    ) -> tuple[Callable[[NDArray[np.int32]], NDArray[np.float64]], NDArray[np.float64]]:
+        """(cells, columns) log weight of each cell for each value and each kind of withheld row, and scaled weights.
+
+        The logarithms are a function of the cells they are needed for: closed forms do without them.
+        """
+        if exponent == 1.0 and not len(self.withheld.rows):
+            weight = np.empty((len(block.cells), self.values))
+            share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
+            if gibbs.scaled_cells(block.cells, block.offset, share, weight) > LOST:
+                return lambda cells: self._some_log_weights(block, log_share, cells), weight
+        log_weight = self.log_weights(block, log_share, pi, exponent)
+        weight = np.empty_like(log_weight)
+        matching.scale(log_weight, weight)
+        return lambda cells: log_weight, weight
+
+    def _some_log_weights(
+        self, block: HiddenBlock, log_share: NDArray[np.float64], cells: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        found = np.zeros((len(block.cells), self.values))
+        some = np.empty((len(cells), self.values))
+        gibbs.weigh_cells(block.cells[cells], block.offset, log_share, 1.0, some)
+        found[cells] = some
+        return found
+
+    def log_weights(
+        self, block: HiddenBlock, log_share: NDArray[np.float64], pi: NDArray[np.float64], exponent: float = 1.0
+    ) -> NDArray[np.float64]:
+        """See `weights`."""
         kinds = len(self.withheld.rows)
         plain = np.empty((len(block.cells), self.values))
         gibbs.weigh_cells(block.cells, block.offset, log_share, exponent if not kinds else 1.0, plain)
-        log_weight = plain
-        if kinds:
-            summed = np.empty((len(block.cells), kinds))
-            for kind in range(kinds):
-                summed[:, kind] = _log_sum(plain + self.log_own(kind, log_share, pi))
-            log_weight = np.ascontiguousarray(np.concatenate([plain, summed], axis=1) * exponent)
-        weight = np.empty_like(log_weight)
-        matching.scale(log_weight, weight)
-        return log_weight, weight
+        if not kinds:
+            return plain
+        summed = np.empty((len(block.cells), kinds))
+        for kind in range(kinds):
+            summed[:, kind] = _log_sum(plain + self.log_own(kind, log_share, pi))
+        return np.ascontiguousarray(np.concatenate([plain, summed], axis=1) * exponent)
 
     def log_own(self, kind: int, log_share: NDArray[np.float64], pi: NDArray[np.float64]) -> NDArray[np.float64]:
         """(values,) log of pi_s times the share of the row's own cell, -inf for values it cannot have."""
@@ -183,25 +208,27 @@ class Chain:
             partners.append(partner)
         return cls(keys, theta, pi, partners, np.uint64(0))
 
-    def run(
-        self, model: HiddenModel, engine: Engine, sweeps: int, *, every: int = 0, anneal: bool = False
-    ) -> list[Draw]:
-        """Sweep on, keeping a state every so often (0 = none); with `anneal` the weights rise to their full force."""
-        kept: list[Draw] = []
-        for done in range(1, sweeps + 1):
+    def run_to(
+        self, model: HiddenModel, sweep: int, *, burn_in: int, anneal: bool, every: int
+    ) -> Iterator[Draw | None]:
+        """Sweep on up to this sweep; after each the state, if it is one to look at (every so many after burn-in).
+
+        With `anneal` the weights of the matching rise to their full force during burn-in.
+        """
+        while self.sweep < sweep:
             exponent = 1.0
-            if anneal:
-                exponent = min(1.0, ANNEAL_FROM + (1 - ANNEAL_FROM) * (done - 1) / (ANNEAL_SHARE * sweeps))
+            if anneal and self.sweep < burn_in:
+                exponent = min(1.0, ANNEAL_FROM + (1 - ANNEAL_FROM) * self.sweep / (ANNEAL_SHARE * burn_in))
             # A hash, not a sum: keys a fixed step apart would share draws between neighbouring groups and sweeps.
             key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
             found = _sweep(model, self.theta, self.pi, self.partners, key, self.keys[1], self.counter, exponent)
             self.theta, mean, self.pi, pi_mean, self.counter = found
             self.sweep += 1
-            if every and done % every == 0:
-                kept.append(Draw(self.theta, mean, self.pi, pi_mean, tuple(p.copy() for p in self.partners), key))
-            if done % 50 == 0 or done == sweeps:
-                engine.report("learning through hidden links", done, sweeps)
-        return kept
+            after = self.sweep - burn_in
+            if after > 0 and after % every == 0:
+                yield Draw(self.theta, mean, self.pi, pi_mean, tuple(p.copy() for p in self.partners), key)
+            else:
+                yield None
 
 
 State = tuple[
@@ -242,7 +269,10 @@ def _sweep(
             tally,
         )
         if kinds:
-            counter = _reveal(model, log_weight, log_share, pi, tally, counts, value_counts, parameter_key, counter)
+            every = np.arange(len(block.cells), dtype=np.int32)
+            counter = _reveal(
+                model, log_weight(every), log_share, pi, tally, counts, value_counts, parameter_key, counter
+            )
         gibbs.collect(block.cells, block.offset, np.ascontiguousarray(tally[:, :values]), counts)
     if kinds and not model.hidden:
         tally = np.zeros((1, values + kinds), dtype=np.int64)

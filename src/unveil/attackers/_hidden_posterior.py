@@ -1,236 +1,271 @@
-"""What kept states of chains say of targets, where the release hides the link."""
+"""The posterior where the release hides the link: chains that can be drawn on, and what they say of targets."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._averages import BATCHES, Averages, watched
-from unveil.attackers._fits import Overlaps, check_targets, knowledge_likelihood
-from unveil.attackers._hidden import Draw, HiddenBlock, HiddenModel, region_shares
-from unveil.attackers._weigh import Fitted
+from unveil.attackers._averages import BATCHES, Averages, Running
+from unveil.attackers._chains import Chains
+from unveil.attackers._hidden import Chain, Draw, HiddenModel
+from unveil.attackers._hidden_terms import Term, joint_term, support_term
+from unveil.attackers._row_states import chain_facts
+from unveil.attackers._saved import Arrays, Checkpoint
 from unveil.belief import Targets
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, Stopped
 from unveil.kernels import matching
 from unveil.release import Release
 
-__all__ = ["HiddenPosterior"]
+__all__ = ["HiddenPosterior", "averages_of"]
 
-T = TypeVar("T")
+MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
+TASK = "learning through hidden links"
+TERMS = {"joint": joint_term, "support": support_term}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
+class Kept:
+    """States of one chain, thinned as they come: between `most` and twice as many."""
+
+    most: int
+    states: list[Draw] = field(default_factory=list)
+    seen: int = 0
+    every: int = 1
+
+    def add(self, draw: Draw) -> None:
+        """One more state."""
+        self.seen += 1
+        if self.seen % self.every == 0:
+            self.states.append(draw)
+        if len(self.states) == 2 * self.most:
+            self.states, self.every = self.states[1::2], 2 * self.every
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """Something asked of every state: the term whose mean is wanted, and its running means, one a chain."""
+
+    kind: str
+    targets: Targets
+    term: Term
+    running: list[Running]
+
+
+@dataclass(slots=True, eq=False)
 class HiddenPosterior:
-    """The link is hidden: kept states of chains, each asked in turn."""
+    """Chains where they stand, some of their states, and the answers so far."""
 
     model: HiddenModel
-    draws: tuple[list[Draw], ...]  # per chain
-    workers: int
+    engine: Engine
+    settings: Chains
+    chains: list[Chain]
+    kept: list[Kept]
+    questions: list[Question]
+    every: int
+    goal: int  # sweeps of each chain at the end of this round
+    saved: Checkpoint | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: HiddenModel,
+        engine: Engine,
+        settings: Chains,
+        questions: Sequence[tuple[str, Targets]],
+        saved: Checkpoint | None,
+    ) -> "HiddenPosterior":
+        """Chains that start apart, or where they were saved."""
+        number = range(settings.chains)
+        asked = [Question(kind, t, TERMS[kind](model, t), [Running() for _ in number]) for kind, t in questions]
+        # A state that is dear to look at is looked at less often: then most of the time goes into sweeps.
+        cost = sum(question.term.cost for question in asked)
+        every = int(np.clip(cost // (4 * _cost(model)), settings.every, 10 * settings.every))
+        every = min(every, max(settings.sweeps // BATCHES, 1))
+        most = _most_kept(model, settings)
+        started = [Chain.start(model, engine.named(f"chain {chain}")) for chain in number]
+        goal = settings.burn_in + settings.sweeps
+        found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved)
+        if saved is not None and (arrays := saved.load()) is not None:
+            found._restore(arrays)
+        return found
 
     @property
     def release(self) -> Release:
         """The release it was learned from."""
         return self.model.release
 
-    def joint(self, targets: Targets) -> Averages:
-        """See Posterior: given the matched rows all parameters are independent, so their means multiply."""
-        check_targets(self.release, targets)
+    def run(self) -> None:
+        """Every chain to the end of this round."""
+        lock, done = Lock(), [sum(chain.sweep for chain in self.chains)]
+        total = self.goal * len(self.chains)
+        shape = {"burn_in": self.settings.burn_in, "anneal": self.settings.anneal, "every": self.every}
 
-        def one(draw: Draw) -> NDArray[np.float64]:
-            weights = np.broadcast_to(draw.pi_mean, (targets.count, self.model.values))
-            for index, known in targets.known.items():
-                weights = weights * knowledge_likelihood(draw.mean[index], known)[known.of_target]
-            return weights
+        def one(number: int) -> None:
+            for draw in self.chains[number].run_to(self.model, self.goal, **shape):  # type: ignore[arg-type]
+                if draw is not None:
+                    self.kept[number].add(draw)
+                    for question in self.questions:
+                        full = question.running[number].add(question.term.of(draw))
+                        if full is not None:
+                            question.running[number].close(question.term.few(full))
+                with lock:
+                    done[0] += 1
+                    if done[0] % 20 == 0 or done[0] == total:
+                        self.engine.report(TASK, done[0], total)
+                if self.engine.stop.is_set():
+                    return
 
-        return self._batches(one, lambda terms: np.mean(terms, axis=0))
+        with ThreadPoolExecutor(self.engine.workers) as pool:
+            list(pool.map(one, range(len(self.chains))))
+        if self.saved is not None:
+            self.saved.save(self._arrays())
 
-    def support(self, fitted: Fitted) -> Averages:
+    def run_on(self, *, afresh: bool) -> bool:
         """See Posterior."""
-        overlaps = fitted.overlaps()
-        certain = {i: table for i, o in overlaps.items() if (table := _certain(self.release, i, o)) is not None}
-        column_value, held = _columns(self.model)
-        blocks = {b.number: b for b in self.model.hidden}
-        asked = [blocks[place] for place, _ in fitted.others]
+        drawn = self.goal - self.settings.burn_in
+        if self.engine.stop.is_set() or 2 * drawn > self.settings.most_sweeps:
+            return False
+        if afresh:
+            for question in self.questions:
+                question.running = [Running() for _ in self.chains]
+            self.kept = [Kept(kept.most) for kept in self.kept]
+        self.goal += drawn
+        self.run()
+        return True
 
-        def weigh(
-            likelihood: dict[int, NDArray[np.float64]],
-            matched: dict[int, NDArray[np.float64]],
-            held: NDArray[np.float64],
-        ) -> NDArray[np.float64]:
-            full = {i: t if t.shape[1] == 1 else t[:, column_value] for i, t in likelihood.items()}
-            return _fold(fitted.weights(full, matched, held), column_value, self.model.values)
+    def finish(self, *, done: bool) -> None:
+        """See Posterior."""
+        if self.saved is not None and done:
+            self.saved.remove()
 
-        if len(certain) == len(overlaps) and len(asked) <= 1 and not len(self.model.withheld.rows):
-            # What is known fits a cell or not, whatever the parameters: the support is linear in the matching.
-            few = Fitted.of(self.release, fitted.targets.take(watched(fitted.targets.count)))
-            return self._linear(fitted, few, asked, held, column_value)
+    def joint(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        return self._answer("joint", targets)
 
-        def one(draw: Draw) -> NDArray[np.float64]:
-            likelihood = {
-                i: certain.get(i, _likelihood(self.release, i, o, draw.theta[i])) for i, o in overlaps.items()
-            }
-            matched = {b.number: _matched(self.model, b, draw, column_value) for b in asked}
-            now = held
-            if len(self.model.withheld.rows) and not asked:
-                now = held * _revealed(self.model, draw, column_value)
-            return weigh(likelihood, matched, now)
+    def support(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        return self._answer("support", targets)
 
-        return self._batches(one, lambda terms: np.mean(terms, axis=0))
-
-    def _linear(
-        self,
-        fitted: Fitted,
-        few: Fitted,
-        asked: list[HiddenBlock],
-        held: NDArray[np.float64],
-        column_value: NDArray[np.int64],
-    ) -> Averages:
-        """Support from averaged matchings: of all targets once a chain, of the watched ones once a batch."""
-
-        def weigh(who: Fitted, chance: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-            likelihood = {i: _certain(self.release, i, o) for i, o in who.overlaps().items()}
-            matched = {
-                b.number: _spread_out(self.model, b, c, column_value) for b, c in zip(asked, chance, strict=True)
-            }
-            return who.weights({i: t for i, t in likelihood.items() if t is not None}, matched, held)
-
-        def chain(draws: list[Draw]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            total = [np.zeros(len(b.entry)) for b in asked]
-            batches = []
-            for piece in np.array_split(np.arange(len(draws)), min(BATCHES, len(draws))):
-                part = [np.zeros(len(b.entry)) for b in asked]
-                for i in piece:
-                    for place, block in enumerate(asked):
-                        part[place] += _chances(self.model, block, draws[i])
-                batches.append(weigh(few, [p / len(piece) for p in part]))
-                total = [t + p for t, p in zip(total, part, strict=True)]
-            return weigh(fitted, [t / len(draws) for t in total]), np.stack(batches)
-
-        return self._side_by_side(chain)
-
-    def _side_by_side(self, chain: Callable[[list[Draw]], tuple[NDArray[np.float64], NDArray[np.float64]]]) -> Averages:
-        with ThreadPoolExecutor(self.workers) as pool:
-            found = list(pool.map(chain, self.draws))
-        return Averages(np.stack([f[0] for f in found]), np.stack([f[1] for f in found], axis=1))
-
-    def _batches(self, one: Callable[[Draw], T], mean: Callable[[list[T]], NDArray[np.float64]]) -> Averages:
-        """Means over all kept states of each chain, and over consecutive pieces of them; chains side by side."""
-
-        def chain(draws: list[Draw]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            total: NDArray[np.float64] | None = None
-            few = []
-            for piece in np.array_split(np.arange(len(draws)), min(BATCHES, len(draws))):
-                part = mean([one(draws[i]) for i in piece])
-                few.append(part[watched(len(part))])
-                total = part * len(piece) if total is None else total + part * len(piece)
-            assert total is not None
-            return total / len(draws), np.stack(few)
-
-        return self._side_by_side(chain)
+    def _answer(self, kind: str, targets: Targets) -> Averages:
+        for question in self.questions:
+            if question.kind == kind and question.targets is targets:
+                return _averages(question.term, question.running)
+        return averages_of(TERMS[kind](self.model, targets), [kept.states for kept in self.kept], self.engine.workers)
 
     def method(self) -> str:
         """See Posterior."""
         exact = all(matching.exact(block.groups).all() for block in self.model.hidden)
         return "sampled" if exact else "sampled; the largest groups by swaps"
 
+    def facts(self) -> dict[str, float | str]:
+        """See Posterior."""
+        facts: dict[str, float | str] = {
+            "sweeps": float(min(chain.sweep for chain in self.chains) - self.settings.burn_in),
+            "burn_in": float(self.settings.burn_in),
+        }
+        return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
 
-def _certain(release: Release, index: int, overlaps: Overlaps) -> NDArray[np.float64] | None:
-    """(overlaps, 1) the likelihood, if every region lies wholly inside or outside what is known; else None."""
-    sizes = release.regions[index].sizes[overlaps.region]
-    inside = overlaps.shared(np.ones(release.attributes[index].codes))
-    if not ((inside == 0) | (inside == sizes)).all():
-        return None
-    return overlaps.likelihood((inside == sizes).astype(np.float64))[:, None]
+    def _arrays(self) -> Arrays:
+        found: Arrays = {"goal": np.array(self.goal)}
+        for number, (chain, kept) in enumerate(zip(self.chains, self.kept, strict=True)):
+            at = f"chain{number}"
+            found |= {f"{at}/keys": chain.keys, f"{at}/pi": chain.pi, f"{at}/counter": np.array(chain.counter)}
+            found[f"{at}/sweep"] = np.array(chain.sweep)
+            found |= {f"{at}/theta/{i}": theta for i, theta in chain.theta.items()}
+            found |= {f"{at}/partner/{b}": partner for b, partner in enumerate(chain.partners)}
+            found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
+            for state, draw in enumerate(kept.states):
+                of = f"{at}/state{state}"
+                found |= {f"{of}/pi": draw.pi, f"{of}/pi_mean": draw.pi_mean, f"{of}/key": np.array(draw.key)}
+                found |= {f"{of}/theta/{i}": theta for i, theta in draw.theta.items()}
+                found |= {f"{of}/mean/{i}": mean for i, mean in draw.mean.items()}
+                found |= {f"{of}/partner/{b}": partner for b, partner in enumerate(draw.partner)}
+            for which, question in enumerate(self.questions):
+                found |= _running_arrays(question.running[number], f"{at}/question{which}")
+        return found
 
-
-def _likelihood(release: Release, index: int, overlaps: Overlaps, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(overlaps, values) likelihood of what is known for a row that shows a region, given the parameters."""
-    whole = region_shares(release.regions[index], theta)[overlaps.region]
-    return overlaps.likelihood(np.minimum(overlaps.shared(np.ascontiguousarray(theta.T)) / whole, 1.0))
-
-
-def _columns(model: HiddenModel) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The value of each column (values, then for each kind of withheld row all values), and (entries, columns) rows."""
-    values, kinds = model.values, len(model.withheld.rows)
-    column_value = np.concatenate([np.arange(values)] + [np.arange(values)] * kinds)
-    block = model.release.block_of(model.asked)
-    value = model.release.regions[model.asked].single()[block.region(model.asked)]
-    held = np.zeros((len(block.cell), len(column_value)))
-    plain = np.flatnonzero(value >= 0)
-    held[plain, value[plain]] = block.count[plain]
-    for kind in range(kinds):
-        these = np.flatnonzero(model.withheld.column == kind)
-        held[these, values * (kind + 1) : values * (kind + 2)] = block.count[these, None]
-    return column_value, held
-
-
-def _fold(weights: NDArray[np.float64], column_value: NDArray[np.int64], values: int) -> NDArray[np.float64]:
-    """(targets, columns) to (targets, values)."""
-    if weights.shape[1] == values:
-        return weights
-    return np.asarray(weights.reshape(len(weights), -1, values).sum(axis=1))
-
-
-def _chances(model: HiddenModel, block: HiddenBlock, draw: Draw) -> NDArray[np.float64]:
-    """(pairs,) the probability that a row of the pair's column shows the pair's cell, given the parameters."""
-    log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi)
-    partner = draw.partner[[b.number for b in model.hidden].index(block.number)].copy()
-    key = np.uint64(int(draw.key) ^ 0x5DEECE66D)
-    return matching.marginals(block.groups, weight, log_weight, key, partner) / block.rows
-
-
-def _spread_out(
-    model: HiddenModel, block: HiddenBlock, chance: NDArray[np.float64], column_value: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """(entries, columns) the chances of the plain columns as a table."""
-    entries, columns = int(model.release.blocks[block.number].start[-1]), len(column_value)
-    plain = block.column < model.values
-    place = block.entry[plain] * columns + block.column[plain]  # a cell shown twice was matched row by row: add up
-    found = np.bincount(place, weights=chance[plain], minlength=entries * columns).astype(np.float64)
-    return found.reshape(entries, columns)
+    def _restore(self, arrays: Arrays) -> None:
+        self.goal = int(arrays["goal"])
+        blocks, indices = range(len(self.model.hidden)), self.model.attributes
+        for number, chain in enumerate(self.chains):
+            at = f"chain{number}"
+            chain.keys, chain.pi = arrays[f"{at}/keys"], arrays[f"{at}/pi"]
+            chain.counter, chain.sweep = np.uint64(arrays[f"{at}/counter"]), int(arrays[f"{at}/sweep"])
+            chain.theta = {i: arrays[f"{at}/theta/{i}"] for i in indices}
+            chain.partners = [arrays[f"{at}/partner/{b}"] for b in blocks]
+            most, seen, every, states = arrays[f"{at}/kept"].tolist()
+            self.kept[number] = Kept(most, [], seen, every)
+            for state in range(states):
+                of = f"{at}/state{state}"
+                theta, mean = ({i: arrays[f"{of}/{name}/{i}"] for i in indices} for name in ("theta", "mean"))
+                partner = tuple(arrays[f"{of}/partner/{b}"] for b in blocks)
+                key = np.uint64(arrays[f"{of}/key"])
+                draw = Draw(theta, mean, arrays[f"{of}/pi"], arrays[f"{of}/pi_mean"], partner, key)
+                self.kept[number].states.append(draw)
+            for which, question in enumerate(self.questions):
+                question.running[number] = _running_of(arrays, f"{at}/question{which}")
 
 
-def _matched(
-    model: HiddenModel, block: HiddenBlock, draw: Draw, column_value: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """(entries, columns) the probability that a row of the column shows the entry's cell, given the parameters.
+def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int) -> Averages:
+    """The mean of a term over the states of each chain, chains side by side."""
 
-    For a withheld row the column also holds the probability of its value given the cell.
-    """
-    chance, values = _chances(model, block, draw), model.values
-    found = _spread_out(model, block, chance, column_value)
-    published = model.release.blocks[block.number]
-    if len(model.withheld.rows):
-        log_share = model.log_shares(draw.theta)
-        log_weight, _ = model.weights(block, log_share, draw.pi)
-    for kind in range(len(model.withheld.rows)):
-        these = np.flatnonzero(block.column == values + kind)
-        logs = model.log_own(kind, log_share, draw.pi) + log_weight[published.cell[block.entry[these]], :values]
-        share = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)) if len(these) else logs
-        share = share / share.sum(axis=1, keepdims=True) if len(these) else share
-        np.add.at(found[:, values * (kind + 1) : values * (kind + 2)], block.entry[these], chance[these, None] * share)
+    def one(states: Sequence[Draw]) -> Running:
+        running = Running()
+        for draw in states:
+            full = running.add(term.of(draw))
+            if full is not None:
+                running.close(term.few(full))
+        return running
+
+    with ThreadPoolExecutor(workers) as pool:
+        return _averages(term, list(pool.map(one, chains)))
+
+
+def _averages(term: Term, running: Sequence[Running]) -> Averages:
+    if any(r.total is None for r in running):
+        raise Stopped("stopped before anything was learned")
+    mean = np.stack([term.weights(r.total / r.states) for r in running if r.total is not None])
+    count = min(len(r.batches) for r in running)
+    return Averages(mean, np.stack([np.stack(r.batches[-count:]) for r in running], axis=1))
+
+
+def _running_arrays(running: Running, at: str) -> Arrays:
+    found: Arrays = {f"{at}/counts": np.array([running.states, running.size, running.in_part, len(running.batches)])}
+    if running.total is not None:
+        found[f"{at}/total"] = running.total
+    if running.part is not None:
+        found[f"{at}/part"] = running.part
+    if running.batches:
+        found[f"{at}/batches"] = np.stack(running.batches)
     return found
 
 
-def _revealed(model: HiddenModel, draw: Draw, column_value: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(entries of the sensitive block, columns) probability of a withheld row's value; 1 for plain columns.
+def _running_of(arrays: Arrays, at: str) -> Running:
+    states, size, in_part, _ = arrays[f"{at}/counts"].tolist()
+    total, part = (arrays.get(f"{at}/{name}") for name in ("total", "part"))
+    return Running(states, _floats(total), size, _floats(part), in_part, list(arrays.get(f"{at}/batches", ())))
 
-    For targets of whom nothing in a matched block is known: what its cells say of the value still counts.
-    """
-    values = model.values
-    own = model.release.block_of(model.asked)
-    shares = np.ones((len(own.cell), len(column_value)))
-    if model.hidden:
-        block = model.hidden[0]
-        matched = _matched(model, block, draw, column_value)
-        of_group = np.add.reduceat(matched, model.release.blocks[block.number].start[:-1], axis=0)
-        shares[:, values:] = of_group[own.group][:, values:]
-        return shares
-    log_share = model.log_shares(draw.theta)
-    for kind in range(len(model.withheld.rows)):
-        logs = model.log_own(kind, log_share, draw.pi)
-        share = np.exp(logs - logs.max())
-        shares[:, values * (kind + 1) : values * (kind + 2)] = share / share.sum()
-    return shares
+
+def _floats(array: NDArray[Any] | None) -> NDArray[np.float64] | None:
+    return None if array is None else np.array(array, dtype=np.float64)
+
+
+def _cost(model: HiddenModel) -> int:
+    """Numbers that a sweep works on."""
+    pairs = sum(len(block.entry) for block in model.hidden)
+    return max(pairs + sum(model.values * model.release.attributes[i].codes for i in model.attributes), 1)
+
+
+def _most_kept(model: HiddenModel, settings: Chains) -> int:
+    """How many states of each chain are kept: as asked, or fewer where domains are so large that memory ends."""
+    size = sum(16 * model.values * model.release.attributes[i].codes for i in model.attributes)
+    size += sum(4 * int(block.groups.row_start[-1]) for block in model.hidden)
+    room = MOST_MEMORY // (2 * max(size, 1) * settings.chains)
+    if room < 10:
+        raise NotApplicable("the domains are too large to learn from hidden links; declare bins or a coarser domain")
+    return min(settings.keep, room)

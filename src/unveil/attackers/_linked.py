@@ -4,24 +4,20 @@ Given s, each attribute is seen through counts of regions. If these are nested o
 tree with closed-form means; if they overlap, each (attribute, s) is sampled alone, on counts, never through rows.
 """
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._fits import Overlaps
+from unveil.attackers._share_chains import Sampled, ShareChains
 from unveil.belief import Prior
 from unveil.engine import Engine
-from unveil.kernels.shares import expected_counts, share_chain
-from unveil.regions import Regions, rank_sequences
+from unveil.regions import Regions
 from unveil.release import Release
 
-__all__ = ["AttributePosterior", "Sampled", "attribute_posteriors", "linked_counts", "tree_means"]
-
-EM_ROUNDS = 50
-STEPS = 16  # leapfrog steps of a draw, at most
+__all__ = ["AttributePosterior", "attribute_posteriors", "linked_counts", "tree_means"]
 
 
 def linked_counts(release: Release, asked: int) -> dict[int, NDArray[np.int64]] | None:
@@ -121,46 +117,35 @@ def _branch_means(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
-    """Atoms (codes that no region separates), and per chain the means of their shares and of shares of regions."""
-
-    atom: NDArray[np.int64]  # (codes,)
-    within: NDArray[np.float64]  # (values, codes) a code's share of its atom
-    start: NDArray[np.int64]  # (regions + 1,) the atoms of each region
-    member: NDArray[np.int64]  # (region atoms,)
-    share: NDArray[np.float64]  # (chains, values, atoms)
-    ratio: NDArray[np.float64]  # (chains, values, region atoms) mean of share(atom) / share(region)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class AttributePosterior:
     """What a release teaches about one attribute given s: by a tree (exact), or by chains."""
 
     regions: Regions
     tree: NDArray[np.float64]  # (values, codes) where `exact`
     exact: NDArray[np.bool_]  # (values,)
-    sampled: Sampled | None
+    sampler: ShareChains | None
 
     @property
     def chains(self) -> int:
         """How many chains there are; 1 if nothing had to be sampled."""
-        return 1 if self.sampled is None else len(self.sampled.share)
+        return 1 if self.sampler is None else self.sampler.chains
 
-    def shares(self) -> NDArray[np.float64]:
-        """(chains, values, codes) posterior means of the codes' shares."""
+    def shares(self, batch: int | None = None) -> NDArray[np.float64]:
+        """(chains, values, codes) means of the codes' shares, over the posterior or one batch of draws."""
         found = np.repeat(self.tree[None], self.chains, axis=0)
-        if self.sampled is not None:
-            found[:, ~self.exact] = (self.sampled.share[:, :, self.sampled.atom] * self.sampled.within)[:, ~self.exact]
+        if self.sampler is not None:
+            sampled = self.sampler.means(batch)
+            found[:, ~self.exact] = (sampled.share[:, :, sampled.atom] * sampled.within)[:, ~self.exact]
         return found
 
-    def likelihood(self, overlaps: Overlaps) -> NDArray[np.float64]:
+    def likelihood(self, overlaps: Overlaps, batch: int | None = None) -> NDArray[np.float64]:
         """(chains, overlaps, values) mean likelihood of a piece of knowledge for a row that shows a region."""
         tree = self.tree.T
         inside, whole = overlaps.shared(tree), self.regions.totals(tree)[overlaps.region]
         ratio = np.divide(inside, whole, out=np.zeros_like(inside), where=whole > 0)
         found = np.repeat(ratio[None], self.chains, axis=0)
-        if self.sampled is not None and overlaps.inside is not None:
-            mean = self._sampled_ratio(self.sampled, overlaps, overlaps.inside)
+        if self.sampler is not None and overlaps.inside is not None:
+            mean = self._sampled_ratio(self.sampler.means(batch), overlaps, overlaps.inside)
             found[:, :, ~self.exact] = mean[:, :, ~self.exact]
         return np.stack([overlaps.likelihood(chain) for chain in found])
 
@@ -188,18 +173,13 @@ def attribute_posteriors(
     engine: Engine,
     *,
     chains: int,
-    sweeps: int,
-    wanted: Callable[[int], bool] = lambda index: True,
     tree: bool = True,
 ) -> dict[int, AttributePosterior]:
-    """The posterior of each wanted attribute; `tree=False` samples what could be exact, to check one with the other."""
+    """The posterior of each attribute; `tree=False` samples what could be exact, to check one with the other."""
     found = {}
     for index, table in counts.items():
-        if wanted(index):
-            name = release.attributes[index].name
-            found[index] = _posterior(
-                release.regions[index], table, prior.beta[index], engine.named(name), chains, sweeps, tree
-            )
+        name = release.attributes[index].name
+        found[index] = _posterior(release.regions[index], table, prior.beta[index], engine.named(name), chains, tree)
     return found
 
 
@@ -209,7 +189,6 @@ def _posterior(
     prior: NDArray[np.float64],
     engine: Engine,
     chains: int,
-    sweeps: int,
     tree: bool,
 ) -> AttributePosterior:
     values, codes = prior.shape
@@ -221,73 +200,4 @@ def _posterior(
         alone = tree_means(regions, counts[value : value + 1], prior[value : value + 1]) if tree else None
         if alone is not None:
             means[value], exact[value] = alone[0], True
-    return AttributePosterior(regions, means, exact, _sample(regions, counts, prior, exact, engine, chains, sweeps))
-
-
-def _sample(
-    regions: Regions,
-    counts: NDArray[np.int64],
-    prior: NDArray[np.float64],
-    exact: NDArray[np.bool_],
-    engine: Engine,
-    chains: int,
-    sweeps: int,
-) -> Sampled:
-    """Chains for every value that has no tree; the first fifth of each is burn-in."""
-    values = len(prior)
-    atom, start, member = _atoms(regions, np.flatnonzero(counts.sum(axis=0)))
-    atoms = int(atom.max()) + 1
-    of_atom = np.zeros((values, atoms))
-    np.add.at(of_atom.T, atom, prior.T)
-    sampled = Sampled(
-        atom,
-        prior / of_atom[:, atom],
-        start,
-        member,
-        np.zeros((chains, values, atoms)),
-        np.zeros((chains, values, len(member))),
-    )
-    # Work is cut by (chain, value); each has draws of its own, so the order and the threads do not matter.
-    tasks = [(chain, value) for chain in range(chains) for value in np.flatnonzero(~exact).tolist()]
-    burn_in = max(sweeps // 5, 1)
-
-    def run(task: tuple[int, int]) -> None:
-        chain, value = task
-        used = np.flatnonzero(counts[value])
-        length = start[used + 1] - start[used]
-        own_start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-        place = np.repeat(start[used] - own_start[:-1], length) + np.arange(own_start[-1])
-        random = engine.named(f"chain {chain} value {value}").generator()
-        key = random.integers(0, 2**64, dtype=np.uint64)
-        sets = (of_atom[value], own_start, member[place], counts[value][used])
-        mass = of_atom[value] + expected_counts(*sets, EM_ROUNDS)
-        # Starts are spread wider than the posterior, so that chains can disagree.
-        at = np.log(mass / mass.sum() * of_atom[value].sum()) + random.normal(size=atoms) / np.sqrt(mass)
-        totals = np.zeros(atoms), np.zeros(len(place))
-        step, _, counter = share_chain(
-            *sets, mass, at, 0.3, STEPS, True, burn_in, key, np.uint64(0), np.zeros(atoms), np.zeros(len(place))
-        )
-        share_chain(*sets, mass, at, step, STEPS, False, sweeps, key, np.uint64(counter), *totals)
-        sampled.share[chain, value] = totals[0] / sweeps
-        sampled.ratio[chain, value, place] = totals[1] / sweeps
-
-    with ThreadPoolExecutor(engine.workers) as pool:
-        for done, _ in enumerate(pool.map(run, tasks), start=1):
-            engine.report("learning from overlapping regions", done, len(tasks))
-    return sampled
-
-
-def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(codes,) the atom of each code, and for every region (unused ones are empty) its atoms, growing."""
-    kept = regions.take(used)
-    length = kept.high.astype(np.int64) - kept.low + 1
-    owner = np.repeat(np.repeat(np.arange(len(used)), kept.runs), length)
-    first = np.concatenate([[0], np.cumsum(length)])
-    code = np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])
-    order = np.lexsort((owner, code))
-    start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=regions.codes))]).astype(np.int64)
-    atom = rank_sequences(start, owner[order].astype(np.int64))
-    pair = np.unique(used[owner] * (int(atom.max()) + 1) + atom[code])
-    region, member = pair // (int(atom.max()) + 1), pair % (int(atom.max()) + 1)
-    region_start = np.concatenate([[0], np.cumsum(np.bincount(region, minlength=len(regions)))]).astype(np.int64)
-    return atom, region_start, member
+    return AttributePosterior(regions, means, exact, ShareChains.start(regions, counts, prior, exact, engine, chains))

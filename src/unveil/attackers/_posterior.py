@@ -1,41 +1,25 @@
 """What a release teaches about the population: the one object that learner and attacker share."""
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._averages import BATCHES, Averages, watched
-from unveil.attackers._fits import check_targets, knowledge_likelihood
-from unveil.attackers._hidden import Chain, Draw, HiddenModel
+from unveil.attackers._averages import Averages
+from unveil.attackers._chains import Chains
+from unveil.attackers._hidden import HiddenModel
 from unveil.attackers._hidden_posterior import HiddenPosterior
-from unveil.attackers._linked import AttributePosterior, attribute_posteriors, linked_counts
-from unveil.attackers._weigh import Fitted, held_values
-from unveil.belief import Prior, Targets
+from unveil.attackers._linked import attribute_posteriors, linked_counts
+from unveil.attackers._linked_posterior import LinkedPosterior
+from unveil.attackers._saved import Checkpoint
+from unveil.belief import Belief, Prior, Targets
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError
+from unveil.errors import UsageError
 from unveil.release import Release
 
-__all__ = ["Chains", "LinkedPosterior", "Posterior", "check_prior", "posterior"]
-
-MOST_MEMORY = 2 << 30  # bytes for the kept states of all chains
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chains:
-    """How long to sample, where sampling is needed."""
-
-    chains: int = 4
-    sweeps: int = 2000
-    burn_in: int = 1000
-    keep: int = 400  # states kept of each chain
-    anneal: bool = True
-
-    def __post_init__(self) -> None:
-        if self.chains < 2 or self.sweeps < 50 or self.burn_in < 0 or self.keep < BATCHES:
-            raise UsageError(f"a sampler needs 2 chains or more, 50 sweeps or more, and {BATCHES} kept states")
+__all__ = ["Chains", "Posterior", "Reader", "check_prior", "learn", "posterior"]
 
 
 class Posterior(Protocol):
@@ -48,59 +32,30 @@ class Posterior(Protocol):
     def joint(self, targets: Targets) -> Averages:
         """p_L(s, what is known | t*)."""
 
-    def support(self, fitted: Fitted) -> Averages:
+    def support(self, targets: Targets) -> Averages:
         """Expected rows that hold s and fit what is known."""
 
     def method(self) -> str:
         """How it was reached."""
 
+    def run_on(self, *, afresh: bool) -> bool:
+        """Draw as much again, `afresh` forgetting what was drawn; False if it is exact or the budget has ended."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinkedPosterior:
-    """Values stand beside their cells: each attribute on its own, exactly or by chains."""
+    def facts(self) -> dict[str, float | str]:
+        """What else there is to say of the chains."""
 
-    release: Release
-    asked: int
-    value_share: NDArray[np.float64]  # (values,)
-    attributes: dict[int, AttributePosterior]
+    def finish(self, *, done: bool) -> None:
+        """All is said: a saved state is removed if it is `done`, and kept if there is more to draw."""
 
-    @property
-    def chains(self) -> int:
-        """How many chains there are; 1 if all is exact."""
-        return max((a.chains for a in self.attributes.values()), default=1)
 
-    def shares(self, index: int) -> NDArray[np.float64]:
-        """(chains, values, codes) mean shares of an attribute's codes given each value."""
-        return np.broadcast_to(self.attributes[index].shares(), (self.chains, *self.attributes[index].tree.shape))
+class Reader(Protocol):
+    """Who turns a posterior into beliefs."""
 
-    def joint(self, targets: Targets) -> Averages:
-        """See Posterior."""
-        check_targets(self.release, targets)
-        weights = np.broadcast_to(self.value_share, (self.chains, targets.count, len(self.value_share)))
-        for index, known in targets.known.items():
-            factor = np.stack([knowledge_likelihood(chain, known) for chain in self.shares(index)])
-            weights = weights * factor[:, known.of_target]
-        return Averages(np.asarray(weights), weights[None][:, :, watched(targets.count)])
+    def asks(self) -> tuple[str, ...]:
+        """Which of `joint` and `support` are asked for: they are averaged over every state."""
 
-    def support(self, fitted: Fitted) -> Averages:
-        """See Posterior."""
-        held = held_values(self.release, self.asked)
-        matched = {}
-        for place, _ in fitted.others:  # a group has one cell, or one value
-            block = self.release.blocks[place]
-            matched[place] = (block.count / self.release.sizes[block.group])[:, None]
-        tables = {i: self.attributes[i].likelihood(o) for i, o in fitted.overlaps().items()}
-        found = []
-        for chain in range(self.chains):
-            likelihood = {i: table[min(chain, len(table) - 1)] for i, table in tables.items()}
-            found.append(fitted.weights(likelihood, matched, held))
-        mean = np.stack(found)
-        return Averages(mean, mean[None][:, :, watched(fitted.targets.count)])
-
-    def method(self) -> str:
-        """See Posterior."""
-        sampled = [self.release.attributes[i].name for i, a in self.attributes.items() if a.sampled is not None]
-        return f"sampled on counts: {', '.join(sampled)}" if sampled else "exact"
+    def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
+        """The belief about distinct targets; `number` says which of them each one is."""
 
 
 def check_prior(release: Release, asked: int, prior: Prior) -> None:
@@ -115,37 +70,57 @@ def check_prior(release: Release, asked: int, prior: Prior) -> None:
 
 
 def posterior(
-    release: Release, asked: int, prior: Prior, engine: Engine, chains: Chains, *, tree: bool = True
+    release: Release,
+    asked: int,
+    prior: Prior,
+    engine: Engine,
+    chains: Chains,
+    *,
+    questions: Sequence[tuple[str, Targets]] = (),
+    tree: bool = True,
 ) -> Posterior:
-    """Learn from a release: exactly where the Dirichlet tree applies, else by chains."""
+    """Learn from a release: exactly where the Dirichlet tree applies, else by one round of chains.
+
+    `questions` (joint or support, targets) are averaged over every state; others can be asked later, of those kept.
+    """
     check_prior(release, asked, prior)
-    values = release.attributes[asked].codes
     engine = engine.named("posterior")
     counts = linked_counts(release, asked)
     if counts is not None:
-        found = attribute_posteriors(
-            release, counts, prior, engine, chains=chains.chains, sweeps=chains.sweeps, tree=tree
-        )
+        attributes = attribute_posteriors(release, counts, prior, engine, chains=chains.chains, tree=tree)
         block = release.block_of(asked)
         value = release.regions[asked].single()[block.region(asked)]
-        held = np.bincount(value, weights=block.count, minlength=values)
-        return LinkedPosterior(release, asked, (prior.alpha + held) / (prior.alpha.sum() + held.sum()), found)
-    model = HiddenModel.of(release, asked, prior)
-    started = [Chain.start(model, engine.named(f"chain {number}")) for number in range(chains.chains)]
-    every = max(chains.sweeps // _states_kept(model, chains), 1)
-
-    def run(chain: Chain) -> list[Draw]:
-        chain.run(model, engine, chains.burn_in, anneal=chains.anneal)
-        return chain.run(model, engine, chains.sweeps, every=every)
-
-    with ThreadPoolExecutor(engine.workers) as pool:
-        return HiddenPosterior(model, tuple(pool.map(run, started)), engine.workers)
+        held = np.bincount(value, weights=block.count, minlength=release.attributes[asked].codes)
+        share = (prior.alpha + held) / (prior.alpha.sum() + held.sum())
+        saved = Checkpoint.of(engine, release, asked, prior, chains, ())
+        linked = LinkedPosterior(release, asked, share, attributes, engine, chains, saved)
+        linked.run()
+        return linked
+    saved = Checkpoint.of(engine, release, asked, prior, chains, questions)
+    hidden = HiddenPosterior.of(HiddenModel.of(release, asked, prior), engine, chains, questions, saved)
+    hidden.run()
+    return hidden
 
 
-def _states_kept(model: HiddenModel, chains: Chains) -> int:
-    """How many states of each chain are kept: as asked, or fewer where domains are so large that memory ends."""
-    size = sum(16 * model.values * model.release.attributes[i].codes for i in model.attributes)
-    room = MOST_MEMORY // (max(size, 1) * chains.chains)
-    if room < BATCHES:
-        raise NotApplicable("the domains are too large to learn from hidden links; declare bins or a coarser domain")
-    return min(chains.keep, room)
+def learn(
+    release: Release, targets: Targets, prior: Prior, engine: Engine, chains: Chains, readers: Mapping[str, Reader]
+) -> dict[str, Belief]:
+    """The beliefs of readers who learn from the same release: chains run on until all are precise or the budget ends.
+
+    Each round draws as much again. While chains disagree what was drawn is taken for the way there, and forgotten.
+    """
+    distinct, number = targets.distinct()
+    kinds = dict.fromkeys(kind for reader in readers.values() for kind in reader.asks())
+    questions = [(kind, distinct) for kind in kinds]
+    learned = posterior(release, targets.asked, prior, engine, chains, questions=questions)
+    while True:
+        found = {name: reader.believe(learned, distinct, number) for name, reader in readers.items()}
+        done = all(b.diagnostics.converged and b.diagnostics.precise for b in found.values())
+        if done or not learned.run_on(afresh=not all(b.diagnostics.converged for b in found.values())):
+            break
+    learned.finish(done=done)
+    more = learned.facts()
+    return {
+        name: b if b.exact else replace(b, diagnostics=replace(b.diagnostics, facts={**b.diagnostics.facts, **more}))
+        for name, b in found.items()
+    }

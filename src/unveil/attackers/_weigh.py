@@ -11,7 +11,7 @@ from unveil.belief import Targets
 from unveil.errors import UsageError
 from unveil.release import Release
 
-__all__ = ["Fitted"]
+__all__ = ["Fitted", "held_values", "refuse_misfits"]
 
 Likelihood = Mapping[int, NDArray[np.float64]]  # by attribute: (overlaps, values or 1)
 
@@ -74,17 +74,18 @@ class Fitted:
             weights[self.own.target[starts]] = np.add.reduceat(support, starts, axis=0)
         return weights
 
-    def refuse_misfits(self, weights: NDArray[np.float64], number: NDArray[np.integer]) -> None:
-        """A target that fits no row cannot be in the table: say which."""
-        misfit = np.flatnonzero(weights.sum(axis=1) <= 0)
-        if len(misfit):
-            first = int(np.flatnonzero(np.isin(number, misfit))[0])
-            many = int(np.isin(number, misfit).sum())
-            where = "its group" if self.targets.group is not None else "any group"
-            raise UsageError(
-                f"target {first + 1} does not fit {where} of the release ({many} of {len(number)} targets do not); "
-                "it cannot be in this table: ask the learner, or mend what is known"
-            )
+
+def refuse_misfits(targets: Targets, weights: NDArray[np.float64], number: NDArray[np.integer]) -> None:
+    """A target that fits no row cannot be in the table: say which."""
+    misfit = np.flatnonzero(weights.sum(axis=1) <= 0)
+    if len(misfit):
+        first = int(np.flatnonzero(np.isin(number, misfit))[0])
+        many = int(np.isin(number, misfit).sum())
+        where = "its group" if targets.group is not None else "any group"
+        raise UsageError(
+            f"target {first + 1} does not fit {where} of the release ({many} of {len(number)} targets do not); "
+            "it cannot be in this table: ask the learner, or mend what is known"
+        )
 
 
 def held_values(release: Release, asked: int) -> NDArray[np.float64]:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._averages import belief_of
-from unveil.attackers._posterior import Chains, Posterior, posterior
-from unveil.attackers._weigh import Fitted
+from unveil.attackers._posterior import Chains, Posterior, learn
+from unveil.attackers._weigh import refuse_misfits
 from unveil.belief import Belief, Prior, Targets, Threat
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -33,16 +33,18 @@ class Bayesian:
 
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: the posterior's, and one pass over the pairs of a target and a fitting cell for each kept state."""
-        distinct, number = targets.distinct()
-        return self.believe(posterior(release, targets.asked, prior, engine, self.chains), distinct, number)
+        return learn(release, targets, prior, engine, self.chains, {"bayesian": self})["bayesian"]
+
+    def asks(self) -> tuple[str, ...]:
+        """See Reader."""
+        return ("support",) if self.membership == 1 else ("support", "joint")
 
     def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
-        """The belief from a posterior that is already there; `number` says which distinct target each one is."""
-        fitted = Fitted.of(learned.release, targets)
-        found = learned.support(fitted)
+        """See Reader."""
+        found = learned.support(targets)
         fits = found.mean.sum(axis=(0, 2)) > 0
         if self.membership == 1:
-            fitted.refuse_misfits(found.mean.mean(axis=0), number)
+            refuse_misfits(targets, found.mean.mean(axis=0), number)
         else:  # who does not fit is not in the table
             found = found.mixed(learned.joint(targets), np.where(fits, self.membership, 0.0))
         threat = Threat(

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from unveil.attackers._averages import belief_of
 from unveil.attackers._fits import check_targets
 from unveil.attackers._hidden import Draw, HiddenModel
-from unveil.attackers._hidden_posterior import HiddenPosterior
+from unveil.attackers._hidden_posterior import averages_of
+from unveil.attackers._hidden_terms import support_term
 from unveil.attackers._posterior import check_prior
-from unveil.attackers._weigh import Fitted
+from unveil.attackers._weigh import refuse_misfits
 from unveil.belief import Belief, Prior, Targets, Threat
 from unveil.engine import Engine
 from unveil.kernels import matching
@@ -37,15 +38,14 @@ class FixedPrior:
         model = HiddenModel.of(release, targets.asked, prior)
         theta = {i: b / b.sum(axis=1, keepdims=True) for i, b in prior.beta.items()}
         pi = prior.alpha / prior.alpha.sum()
-        known = HiddenPosterior(model, _states(model, theta, pi, engine.named("fixed prior")), engine.workers)
-        fitted = Fitted.of(release, distinct)
-        found = known.support(fitted)
-        fitted.refuse_misfits(found.mean.mean(axis=0), number)
+        states = _states(model, theta, pi, engine.named("fixed prior"))
+        found = averages_of(support_term(model, distinct), states, engine.workers)
+        refuse_misfits(distinct, found.mean.mean(axis=0), number)
         threat = Threat(
             group="known" if targets.group is not None else "not known",
             population="known beforehand, nothing is learned",
         )
-        return belief_of(found, "exact" if known.method() == "sampled" else known.method(), threat).of(number)
+        return belief_of(found, "exact" if len(states) == 1 else "the largest groups by swaps", threat).of(number)
 
 
 def _states(

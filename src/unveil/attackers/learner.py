@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._averages import belief_of
-from unveil.attackers._posterior import Chains, Posterior, posterior
+from unveil.attackers._posterior import Chains, Posterior, learn
 from unveil.belief import Belief, Prior, Targets, Threat
 from unveil.engine import Engine
+from unveil.errors import NotApplicable
 from unveil.release import Release
 
 __all__ = ["Learner"]
@@ -25,14 +26,15 @@ class Learner:
 
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: closed form where regions are nested; else the sampler's, once a release."""
-        distinct, number = targets.distinct()
-        return self.believe(posterior(release, targets.asked, prior, engine, self.chains), distinct).of(number)
+        return learn(release, targets, prior, engine, self.chains, {"learner": self})["learner"]
 
-    def believe(self, learned: Posterior, targets: Targets) -> Belief:
-        """The belief from a posterior that is already there."""
-        return belief_of(learned.joint(targets), learned.method(), Threat(membership="not known"))
+    def asks(self) -> tuple[str, ...]:
+        """See Reader."""
+        return ("joint",)
 
-    @staticmethod
-    def joint(learned: Posterior, targets: Targets) -> NDArray[np.float64]:
-        """(targets, values) p_L(s, what is known | t*)."""
-        return np.asarray(learned.joint(targets).mean.mean(axis=0))
+    def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
+        """See Reader."""
+        found = learned.joint(targets)
+        if not (found.mean.sum(axis=2) > 0).all():
+            raise NotApplicable("so many attributes are known that their probabilities vanish; know fewer")
+        return belief_of(found, learned.method(), Threat(membership="not known")).of(number)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unveil.attackers._weigh import Fitted, held_values
+from unveil.attackers._weigh import Fitted, held_values, refuse_misfits
 from unveil.belief import Belief, Diagnostics, Prior, Targets, Threat
 from unveil.engine import Engine
 from unveil.release import Release
@@ -33,7 +33,7 @@ class RandomWorlds:
             block = release.blocks[place]
             matched[place] = (block.count / release.sizes[block.group])[:, None]
         weights = fitted.weights(likelihood, matched, held_values(release, targets.asked))
-        fitted.refuse_misfits(weights, number)
+        refuse_misfits(distinct, weights, number)
         belief = weights / weights.sum(axis=1, keepdims=True)
         threat = Threat(
             group="known" if targets.group is not None else "not known", population="none: all worlds alike"

@@ -5,7 +5,7 @@ from numba import njit
 
 from unveil.kernels.distributions import dirichlet, multinomial
 
-__all__ = ["collect", "draw_parameters", "spread", "warm", "weigh_cells"]
+__all__ = ["collect", "draw_parameters", "multiply_cells", "scaled_cells", "spread", "warm", "weigh_cells"]
 
 
 @njit(cache=True, nogil=True)
@@ -27,13 +27,50 @@ def weigh_cells(cells, offset, log_share, scale, out):
 
 
 @njit(cache=True, nogil=True)
-def collect(cells, offset, tally, out):
-    """Add the `tally` (cells, values) of matched cells to the counts `out` (regions, values) of their regions."""
+def multiply_cells(cells, offset, share, first, out):
+    """Fill `out` (cells, values) with `first` (values,) times the product of the shares of the cell's regions.
+
+    Laid out like `weigh_cells`, without logarithms. Cost: cells · attributes · values.
+    """
     for c in range(cells.shape[0]):
+        for s in range(out.shape[1]):
+            out[c, s] = first[s]
         for a in range(cells.shape[1]):
             row = offset[a] + cells[c, a]
             for s in range(out.shape[1]):
-                out[row, s] += tally[c, s]
+                out[c, s] *= share[row, s]
+
+
+@njit(cache=True, nogil=True)
+def scaled_cells(cells, offset, share, out):
+    """`multiply_cells`, each row divided by its maximum; returns the smallest maximum, 0 if a row is lost."""
+    multiply_cells(cells, offset, share, np.ones(out.shape[1]), out)
+    least = 1.0
+    for c in range(cells.shape[0]):
+        top = 0.0
+        for s in range(out.shape[1]):
+            top = max(top, out[c, s])
+        least = min(least, top)
+        if top > 0.0:
+            for s in range(out.shape[1]):
+                out[c, s] /= top
+    return least
+
+
+@njit(cache=True, nogil=True)
+def collect(cells, offset, tally, out):
+    """Add the `tally` (cells, values) of matched cells to the counts `out` (regions, values) of their regions."""
+    held = np.empty(out.shape[1], np.int64)
+    for c in range(cells.shape[0]):
+        kinds = 0
+        for s in range(out.shape[1]):  # most cells hold few values
+            if tally[c, s] != 0:
+                held[kinds] = s
+                kinds += 1
+        for a in range(cells.shape[1]):
+            row = offset[a] + cells[c, a]
+            for i in range(kinds):
+                out[row, held[i]] += tally[c, held[i]]
 
 
 @njit(cache=True, nogil=True)
@@ -91,6 +128,7 @@ def warm():
     """Compile every kernel here."""
     cells, offset = np.zeros((1, 1), np.int32), np.zeros(1, np.int64)
     weigh_cells(cells, offset, np.zeros((1, 2)), 1.0, np.empty((1, 2)))
+    scaled_cells(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     collect(cells, offset, np.ones((1, 2), np.int64), np.zeros((1, 2), np.int64))
     key, counter = np.uint64(1), np.uint64(0)
     share = np.full((2, 2), 0.5)

@@ -6,6 +6,7 @@ Every number is a function of (key, group, draw within the group), so any partit
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -94,7 +95,7 @@ def exact(groups: Groups) -> NDArray[np.bool_]:
 def marginals(
     groups: Groups,
     weight: Floats,
-    log_weight: Floats,
+    log_weight: Floats | Callable[[NDArray[np.int32]], Floats],
     key: np.uint64,
     partner: Ints,
     *,
@@ -110,7 +111,7 @@ def marginals(
 def draw(
     groups: Groups,
     weight: Floats,
-    log_weight: Floats,
+    log_weight: Floats | Callable[[NDArray[np.int32]], Floats],
     key: np.uint64,
     partner: Ints,
     *,
@@ -139,7 +140,7 @@ def sweep(
     lo: int,
     hi: int,
     weight: Floats,
-    log_weight: Floats,
+    log_weight: Floats | Callable[[NDArray[np.int32]], Floats],
     key: np.uint64,
     rounds: int,
     partner: Ints,
@@ -150,21 +151,32 @@ def sweep(
     """Match every group in [lo, hi): expected pairs, and one matching drawn from the same law.
 
     `weight` (cells, values) is exp(log_weight) with each row divided by any number that leaves it at most 1; it may
-    underflow. `partner` (row_start[-1],) int32 holds the swapped groups' state and moves on. Filled where not empty:
-    `marginal` (pairs,) float64 and `drawn` (pairs,) int32; `tally` (cells, values) int64 is added to. Give each block
-    and each sweep its own `key`.
+    underflow. Closed forms do without `log_weight`, so it may be a function of the cells it is needed for. `partner`
+    (row_start[-1],) int32 holds the swapped groups' state and moves on. Filled where not empty: `marginal` (pairs,)
+    float64 and `drawn` (pairs,) int32; `tally` (cells, values) int64 is added to. Give each block and each sweep its
+    own `key`.
     """
     # Kernels get arrays: a named tuple handed down inside one would count references to every array for each group.
     shape = (*groups[:7], groups.method, groups.first)
     left = np.empty(hi - lo, np.int64)
     opened = match_closed(*shape, lo, hi, weight, key, left, marginal, drawn, tally)
     left = left[:opened]
+    if opened and callable(log_weight):
+        log_weight = log_weight(_cells_of(groups, left))
     swapped = groups.method[left] == SWAPS
     if not swapped.all():
         match_states(*shape, left[~swapped], groups.room, weight, log_weight, key, marginal, drawn, tally)
     if swapped.any():
         state = groups.row_start, log_weight, key, rounds, partner
         match_swaps(*shape, left[swapped], groups.room, *state, marginal, drawn, tally)
+
+
+def _cells_of(groups: Groups, left: NDArray[np.int64]) -> Ints:
+    """The cells of some groups."""
+    length = groups.start[left + 1] - groups.start[left]
+    stop = np.cumsum(length)
+    entry = np.repeat(groups.start[left] - stop + length, length) + np.arange(stop[-1])
+    return np.unique(groups.cell[entry])
 
 
 @njit(cache=True, nogil=True)

@@ -84,7 +84,8 @@ def estimated(
     if not counts:
         return Estimate.exact(value)
     if len(counts) == 1:
-        low, high = _interval([_nth(measure, beliefs, range(len(beliefs)), i) for i in range(counts.pop())])
+        each = [_nth(measure, beliefs, range(len(beliefs)), i) for i in range(counts.pop())]
+        low, high = _interval(each, apart=any(b.diagnostics.modes for b in beliefs))
     else:
         low, high = _separate(measure, beliefs, value)
     low, high = min(low, value), max(high, value)
@@ -100,9 +101,10 @@ def _nth(measure: Callable[..., float], beliefs: Sequence[Belief], moving: Seque
     return float(measure(*arrays))
 
 
-def _interval(each: Sequence[float]) -> tuple[float, float]:
+def _interval(each: Sequence[float], *, apart: bool) -> tuple[float, float]:
+    """Of chains that lie apart whatever any of them says is possible."""
     values = np.array(each)
-    if not np.isfinite(values).all():  # a mean and a spread would say nothing
+    if apart or not np.isfinite(values).all():  # a mean and a spread would say nothing
         return float(values.min()), float(values.max())
     half = t_quantile(len(values)) * float(values.std(ddof=1)) / len(values) ** 0.5
     return float(values.mean()) - half, float(values.mean()) + half
@@ -113,7 +115,8 @@ def _separate(measure: Callable[..., float], beliefs: Sequence[Belief], value: f
     below = above = 0.0
     for place, belief in enumerate(beliefs):
         if belief.chains is not None:
-            low, high = _interval([_nth(measure, beliefs, (place,), i) for i in range(len(belief.chains))])
+            each = [_nth(measure, beliefs, (place,), i) for i in range(len(belief.chains))]
+            low, high = _interval(each, apart=bool(belief.diagnostics.modes))
             if not np.isfinite([low, high, value]).all():
                 return min(low, value), max(high, value)
             below, above = below + min(low - value, 0.0) ** 2, above + max(high - value, 0.0) ** 2

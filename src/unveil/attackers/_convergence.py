@@ -1,0 +1,130 @@
+"""Whether chains agree, and how precise their beliefs are.
+
+Split R-hat, effective sample size and Monte-Carlo error are arviz-stats', on the batch means of watched beliefs. How
+far chains lie apart is looked at for every belief. Parameters are held to Geweke's test and rows to Weiss'.
+"""
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.belief import Diagnostics
+
+__all__ = ["diagnostics", "geweke", "modes_of", "weiss"]
+
+ERROR_OF_MOST, ERROR_OF_ALL, MANY = 0.003, 0.02, 1000  # the stated precision: for 99% of beliefs, for all
+R_HAT, MOST_APART = 1.1, 0.05  # a share of beliefs above this R-hat is too many
+FAR = 0.1  # chains whose beliefs about 1% of the people differ by more are in different places
+
+Floats = NDArray[np.float64]
+
+
+def diagnostics(method: str, batches: Floats | None, chains: Floats | None) -> Diagnostics:
+    """Agreement of chains, from batch means (batches, chains, watched targets, values) and chain means of all."""
+    if chains is None or batches is None:
+        return Diagnostics(method)
+    error = chains.std(axis=0, ddof=1).max(axis=1, initial=0.0) / np.sqrt(len(chains))
+    spread = (chains.max(axis=0) - chains.min(axis=0)).max(axis=1, initial=0.0)
+    facts: dict[str, float | str] = {
+        "chains": float(len(chains)),
+        "error_q99": _q99(error),
+        "error_max": float(error.max(initial=0.0)),
+        "disagreement_q99": _q99(spread),
+    }
+    apart = 0.0
+    if len(batches) >= 4 and batches.shape[2]:
+        found = _watched(batches)
+        apart = float((found["r_hat"] > R_HAT).mean())
+        facts |= {
+            "r_hat_share_above_1.1": apart,
+            "r_hat_max": float(found["r_hat"].max()),
+            "ess_q01": float(np.quantile(found["ess"], 0.01)),
+            "error_q99": _q99(found["error"]),
+            "watched": float(batches.shape[2]),
+            "batches": float(len(batches)),
+        }
+        # Few people: what was estimated from 50 batch means a chain, not from four chain means, is the surer figure.
+        if batches.shape[2] == chains.shape[1]:
+            facts["error_max"] = float(found["error"].max())
+    else:
+        apart = 1.0  # only the chains' means are there: far apart is far apart
+    far = float(facts["disagreement_q99"]) > FAR
+    most, largest = float(facts["error_q99"]), float(facts["error_max"])
+    precise = largest <= ERROR_OF_MOST if len(error) < MANY else most <= ERROR_OF_MOST and largest <= ERROR_OF_ALL
+    converged = not (apart > MOST_APART and far)
+    return Diagnostics(method, converged, precise and converged, facts, () if converged else modes_of(chains))
+
+
+def _q99(values: Floats) -> float:
+    return float(np.quantile(values, 0.99)) if len(values) else 0.0
+
+
+def _watched(batches: Floats) -> dict[str, Floats]:
+    """R-hat, effective batches and error of each watched target's belief, in the value that moves most."""
+    from arviz_stats.base import array_stats
+
+    moves = batches.var(axis=(0, 1)).argmax(axis=1)
+    belief = np.take_along_axis(batches, moves[None, None, :, None], axis=3)[..., 0].transpose(1, 0, 2)
+    still = belief.std(axis=1).max(axis=0) < 1e-9  # within every chain
+    together = np.ptp(belief.mean(axis=1), axis=0) < 1e-6
+    r_hat, size, error = (np.ones(belief.shape[2]), np.full(belief.shape[2], np.inf), np.zeros(belief.shape[2]))
+    r_hat[still & ~together] = np.inf  # chains that stand still apart
+    if not still.all():
+        moving = np.ascontiguousarray(belief[:, :, ~still])
+        axes = {"chain_axis": 0, "draw_axis": 1}
+        r_hat[~still] = array_stats.rhat(moving, method="split", **axes)
+        size[~still] = array_stats.ess(moving, method="mean", **axes)
+        error[~still] = array_stats.mcse(moving, method="mean", **axes)
+    each = belief.mean(axis=1)  # never surer than the chains are of each other
+    between = each.std(axis=0, ddof=1) / np.sqrt(len(each))
+    error[still | ~np.isfinite(error)] = between[still | ~np.isfinite(error)]
+    return {"r_hat": np.nan_to_num(r_hat, nan=np.inf), "ess": np.minimum(size, 1e9), "error": error}
+
+
+def modes_of(chains: Floats) -> tuple[tuple[int, ...], ...]:
+    """Chains that lie together, the largest company first: each is one mode of the posterior."""
+    number = list(range(len(chains)))
+    for a, b in combinations(range(len(chains)), 2):
+        if _q99(np.abs(chains[a] - chains[b]).max(axis=1, initial=0.0)) <= FAR:
+            old, new = max(number[a], number[b]), min(number[a], number[b])
+            number = [new if n == old else n for n in number]
+    found = [tuple(i for i, n in enumerate(number) if n == mode) for mode in sorted(set(number))]
+    return tuple(sorted(found, key=lambda mode: (-len(mode), mode)))
+
+
+def geweke(draws: Floats, *, first: float = 0.1, last: float = 0.5) -> Floats:
+    """(parameters,) z of the mean of the first part of a chain (draws, parameters) against the last (Geweke 1992).
+
+    The variance of a part's mean comes from means of batches, so that autocorrelated draws do not look surer.
+    """
+    count = len(draws)
+    batch = max(count // 50, 1)
+    means = draws[: count // batch * batch].reshape(-1, batch, *draws.shape[1:]).mean(axis=1)
+    head, tail = means[: max(int(first * len(means)), 1)], means[-max(int(last * len(means)), 1) :]
+    variance = means.var(axis=0, ddof=1) * (1 / len(head) + 1 / len(tail))
+    gap = head.mean(axis=0) - tail.mean(axis=0)
+    return np.asarray(np.divide(gap, np.sqrt(variance), out=np.zeros_like(gap), where=variance > 1e-300))
+
+
+def weiss(states: NDArray[np.integer], values: int, *, parts: int = 5) -> Floats:
+    """(rows,) p-value: are the parts of a chain of categorical states (draws, rows) alike? (Weiss' procedure)
+
+    A chi-square test of homogeneity, divided by (1 + k) / (1 - k) for the autocorrelation, where k is Cohen's kappa
+    at lag 1 (Deonovic and Smith 2017, section 2.3; Boreale et al. 2020, VI-D). Rows with one state have p = 1.
+    """
+    from scipy.special import chdtrc
+
+    length = len(states) // parts
+    used = states[: length * parts]
+    counts = np.stack([(used == s).reshape(parts, length, -1).sum(axis=1) for s in range(values)])  # (values, parts, …)
+    overall = counts.sum(axis=1) / len(used)
+    expected = overall[:, None] * length
+    terms = np.divide((counts - expected) ** 2, expected, out=np.zeros_like(expected * counts), where=expected > 0)
+    statistic = terms.sum(axis=(0, 1))
+    same, chance = (used[1:] == used[:-1]).mean(axis=0), (overall**2).sum(axis=0)
+    kappa = np.divide(same - chance, 1 - chance, out=np.zeros_like(chance), where=chance < 1)
+    kappa = np.clip(kappa, 0.0, 0.999)
+    freedom = (parts - 1) * ((overall > 0).sum(axis=0) - 1)
+    found = chdtrc(np.maximum(freedom, 1), statistic * (1 - kappa) / (1 + kappa))
+    return np.where(freedom > 0, found, 1.0)

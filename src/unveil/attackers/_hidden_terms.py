@@ -1,0 +1,194 @@
+"""What one state of a chain says of targets, where the release hides the link: terms whose mean is asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers._averages import watched
+from unveil.attackers._fits import Overlaps, check_targets, knowledge_likelihood
+from unveil.attackers._hidden import Draw, HiddenBlock, HiddenModel, region_shares
+from unveil.attackers._weigh import Fitted
+from unveil.belief import Targets
+from unveil.kernels import gibbs, matching
+from unveil.release import Release
+
+__all__ = ["Term", "chances", "joint_term", "support_term"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """A number array of each state; the weights (targets, values) are a linear function of its mean."""
+
+    of: Callable[[Draw], Floats]
+    weights: Callable[[Floats], Floats]  # of a mean: (targets, values)
+    few: Callable[[Floats], Floats]  # the same of the watched targets
+    cost: int  # numbers that are worked on
+
+
+def joint_term(model: HiddenModel, targets: Targets) -> Term:
+    """p_L(s, what is known | t*): given the matched rows all parameters are independent, so their means multiply."""
+    check_targets(model.release, targets)
+
+    pieces = [len(known.regions) for known in targets.known.values()]
+    offset = np.concatenate([[0], np.cumsum(pieces)])[:-1].astype(np.int64)
+    known_of = [known.of_target.astype(np.int32) for known in targets.known.values()]
+    cells = np.stack(known_of, axis=1) if known_of else np.zeros((targets.count, 0), np.int32)
+
+    def one(draw: Draw) -> Floats:
+        tables = [knowledge_likelihood(draw.mean[index], known) for index, known in targets.known.items()]
+        weights = np.empty((targets.count, model.values))
+        share = np.concatenate(tables) if tables else np.ones((1, model.values))
+        gibbs.multiply_cells(cells, offset, share, draw.pi_mean, weights)
+        return weights
+
+    few = watched(targets.count, model.values)
+    return Term(one, lambda mean: mean, lambda mean: mean[few], targets.count * model.values * len(targets.known))
+
+
+def support_term(model: HiddenModel, targets: Targets) -> Term:
+    """Expected rows that hold s and fit what is known."""
+    release = model.release
+    fitted = Fitted.of(release, targets)
+    overlaps = fitted.overlaps()
+    certain = {i: table for i, o in overlaps.items() if (table := _certain(release, i, o)) is not None}
+    column_value, held = _columns(model)
+    blocks = {b.number: b for b in model.hidden}
+    asked = [blocks[place] for place, _ in fitted.others]
+    few = watched(targets.count, model.values)
+    if len(certain) == len(overlaps) and len(asked) <= 1 and not len(model.withheld.rows):
+        # What is known fits a cell or not, whatever the parameters: the support is linear in the matching.
+        return _linear(model, fitted, Fitted.of(release, targets.take(few)), asked, held, column_value)
+
+    def one(draw: Draw) -> Floats:
+        likelihood = {i: certain.get(i, _likelihood(release, i, o, draw.theta[i])) for i, o in overlaps.items()}
+        full = {i: t if t.shape[1] == 1 else t[:, column_value] for i, t in likelihood.items()}
+        matched = {b.number: _matched(model, b, draw, column_value) for b in asked}
+        now = held
+        if len(model.withheld.rows) and not asked:
+            now = held * _revealed(model, draw, column_value)
+        return _fold(fitted.weights(full, matched, now), model.values)
+
+    fits = len(fitted.own.target) + sum(len(f.target) for _, f in fitted.others)
+    return Term(one, lambda mean: mean, lambda mean: mean[few], fits * len(column_value))
+
+
+def _linear(
+    model: HiddenModel,
+    fitted: Fitted,
+    few: Fitted,
+    asked: list[HiddenBlock],
+    held: Floats,
+    column_value: NDArray[np.int64],
+) -> Term:
+    """Support from averaged matchings: the term is the chance of each pair."""
+
+    def weigh(who: Fitted, chance: Floats) -> Floats:
+        likelihood = {i: _certain(model.release, i, o) for i, o in who.overlaps().items()}
+        matched = {b.number: _spread_out(model, b, chance, column_value) for b in asked}
+        return who.weights({i: t for i, t in likelihood.items() if t is not None}, matched, held)
+
+    def one(draw: Draw) -> Floats:
+        return chances(model, asked[0], draw) if asked else np.zeros(0)
+
+    pairs = len(asked[0].entry) if asked else 1
+    return Term(one, lambda mean: weigh(fitted, mean), lambda mean: weigh(few, mean), pairs)
+
+
+def _certain(release: Release, index: int, overlaps: Overlaps) -> Floats | None:
+    """(overlaps, 1) the likelihood, if every region lies wholly inside or outside what is known; else None."""
+    sizes = release.regions[index].sizes[overlaps.region]
+    inside = overlaps.shared(np.ones(release.attributes[index].codes))
+    if not ((inside == 0) | (inside == sizes)).all():
+        return None
+    return overlaps.likelihood((inside == sizes).astype(np.float64))[:, None]
+
+
+def _likelihood(release: Release, index: int, overlaps: Overlaps, theta: Floats) -> Floats:
+    """(overlaps, values) likelihood of what is known for a row that shows a region, given the parameters."""
+    whole = region_shares(release.regions[index], theta)[overlaps.region]
+    return overlaps.likelihood(np.minimum(overlaps.shared(np.ascontiguousarray(theta.T)) / whole, 1.0))
+
+
+def _columns(model: HiddenModel) -> tuple[NDArray[np.int64], Floats]:
+    """The value of each column (values, then for each kind of withheld row all values), and (entries, columns) rows."""
+    values, kinds = model.values, len(model.withheld.rows)
+    column_value = np.concatenate([np.arange(values)] + [np.arange(values)] * kinds)
+    block = model.release.block_of(model.asked)
+    value = model.release.regions[model.asked].single()[block.region(model.asked)]
+    held = np.zeros((len(block.cell), len(column_value)))
+    plain = np.flatnonzero(value >= 0)
+    held[plain, value[plain]] = block.count[plain]
+    for kind in range(kinds):
+        these = np.flatnonzero(model.withheld.column == kind)
+        held[these, values * (kind + 1) : values * (kind + 2)] = block.count[these, None]
+    return column_value, held
+
+
+def _fold(weights: Floats, values: int) -> Floats:
+    """(targets, columns) to (targets, values)."""
+    if weights.shape[1] == values:
+        return weights
+    return np.asarray(weights.reshape(len(weights), -1, values).sum(axis=1))
+
+
+def chances(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
+    """(pairs,) the probability that a row of the pair's column shows the pair's cell, given the parameters."""
+    log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi)
+    partner = draw.partner[[b.number for b in model.hidden].index(block.number)].copy()
+    key = np.uint64(int(draw.key) ^ 0x5DEECE66D)
+    return matching.marginals(block.groups, weight, log_weight, key, partner) / block.rows
+
+
+def _spread_out(model: HiddenModel, block: HiddenBlock, chance: Floats, column_value: NDArray[np.int64]) -> Floats:
+    """(entries, columns) the chances of the plain columns as a table."""
+    entries, columns = int(model.release.blocks[block.number].start[-1]), len(column_value)
+    plain = block.column < model.values
+    place = block.entry[plain] * columns + block.column[plain]  # a cell shown twice was matched row by row: add up
+    found = np.bincount(place, weights=chance[plain], minlength=entries * columns).astype(np.float64)
+    return found.reshape(entries, columns)
+
+
+def _matched(model: HiddenModel, block: HiddenBlock, draw: Draw, column_value: NDArray[np.int64]) -> Floats:
+    """(entries, columns) the probability that a row of the column shows the entry's cell, given the parameters.
+
+    For a withheld row the column also holds the probability of its value given the cell.
+    """
+    chance, values = chances(model, block, draw), model.values
+    found = _spread_out(model, block, chance, column_value)
+    published = model.release.blocks[block.number]
+    if len(model.withheld.rows):
+        log_share = model.log_shares(draw.theta)
+        log_weight = model.log_weights(block, log_share, draw.pi)
+    for kind in range(len(model.withheld.rows)):
+        these = np.flatnonzero(block.column == values + kind)
+        logs = model.log_own(kind, log_share, draw.pi) + log_weight[published.cell[block.entry[these]], :values]
+        share = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)) if len(these) else logs
+        share = share / share.sum(axis=1, keepdims=True) if len(these) else share
+        np.add.at(found[:, values * (kind + 1) : values * (kind + 2)], block.entry[these], chance[these, None] * share)
+    return found
+
+
+def _revealed(model: HiddenModel, draw: Draw, column_value: NDArray[np.int64]) -> Floats:
+    """(entries of the sensitive block, columns) probability of a withheld row's value; 1 for plain columns.
+
+    For targets of whom nothing in a matched block is known: what its cells say of the value still counts.
+    """
+    values = model.values
+    own = model.release.block_of(model.asked)
+    shares = np.ones((len(own.cell), len(column_value)))
+    if model.hidden:
+        block = model.hidden[0]
+        matched = _matched(model, block, draw, column_value)
+        of_group = np.add.reduceat(matched, model.release.blocks[block.number].start[:-1], axis=0)
+        shares[:, values:] = of_group[own.group][:, values:]
+        return shares
+    log_share = model.log_shares(draw.theta)
+    for kind in range(len(model.withheld.rows)):
+        logs = model.log_own(kind, log_share, draw.pi)
+        share = np.exp(logs - logs.max())
+        shares[:, values * (kind + 1) : values * (kind + 2)] = share / share.sum()
+    return shares

@@ -1,0 +1,212 @@
+"""The posterior where values stand beside their cells: each attribute on its own, exactly or by chains."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers._averages import BATCHES, Averages, watched
+from unveil.attackers._chains import Chains
+from unveil.attackers._convergence import geweke
+from unveil.attackers._fits import check_targets, knowledge_likelihood
+from unveil.attackers._linked import AttributePosterior
+from unveil.attackers._saved import Arrays, Checkpoint
+from unveil.attackers._share_chains import ShareChains
+from unveil.attackers._weigh import Fitted, held_values
+from unveil.belief import Targets
+from unveil.engine import Engine
+from unveil.errors import Stopped
+from unveil.release import Release
+
+__all__ = ["LinkedPosterior"]
+
+TASK = "learning from overlapping regions"
+
+
+@dataclass(slots=True, eq=False)
+class LinkedPosterior:
+    """Per attribute a tree, or chains that can be drawn on."""
+
+    release: Release
+    asked: int
+    value_share: NDArray[np.float64]  # (values,)
+    attributes: dict[int, AttributePosterior]
+    engine: Engine
+    settings: Chains
+    saved: Checkpoint | None = None
+    goal: int = 0  # batches of each chain at the end of this round
+    drawn: int = 0  # sweeps of each chain in all rounds, forgotten ones included
+    burned: set[tuple[int, int, int]] = field(default_factory=set)  # (attribute, chain, value) past burn-in
+
+    @property
+    def chains(self) -> int:
+        """How many chains there are; 1 if all is exact."""
+        return max((a.chains for a in self.attributes.values()), default=1)
+
+    def samplers(self) -> dict[int, ShareChains]:
+        """By attribute: the chains of those that have no tree for some value."""
+        return {i: a.sampler for i, a in self.attributes.items() if a.sampler is not None and a.sampler.running}
+
+    def run(self) -> None:
+        """The first round."""
+        samplers = self.samplers()
+        if not samplers:
+            return
+        self.goal = BATCHES if all(s.most == 2 * BATCHES for s in samplers.values()) else 1
+        for sampler in samplers.values():
+            sampler.most = 2 * self.goal
+            sampler.size = max(self.settings.sweeps // self.goal, 1)
+        self.drawn = self.goal * next(iter(samplers.values())).size
+        if self.saved is not None:
+            self._restore(self.saved.load())
+        self._round()
+
+    def run_on(self, *, afresh: bool) -> bool:
+        """See Posterior."""
+        samplers = self.samplers()
+        size = next((s.size for s in samplers.values()), 0)
+        ahead = self.goal * size * (2 if afresh else 1)  # as much again
+        if not samplers or self.engine.stop.is_set() or self.drawn + ahead > self.settings.most_sweeps:
+            return False
+        for sampler in samplers.values():
+            if afresh:
+                sampler.forget()
+                sampler.size *= 2
+        self.goal *= 1 if afresh else 2
+        self.drawn += ahead
+        self._round()
+        return True
+
+    def _round(self) -> None:
+        """Every chain to its goal of batches; then twice as many batches as are needed are merged."""
+        samplers = self.samplers()
+        tasks = [(i, task) for i, sampler in samplers.items() for task in sampler.tasks()]
+        total = len(tasks) * self.goal
+        lock, done = Lock(), [sum(len(c.share) for s in samplers.values() for c in s.running.values())]
+
+        def run(which: tuple[int, tuple[int, int]]) -> None:
+            index, task = which
+            sampler = samplers[index]
+            if (index, *task) not in self.burned and not self.engine.stop.is_set():
+                sampler.burn_in(task, max(self.settings.sweeps // 5, 50))
+                with lock:
+                    self.burned.add((index, *task))
+            while len(sampler.running[task].share) < self.goal and not self.engine.stop.is_set():
+                sampler.batch(task)
+                with lock:
+                    done[0] += 1
+                    self.engine.report(TASK, done[0], total)
+
+        with ThreadPoolExecutor(self.engine.workers) as pool:
+            list(pool.map(run, tasks))
+        if not self.engine.stop.is_set():
+            for sampler in samplers.values():
+                sampler.merge()
+            self.goal = min(s.batches for s in samplers.values())
+        if self.saved is not None:
+            self.saved.save(self._arrays())
+
+    def finish(self, *, done: bool) -> None:
+        """See Posterior."""
+        if self.saved is not None and done:
+            self.saved.remove()
+
+    def batches(self) -> int:
+        """Batches that all chains have; 0 if all is exact."""
+        found = min((s.batches for s in self.samplers().values()), default=0)
+        if self.samplers() and not found:
+            raise Stopped("stopped before anything was learned")
+        return found
+
+    def joint(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        check_targets(self.release, targets)
+        few = targets.take(watched(targets.count, len(self.value_share)))
+        batches = [self._joint(few, batch) for batch in range(self.batches())]
+        mean = self._joint(targets, None)
+        return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count])
+
+    def _joint(self, targets: Targets, batch: int | None) -> NDArray[np.float64]:
+        weights = np.broadcast_to(self.value_share, (self.chains, targets.count, len(self.value_share)))
+        for index, known in targets.known.items():
+            factor = np.stack([knowledge_likelihood(chain, known) for chain in self.shares(index, batch)])
+            weights = weights * factor[:, known.of_target]
+        return np.asarray(weights)
+
+    def shares(self, index: int, batch: int | None = None) -> NDArray[np.float64]:
+        """(chains, values, codes) mean shares of an attribute's codes given each value."""
+        found = self.attributes[index]
+        return np.broadcast_to(found.shares(batch), (self.chains, *found.tree.shape))
+
+    def support(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        few = targets.take(watched(targets.count, len(self.value_share)))
+        batches = [self._support(Fitted.of(self.release, few), b) for b in range(self.batches())]
+        mean = self._support(Fitted.of(self.release, targets), None)
+        return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count])
+
+    def _support(self, fitted: Fitted, batch: int | None) -> NDArray[np.float64]:
+        held = held_values(self.release, self.asked)
+        matched = {}
+        for place, _ in fitted.others:  # a group has one cell, or one value
+            block = self.release.blocks[place]
+            matched[place] = (block.count / self.release.sizes[block.group])[:, None]
+        tables = {i: self.attributes[i].likelihood(o, batch) for i, o in fitted.overlaps().items()}
+        found = []
+        for chain in range(self.chains):
+            likelihood = {i: table[min(chain, len(table) - 1)] for i, table in tables.items()}
+            found.append(fitted.weights(likelihood, matched, held))
+        return np.stack(found)
+
+    def method(self) -> str:
+        """See Posterior."""
+        sampled = [self.release.attributes[i].name for i in self.samplers()]
+        return f"sampled on counts: {', '.join(sampled)}" if sampled else "exact"
+
+    def facts(self) -> dict[str, float | str]:
+        """See Posterior."""
+        samplers = self.samplers()
+        if not samplers:
+            return {}
+        beyond = [
+            np.abs(geweke(np.stack(chain.share))) > 2
+            for sampler in samplers.values()
+            for chain in sampler.running.values()
+            if len(chain.share) >= BATCHES
+        ]
+        facts: dict[str, float | str] = {"sweeps": float(self.drawn)}
+        if beyond:
+            facts["geweke_share_beyond_2"] = float(np.concatenate(beyond).mean())
+        return facts
+
+    def _arrays(self) -> Arrays:
+        found: Arrays = {"goal": np.array(self.goal), "drawn": np.array(self.drawn)}
+        for index, sampler in self.samplers().items():
+            found[f"{index}/size"] = np.array(sampler.size)
+            for (chain, value), one in sampler.running.items():
+                name = f"{index}/{chain}/{value}"
+                found[f"{name}/burned"] = np.array((index, chain, value) in self.burned)
+                found |= {
+                    f"{name}/x": one.x,
+                    f"{name}/step": np.array(one.step),
+                    f"{name}/counter": np.array(one.counter),
+                }
+                if one.share:
+                    found |= {f"{name}/share": np.stack(one.share), f"{name}/ratio": np.stack(one.ratio)}
+        return found
+
+    def _restore(self, arrays: Arrays | None) -> None:
+        if arrays is None:
+            return
+        self.goal, self.drawn = int(arrays["goal"]), int(arrays["drawn"])
+        for index, sampler in self.samplers().items():
+            sampler.size = int(arrays[f"{index}/size"])
+            for (chain, value), one in sampler.running.items():
+                name = f"{index}/{chain}/{value}"
+                if arrays[f"{name}/burned"]:
+                    self.burned.add((index, chain, value))
+                one.x, one.step = arrays[f"{name}/x"].copy(), float(arrays[f"{name}/step"])
+                one.counter = np.uint64(arrays[f"{name}/counter"])
+                one.share, one.ratio = list(arrays.get(f"{name}/share", ())), list(arrays.get(f"{name}/ratio", ()))

@@ -1,0 +1,96 @@
+"""Checkpoints: the state of chains in a folder, so that a run goes on where it stopped, with the same draws."""
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers._chains import Chains
+from unveil.belief import Prior, Targets
+from unveil.engine import Engine
+from unveil.errors import OutputError
+from unveil.release import Release
+
+__all__ = ["Arrays", "Checkpoint"]
+
+Arrays = dict[str, NDArray[Any]]
+VERSION = 1  # of what is saved
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One file, named by what was asked of which release: another question never goes on from it."""
+
+    path: Path
+
+    @classmethod
+    def of(
+        cls,
+        engine: Engine,
+        release: Release,
+        asked: int,
+        prior: Prior,
+        chains: Chains,
+        questions: Sequence[tuple[str, Targets]],
+    ) -> "Checkpoint | None":
+        """The place for this work; None if nothing is to be saved. The budget may change between two runs."""
+        if engine.checkpoints is None:
+            return None
+        digest = hashlib.blake2b(digest_size=16)
+        shape = (chains.chains, chains.sweeps, chains.burn_in, chains.every, chains.keep, chains.anneal)
+        digest.update(repr((VERSION, engine.seed, engine.name, asked, shape)).encode())
+        for attribute in release.attributes:
+            digest.update(repr((attribute.name, attribute.values)).encode())
+        for regions in release.regions:
+            _add(digest, regions.start, regions.low, regions.high)
+        for block in release.blocks:
+            digest.update(repr(block.attributes).encode())
+            _add(digest, block.cells, block.group, block.cell, block.count)
+        _add(digest, prior.alpha, *(prior.beta[i] for i in sorted(prior.beta)))
+        for kind, targets in questions:
+            digest.update(repr((kind, targets.count, sorted(targets.known))).encode())
+            for index in sorted(targets.known):
+                known = targets.known[index]
+                digest.update(repr(known.wrong).encode())
+                _add(digest, known.regions.start, known.regions.low, known.regions.high, known.of_target)
+            _add(digest, *(() if targets.group is None else (targets.group,)))
+        return cls(engine.checkpoints / f"unveil-{digest.hexdigest()}.npz")
+
+    def load(self) -> Arrays | None:
+        """What was saved, if anything was."""
+        if not self.path.is_file():
+            return None
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                return dict(file)
+        except (OSError, ValueError, zipfile.BadZipFile):
+            raise OutputError(f"{self.path}: is no checkpoint; delete it, or choose another folder") from None
+
+    def save(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Whole or not at all, readable by its owner alone: it says what was learned about people."""
+        part = self.path.with_suffix(".part")
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            part.unlink(missing_ok=True)
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                np.savez(file, allow_pickle=False, **dict(arrays))
+            os.replace(part, self.path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise OutputError(f"{self.path.parent}: no checkpoint can be written ({error.strerror})") from None
+
+    def remove(self) -> None:
+        """Done: nothing personal stays behind."""
+        self.path.unlink(missing_ok=True)
+
+
+def _add(digest: "hashlib.blake2b", *arrays: NDArray[Any]) -> None:
+    for array in arrays:
+        digest.update(repr((array.dtype.str, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
