@@ -12,7 +12,7 @@ from unveil.attackers._averages import BATCHES, Averages, watched
 from unveil.attackers._fits import Overlaps, check_targets, knowledge_likelihood
 from unveil.attackers._hidden import Draw, HiddenBlock, HiddenModel, region_shares
 from unveil.attackers._weigh import Fitted
-from unveil.belief import Targets
+from unveil.belief import Prior, Targets
 from unveil.kernels import matching
 from unveil.release import Release
 
@@ -33,6 +33,11 @@ class HiddenPosterior:
     def release(self) -> Release:
         """The release it was learned from."""
         return self.model.release
+
+    @property
+    def prior(self) -> Prior:
+        """What was held before."""
+        return self.model.prior
 
     def joint(self, targets: Targets) -> Averages:
         """See Posterior: given the matched rows all parameters are independent, so their means multiply."""

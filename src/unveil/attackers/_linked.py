@@ -1,7 +1,8 @@
 """Releases in which every row's sensitive value stands beside its cells: the posterior factorises over attributes.
 
 Given s, each attribute is seen through counts of regions. If these are nested or disjoint the posterior is a Dirichlet
-tree with closed-form means; if they overlap, each (attribute, s) is sampled alone, on counts, never through rows.
+tree with closed-form means; if they overlap, each (attribute, s) is sampled alone, on counts, never through rows. So
+is a smoothed attribute, whatever its regions: of a value, too, only its likely centres are known.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from unveil.engine import Engine
 from unveil.kernels.shares import expected_counts, share_chain
 from unveil.regions import Regions, rank_sequences
 from unveil.release import Release
+from unveil.smooth import Centres
 
 __all__ = ["AttributePosterior", "Sampled", "attribute_posteriors", "linked_counts", "tree_means"]
 
@@ -122,7 +124,10 @@ def _branch_means(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """Atoms (codes that no region separates), and per chain the means of their shares and of shares of regions."""
+    """Atoms (codes that no region separates), and per chain the means of their shares and of shares of regions.
+
+    Of a smoothed attribute each code is an atom.
+    """
 
     atom: NDArray[np.int64]  # (codes,)
     within: NDArray[np.float64]  # (values, codes) a code's share of its atom
@@ -197,9 +202,12 @@ def attribute_posteriors(
     for index, table in counts.items():
         if wanted(index):
             name = release.attributes[index].name
-            found[index] = _posterior(
-                release.regions[index], table, prior.beta[index], engine.named(name), chains, sweeps, tree
-            )
+            seen = release.regions[index], table, prior.beta[index]
+            if index in prior.smooth:
+                kernel = prior.smooth[index]
+                found[index] = _smoothed(*seen, prior.shares(index), kernel, engine.named(name), chains, sweeps)
+            else:
+                found[index] = _posterior(*seen, engine.named(name), chains, sweeps, tree)
     return found
 
 
@@ -224,6 +232,48 @@ def _posterior(
     return AttributePosterior(regions, means, exact, _sample(regions, counts, prior, exact, engine, chains, sweeps))
 
 
+def _smoothed(
+    regions: Regions,
+    counts: NDArray[np.int64],
+    prior: NDArray[np.float64],
+    before: NDArray[np.float64],
+    kernel: NDArray[np.float64],
+    engine: Engine,
+    chains: int,
+    sweeps: int,
+) -> AttributePosterior:
+    """The posterior of a smoothed attribute: chains over the shares of its centres, read as shares of codes.
+
+    `before`: the prior means, which stand where nothing was seen.
+    """
+    values, codes = prior.shape
+    used = np.flatnonzero(counts.sum(axis=0))
+    near = Centres.of(regions.take(used), kernel)
+    owner, code = _listed(regions, used)
+    start = np.concatenate([[0], np.cumsum(np.bincount(used[owner], minlength=len(regions)))]).astype(np.int64)
+    sampled = Sampled(
+        np.arange(codes),
+        np.ones((values, codes)),
+        start,
+        code,
+        np.zeros((chains, values, codes)),
+        np.zeros((chains, values, len(code))),
+    )
+
+    def keep(chain: int, value: int, share: NDArray[np.float64], ratio: NDArray[np.float64]) -> None:
+        sampled.share[chain, value] = share @ kernel
+        for region in np.flatnonzero(counts[value, used]).tolist():
+            these = slice(near.start[region], near.start[region + 1])
+            mine = slice(start[used[region]], start[used[region] + 1])
+            # A row of the region has this centre; then a code of the region in proportion to the centre's kernel.
+            part = ratio[these] / near.weight[these]
+            sampled.ratio[chain, value, mine] = part @ kernel[np.ix_(near.centre[these], code[mine])]
+
+    unseen = counts.sum(axis=1) == 0
+    _run(_Sets(prior, near.start, near.centre, near.weight), counts[:, used], unseen, keep, engine, chains, sweeps)
+    return AttributePosterior(regions, before, unseen, sampled)
+
+
 def _sample(
     regions: Regions,
     counts: NDArray[np.int64],
@@ -233,7 +283,7 @@ def _sample(
     chains: int,
     sweeps: int,
 ) -> Sampled:
-    """Chains for every value that has no tree; the first fifth of each is burn-in."""
+    """Chains for every value that has no tree."""
     values = len(prior)
     atom, start, member = _atoms(regions, np.flatnonzero(counts.sum(axis=0)))
     atoms = int(atom.max()) + 1
@@ -247,6 +297,39 @@ def _sample(
         np.zeros((chains, values, atoms)),
         np.zeros((chains, values, len(member))),
     )
+
+    def keep(chain: int, value: int, share: NDArray[np.float64], ratio: NDArray[np.float64]) -> None:
+        sampled.share[chain, value], sampled.ratio[chain, value] = share, ratio
+
+    _run(_Sets(of_atom, start, member, None), counts, exact, keep, engine, chains, sweeps)
+    return sampled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sets:
+    """What is sampled: shares of atoms, seen through regions that each hold some of them."""
+
+    prior: NDArray[np.float64]  # (values, atoms)
+    start: NDArray[np.int64]  # (regions + 1,)
+    member: NDArray[np.int64]  # (region atoms,)
+    weight: NDArray[np.float64] | None  # (region atoms,) how likely a centre puts its value there; None = surely
+
+
+def _run(
+    sets: _Sets,
+    counts: NDArray[np.int64],
+    exact: NDArray[np.bool_],
+    keep: Callable[[int, int, NDArray[np.float64], NDArray[np.float64]], None],
+    engine: Engine,
+    chains: int,
+    sweeps: int,
+) -> None:
+    """Chains for every value that is not exact; the first fifth of each is burn-in.
+
+    `keep` is told chain, value, the mean shares (atoms,) and the mean parts (region atoms,) of regions seen.
+    """
+    start, of_atom = sets.start, sets.prior
+    atoms = of_atom.shape[1]
     # Work is cut by (chain, value); each has draws of its own, so the order and the threads do not matter.
     tasks = [(chain, value) for chain in range(chains) for value in np.flatnonzero(~exact).tolist()]
     burn_in = max(sweeps // 5, 1)
@@ -259,31 +342,28 @@ def _sample(
         place = np.repeat(start[used] - own_start[:-1], length) + np.arange(own_start[-1])
         random = engine.named(f"chain {chain} value {value}").generator()
         key = random.integers(0, 2**64, dtype=np.uint64)
-        sets = (of_atom[value], own_start, member[place], counts[value][used])
-        mass = of_atom[value] + expected_counts(*sets, EM_ROUNDS)
+        weight = None if sets.weight is None else sets.weight[place]
+        seen = (of_atom[value], own_start, sets.member[place], weight, counts[value][used])
+        mass = of_atom[value] + expected_counts(*seen, EM_ROUNDS)
         # Starts are spread wider than the posterior, so that chains can disagree.
         at = np.log(mass / mass.sum() * of_atom[value].sum()) + random.normal(size=atoms) / np.sqrt(mass)
         totals = np.zeros(atoms), np.zeros(len(place))
         step, _, counter = share_chain(
-            *sets, mass, at, 0.3, STEPS, True, burn_in, key, np.uint64(0), np.zeros(atoms), np.zeros(len(place))
+            *seen, mass, at, 0.3, STEPS, True, burn_in, key, np.uint64(0), np.zeros(atoms), np.zeros(len(place))
         )
-        share_chain(*sets, mass, at, step, STEPS, False, sweeps, key, np.uint64(counter), *totals)
-        sampled.share[chain, value] = totals[0] / sweeps
-        sampled.ratio[chain, value, place] = totals[1] / sweeps
+        share_chain(*seen, mass, at, step, STEPS, False, sweeps, key, np.uint64(counter), *totals)
+        ratio = np.zeros(len(sets.member))
+        ratio[place] = totals[1] / sweeps
+        keep(chain, value, totals[0] / sweeps, ratio)
 
     with ThreadPoolExecutor(engine.workers) as pool:
         for done, _ in enumerate(pool.map(run, tasks), start=1):
             engine.report("learning from overlapping regions", done, len(tasks))
-    return sampled
 
 
 def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """(codes,) the atom of each code, and for every region (unused ones are empty) its atoms, growing."""
-    kept = regions.take(used)
-    length = kept.high.astype(np.int64) - kept.low + 1
-    owner = np.repeat(np.repeat(np.arange(len(used)), kept.runs), length)
-    first = np.concatenate([[0], np.cumsum(length)])
-    code = np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])
+    owner, code = _listed(regions, used)
     order = np.lexsort((owner, code))
     start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=regions.codes))]).astype(np.int64)
     atom = rank_sequences(start, owner[order].astype(np.int64))
@@ -291,3 +371,12 @@ def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     region, member = pair // (int(atom.max()) + 1), pair % (int(atom.max()) + 1)
     region_start = np.concatenate([[0], np.cumsum(np.bincount(region, minlength=len(regions)))]).astype(np.int64)
     return atom, region_start, member
+
+
+def _listed(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every code of the used regions: which of them it is in, and the code; in this order."""
+    kept = regions.take(used)
+    length = kept.high.astype(np.int64) - kept.low + 1
+    owner = np.repeat(np.repeat(np.arange(len(used)), kept.runs), length)
+    first = np.concatenate([[0], np.cumsum(length)])
+    return owner, np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])

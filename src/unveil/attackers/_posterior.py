@@ -45,6 +45,10 @@ class Posterior(Protocol):
     def release(self) -> Release:
         """The release it was learned from."""
 
+    @property
+    def prior(self) -> Prior:
+        """What was held before."""
+
     def joint(self, targets: Targets) -> Averages:
         """p_L(s, what is known | t*)."""
 
@@ -63,6 +67,7 @@ class LinkedPosterior:
     asked: int
     value_share: NDArray[np.float64]  # (values,)
     attributes: dict[int, AttributePosterior]
+    prior: Prior
 
     @property
     def chains(self) -> int:
@@ -129,7 +134,7 @@ def posterior(
         block = release.block_of(asked)
         value = release.regions[asked].single()[block.region(asked)]
         held = np.bincount(value, weights=block.count, minlength=values)
-        return LinkedPosterior(release, asked, (prior.alpha + held) / (prior.alpha.sum() + held.sum()), found)
+        return LinkedPosterior(release, asked, (prior.alpha + held) / (prior.alpha.sum() + held.sum()), found, prior)
     model = HiddenModel.of(release, asked, prior)
     started = [Chain.start(model, engine.named(f"chain {number}")) for number in range(chains.chains)]
     every = max(chains.sweeps // _states_kept(model, chains), 1)

@@ -35,7 +35,7 @@ class FixedPrior:
         check_prior(release, targets.asked, prior)
         distinct, number = targets.distinct()
         model = HiddenModel.of(release, targets.asked, prior)
-        theta = {i: b / b.sum(axis=1, keepdims=True) for i, b in prior.beta.items()}
+        theta = {i: prior.shares(i) for i in prior.beta}
         pi = prior.alpha / prior.alpha.sum()
         known = HiddenPosterior(model, _states(model, theta, pi, engine.named("fixed prior")), engine.workers)
         fitted = Fitted.of(release, distinct)
@@ -43,7 +43,7 @@ class FixedPrior:
         fitted.refuse_misfits(found.mean.mean(axis=0), number)
         threat = Threat(
             group="known" if targets.group is not None else "not known",
-            population="known beforehand, nothing is learned",
+            population="known beforehand, nothing is learned" + prior.ties(release),
         )
         return belief_of(found, "exact" if known.method() == "sampled" else known.method(), threat).of(number)
 

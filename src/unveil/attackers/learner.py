@@ -30,7 +30,8 @@ class Learner:
 
     def believe(self, learned: Posterior, targets: Targets) -> Belief:
         """The belief from a posterior that is already there."""
-        return belief_of(learned.joint(targets), learned.method(), Threat(membership="not known"))
+        threat = Threat(membership="not known", population=learned.prior.population(learned.release))
+        return belief_of(learned.joint(targets), learned.method(), threat)
 
     @staticmethod
     def joint(learned: Posterior, targets: Targets) -> NDArray[np.float64]:
