@@ -19,10 +19,12 @@ region (test_enumeration.py draws every table and every widening to show it).
 Knowledge of a target is a dict: position of an attribute -> its likelihoods e(v), one a code; an absent attribute is
 unknown (e = 1). Other sensitive attributes are ordinary attributes, unknown unless the dict has them.
 A prior is anything with `alpha` (values,) and `beta` {attribute: (values, codes)}: PseudoCounts, or unveil's Prior.
+It may have `smooth` {attribute: (centres, codes)}: then each row has a centre, drawn by beta, and its value is drawn by
+the centre's row. Centres are listed like everything else. The functions for linked releases do not know smoothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
@@ -179,6 +181,21 @@ class PseudoCounts:
 
     alpha: tuple[Number, ...]
     beta: Mapping[int, tuple[tuple[Number, ...], ...]]
+    smooth: Mapping[int, tuple[tuple[Number, ...], ...]] = field(default_factory=dict)
+
+    def chance(self, a: int, s: int, counts: tuple[int, ...]) -> Fraction:
+        """The probability of one sequence of values of the attribute beside s with these counts."""
+        if a in self.smooth:
+            return _smoothed_multinomial(self.beta[a][s], self.smooth[a], counts)
+        return _dirichlet_multinomial(self.beta[a][s], counts)
+
+    def next_value(self, a: int, s: int, counts: tuple[int, ...]) -> list[Fraction]:
+        """The probability of each value of one more row beside s."""
+        if a in self.smooth:
+            each = [tuple(n + (v == w) for w, n in enumerate(counts)) for v in range(len(counts))]
+            return [self.chance(a, s, more) / self.chance(a, s, counts) for more in each]
+        beside = list(map(add, self.beta[a][s], counts))
+        return [Fraction(b) / sum(beside) for b in beside]
 
 
 def pseudo_counts(release: Release, asked: int, alpha: Number = 1, beta: Number = 1) -> PseudoCounts:
@@ -210,8 +227,11 @@ def _exact(number: Any) -> Number:
 
 
 def _as_pseudo_counts(prior: Any) -> PseudoCounts:
-    beta = {int(a): tuple(tuple(map(_exact, row)) for row in table) for a, table in prior.beta.items()}
-    return PseudoCounts(tuple(map(_exact, prior.alpha)), beta)
+    beta, smooth = (
+        {int(a): tuple(tuple(map(_exact, row)) for row in table) for a, table in tables.items()}
+        for tables in (prior.beta, getattr(prior, "smooth", {}))
+    )
+    return PseudoCounts(tuple(map(_exact, prior.alpha)), beta, smooth)
 
 
 @cache
@@ -227,6 +247,24 @@ def _dirichlet_multinomial(pseudo: tuple[Number, ...], counts: tuple[int, ...]) 
     return Fraction(up) / _rising(sum(pseudo), sum(counts))
 
 
+@cache
+def _smoothed_multinomial(
+    pseudo: tuple[Number, ...], kernel: tuple[tuple[Number, ...], ...], counts: tuple[int, ...]
+) -> Fraction:
+    """The same where each draw is a centre whose row of the kernel gives the value: summed over all centres."""
+    values = [v for v, n in enumerate(counts) for _ in range(n)]
+    chance: dict[tuple[int, ...], Number] = {(0,) * len(pseudo): 1}  # of the values, by counts of centres
+    for v in values:
+        more: dict[tuple[int, ...], Number] = {}
+        for before, weight in chance.items():
+            for u, row in enumerate(kernel):
+                if row[v]:
+                    after = tuple(n + (u == w) for w, n in enumerate(before))
+                    more[after] = more.get(after, 0) + weight * row[v]
+        chance = more
+    return sum((w * _dirichlet_multinomial(pseudo, c) for c, w in chance.items()), start=Fraction(0))
+
+
 def _marginal_likelihood(layout: _Layout, prior: PseudoCounts) -> Callable[[Counts], Fraction]:
     """The probability of one cleartext table with these counts, pi and theta integrated out."""
 
@@ -235,7 +273,7 @@ def _marginal_likelihood(layout: _Layout, prior: PseudoCounts) -> Callable[[Coun
         for a in layout.others:
             for s in range(layout.values):
                 if counts[s]:
-                    result *= _dirichlet_multinomial(prior.beta[a][s], layout.of(counts, a, s))
+                    result *= prior.chance(a, s, layout.of(counts, a, s))
         return result
 
     return weight
@@ -329,8 +367,8 @@ def enumerate_learner_joint(release: Release, asked: int, prior: Any, knowledge:
         for s in range(layout.values):
             chance = Fraction(held.alpha[s] + counts[s]) / (sum(held.alpha) + release.rows)
             for a, e in knowledge.items():
-                beside = list(map(add, held.beta[a][s], layout.of(counts, a, s)))
-                chance *= sum((x * b for x, b in zip(e, beside, strict=True)), start=Fraction(0)) / sum(beside)
+                beside = held.next_value(a, s, layout.of(counts, a, s))
+                chance *= sum((x * b for x, b in zip(e, beside, strict=True)), start=Fraction(0))
             joint[s] += factor * chance
     return [j / total for j in joint]
 

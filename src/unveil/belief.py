@@ -10,6 +10,7 @@ from unveil.attribute import Attribute, Role
 from unveil.errors import UsageError
 from unveil.regions import Regions
 from unveil.release import Release, row_numbers
+from unveil.smooth import check_kernel, kernels, tied
 
 __all__ = ["Belief", "Diagnostics", "Estimate", "Known", "Prior", "Targets", "Threat", "t_quantile"]
 
@@ -98,10 +99,14 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """What is held of the population beforehand, as Dirichlet pseudo-counts: s ~ alpha, attribute a given s ~ beta."""
+    """What is held of the population beforehand, as Dirichlet pseudo-counts: s ~ alpha, attribute a given s ~ beta.
+
+    Where an attribute is smoothed, beta speaks of centres, and a value comes from its centre's row of the kernel.
+    """
 
     alpha: NDArray[np.float64]  # (values,)
     beta: Mapping[int, NDArray[np.float64]]  # by position of the attribute: (values, codes)
+    smooth: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)  # likewise: (centres, codes)
 
     def __post_init__(self) -> None:
         for array in (self.alpha, *self.beta.values()):
@@ -110,16 +115,43 @@ class Prior:
             array.flags.writeable = False
         if any(b.ndim != 2 or len(b) != len(self.alpha) for b in self.beta.values()):
             raise UsageError("beta needs one row of pseudo-counts for each sensitive value")
+        for index, kernel in self.smooth.items():
+            if index not in self.beta:
+                raise UsageError("only attributes with pseudo-counts can be smoothed")
+            check_kernel(kernel, self.beta[index].shape[1])
+            kernel.flags.writeable = False
 
     @classmethod
-    def uninformative(cls, release: Release, asked: int, *, alpha: float = 1.0, beta: float = 1.0) -> "Prior":
-        """The same pseudo-count for every value."""
+    def uninformative(
+        cls,
+        release: Release,
+        asked: int,
+        *,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        smooth: Mapping[int, float] | None = None,
+    ) -> "Prior":
+        """The same pseudo-count for every value. `smooth`: bandwidths by position of the attribute."""
         values = release.attributes[asked].codes
         others = [i for i in range(len(release.attributes)) if i != asked]
         return cls(
             np.full(values, float(alpha)),
             {i: np.full((values, release.attributes[i].codes), float(beta)) for i in others},
+            kernels(release.attributes, smooth or {}, asked),
         )
+
+    def shares(self, index: int) -> NDArray[np.float64]:
+        """(values, codes) mean shares of an attribute's codes given each value, before anything is learned."""
+        mean = self.beta[index] / self.beta[index].sum(axis=1, keepdims=True)
+        return np.asarray(mean @ self.smooth[index] if index in self.smooth else mean)
+
+    def population(self, release: Release) -> str:
+        """What is held of the population, in words."""
+        return "an uninformative prior" + self.ties(release)
+
+    def ties(self, release: Release) -> str:
+        """Which attributes are smoothed, in words; nothing if none."""
+        return tied([release.attributes[i].name for i in sorted(self.smooth)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import pytest
 
 from enumeration import enumerate_attacker, linked_attacker, linked_learner_joint, pseudo_counts
 from papers import boreale_2020, kifer_2009
+from papers._printed import printed_release
 from small import QI, SENSITIVE, made_schema
 from unveil.attack import targets_of_table
 from unveil.attackers._posterior import Chains
@@ -128,6 +129,41 @@ def test_tuple_12_of_table_6() -> None:
     belief = ask(Bayesian(chains=chains), release, target)
     assert kifer_2009.believed(belief, release, "Cancer") == pytest.approx(0.15625, abs=0.002)
     assert kifer_2009.believed(ask(RandomWorlds(), release, target), release, "Cancer") == pytest.approx(0.5)
+
+
+def test_the_45_year_old_of_section_5_2() -> None:
+    """One of three in [16-45] has heart disease; the older groups have more of it, so the 45-year-old is likelier."""
+    release = kifer_2009.section_5_2()
+    targets = kifer_2009.aged(release, 45, 30, 16)
+    heart = release.attributes[1].values.index("heart disease")
+    plain = ask(Bayesian(), release, targets)
+    assert plain.exact
+    assert plain.probability[:, heart] == pytest.approx([1 / 3] * 3, abs=1e-12)
+    prior = Prior.uninformative(release, 1, smooth={0: 5.0})
+    belief = Bayesian(chains=kifer_2009.LONG).attack(release, targets, prior, Engine(seed=4))
+    assert belief.chains is not None
+    error = belief.chains[:, :, heart].std(axis=0, ddof=1) / 2
+    found = belief.probability[:, heart]
+    assert found[0] - 5 * error[0] > 1 / 3
+    assert found[0] - found[2] > 5 * np.hypot(error[0], error[2])  # and more than of the 16-year-old
+    learner = Learner(chains=kifer_2009.LONG).attack(release, targets, prior, Engine(seed=4)).probability[:, heart]
+    assert learner[0] > learner[1] > learner[2]  # the learner, too, learns inside the region
+
+
+def test_smoothing_alone_teaches_nothing_of_section_5_2() -> None:
+    """Heart disease is as common in every range: the 45-year-old stays at the overall half."""
+    even = {"[0,5]": 6, "[6,10]": 6, "[11,15]": 6, "[16,45]": 30, "[46,50]": 6, "[51,55]": 6}
+    attributes = {
+        "age": {"role": QI, "kind": "numeric", "domain": {"from": 0, "to": 55}},
+        "disease": {"role": SENSITIVE, "domain": ["heart disease", "other"]},
+    }
+    rows = [f"{age};{d}" for age, n in even.items() for d in ["heart disease"] * (n // 2) + ["other"] * (n // 2)]
+    release = printed_release("\n".join(["age;disease", *rows]), made_schema(attributes))
+    prior = Prior.uninformative(release, 1, smooth={0: 5.0})
+    belief = Bayesian(chains=kifer_2009.LONG).attack(release, kifer_2009.aged(release, 45), prior, Engine(seed=4))
+    assert belief.chains is not None
+    error = belief.chains[:, 0, 0].std(ddof=1) / 2
+    assert abs(belief.probability[0, 0] - 1 / 2) <= 5 * error
 
 
 @pytest.mark.parametrize(("alpha", "expected"), [(2.0, 100 / 101), (1.0, 0.990098)])

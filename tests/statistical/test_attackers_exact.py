@@ -108,7 +108,7 @@ def test_linked_releases_equal_enumeration(name: str) -> None:
 
 
 HIDDEN = [name for name in SMALL if name not in LINKED]
-SHORT = Chains(chains=8, sweeps=500, burn_in=200, keep=100, most_sweeps=0)
+SHORT = Chains(chains=8, sweeps=500, burn_in=200, every=5, most_sweeps=0)
 
 
 @pytest.mark.parametrize("name", HIDDEN)

@@ -6,7 +6,7 @@ more column of the matching, whose weight is summed over the values it may stand
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from unveil.kernels.distributions import multinomial
 from unveil.kernels.random import draw
 from unveil.regions import Regions
 from unveil.release import Block, Release, row_numbers
+from unveil.smooth import Centres
 
 __all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares"]
 
@@ -64,6 +65,7 @@ class HiddenModel:
     own_counts: NDArray[np.int64]  # (all regions, values) rows that show a region beside their value
     value_counts: NDArray[np.int64]  # (values,) published ones
     attributes: tuple[int, ...]  # all but the one asked
+    centres: dict[int, Centres]  # of the smoothed attributes
 
     @property
     def values(self) -> int:
@@ -102,7 +104,8 @@ class HiddenModel:
                 row = first[index] + own.region(index)[published]
                 np.add.at(own_counts, (row, value[published]), own.count[published])
         counts = np.bincount(value[published], weights=own.count[published], minlength=values).astype(np.int64)
-        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, others)
+        centres = {i: Centres.of(release.regions[i], prior.smooth[i]) for i in others if i in prior.smooth}
+        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, others, centres)
 
     def log_shares(self, theta: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
         """(all regions, values) log share of each region given each value."""
@@ -189,16 +192,20 @@ class Chain:
     partners: list[NDArray[np.int32]]
     counter: np.uint64  # draws of the parameters so far
     sweep: int = 0
+    phi: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # of smoothed attributes: (values, centres)
 
     @classmethod
     def start(cls, model: HiddenModel, engine: Engine) -> "Chain":
         """Anywhere: chains that start apart and end together agree."""
         random = engine.generator()
         keys = random.integers(0, 2**64, size=2, dtype=np.uint64)
-        theta = {}
+        theta, phi = {}, {}
         for index in model.attributes:
             shape = model.prior.beta[index].shape
             theta[index] = np.maximum(random.dirichlet(np.ones(shape[1]), size=shape[0]), 1e-12)
+            if index in model.centres:
+                phi[index] = theta[index]
+                theta[index] = phi[index] @ model.prior.smooth[index]
         pi = np.maximum(random.dirichlet(model.prior.alpha + model.value_counts), 1e-300)
         partners = []
         for block in model.hidden:
@@ -206,7 +213,7 @@ class Chain:
             key = keys[0] ^ np.uint64(block.number)
             matching.start_matching(block.groups, 0, len(block.groups.method), key, partner)
             partners.append(partner)
-        return cls(keys, theta, pi, partners, np.uint64(0))
+        return cls(keys, theta, pi, partners, np.uint64(0), phi=phi)
 
     def run_to(
         self, model: HiddenModel, sweep: int, *, burn_in: int, anneal: bool, every: int
@@ -221,7 +228,9 @@ class Chain:
                 exponent = min(1.0, ANNEAL_FROM + (1 - ANNEAL_FROM) * self.sweep / (ANNEAL_SHARE * burn_in))
             # A hash, not a sum: keys a fixed step apart would share draws between neighbouring groups and sweeps.
             key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
-            found = _sweep(model, self.theta, self.pi, self.partners, key, self.keys[1], self.counter, exponent)
+            found = _sweep(
+                model, self.theta, self.phi, self.pi, self.partners, key, self.keys[1], self.counter, exponent
+            )
             self.theta, mean, self.pi, pi_mean, self.counter = found
             self.sweep += 1
             after = self.sweep - burn_in
@@ -239,6 +248,7 @@ State = tuple[
 def _sweep(
     model: HiddenModel,
     theta: dict[int, NDArray[np.float64]],
+    phi: dict[int, NDArray[np.float64]],
     pi: NDArray[np.float64],
     partners: list[NDArray[np.int32]],
     key: np.uint64,
@@ -246,6 +256,7 @@ def _sweep(
     counter: np.uint64,
     exponent: float,
 ) -> State:
+    """One sweep; `phi` and `partners` change in place."""
     values, release = model.values, model.release
     log_share = model.log_shares(theta)
     counts = model.own_counts.copy()
@@ -285,11 +296,19 @@ def _sweep(
         regions = release.regions[index]
         table = np.zeros((values, regions.codes), dtype=np.int64)
         mine = counts[model.first[index] : model.first[index] + len(regions)]
-        runs = regions.start, regions.low, regions.high
-        counter = np.uint64(gibbs.spread(mine, *runs, theta[index], parameter_key, counter, table))
+        near = model.centres.get(index)
+        if near is None:
+            runs = regions.start, regions.low, regions.high
+            counter = np.uint64(gibbs.spread(mine, *runs, theta[index], parameter_key, counter, table))
+        else:  # straight from regions to centres: the values between them need not be drawn
+            pairs = near.start, near.centre, near.weight
+            counter = np.uint64(gibbs.spread_over_centres(mine, *pairs, phi[index], parameter_key, counter, table))
         new_theta[index], mean[index] = np.empty_like(theta[index]), np.empty_like(theta[index])
         prior = model.prior.beta[index]
         counter = np.uint64(gibbs.draw_parameters(prior, table, parameter_key, counter, mean[index], new_theta[index]))
+        if near is not None:
+            kernel, phi[index] = model.prior.smooth[index], new_theta[index]
+            new_theta[index], mean[index] = phi[index] @ kernel, mean[index] @ kernel
     pi_mean, new_pi = np.empty((1, values)), np.empty((1, values))
     alpha = model.prior.alpha[None]
     counter = np.uint64(gibbs.draw_parameters(alpha, value_counts[None], parameter_key, counter, pi_mean, new_pi))

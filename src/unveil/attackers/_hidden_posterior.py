@@ -15,7 +15,7 @@ from unveil.attackers._hidden import Chain, Draw, HiddenModel
 from unveil.attackers._hidden_terms import Term, joint_term, support_term
 from unveil.attackers._row_states import chain_facts
 from unveil.attackers._saved import Arrays, Checkpoint
-from unveil.belief import Targets
+from unveil.belief import Prior, Targets
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 from unveil.kernels import matching
@@ -99,6 +99,11 @@ class HiddenPosterior:
         """The release it was learned from."""
         return self.model.release
 
+    @property
+    def prior(self) -> Prior:
+        """What was held before."""
+        return self.model.prior
+
     def run(self) -> None:
         """Every chain to the end of this round."""
         lock, done = Lock(), [sum(chain.sweep for chain in self.chains)]
@@ -177,6 +182,7 @@ class HiddenPosterior:
             found |= {f"{at}/keys": chain.keys, f"{at}/pi": chain.pi, f"{at}/counter": np.array(chain.counter)}
             found[f"{at}/sweep"] = np.array(chain.sweep)
             found |= {f"{at}/theta/{i}": theta for i, theta in chain.theta.items()}
+            found |= {f"{at}/phi/{i}": phi for i, phi in chain.phi.items()}
             found |= {f"{at}/partner/{b}": partner for b, partner in enumerate(chain.partners)}
             found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
             for state, draw in enumerate(kept.states):
@@ -197,6 +203,7 @@ class HiddenPosterior:
             chain.keys, chain.pi = arrays[f"{at}/keys"], arrays[f"{at}/pi"]
             chain.counter, chain.sweep = np.uint64(arrays[f"{at}/counter"]), int(arrays[f"{at}/sweep"])
             chain.theta = {i: arrays[f"{at}/theta/{i}"] for i in indices}
+            chain.phi = {i: arrays[f"{at}/phi/{i}"] for i in self.model.centres}
             chain.partners = [arrays[f"{at}/partner/{b}"] for b in blocks]
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
             self.kept[number] = Kept(most, [], seen, every)

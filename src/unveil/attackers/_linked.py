@@ -1,7 +1,8 @@
 """Releases in which every row's sensitive value stands beside its cells: the posterior factorises over attributes.
 
 Given s, each attribute is seen through counts of regions. If these are nested or disjoint the posterior is a Dirichlet
-tree with closed-form means; if they overlap, each (attribute, s) is sampled alone, on counts, never through rows.
+tree with closed-form means; if they overlap, each (attribute, s) is sampled alone, on counts, never through rows. So
+is a smoothed attribute, whatever its regions: of a value, too, only its likely centres are known.
 """
 
 from collections.abc import Mapping
@@ -178,8 +179,14 @@ def attribute_posteriors(
     """The posterior of each attribute; `tree=False` samples what could be exact, to check one with the other."""
     found = {}
     for index, table in counts.items():
-        name = release.attributes[index].name
-        found[index] = _posterior(release.regions[index], table, prior.beta[index], engine.named(name), chains, tree)
+        own = engine.named(release.attributes[index].name)
+        regions, beta = release.regions[index], prior.beta[index]
+        if index in prior.smooth:
+            unseen = table.sum(axis=1) == 0
+            sampler = ShareChains.smoothed(regions, table, beta, prior.smooth[index], unseen, own, chains)
+            found[index] = AttributePosterior(regions, prior.shares(index), unseen, sampler)
+        else:
+            found[index] = _posterior(regions, table, beta, own, chains, tree)
     return found
 
 

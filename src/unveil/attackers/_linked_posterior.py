@@ -15,7 +15,7 @@ from unveil.attackers._linked import AttributePosterior
 from unveil.attackers._saved import Arrays, Checkpoint
 from unveil.attackers._share_chains import ShareChains
 from unveil.attackers._weigh import Fitted, held_values
-from unveil.belief import Targets
+from unveil.belief import Prior, Targets
 from unveil.engine import Engine
 from unveil.errors import Stopped
 from unveil.release import Release
@@ -31,6 +31,7 @@ class LinkedPosterior:
 
     release: Release
     asked: int
+    prior: Prior
     value_share: NDArray[np.float64]  # (values,)
     attributes: dict[int, AttributePosterior]
     engine: Engine

@@ -29,6 +29,10 @@ class Posterior(Protocol):
     def release(self) -> Release:
         """The release it was learned from."""
 
+    @property
+    def prior(self) -> Prior:
+        """What was held before."""
+
     def joint(self, targets: Targets) -> Averages:
         """p_L(s, what is known | t*)."""
 
@@ -93,7 +97,7 @@ def posterior(
         held = np.bincount(value, weights=block.count, minlength=release.attributes[asked].codes)
         share = (prior.alpha + held) / (prior.alpha.sum() + held.sum())
         saved = Checkpoint.of(engine, release, asked, prior, chains, ())
-        linked = LinkedPosterior(release, asked, share, attributes, engine, chains, saved)
+        linked = LinkedPosterior(release, asked, prior, share, attributes, engine, chains, saved)
         linked.run()
         return linked
     saved = Checkpoint.of(engine, release, asked, prior, chains, questions)

@@ -53,6 +53,8 @@ class Checkpoint:
             digest.update(repr(block.attributes).encode())
             _add(digest, block.cells, block.group, block.cell, block.count)
         _add(digest, prior.alpha, *(prior.beta[i] for i in sorted(prior.beta)))
+        digest.update(repr(sorted(prior.smooth)).encode())
+        _add(digest, *(prior.smooth[i] for i in sorted(prior.smooth)))
         for kind, targets in questions:
             digest.update(repr((kind, targets.count, sorted(targets.known))).encode())
             for index in sorted(targets.known):

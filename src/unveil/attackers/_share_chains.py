@@ -9,10 +9,11 @@ from unveil.attackers._averages import BATCHES
 from unveil.engine import Engine
 from unveil.kernels.shares import expected_counts, share_chain
 from unveil.regions import Regions, rank_sequences
+from unveil.smooth import Centres
 
-__all__ = ["Sampled", "ShareChain", "ShareChains"]
+__all__ = ["Reading", "Sampled", "ShareChain", "ShareChains"]
 
-Sets = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+Sets = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.int64]]
 
 EM_ROUNDS = 50
 STEPS = 16  # leapfrog steps of a draw, at most
@@ -21,7 +22,10 @@ MOST_BATCH_NUMBERS = 60_000_000  # kept means of all batches of an attribute; ab
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """Atoms (codes that no region separates), and per chain the means of their shares and of shares of regions."""
+    """Atoms (codes that no region separates), and per chain the means of their shares and of shares of regions.
+
+    Of a smoothed attribute each code is an atom.
+    """
 
     atom: NDArray[np.int64]  # (codes,)
     within: NDArray[np.float64]  # (values, codes) a code's share of its atom
@@ -43,14 +47,35 @@ class ShareChain:
     ratio: list[NDArray[np.float64]] = field(default_factory=list)  # per batch: (used region atoms,) mean
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """How shares of centres are read as shares of codes, where the attribute is smoothed."""
+
+    kernel: NDArray[np.float64]  # (centres, codes)
+    start: NDArray[np.int64]  # (regions + 1,) the codes of each region
+    code: NDArray[np.int64]  # (region codes,)
+
+    def parts(
+        self, region: int, centre: NDArray[np.int64], weight: NDArray[np.float64], share: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """(codes of the region,) the mean share of each, from that of the centres of the region's rows.
+
+        A row has one of the centres; then a code of the region in proportion to the centre's kernel.
+        """
+        codes = self.code[self.start[region] : self.start[region + 1]]
+        return np.asarray((share / weight) @ self.kernel[np.ix_(centre, codes)])
+
+
 @dataclass(slots=True, eq=False)
 class ShareChains:
-    """All chains of one attribute."""
+    """All chains of one attribute: shares of atoms, seen through regions that each hold some of them."""
 
     atom: NDArray[np.int64]  # see Sampled
     within: NDArray[np.float64]
     start_of: NDArray[np.int64]  # (regions + 1,)
     member: NDArray[np.int64]
+    weight: NDArray[np.float64] | None  # (region atoms,) how likely a centre puts its value there; None = surely
+    reading: Reading | None  # of a smoothed attribute, whose atoms are centres
     prior: NDArray[np.float64]  # (values, atoms)
     counts: NDArray[np.int64]  # (values, regions)
     mass: NDArray[np.float64]  # (values, atoms)
@@ -70,24 +95,65 @@ class ShareChains:
         chains: int,
     ) -> "ShareChains":
         """A chain for every value that has no tree, each at a place of its own."""
-        values = len(prior)
         atom, start, member = _atoms(regions, np.flatnonzero(counts.sum(axis=0)))
-        atoms = int(atom.max()) + 1
-        of_atom = np.zeros((values, atoms))
+        of_atom = np.zeros((len(prior), int(atom.max()) + 1))
         np.add.at(of_atom.T, atom, prior.T)
-        numbers = chains * values * (atoms + len(member)) * 2 * BATCHES
+        sets = atom, prior / of_atom[:, atom], start, member, None, None
+        return cls._started(sets, of_atom, counts, exact, engine, chains)
+
+    @classmethod
+    def smoothed(
+        cls,
+        regions: Regions,
+        counts: NDArray[np.int64],
+        prior: NDArray[np.float64],
+        kernel: NDArray[np.float64],
+        unseen: NDArray[np.bool_],
+        engine: Engine,
+        chains: int,
+    ) -> "ShareChains":
+        """Chains over the shares of the centres; for a value that nobody has there is nothing to draw."""
+        used = np.flatnonzero(counts.sum(axis=0))
+        near = Centres.of(regions.take(used), kernel)
+        start = np.zeros(len(regions) + 1, dtype=np.int64)
+        start[used + 1] = np.diff(near.start)
+        owner, code = _listed(regions, used)
+        code_start = np.concatenate([[0], np.cumsum(np.bincount(used[owner], minlength=len(regions)))])
+        reading = Reading(kernel, code_start.astype(np.int64), code)
+        codes = np.arange(regions.codes)
+        sets = codes, np.ones(prior.shape), np.cumsum(start), near.centre, near.weight, reading
+        return cls._started(sets, prior, counts, unseen, engine, chains)
+
+    @classmethod
+    def _started(
+        cls,
+        sets: tuple[
+            NDArray[np.int64],
+            NDArray[np.float64],
+            NDArray[np.int64],
+            NDArray[np.int64],
+            NDArray[np.float64] | None,
+            Reading | None,
+        ],
+        prior: NDArray[np.float64],
+        counts: NDArray[np.int64],
+        exact: NDArray[np.bool_],
+        engine: Engine,
+        chains: int,
+    ) -> "ShareChains":
+        values, atoms = prior.shape
+        numbers = chains * values * (atoms + len(sets[3])) * 2 * BATCHES
         most = 2 * BATCHES if numbers <= MOST_BATCH_NUMBERS else 2
-        mass = np.ones((values, atoms))
-        found = cls(atom, prior / of_atom[:, atom], start, member, of_atom, counts, mass, chains, {}, most)
+        found = cls(*sets, prior, counts, np.ones((values, atoms)), chains, {}, most)
         for value in np.flatnonzero(~exact).tolist():
-            sets, _ = found._sets(value)
-            mass[value] = of_atom[value] + expected_counts(*sets, EM_ROUNDS)
-            middle = np.log(mass[value] / mass[value].sum() * of_atom[value].sum())
+            seen, _ = found._sets(value)
+            mass = prior[value] + expected_counts(*seen, EM_ROUNDS)
+            found.mass[value] = mass
             for chain in range(chains):
                 random = engine.named(f"chain {chain} value {value}").generator()
                 key = random.integers(0, 2**64, dtype=np.uint64)
                 # Starts are spread wider than the posterior, so that chains can disagree.
-                x = middle + random.normal(size=atoms) / np.sqrt(mass[value])
+                x = np.log(mass / mass.sum() * prior[value].sum()) + random.normal(size=atoms) / np.sqrt(mass)
                 found.running[chain, value] = ShareChain(key, x, 0.3, np.uint64(0))
         return found
 
@@ -127,12 +193,24 @@ class ShareChains:
     def means(self, batch: int | None = None) -> Sampled:
         """Over all batches, or of one."""
         values, atoms = self.prior.shape
-        share, ratio = np.zeros((self.chains, values, atoms)), np.zeros((self.chains, values, len(self.member)))
+        reading = self.reading
+        start, member = (self.start_of, self.member) if reading is None else (reading.start, reading.code)
+        share, ratio = np.zeros((self.chains, values, atoms)), np.zeros((self.chains, values, len(member)))
         for (chain, value), found in self.running.items():
             _, place = self._sets(value)
-            share[chain, value] = np.mean(found.share, axis=0) if batch is None else found.share[batch]
-            ratio[chain, value, place] = np.mean(found.ratio, axis=0) if batch is None else found.ratio[batch]
-        return Sampled(self.atom, self.within, self.start_of, self.member, share, ratio)
+            mine = np.mean(found.share, axis=0) if batch is None else found.share[batch]
+            parts = np.mean(found.ratio, axis=0) if batch is None else found.ratio[batch]
+            if reading is None or self.weight is None:
+                share[chain, value], ratio[chain, value, place] = mine, parts
+                continue
+            share[chain, value] = mine @ reading.kernel
+            of_centre = np.zeros(len(self.member))
+            of_centre[place] = parts
+            for region in np.flatnonzero(self.counts[value]).tolist():
+                these = slice(self.start_of[region], self.start_of[region + 1])
+                read = reading.parts(region, self.member[these], self.weight[these], of_centre[these])
+                ratio[chain, value, start[region] : start[region + 1]] = read
+        return Sampled(self.atom, self.within, start, member, share, ratio)
 
     def _sets(self, value: int) -> tuple[Sets, NDArray[np.int64]]:
         """What the kernels take of a value, and which region atoms its sets are."""
@@ -140,7 +218,8 @@ class ShareChains:
         length = self.start_of[used + 1] - self.start_of[used]
         own_start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
         place = np.repeat(self.start_of[used] - own_start[:-1], length) + np.arange(own_start[-1])
-        return (self.prior[value], own_start, self.member[place], self.counts[value][used]), place
+        weight = None if self.weight is None else self.weight[place]
+        return (self.prior[value], own_start, self.member[place], weight, self.counts[value][used]), place
 
     def _draw(
         self, task: tuple[int, int], draws: int, *, adapt: bool
@@ -161,11 +240,7 @@ def _halved(batches: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
 
 def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """(codes,) the atom of each code, and for every region (unused ones are empty) its atoms, growing."""
-    kept = regions.take(used)
-    length = kept.high.astype(np.int64) - kept.low + 1
-    owner = np.repeat(np.repeat(np.arange(len(used)), kept.runs), length)
-    first = np.concatenate([[0], np.cumsum(length)])
-    code = np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])
+    owner, code = _listed(regions, used)
     order = np.lexsort((owner, code))
     start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=regions.codes))]).astype(np.int64)
     atom = rank_sequences(start, owner[order].astype(np.int64))
@@ -173,3 +248,12 @@ def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     region, member = pair // (int(atom.max()) + 1), pair % (int(atom.max()) + 1)
     region_start = np.concatenate([[0], np.cumsum(np.bincount(region, minlength=len(regions)))]).astype(np.int64)
     return atom, region_start, member
+
+
+def _listed(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every code of the used regions: which of them it is in, and the code; in this order."""
+    kept = regions.take(used)
+    length = kept.high.astype(np.int64) - kept.low + 1
+    owner = np.repeat(np.repeat(np.arange(len(used)), kept.runs), length)
+    first = np.concatenate([[0], np.cumsum(length)])
+    return owner, np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])

@@ -50,5 +50,6 @@ class Bayesian:
         threat = Threat(
             membership="known" if self.membership == 1 else f"with probability {self.membership:g}",
             group="known" if targets.group is not None else "not known",
+            population=learned.prior.population(learned.release),
         )
         return belief_of(found, learned.method(), threat).of(number)

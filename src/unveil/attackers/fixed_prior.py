@@ -36,14 +36,14 @@ class FixedPrior:
         check_prior(release, targets.asked, prior)
         distinct, number = targets.distinct()
         model = HiddenModel.of(release, targets.asked, prior)
-        theta = {i: b / b.sum(axis=1, keepdims=True) for i, b in prior.beta.items()}
+        theta = {i: prior.shares(i) for i in prior.beta}
         pi = prior.alpha / prior.alpha.sum()
         states = _states(model, theta, pi, engine.named("fixed prior"))
         found = averages_of(support_term(model, distinct), states, engine.workers)
         refuse_misfits(distinct, found.mean.mean(axis=0), number)
         threat = Threat(
             group="known" if targets.group is not None else "not known",
-            population="known beforehand, nothing is learned",
+            population="known beforehand, nothing is learned" + prior.ties(release),
         )
         return belief_of(found, "exact" if len(states) == 1 else "the largest groups by swaps", threat).of(number)
 

@@ -37,4 +37,5 @@ class Learner:
         found = learned.joint(targets)
         if not (found.mean.sum(axis=2) > 0).all():
             raise NotApplicable("so many attributes are known that their probabilities vanish; know fewer")
-        return belief_of(found, learned.method(), Threat(membership="not known")).of(number)
+        threat = Threat(membership="not known", population=learned.prior.population(learned.release))
+        return belief_of(found, learned.method(), threat).of(number)

@@ -51,6 +51,14 @@ def attack(
     ] = None,
     alpha: Annotated[float, typer.Option(help="Prior pseudo-count of each sensitive value.")] = 1.0,
     beta: Annotated[float, typer.Option(help="Prior pseudo-count of each other value.")] = 1.0,
+    smooth: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ATTRIBUTE=BANDWIDTH",
+            help="Tie neighbouring values of an ordered attribute; repeatable, or with commas.",
+            show_default=False,
+        ),
+    ] = None,
     chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
     sweeps: Annotated[int, typer.Option(help="Sweeps of each chain, after as many as half of burn-in.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the chains.")] = 0,
@@ -67,6 +75,7 @@ def attack(
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.terminal import print_attack
     from unveil.schema import read_schema
+    from unveil.smooth import bandwidths
 
     if (original is None) == (targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
@@ -89,6 +98,8 @@ def attack(
     table = read_table(original, document) if original is not None else None
     published = read_release(release, document, attributes=table.attributes if table is not None else ())
     index = sensitive_attribute(published, asked)
+    tied = bandwidths(smooth or [], published.attributes)
+    prior = Prior.uninformative(published, index, alpha=alpha, beta=beta, smooth=tied)
     names = None if known is None else [n.strip() for n in known.split(",") if n.strip()]
     if table is not None:
         asked_about = targets_of_table(table, published, index, known=names, wrong=wrong)
@@ -106,7 +117,7 @@ def attack(
         published,
         asked_about,
         attackers,
-        prior=Prior.uninformative(published, index, alpha=alpha, beta=beta),
+        prior=prior,
         engine=engine,
         chains=Chains(chains=chains, sweeps=sweeps, burn_in=sweeps // 2),
     )

@@ -5,7 +5,16 @@ from numba import njit
 
 from unveil.kernels.distributions import dirichlet, multinomial
 
-__all__ = ["collect", "draw_parameters", "multiply_cells", "scaled_cells", "spread", "warm", "weigh_cells"]
+__all__ = [
+    "collect",
+    "draw_parameters",
+    "multiply_cells",
+    "scaled_cells",
+    "spread",
+    "spread_over_centres",
+    "warm",
+    "weigh_cells",
+]
 
 
 @njit(cache=True, nogil=True)
@@ -110,6 +119,32 @@ def spread(count, start, low, high, share, key, counter, out):
 
 
 @njit(cache=True, nogil=True)
+def spread_over_centres(count, start, centre, weight, share, key, counter, out):
+    """Draw which centres the rows of each region have, given the centres' shares; returns the counter reached.
+
+    `count` (regions, values) int64; the centres of region r are `centre[start[r]:start[r + 1]]` (int64), each with the
+    probability `weight` of a value in the region; `share` (values, centres); adds to `out` (values, centres) int64.
+    Cost: the pairs of a region and a centre times values.
+    """
+    widest = 1
+    for r in range(count.shape[0]):
+        widest = max(widest, start[r + 1] - start[r])
+    chance, part = np.empty(widest), np.empty(widest, np.int64)
+    for r in range(count.shape[0]):
+        first, size = start[r], start[r + 1] - start[r]
+        for s in range(count.shape[1]):
+            if count[r, s] == 0:
+                continue
+            for i in range(size):
+                chance[i] = weight[first + i] * share[s, centre[first + i]]
+                part[i] = 0
+            counter = multinomial(count[r, s], chance[:size], key, counter, part[:size])
+            for i in range(size):
+                out[s, centre[first + i]] += part[i]
+    return counter
+
+
+@njit(cache=True, nogil=True)
 def draw_parameters(prior, count, key, counter, mean, share):
     """For each value: the mean of its shares given the counts, and one draw of them; all (values, codes)."""
     shape = np.empty(prior.shape[1])
@@ -134,4 +169,6 @@ def warm():
     share = np.full((2, 2), 0.5)
     span = np.array([0, 1], np.int64), np.array([0], np.int32), np.array([1], np.int32)
     spread(np.ones((1, 2), np.int64), *span, share, key, counter, np.zeros((2, 2), np.int64))
+    pairs = np.array([0, 2], np.int64), np.array([0, 1], np.int64), np.ones(2)
+    spread_over_centres(np.ones((1, 2), np.int64), *pairs, share, key, counter, np.zeros((2, 2), np.int64))
     draw_parameters(share + 1, np.zeros((2, 2), np.int64), key, counter, np.empty((2, 2)), share)

@@ -1,4 +1,4 @@
-"""Posterior of one distribution seen only through sets of values: Dirichlet prior, counts of sets that may overlap."""
+"""Posterior of one distribution seen only through plain or weighted sets of values: Dirichlet prior, counts of sets."""
 
 import numpy as np
 from numba import njit
@@ -11,7 +11,15 @@ _ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def expected_counts(prior, start, atom, count, rounds):
+def _weight(weight, j):
+    # Plain sets have no weights: with None this is compiled away.
+    if weight is None:
+        return 1.0
+    return weight[j]
+
+
+@njit(cache=True, nogil=True)
+def expected_counts(prior, start, atom, weight, count, rounds):
     """(atoms,) how the counts of the sets spread over their atoms at the mode, by `rounds` of EM."""
     atoms = prior.shape[0]
     share = prior / prior.sum()
@@ -21,9 +29,9 @@ def expected_counts(prior, start, atom, count, rounds):
         for i in range(count.shape[0]):
             whole = 0.0
             for j in range(start[i], start[i + 1]):
-                whole += share[atom[j]]
+                whole += _weight(weight, j) * share[atom[j]]
             for j in range(start[i], start[i + 1]):
-                spread[atom[j]] += count[i] * share[atom[j]] / whole
+                spread[atom[j]] += count[i] * _weight(weight, j) * share[atom[j]] / whole
         total = 0.0
         for a in range(atoms):
             share[a] = prior[a] + spread[a]
@@ -34,48 +42,52 @@ def expected_counts(prior, start, atom, count, rounds):
 
 
 @njit(cache=True, nogil=True)
-def _slope(x, prior, start, atom, count, weight, slope):
+def _slope(x, prior, start, atom, weight, count, size, slope):
     """Log density at x and its slope. x is the logarithm of independent gamma variables whose shares are asked for."""
     atoms = prior.shape[0]
     whole, n, level = 0.0, 0.0, 0.0
     for a in range(atoms):
-        weight[a] = np.exp(x[a])
-        whole += weight[a]
+        size[a] = np.exp(x[a])
+        whole += size[a]
         slope[a] = 0.0
     for i in range(count.shape[0]):
         inside = 0.0
         for j in range(start[i], start[i + 1]):
-            inside += weight[atom[j]]
+            inside += _weight(weight, j) * size[atom[j]]
         if not inside > 0.0:
             return -np.inf
         each = count[i] / inside
         n += count[i]
         level += count[i] * np.log(inside)
         for j in range(start[i], start[i + 1]):
-            slope[atom[j]] += each
+            slope[atom[j]] += _weight(weight, j) * each
     if not whole < np.inf:
         return -np.inf
     level -= n * np.log(whole) + whole
     for a in range(atoms):
-        slope[a] = prior[a] + weight[a] * (slope[a] - n / whole - 1.0)
+        slope[a] = prior[a] + size[a] * (slope[a] - n / whole - 1.0)
         level += prior[a] * x[a]
     return level
 
 
 @njit(cache=True, nogil=True)
-def share_chain(prior, start, atom, count, mass, x, step, steps, adapt, draws, key, counter, total_share, total_ratio):
+def share_chain(
+    prior, start, atom, weight, count, mass, x, step, steps, adapt, draws, key, counter, total_share, total_ratio
+):
     """Hamiltonian Monte Carlo (Neal 2011); returns the step length, the accepted share and the counter reached.
 
-    The density of the shares is prod share^(prior - 1) · prod over sets of share(set)^count. `prior`, `mass` (atoms,);
-    the atoms of set i are `atom[start[i]:start[i + 1]]` (int64), its count `count[i]` (int64). `x` (atoms,) is the
-    state and changes in place. With `adapt` the step length moves towards 80% acceptance (for burn-in only). Each draw
-    adds to `total_share` (atoms,) the shares and to `total_ratio` (atom,) each atom's share of its set.
+    The density of the shares is prod share^(prior - 1) · prod over sets of share(set)^count, where share(set) is the
+    sum over its atoms of weight · share. `prior`, `mass` (atoms,); the atoms of set i are `atom[start[i]:start[i + 1]]`
+    (int64) with the `weight` beside them (None: all 1), its count `count[i]` (int64). `x` (atoms,) is the state
+    and changes in place. With `adapt` the step length moves towards 80% acceptance (for burn-in only). Each draw adds
+    to `total_share` (atoms,) the shares and to `total_ratio` (atom,) each atom's part of its set, weight · share /
+    share(set).
     Cost of a draw: up to `steps` passes over the sets' atoms.
     """
     atoms = prior.shape[0]
-    weight, slope, other = np.empty(atoms), np.empty(atoms), np.empty(atoms)
+    size, slope, other = np.empty(atoms), np.empty(atoms), np.empty(atoms)
     moved, push = np.empty(atoms), np.empty(atoms)
-    level = _slope(x, prior, start, atom, count, weight, slope)
+    level = _slope(x, prior, start, atom, weight, count, size, slope)
     accepted = 0
     for draw in range(draws):
         energy = level
@@ -96,7 +108,7 @@ def share_chain(prior, start, atom, count, mass, x, step, steps, adapt, draws, k
             for a in range(atoms):
                 push[a] += 0.5 * stride * other[a]
                 moved[a] += stride * push[a] / mass[a]
-            reached = _slope(moved, prior, start, atom, count, weight, other)
+            reached = _slope(moved, prior, start, atom, weight, count, size, other)
             if not reached > -np.inf:
                 break
             for a in range(atoms):
@@ -120,21 +132,23 @@ def share_chain(prior, start, atom, count, mass, x, step, steps, adapt, draws, k
             step = min(max(step, 1e-4), 2.0)
         whole = 0.0
         for a in range(atoms):
-            weight[a] = np.exp(x[a])
-            whole += weight[a]
+            size[a] = np.exp(x[a])
+            whole += size[a]
         for a in range(atoms):
-            total_share[a] += weight[a] / whole
+            total_share[a] += size[a] / whole
         for i in range(count.shape[0]):
             inside = 0.0
             for j in range(start[i], start[i + 1]):
-                inside += weight[atom[j]]
+                inside += _weight(weight, j) * size[atom[j]]
             for j in range(start[i], start[i + 1]):
-                total_ratio[j] += weight[atom[j]] / inside
+                total_ratio[j] += _weight(weight, j) * size[atom[j]] / inside
     return step, accepted / max(draws, 1), counter
 
 
 def warm():
     """Compile every kernel here."""
-    sets = np.ones(3), np.array([0, 2, 4], np.int64), np.array([0, 1, 1, 2], np.int64), np.array([3, 2], np.int64)
-    expected_counts(*sets, 1)
-    share_chain(*sets, np.ones(3), np.zeros(3), 0.1, 2, True, 1, np.uint64(1), np.uint64(0), np.zeros(3), np.zeros(4))
+    members, count = (np.array([0, 2, 4], np.int64), np.array([0, 1, 1, 2], np.int64)), np.array([3, 2], np.int64)
+    rest = 0.1, 2, True, 1, np.uint64(1), np.uint64(0), np.zeros(3), np.zeros(4)
+    for weight in (None, np.ones(4)):
+        expected_counts(np.ones(3), *members, weight, count, 1)
+        share_chain(np.ones(3), *members, weight, count, np.ones(3), np.zeros(3), *rest)
