@@ -11,7 +11,7 @@ from unveil.errors import UsageError
 from unveil.regions import Regions
 from unveil.release import Release, row_numbers
 
-__all__ = ["Belief", "Diagnostics", "Estimate", "Known", "Prior", "Targets", "Threat", "t_quantile"]
+__all__ = ["Belief", "Diagnostics", "Estimate", "Known", "Prior", "Targets", "Threat", "describe_targets", "t_quantile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,7 @@ class Prior:
 
     alpha: NDArray[np.float64]  # (values,)
     beta: Mapping[int, NDArray[np.float64]]  # by position of the attribute: (values, codes)
+    source: str = "a prior given beforehand"  # where it comes from, in a few words
 
     def __post_init__(self) -> None:
         for array in (self.alpha, *self.beta.values()):
@@ -119,6 +120,7 @@ class Prior:
         return cls(
             np.full(values, float(alpha)),
             {i: np.full((values, release.attributes[i].codes), float(beta)) for i in others},
+            "an uninformative prior",
         )
 
 
@@ -132,6 +134,31 @@ class Threat:
     others: str = "nothing"
     population: str = "an uninformative prior"
     mechanism: str = "ignored"
+
+
+def describe_targets(release: Release, targets: Targets) -> str:
+    """What is known of the targets, in a few words: "all quasi-identifiers", "age (coarser), sex", "nothing"."""
+    named: dict[int, list[str]] = {}
+    for index, known in targets.known.items():
+        used = np.unique(known.of_target)
+        wide = known.regions.sizes[used] > 1
+        whole = known.regions.whole[used] & wide  # which says nothing
+        if not whole.all():
+            named[index] = ["coarser"] * bool((wide & ~whole).any()) + ["of some"] * bool(whole.any())
+    wrong = {targets.known[i].wrong for i in named}
+    if len(wrong) > 1:
+        for index, notes in named.items():
+            if targets.known[index].wrong:
+                notes.append(f"wrong with probability {targets.known[index].wrong:g}")
+    every = release.with_role(Role.QUASI_IDENTIFIER)
+    whole_set = bool(every) and all(i in named and not named[i] for i in every)
+    parts = ["all quasi-identifiers"] if whole_set else []
+    for index, notes in named.items():
+        if not (whole_set and index in every):
+            parts.append(release.attributes[index].name + (f" ({', '.join(notes)})" if notes else ""))
+    if len(wrong) == 1 and wrong != {0.0}:
+        parts.append(f"each wrong with probability {wrong.pop():g}")
+    return ", ".join(parts) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)

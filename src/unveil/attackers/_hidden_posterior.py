@@ -12,12 +12,13 @@ from unveil.attackers._averages import BATCHES, Averages, watched
 from unveil.attackers._fits import Overlaps, check_targets, knowledge_likelihood
 from unveil.attackers._hidden import Draw, HiddenBlock, HiddenModel, region_shares
 from unveil.attackers._weigh import Fitted
-from unveil.belief import Targets
+from unveil.belief import Prior, Targets
 from unveil.kernels import matching
 from unveil.release import Release
 
 __all__ = ["HiddenPosterior"]
 
+COLUMNS_AT_ONCE = 64
 T = TypeVar("T")
 
 
@@ -33,6 +34,11 @@ class HiddenPosterior:
     def release(self) -> Release:
         """The release it was learned from."""
         return self.model.release
+
+    @property
+    def prior(self) -> Prior:
+        """What was held before."""
+        return self.model.prior
 
     def joint(self, targets: Targets) -> Averages:
         """See Posterior: given the matched rows all parameters are independent, so their means multiply."""
@@ -50,6 +56,7 @@ class HiddenPosterior:
         """See Posterior."""
         overlaps = fitted.overlaps()
         certain = {i: table for i, o in overlaps.items() if (table := _certain(self.release, i, o)) is not None}
+        by_row = self.model.withheld.by_row
         column_value, held = _columns(self.model)
         blocks = {b.number: b for b in self.model.hidden}
         asked = [blocks[place] for place, _ in fitted.others]
@@ -62,6 +69,19 @@ class HiddenPosterior:
             full = {i: t if t.shape[1] == 1 else t[:, column_value] for i, t in likelihood.items()}
             return _fold(fitted.weights(full, matched, held), column_value, self.model.values)
 
+        def weigh_rows(
+            likelihood: dict[int, NDArray[np.float64]], matched: dict[int, NDArray[np.float64]], draw: Draw
+        ) -> NDArray[np.float64]:
+            """Each withheld row holds a value: its column counts for that value. A few columns at a time."""
+            of_column = np.concatenate([column_value, draw.current])
+            found = np.zeros((fitted.targets.count, self.model.values))
+            for start in range(0, len(of_column), COLUMNS_AT_ONCE):
+                some = slice(start, start + COLUMNS_AT_ONCE)
+                full = {i: t if t.shape[1] == 1 else t[:, of_column[some]] for i, t in likelihood.items()}
+                part = fitted.weights(full, {b: m[:, some] for b, m in matched.items()}, held[:, some])
+                np.add.at(found.T, of_column[some], part.T)
+            return found
+
         if len(certain) == len(overlaps) and len(asked) <= 1 and not len(self.model.withheld.rows):
             # What is known fits a cell or not, whatever the parameters: the support is linear in the matching.
             few = Fitted.of(self.release, fitted.targets.take(watched(fitted.targets.count)))
@@ -71,6 +91,9 @@ class HiddenPosterior:
             likelihood = {
                 i: certain.get(i, _likelihood(self.release, i, o, draw.theta[i])) for i, o in overlaps.items()
             }
+            if by_row:
+                tables = {b.number: _spread_out(self.model, b, _chances(self.model, b, draw), held[0]) for b in asked}
+                return weigh_rows(likelihood, tables, draw)
             matched = {b.number: _matched(self.model, b, draw, column_value) for b in asked}
             now = held
             if len(self.model.withheld.rows) and not asked:
@@ -152,8 +175,13 @@ def _likelihood(release: Release, index: int, overlaps: Overlaps, theta: NDArray
 
 
 def _columns(model: HiddenModel) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The value of each column (values, then for each kind of withheld row all values), and (entries, columns) rows."""
+    """The value of each column (values, then for each kind of withheld row all values), and (entries, columns) rows.
+
+    Where each withheld row holds a value, a column for each of them follows instead; its value is the state's.
+    """
     values, kinds = model.values, len(model.withheld.rows)
+    if model.withheld.by_row:
+        return _columns_by_row(model)
     column_value = np.concatenate([np.arange(values)] + [np.arange(values)] * kinds)
     block = model.release.block_of(model.asked)
     value = model.release.regions[model.asked].single()[block.region(model.asked)]
@@ -166,6 +194,17 @@ def _columns(model: HiddenModel) -> tuple[NDArray[np.int64], NDArray[np.float64]
     return column_value, held
 
 
+def _columns_by_row(model: HiddenModel) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    values, entry = model.values, model.withheld.entry
+    block = model.release.block_of(model.asked)
+    value = model.release.regions[model.asked].single()[block.region(model.asked)]
+    held = np.zeros((len(block.cell), values + len(entry)))
+    plain = np.flatnonzero(value >= 0)
+    held[plain, value[plain]] = block.count[plain]
+    held[entry, values + np.arange(len(entry))] = 1
+    return np.arange(values), held
+
+
 def _fold(weights: NDArray[np.float64], column_value: NDArray[np.int64], values: int) -> NDArray[np.float64]:
     """(targets, columns) to (targets, values)."""
     if weights.shape[1] == values:
@@ -175,18 +214,18 @@ def _fold(weights: NDArray[np.float64], column_value: NDArray[np.int64], values:
 
 def _chances(model: HiddenModel, block: HiddenBlock, draw: Draw) -> NDArray[np.float64]:
     """(pairs,) the probability that a row of the pair's column shows the pair's cell, given the parameters."""
-    log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi)
+    log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
     partner = draw.partner[[b.number for b in model.hidden].index(block.number)].copy()
     key = np.uint64(int(draw.key) ^ 0x5DEECE66D)
     return matching.marginals(block.groups, weight, log_weight, key, partner) / block.rows
 
 
 def _spread_out(
-    model: HiddenModel, block: HiddenBlock, chance: NDArray[np.float64], column_value: NDArray[np.int64]
+    model: HiddenModel, block: HiddenBlock, chance: NDArray[np.float64], column_value: NDArray[np.generic]
 ) -> NDArray[np.float64]:
-    """(entries, columns) the chances of the plain columns as a table."""
+    """(entries, columns) the chances as a table; of the plain columns, where withheld rows share theirs."""
     entries, columns = int(model.release.blocks[block.number].start[-1]), len(column_value)
-    plain = block.column < model.values
+    plain = (block.column < model.values) | model.withheld.by_row
     place = block.entry[plain] * columns + block.column[plain]  # a cell shown twice was matched row by row: add up
     found = np.bincount(place, weights=chance[plain], minlength=entries * columns).astype(np.float64)
     return found.reshape(entries, columns)
@@ -204,7 +243,7 @@ def _matched(
     published = model.release.blocks[block.number]
     if len(model.withheld.rows):
         log_share = model.log_shares(draw.theta)
-        log_weight, _ = model.weights(block, log_share, draw.pi)
+        log_weight, _ = model.weights(block, log_share, draw.pi, draw.current)
     for kind in range(len(model.withheld.rows)):
         these = np.flatnonzero(block.column == values + kind)
         logs = model.log_own(kind, log_share, draw.pi) + log_weight[published.cell[block.entry[these]], :values]

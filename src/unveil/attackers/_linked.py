@@ -18,7 +18,17 @@ from unveil.kernels.shares import expected_counts, share_chain
 from unveil.regions import Regions, rank_sequences
 from unveil.release import Release
 
-__all__ = ["AttributePosterior", "Sampled", "attribute_posteriors", "linked_counts", "tree_means"]
+__all__ = [
+    "AttributePosterior",
+    "Sampled",
+    "ShareChain",
+    "attribute_posteriors",
+    "branch_weights",
+    "linked_counts",
+    "region_atoms",
+    "region_tree",
+    "tree_means",
+]
 
 EM_ROUNDS = 50
 STEPS = 16  # leapfrog steps of a draw, at most
@@ -64,8 +74,13 @@ def tree_means(regions: Regions, counts: NDArray[np.int64], prior: NDArray[np.fl
     Branches of the tree are independent, so the mean of share(code) / share(region) is the ratio of the means.
     Cost: the sizes of the regions, added up.
     """
+    tree = region_tree(regions, np.flatnonzero(counts.sum(axis=0)))
+    return None if tree is None else _branch_means(*tree, counts, prior)
+
+
+def region_tree(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], dict[int, int]] | None:
+    """The parent of each node and the node of each used region; codes are the first nodes, the root is the last."""
     codes = regions.codes
-    used = np.flatnonzero(counts.sum(axis=0))
     sizes = regions.sizes
     order = used[np.argsort(sizes[used], kind="stable")]
     parent = [-1] * codes
@@ -92,28 +107,39 @@ def tree_means(regions: Regions, counts: NDArray[np.int64], prior: NDArray[np.fl
     for node in range(root):
         if parent[node] < 0:
             parent[node] = root
-    return _branch_means(np.array(parent), node_of, counts, prior)
+    return np.array(parent), node_of
 
 
-def _branch_means(
+def branch_weights(
     parent: NDArray[np.int64], node_of: Mapping[int, int], counts: NDArray[np.int64], prior: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Means of the leaves: along each path the product of the branches' means. Children come before parents."""
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(nodes, values) prior and counts at or below each node, which are the Dirichlet parameters of its branch, and
+    (nodes,) its depth. Children come before parents."""
     values, codes = prior.shape
     nodes = len(parent)
-    weight = np.zeros((nodes, values))  # prior and counts at or below each node
+    weight = np.zeros((nodes, values))
     weight[:codes] = prior.T
     for region, node in node_of.items():
         weight[node] += counts[:, region]
     depth = np.zeros(nodes, dtype=np.int64)
     for node in range(nodes - 2, -1, -1):
         depth[node] = depth[parent[node]] + 1
-    split = np.zeros((nodes, values))  # what the children of a node have together
     for level in range(int(depth.max(initial=0)), 0, -1):
         these = np.flatnonzero(depth == level)
-        np.add.at(split, parent[these], weight[these])
         np.add.at(weight, parent[these], weight[these])
-    mean = np.ones((nodes, values))
+    return weight, depth
+
+
+def _branch_means(
+    parent: NDArray[np.int64], node_of: Mapping[int, int], counts: NDArray[np.int64], prior: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Means of the leaves: along each path the product of the branches' means."""
+    values, codes = prior.shape
+    weight, depth = branch_weights(parent, node_of, counts, prior)
+    split = np.zeros((len(parent), values))  # what the children of a node have together
+    below = np.flatnonzero(depth)
+    np.add.at(split, parent[below], weight[below])
+    mean = np.ones((len(parent), values))
     for level in range(1, int(depth.max(initial=0)) + 1):
         these = np.flatnonzero(depth == level)
         mean[these] = mean[parent[these]] * weight[these] / split[parent[these]]
@@ -130,6 +156,52 @@ class Sampled:
     member: NDArray[np.int64]  # (region atoms,)
     share: NDArray[np.float64]  # (chains, values, atoms)
     ratio: NDArray[np.float64]  # (chains, values, region atoms) mean of share(atom) / share(region)
+
+
+@dataclass(slots=True, eq=False)
+class ShareChain:
+    """A chain of one (attribute, value) where it stands."""
+
+    sets: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]  # as share_chain has them
+    mass: NDArray[np.float64]  # (atoms,)
+    at: NDArray[np.float64]  # (atoms,) logarithms of the weights whose shares are asked for
+    step: float
+    key: np.uint64
+    counter: np.uint64
+
+    @classmethod
+    def start(
+        cls,
+        atoms_of: tuple[NDArray[np.int64], NDArray[np.int64]],
+        counts: NDArray[np.int64],
+        prior: NDArray[np.float64],
+        engine: Engine,
+        burn_in: int,
+    ) -> tuple["ShareChain", NDArray[np.int64]]:
+        """The chain after burn-in, and which of all regions' atoms its sets have. `prior` is that of the atoms."""
+        start, member = atoms_of
+        used = np.flatnonzero(counts)
+        length = start[used + 1] - start[used]
+        own_start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        place = np.repeat(start[used] - own_start[:-1], length) + np.arange(own_start[-1])
+        random = engine.generator()
+        key = random.integers(0, 2**64, dtype=np.uint64)
+        sets = (prior, own_start, member[place], counts[used])
+        mass = prior + expected_counts(*sets, EM_ROUNDS)
+        # Starts are spread wider than the posterior, so that chains can disagree.
+        at = np.log(mass / mass.sum() * prior.sum()) + random.normal(size=len(prior)) / np.sqrt(mass)
+        state = cls(sets, mass, at, 0.3, key, np.uint64(0))
+        state.run(burn_in, adapt=True)
+        return state, place
+
+    def run(self, sweeps: int, *, adapt: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Go on; the sums over the sweeps of the atoms' shares, and of each atom's share of its set."""
+        totals = np.zeros(len(self.mass)), np.zeros(len(self.sets[2]))
+        found = share_chain(
+            *self.sets, self.mass, self.at, self.step, STEPS, adapt, sweeps, self.key, self.counter, *totals
+        )
+        self.step, self.counter = found[0], np.uint64(found[2])
+        return totals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,7 +307,7 @@ def _sample(
 ) -> Sampled:
     """Chains for every value that has no tree; the first fifth of each is burn-in."""
     values = len(prior)
-    atom, start, member = _atoms(regions, np.flatnonzero(counts.sum(axis=0)))
+    atom, start, member = region_atoms(regions, np.flatnonzero(counts.sum(axis=0)))
     atoms = int(atom.max()) + 1
     of_atom = np.zeros((values, atoms))
     np.add.at(of_atom.T, atom, prior.T)
@@ -253,23 +325,11 @@ def _sample(
 
     def run(task: tuple[int, int]) -> None:
         chain, value = task
-        used = np.flatnonzero(counts[value])
-        length = start[used + 1] - start[used]
-        own_start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-        place = np.repeat(start[used] - own_start[:-1], length) + np.arange(own_start[-1])
-        random = engine.named(f"chain {chain} value {value}").generator()
-        key = random.integers(0, 2**64, dtype=np.uint64)
-        sets = (of_atom[value], own_start, member[place], counts[value][used])
-        mass = of_atom[value] + expected_counts(*sets, EM_ROUNDS)
-        # Starts are spread wider than the posterior, so that chains can disagree.
-        at = np.log(mass / mass.sum() * of_atom[value].sum()) + random.normal(size=atoms) / np.sqrt(mass)
-        totals = np.zeros(atoms), np.zeros(len(place))
-        step, _, counter = share_chain(
-            *sets, mass, at, 0.3, STEPS, True, burn_in, key, np.uint64(0), np.zeros(atoms), np.zeros(len(place))
-        )
-        share_chain(*sets, mass, at, step, STEPS, False, sweeps, key, np.uint64(counter), *totals)
-        sampled.share[chain, value] = totals[0] / sweeps
-        sampled.ratio[chain, value, place] = totals[1] / sweeps
+        named = engine.named(f"chain {chain} value {value}")
+        state, place = ShareChain.start((start, member), counts[value], of_atom[value], named, burn_in)
+        share, ratio = state.run(sweeps)
+        sampled.share[chain, value] = share / sweeps
+        sampled.ratio[chain, value, place] = ratio / sweeps
 
     with ThreadPoolExecutor(engine.workers) as pool:
         for done, _ in enumerate(pool.map(run, tasks), start=1):
@@ -277,7 +337,9 @@ def _sample(
     return sampled
 
 
-def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def region_atoms(
+    regions: Regions, used: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """(codes,) the atom of each code, and for every region (unused ones are empty) its atoms, growing."""
     kept = regions.take(used)
     length = kept.high.astype(np.int64) - kept.low + 1

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._averages import BATCHES, Averages, watched
+from unveil.attackers._draws import LinkedDraws
 from unveil.attackers._fits import check_targets, knowledge_likelihood
 from unveil.attackers._hidden import Chain, Draw, HiddenModel
 from unveil.attackers._hidden_posterior import HiddenPosterior
@@ -45,6 +46,10 @@ class Posterior(Protocol):
     def release(self) -> Release:
         """The release it was learned from."""
 
+    @property
+    def prior(self) -> Prior:
+        """What was held before."""
+
     def joint(self, targets: Targets) -> Averages:
         """p_L(s, what is known | t*)."""
 
@@ -61,8 +66,10 @@ class LinkedPosterior:
 
     release: Release
     asked: int
+    prior: Prior
     value_share: NDArray[np.float64]  # (values,)
     attributes: dict[int, AttributePosterior]
+    draws: LinkedDraws | None  # for readers whom means do not serve; nothing is drawn before it is asked for
 
     @property
     def chains(self) -> int:
@@ -128,8 +135,10 @@ def posterior(
         )
         block = release.block_of(asked)
         value = release.regions[asked].single()[block.region(asked)]
-        held = np.bincount(value, weights=block.count, minlength=values)
-        return LinkedPosterior(release, asked, (prior.alpha + held) / (prior.alpha.sum() + held.sum()), found)
+        held = np.bincount(value, weights=block.count, minlength=values).astype(np.int64)
+        draws = LinkedDraws(release, asked, counts, held, prior, engine, chains.chains, chains.sweeps)
+        share = (prior.alpha + held) / (prior.alpha.sum() + held.sum())
+        return LinkedPosterior(release, asked, prior, share, found, draws)
     model = HiddenModel.of(release, asked, prior)
     started = [Chain.start(model, engine.named(f"chain {number}")) for number in range(chains.chains)]
     every = max(chains.sweeps // _states_kept(model, chains), 1)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers._averages import belief_of
 from unveil.attackers._posterior import Chains, Posterior, posterior
-from unveil.belief import Belief, Prior, Targets, Threat
+from unveil.belief import Belief, Prior, Targets, Threat, describe_targets
 from unveil.engine import Engine
 from unveil.release import Release
 
@@ -30,7 +30,10 @@ class Learner:
 
     def believe(self, learned: Posterior, targets: Targets) -> Belief:
         """The belief from a posterior that is already there."""
-        return belief_of(learned.joint(targets), learned.method(), Threat(membership="not known"))
+        found = learned.joint(targets)
+        known = describe_targets(learned.release, targets)
+        threat = Threat(target=known, membership="not known", population=learned.prior.source)
+        return belief_of(found, learned.method(), threat)
 
     @staticmethod
     def joint(learned: Posterior, targets: Targets) -> NDArray[np.float64]:

@@ -8,12 +8,35 @@ import typer
 
 from unveil.errors import UsageError
 
-__all__ = ["Out", "console", "keep_apart", "release_parts", "say", "write"]
+__all__ = [
+    "Decimal",
+    "Delimiter",
+    "Encoding",
+    "Out",
+    "ReleaseDelimiter",
+    "ReleaseEncoding",
+    "console",
+    "keep_apart",
+    "release_parts",
+    "say",
+    "write",
+]
 
 Out = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write; else to the terminal.", show_default=False),
 ]
+
+# Of the original and of other tables that are read beside it; a release may come from another tool.
+Delimiter = Annotated[
+    str | None, typer.Option(help="The CSV delimiter; found by itself if not given.", show_default=False)
+]
+Decimal = Annotated[str | None, typer.Option(help="The decimal mark: . or ,", show_default=False)]
+Encoding = Annotated[
+    str | None, typer.Option(help="utf-8, utf-16 or cp1252; found by itself if not given.", show_default=False)
+]
+ReleaseDelimiter = Annotated[str | None, typer.Option(help="The CSV delimiter of the release.", show_default=False)]
+ReleaseEncoding = Annotated[str | None, typer.Option(help="The encoding of the release.", show_default=False)]
 
 
 def console() -> Any:

@@ -7,7 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import console, keep_apart, release_parts, say
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    ReleaseDelimiter,
+    ReleaseEncoding,
+    console,
+    keep_apart,
+    release_parts,
+    say,
+)
 from unveil.errors import UsageError
 
 __all__ = ["attack"]
@@ -28,7 +38,9 @@ def attack(
     ] = None,
     attacker: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME:options", help="bayesian (default), random_worlds; repeatable.", show_default=False),
+        typer.Option(
+            metavar="NAME:options", help="bayesian (default), learner, random_worlds …; repeatable.", show_default=False
+        ),
     ] = None,
     asked: Annotated[
         str | None,
@@ -51,10 +63,23 @@ def attack(
     ] = None,
     alpha: Annotated[float, typer.Option(help="Prior pseudo-count of each sensitive value.")] = 1.0,
     beta: Annotated[float, typer.Option(help="Prior pseudo-count of each other value.")] = 1.0,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Pseudo-counts of single values, a CSV: attribute,value,given,count.",
+            show_default=False,
+        ),
+    ] = None,
     chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
     sweeps: Annotated[int, typer.Option(help="Sweeps of each chain, after as many as half of burn-in.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the chains.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads; all cores if not given.", show_default=False)] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    release_delimiter: ReleaseDelimiter = None,
+    release_encoding: ReleaseEncoding = None,
 ) -> None:
     """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree or precision was not reached."""
     from unveil.attack import run_attack, targets_of_file, targets_of_table
@@ -63,6 +88,7 @@ def attack(
     from unveil.catalog import make, member, parse
     from unveil.engine import Engine
     from unveil.formats.people import people_frame, write_people
+    from unveil.formats.priors import read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.terminal import print_attack
@@ -72,7 +98,10 @@ def attack(
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
     if people is not None:
         keep_apart(
-            inputs=[*(p for p in (release, schema, original, targets) if p is not None), *release_parts(release)],
+            inputs=[
+                *(p for p in (release, schema, original, targets, prior) if p is not None),
+                *release_parts(release),
+            ],
             outputs=[people],
         )
         if people.suffix.lower() not in (".csv", ".parquet"):
@@ -86,8 +115,12 @@ def attack(
         name, options = parse(text)
         attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
     document = read_schema(schema).confirmed()
-    table = read_table(original, document) if original is not None else None
-    published = read_release(release, document, attributes=table.attributes if table is not None else ())
+    dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    table = read_table(original, document, **dialect) if original is not None else None
+    domains = table.attributes if table is not None else ()
+    published = read_release(
+        release, document, attributes=domains, delimiter=release_delimiter, encoding=release_encoding
+    )
     index = sensitive_attribute(published, asked)
     names = None if known is None else [n.strip() for n in known.split(",") if n.strip()]
     if table is not None:
@@ -96,9 +129,14 @@ def attack(
     else:
         assert targets is not None
         asked_about = targets_of_file(
-            read_columns(targets), published, index, name=str(targets), known=names, wrong=wrong
+            read_columns(targets, **dialect), published, index, name=str(targets), known=names, wrong=wrong
         )
         truth = None
+    held = (
+        Prior.uninformative(published, index, alpha=alpha, beta=beta)
+        if prior is None
+        else read_prior(prior, published, index, alpha=alpha, beta=beta)
+    )
     engine = Engine(seed=seed, progress=_progress if sys.stderr.isatty() else None)
     if workers is not None:
         engine = replace(engine, workers=workers)
@@ -106,9 +144,10 @@ def attack(
         published,
         asked_about,
         attackers,
-        prior=Prior.uninformative(published, index, alpha=alpha, beta=beta),
+        prior=held,
         engine=engine,
         chains=Chains(chains=chains, sweeps=sweeps, burn_in=sweeps // 2),
+        joined=document.document.joined,
     )
     if people is not None:
         frame = people_frame(

@@ -131,6 +131,8 @@ def print_attack(
     for label, cells in rows:
         table.add_row(label, *map(escape, cells))
     console.print(table)
+    held = learner.threat.population
+    console.print(escape(f"Known of each person: {learner.threat.target}. Of the population beforehand: {held}."))
 
 
 def _share(estimate: Estimate) -> str:
