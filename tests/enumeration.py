@@ -554,6 +554,20 @@ _SMALL = [
         "20 f, 22 m",
     ),
     (
+        "disease suppressed or widened, three blocks",
+        {"age": "20; 21 / 20; 22; 20", "sex": "f; m / f; m; m", "disease": "flu; * / flu,hiv; hiv; none"},
+        "20 f, 22 m",
+    ),
+    (
+        "disease suppressed twice beside sex, three blocks",
+        {
+            "age": "20; 21; 20 / 22; 20",
+            "sex disease": "f *; f *; m hiv / m flu; m hiv,none",
+            "job": "?; ?; nurse / clerk; nurse",
+        },
+        "20 f, 22 m",
+    ),
+    (
         "two sensitive attributes published linked",
         {"age sex": "20 f; 21 m / 20 f; 22 m; 20 *", "disease pay": "flu low; hiv * / flu low; none low; hiv high"},
         "20 f, 22 m",

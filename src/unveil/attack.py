@@ -1,7 +1,7 @@
 """Attack: what one or more attackers believe of each person, beside the learner."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from unveil.attackers._fits import check_targets
 from unveil.attackers._posterior import Chains, learn
 from unveil.attackers.learner import Learner
 from unveil.attribute import Role
-from unveil.belief import Belief, Known, Prior, Targets
+from unveil.belief import Belief, Known, Prior, Targets, describe_targets
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError, shown
 from unveil.formats.cells import CellError, read_cells, write_cells
 from unveil.formats.tables import Columns
+from unveil.joined import join
 from unveil.release import Release
 from unveil.table import Table
 
@@ -47,8 +48,14 @@ def run_attack(
     prior: Prior | None = None,
     engine: Engine | None = None,
     chains: Chains | None = None,
+    joined: Sequence[Sequence[str]] = (),
 ) -> Attack:
-    """Ask the learner and every attacker about the targets; what is learned from the release is learned once."""
+    """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
+
+    `joined`: names of attributes that the model takes as one, as in the schema.
+    """
+    if joined:
+        return _run_joined(release, targets, attackers, prior, engine, chains, joined)
     check_targets(release, targets)
     prior = Prior.uninformative(release, targets.asked) if prior is None else prior
     engine = Engine() if engine is None else engine
@@ -63,6 +70,30 @@ def run_attack(
         for name, attacker in attackers.items()
     }
     return Attack(found["learner"], beliefs, targets)
+
+
+def _run_joined(
+    release: Release,
+    targets: Targets,
+    attackers: Mapping[str, Any],
+    prior: Prior | None,
+    engine: Engine | None,
+    chains: Chains | None,
+    joined: Sequence[Sequence[str]],
+) -> Attack:
+    """The same over product domains; what is known is described in the release's own attributes."""
+    check_targets(release, targets)
+    one = join(release, joined, targets.asked)
+    held = Prior.uninformative(release, targets.asked) if prior is None else prior
+    asked = one.targets(targets)
+    found = run_attack(
+        one.release, asked, attackers, prior=one.prior(held, targets.asked), engine=engine, chains=chains
+    )
+    known = describe_targets(release, targets)
+    said = {
+        name: replace(belief, threat=replace(belief.threat, target=known)) for name, belief in found.attackers.items()
+    }
+    return Attack(replace(found.learner, threat=replace(found.learner.threat, target=known)), said, targets)
 
 
 def targets_of_table(

@@ -1,6 +1,6 @@
 """Targets, priors and beliefs: who is asked about, what is held beforehand, what is believed afterwards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from unveil.regions import Regions
 from unveil.release import Release, row_numbers
 from unveil.smooth import check_kernel, kernels, tied
 
-__all__ = ["Belief", "Diagnostics", "Estimate", "Known", "Prior", "Targets", "Threat", "t_quantile"]
+__all__ = ["Belief", "Diagnostics", "Estimate", "Known", "Prior", "Targets", "Threat", "describe_targets", "t_quantile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,7 @@ class Prior:
     alpha: NDArray[np.float64]  # (values,)
     beta: Mapping[int, NDArray[np.float64]]  # by position of the attribute: (values, codes)
     smooth: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)  # likewise: (centres, codes)
+    source: str = "a prior given beforehand"  # where it comes from, in a few words
 
     def __post_init__(self) -> None:
         for array in (self.alpha, *self.beta.values()):
@@ -138,6 +139,7 @@ class Prior:
             np.full(values, float(alpha)),
             {i: np.full((values, release.attributes[i].codes), float(beta)) for i in others},
             kernels(release.attributes, smooth or {}, asked),
+            "an uninformative prior",
         )
 
     def shares(self, index: int) -> NDArray[np.float64]:
@@ -147,7 +149,7 @@ class Prior:
 
     def population(self, release: Release) -> str:
         """What is held of the population, in words."""
-        return "an uninformative prior" + self.ties(release)
+        return self.source + self.ties(release)
 
     def ties(self, release: Release) -> str:
         """Which attributes are smoothed, in words; nothing if none."""
@@ -164,6 +166,31 @@ class Threat:
     others: str = "nothing"
     population: str = "an uninformative prior"
     mechanism: str = "ignored"
+
+
+def describe_targets(release: Release, targets: Targets) -> str:
+    """What is known of the targets, in a few words: "all quasi-identifiers", "age (coarser), sex", "nothing"."""
+    named: dict[int, list[str]] = {}
+    for index, known in targets.known.items():
+        used = np.unique(known.of_target)
+        wide = known.regions.sizes[used] > 1
+        whole = known.regions.whole[used] & wide  # which says nothing
+        if not whole.all():
+            named[index] = ["coarser"] * bool((wide & ~whole).any()) + ["of some"] * bool(whole.any())
+    wrong = {targets.known[i].wrong for i in named}
+    if len(wrong) > 1:
+        for index, notes in named.items():
+            if targets.known[index].wrong:
+                notes.append(f"wrong with probability {targets.known[index].wrong:g}")
+    every = release.with_role(Role.QUASI_IDENTIFIER)
+    whole_set = bool(every) and all(i in named and not named[i] for i in every)
+    parts = ["all quasi-identifiers"] if whole_set else []
+    for index, notes in named.items():
+        if not (whole_set and index in every):
+            parts.append(release.attributes[index].name + (f" ({', '.join(notes)})" if notes else ""))
+    if len(wrong) == 1 and wrong != {0.0}:
+        parts.append(f"each wrong with probability {wrong.pop():g}")
+    return ", ".join(parts) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,19 +229,13 @@ class Belief:
         chains = None if self.chains is None else self.chains[:, number]
         return replace(self, probability=self.probability[number], chains=chains)
 
-    def by_mode(self) -> "tuple[Belief, ...]":
-        """The belief of each mode, where chains disagree; itself alone where they do not."""
-        if self.chains is None or not self.diagnostics.modes:
-            return (self,)
-        return tuple(
-            replace(
-                self,
-                probability=self.chains[list(mode)].mean(axis=0),
-                chains=self.chains[list(mode)] if len(mode) > 1 else None,
-                diagnostics=replace(self.diagnostics, modes=()),
-            )
-            for mode in self.diagnostics.modes
-        )
+    def of_chains(self, mode: Sequence[int]) -> "Belief":
+        """What these chains alone say; an exact belief says it anyway."""
+        if self.chains is None:
+            return self
+        some = self.chains[list(mode)]
+        alone = replace(self.diagnostics, modes=())
+        return replace(self, probability=some.mean(axis=0), chains=some if len(some) > 1 else None, diagnostics=alone)
 
 
 def t_quantile(chains: int) -> float:

@@ -103,7 +103,7 @@ def _attacked(table: Any, releases: dict[str, Any], seed: int) -> Any:
     for release in releases.values():
         asked = sensitive_attribute(release)
         truth = table.columns[table.index(release.attributes[asked].name)]
-        chains = Chains(sweeps=600, burn_in=600, keep=200)
+        chains = Chains(sweeps=600, burn_in=600, most_sweeps=0)
         targets = targets_of_table(table, release, asked)
         result = run_attack(release, targets, {"bayesian": Bayesian()}, engine=Engine(seed=seed), chains=chains)
         attacker, learner = result.attackers["bayesian"], result.learner

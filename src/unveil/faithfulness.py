@@ -1,15 +1,19 @@
 """Faithfulness: how close what a release teaches is to what the original would teach."""
 
 import math
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._linked_posterior import LinkedPosterior
+from unveil.attackers._mode import modal_posterior
 from unveil.attackers._posterior import Chains, Posterior, posterior
 from unveil.belief import Estimate, Known, Prior, Targets, t_quantile
 from unveil.engine import Engine
 from unveil.errors import UsageError
+from unveil.joined import join
 from unveil.regions import Regions
 from unveil.release import BlockRows, Release, build_release
 from unveil.table import Table
@@ -29,16 +33,27 @@ def faithfulness(
     engine: Engine | None = None,
     chains: Chains | None = None,
     draws: int = 20_000,
+    ideal_by: Literal["average", "mode"] = "average",
+    joined: Sequence[Sequence[str]] = (),
 ) -> Estimate:
     """1 - total variation between p_I, learned from the original, and p_L (Boreale et al. 2020, def. 2).
 
     Exact over the product domain where it has at most 200,000 cells. Else by draws from p_I of (1 - p_L/p_I)+, which
-    has the same mean and lies in [0, 1]; the estimator printed as eq. 21 is unbounded.
+    has the same mean and lies in [0, 1]; the estimator printed as eq. 21 is unbounded. `ideal_by`: p_I averaged over
+    the posterior, or at its mode (note 2). `joined`: attributes that the model takes as one, as in the schema.
     """
     prior = Prior.uninformative(release, asked) if prior is None else prior
+    original = _original_as(release, table)
+    if joined:
+        one = join(release, joined, asked)
+        original, prior = join(original, joined, asked).release, one.prior(prior, asked)
+        release, asked = one.release, one.position(asked)
     engine = Engine() if engine is None else engine
     chains = Chains() if chains is None else chains
-    ideal = posterior(_original_as(release, table), asked, prior, engine.named("ideal"), chains)
+    if ideal_by == "mode":
+        ideal: Posterior = modal_posterior(original, asked, prior)
+    else:
+        ideal = posterior(original, asked, prior, engine.named("ideal"), chains)
     learned = posterior(release, asked, prior, engine, chains)
     assert isinstance(ideal, LinkedPosterior)
     others = [i for i in range(len(release.attributes)) if i != asked]

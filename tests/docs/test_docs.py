@@ -51,6 +51,8 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "patients.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
     (tmp_path / "register.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
     (tmp_path / "neighbours.csv").write_text('age,sex\n"[20,29]",female\n,male\n')
+    attackers = (ROOT / "docs" / "attackers.md").read_text()
+    (tmp_path / "prior.csv").write_text(blocks(attackers, "csv")[0])
     (tmp_path / "schema.toml").write_text(hospital.schema_toml)
     (tmp_path / "hierarchies").mkdir()
     for name, text in hospital.hierarchies.items():

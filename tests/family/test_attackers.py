@@ -1,6 +1,6 @@
 """Every attacker there is: what must be true of its beliefs, whatever it assumes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from strategies import Published, releases
 
 from enumeration import AGE, ILL, SEX, written_release
 from unveil import catalog
+from unveil.attackers import fixed_prior
 from unveil.attackers._posterior import Chains
 from unveil.attribute import Attribute, Role
 from unveil.belief import Belief, Known, Prior, Targets, known_exactly
@@ -31,10 +32,12 @@ class Case:
     options: Mapping[str, Any]
     membership: bool  # whether it knows that the target is in the table
     learns: bool  # whether it must sample where the link is hidden
+    draws: bool = False  # whether it samples even where the posterior is closed form
 
 
 CONFIGURATIONS: dict[str, Case] = {
     "bayesian": Case({"chains": SHORT}, membership=True, learns=True),
+    "conditional_learner": Case({"chains": SHORT}, membership=False, learns=True, draws=True),
     "fixed_prior": Case({}, membership=True, learns=False),
     "learner": Case({"chains": SHORT}, membership=False, learns=True),
     "random_worlds": Case({}, membership=True, learns=False),
@@ -52,6 +55,11 @@ BLOCKS: dict[str, dict[str, str]] = {
     },
     "slices": {"age": "20; 21 / 20; 22; 20", "sex disease": "f flu; m hiv / f none; f flu; m flu"},
     "suppressed": {LINKED: "20,21 f flu; 20,21 f * / 22,23 m hiv; 22,23 m flu; 22,23 m flu,hiv"},
+    "suppressed, three blocks": {
+        "age": "20; 21 / 20; 22; 20",
+        "sex": "f; m / f; m; m",
+        "disease": "flu; * / flu,hiv; hiv; none",
+    },
 }
 EXACT = ("nested",)
 ATTRIBUTES = (AGE, SEX, ILL)
@@ -86,6 +94,14 @@ def attack(
     return belief
 
 
+@pytest.fixture(autouse=True, scope="module")
+def short_chains() -> Iterator[None]:
+    """fixed_prior has no option for the length of its chains; most releases need none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fixed_prior, "KEPT_BY_ROW", 50)
+        yield
+
+
 def test_every_member_is_tried() -> None:
     assert set(CONFIGURATIONS) == set(catalog.members("attackers")), "add the new member's configuration above"
 
@@ -117,7 +133,7 @@ def test_renaming_the_sensitive_codes_permutes_the_columns(name: str, shape: str
     before = attack(name, one, people(one, who), prior=priors[0])
     after = attack(name, other, people(other, who), prior=priors[1])
     exact = before.exact and after.exact
-    assert exact == (shape in EXACT or not CONFIGURATIONS[name].learns)
+    assert exact == ((shape in EXACT or not CONFIGURATIONS[name].learns) and not CONFIGURATIONS[name].draws)
     assert after.probability == pytest.approx(before.probability[:, order], abs=1e-12 if exact else 0.12)
 
 
@@ -282,7 +298,7 @@ def test_a_prior_of_another_release_is_refused(name: str) -> None:
             attack(name, release, people(release), prior=prior)
 
 
-@pytest.mark.parametrize("shape", [s for s in BLOCKS if s != "suppressed"])
+@pytest.mark.parametrize("shape", [s for s in BLOCKS if "suppressed" not in s])
 @pytest.mark.parametrize("name", NAMES)
 def test_of_someone_unknown_the_population_is_believed(name: str, shape: str) -> None:
     """The shares in the table; the learner asks about the population it comes from, with one pseudo-count a value."""
@@ -292,7 +308,8 @@ def test_of_someone_unknown_the_population_is_believed(name: str, shape: str) ->
     for targets in (Targets(DISEASE, {}, 2), Targets(DISEASE, {0: whole}, 2)):
         belief = attack(name, release, targets)
         shares = count / count.sum() if CONFIGURATIONS[name].membership else (count + 1) / (count + 1).sum()
-        assert belief.probability == pytest.approx(np.tile(shares, (2, 1)), abs=1e-9)
+        error = 0.05 if CONFIGURATIONS[name].draws else 1e-9
+        assert belief.probability == pytest.approx(np.tile(shares, (2, 1)), abs=error)
 
 
 @pytest.mark.parametrize("name", NAMES)

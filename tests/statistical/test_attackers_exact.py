@@ -16,6 +16,7 @@ from enumeration import (
     small_releases,
     uneven_pseudo_counts,
 )
+from unveil.attackers import fixed_prior
 from unveil.attackers._hidden import Chain, Draw, HiddenModel
 from unveil.attackers._posterior import Chains, posterior
 from unveil.attackers.bayesian import Bayesian
@@ -60,7 +61,8 @@ def test_random_worlds_equal_enumeration(name: str, group_known: bool) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_fixed_prior_equals_enumeration(name: str) -> None:
+def test_a_fixed_prior_equals_enumeration(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixed_prior, "KEPT_BY_ROW", 200)
     small = SMALL[name]
     prior = prior_of(small.release, small.asked)
     pi = [Fraction(a) / sum(map(Fraction, prior.alpha.tolist())) for a in prior.alpha.tolist()]
@@ -68,13 +70,15 @@ def test_a_fixed_prior_equals_enumeration(name: str) -> None:
         i: [[Fraction(x) / sum(map(Fraction, row)) for x in row] for row in table.tolist()]
         for i, table in prior.beta.items()
     }
-    for target in small.targets:
+    by_row = "suppressed" in name and "three blocks" in name  # withheld values are drawn one by one: slower
+    for target in small.targets[:: 4 if by_row else 1]:
         for group_known in GROUP_KNOWN:
             group = target.group if group_known else None
             exact = enumerate_fixed_attacker(small.release, small.asked, pi, theta, target.knowledge, group)
             asked = targets_of(small, target, group_known)
             belief = FixedPrior().attack(small.release, asked, prior, Engine())
-            assert belief.probability[0] == pytest.approx([float(p) for p in exact], abs=1e-9), target.name
+            assert belief.exact == (not by_row)
+            _agrees(belief, exact, target.name)
 
 
 def _linked(small: SmallRelease) -> bool:

@@ -475,7 +475,7 @@ def test_the_same_seed_gives_the_same_people_file(folder: Path, capsys: pytest.C
     files = []
     for number, (seed, workers) in enumerate([("5", "1"), ("5", "3"), ("6", "3")]):
         path = folder / f"p{number}.csv"
-        rest = ("--seed", seed, "--workers", workers, "--sweeps", "200", "--people", path)
+        rest = ("--seed", seed, "--workers", workers, "--sweeps", "200", "--most-sweeps", "400", "--people", path)
         code, out, _ = run(*command(folder, *rest), capsys=capsys)
         assert code in (0, 3)
         assert "sampled" in out
@@ -488,3 +488,28 @@ def test_options_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -
     code, out, _ = run(*command(folder, "--attacker", f"bayesian:@{folder / 'half.toml'}"), capsys=capsys)
     assert code == 0
     assert "with probability 0.5" in out
+
+
+def test_the_original_s_delimiter_decimal_and_encoding_can_be_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An original with `|` between cells and names in cp1252; the release has a separator of its own."""
+    (folder / "schema.toml").write_text(SCHEMA.replace('"hiv, late"', '"hiv, späte"'), encoding="utf-8")
+    lines = ["|".join(row).replace("late", "späte") for row in (HEAD, *DATA)]
+    (folder / "data.csv").write_bytes(("\n".join(lines) + "\n").encode("cp1252"))
+    shown = ["~".join(row).replace("late", "späte") for row in (HEAD, *RELEASE)]
+    (folder / "r.csv").write_text("\n".join(shown) + "\n", encoding="utf-16")
+    original = ("--delimiter", "|", "--encoding", "cp1252", "--decimal", ".")
+    release = ("--release-delimiter", "~", "--release-encoding", "utf-16")
+    code, out, _ = run(*command(folder, *original, *release), capsys=capsys)
+    assert code == 0
+    assert "8 people" in out
+    code, _, err = run(*command(folder, *original), capsys=capsys)
+    assert code == 2
+    assert "r.csv" in err
+    checked = ("check", folder / "r.csv", "--schema", folder / "schema.toml", "--original", folder / "data.csv")
+    code, out, _ = run(*checked, *original, *release, capsys=capsys)
+    assert code == 0
+    code, _, err = run(*checked, *release, "--delimiter", ";", capsys=capsys)
+    assert code == 2
+    assert "data.csv" in err

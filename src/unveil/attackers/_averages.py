@@ -11,7 +11,7 @@ from unveil.belief import Belief, Threat
 __all__ = ["BATCHES", "Averages", "Running", "belief_of", "shares", "watched"]
 
 BATCHES = 50  # batch means of a chain, at least (up to twice as many)
-MOST_WATCHED = 2000  # targets whose beliefs are kept batch by batch, to see whether chains agree
+MOST_WATCHED = 1000  # targets whose beliefs are kept batch by batch, to see whether chains agree
 MOST_WATCHED_BELIEFS = 30_000  # over all values
 
 

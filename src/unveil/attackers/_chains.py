@@ -14,7 +14,7 @@ class Chains:
 
     chains: int = 4
     sweeps: int = 1000  # of the first round
-    most_sweeps: int = 32_000  # of all rounds: the budget. The first round is always drawn whole
+    most_sweeps: int = 16_000  # of all rounds: the budget. The first round is always drawn whole
     burn_in: int = 1000
     every: int = 10  # sweeps between the states that are looked at
     keep: int = 400  # states of a chain, at least, that are kept for later questions

@@ -2,7 +2,9 @@
 
 Given the parameters, groups and blocks are independent: each block's cells are matched with the group's sensitive
 values, rows of widened cells are spread over codes, then the parameters are drawn. A withheld sensitive value is one
-more column of the matching, whose weight is summed over the values it may stand for.
+more column of the matching. With one block to match, rows of a kind share a column whose weight is summed over the
+values they may stand for. With several, blocks are independent only given the values: then each withheld row has a
+column and a current value, which is drawn anew from the cells that it was matched with in all blocks.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,17 +13,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers._withheld import Withheld, find_withheld
 from unveil.belief import Prior
 from unveil.engine import Engine
-from unveil.errors import NotApplicable
 from unveil.kernels import gibbs, matching
 from unveil.kernels.distributions import multinomial
 from unveil.kernels.random import draw
 from unveil.regions import Regions
-from unveil.release import Block, Release, row_numbers
+from unveil.release import Block, Release
 from unveil.smooth import Centres
 
-__all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares"]
+__all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares", "start_values", "sweep_on"]
 
 ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
 ANNEAL_SHARE = 0.7  # of burn-in
@@ -40,16 +42,6 @@ class HiddenBlock:
     entry: NDArray[np.int64]  # (pairs of the matching,) entry of the block
     column: NDArray[np.int64]  # (pairs,) sensitive value, or kind of withheld row beyond the values
     rows: NDArray[np.float64]  # (pairs,) how many rows of the group hold it
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Withheld:
-    """Rows whose sensitive value is widened: by own cell and region, the columns beyond the values."""
-
-    column: NDArray[np.int64]  # (entries of the sensitive block,) which kind of withheld row, -1 = none
-    entry: NDArray[np.int64]  # (kinds,) an entry of each kind
-    allowed: NDArray[np.bool_]  # (kinds, values)
-    rows: NDArray[np.int64]  # (kinds,) how many rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,25 +70,29 @@ class HiddenModel:
         own = release.block_of(asked)
         values = release.attributes[asked].codes
         value = release.regions[asked].single()[own.region(asked)]
-        withheld = _withheld(release, asked, value)
-        column = np.where(value >= 0, value, values + withheld.column)
+        withheld = find_withheld(release, asked, value)
+        group, column, times = own.group, value, own.count
+        if withheld.by_row:
+            plain = np.flatnonzero(value >= 0)
+            which = np.concatenate([plain, withheld.entry])
+            group = own.group[which]
+            column = np.concatenate([value[plain], values + np.arange(len(withheld.entry))])
+            times = np.where(column < values, own.count[which], 1)
+        elif len(withheld.rows):
+            column = np.where(value >= 0, value, values + withheld.column)
         others = tuple(i for i in range(len(release.attributes)) if i != asked)
         starts = np.concatenate([[0], np.cumsum([len(release.regions[i]) for i in others])]).astype(np.int64)
         first = dict(zip(others, starts[:-1].tolist(), strict=True))
         hidden = []
         for number, block in enumerate(release.blocks):
             if block is not own:
-                held = _held_columns(own.group, column, own.count, release.groups)
+                held = _held_columns(group, column, times, release.groups)
                 start, origin, count = _row_by_row(block)
                 groups = matching.lay_out(start, block.cell[origin], count, *held)
                 entry, column_of, rows = _pairs(groups)
                 cells = np.ascontiguousarray(block.cells)
                 offset = np.array([first[i] for i in block.attributes], dtype=np.int64)
                 hidden.append(HiddenBlock(number, cells, offset, groups, origin[entry], column_of, rows))
-        if len(withheld.rows) and len(hidden) > 1:
-            raise NotApplicable(
-                "withheld sensitive values in a release of three blocks or more cannot be learned from yet"
-            )
         published = value >= 0
         own_counts = np.zeros((int(starts[-1]), values), dtype=np.int64)
         for index in own.attributes:
@@ -120,18 +116,20 @@ class HiddenModel:
         block: HiddenBlock,
         log_share: NDArray[np.float64],
         pi: NDArray[np.float64],
+        current: NDArray[np.int64],
         exponent: float = 1.0,
     ) -> tuple[Callable[[NDArray[np.int32]], NDArray[np.float64]], NDArray[np.float64]]:
         """(cells, columns) log weight of each cell for each value and each kind of withheld row, and scaled weights.
 
-        The logarithms are a function of the cells they are needed for: closed forms do without them.
+        The logarithms are a function of the cells they are needed for: closed forms do without them. `current`: the
+        values that withheld rows hold, if each holds one.
         """
         if exponent == 1.0 and not len(self.withheld.rows):
             weight = np.empty((len(block.cells), self.values))
             share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
             if gibbs.scaled_cells(block.cells, block.offset, share, weight) > LOST:
                 return lambda cells: self._some_log_weights(block, log_share, cells), weight
-        log_weight = self.log_weights(block, log_share, pi, exponent)
+        log_weight = self.log_weights(block, log_share, pi, current, exponent)
         weight = np.empty_like(log_weight)
         matching.scale(log_weight, weight)
         return lambda cells: log_weight, weight
@@ -146,12 +144,19 @@ class HiddenModel:
         return found
 
     def log_weights(
-        self, block: HiddenBlock, log_share: NDArray[np.float64], pi: NDArray[np.float64], exponent: float = 1.0
+        self,
+        block: HiddenBlock,
+        log_share: NDArray[np.float64],
+        pi: NDArray[np.float64],
+        current: NDArray[np.int64],
+        exponent: float = 1.0,
     ) -> NDArray[np.float64]:
         """See `weights`."""
-        kinds = len(self.withheld.rows)
+        kinds = 0 if self.withheld.by_row else len(self.withheld.rows)
         plain = np.empty((len(block.cells), self.values))
         gibbs.weigh_cells(block.cells, block.offset, log_share, exponent if not kinds else 1.0, plain)
+        if self.withheld.by_row:
+            return np.ascontiguousarray(np.concatenate([plain, plain[:, current]], axis=1))
         if not kinds:
             return plain
         summed = np.empty((len(block.cells), kinds))
@@ -159,7 +164,9 @@ class HiddenModel:
             summed[:, kind] = _log_sum(plain + self.log_own(kind, log_share, pi))
         return np.ascontiguousarray(np.concatenate([plain, summed], axis=1) * exponent)
 
-    def log_own(self, kind: int, log_share: NDArray[np.float64], pi: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_own(
+        self, kind: int | slice, log_share: NDArray[np.float64], pi: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """(values,) log of pi_s times the share of the row's own cell, -inf for values it cannot have."""
         own = self.release.block_of(self.asked)
         entry = self.withheld.entry[kind]
@@ -180,6 +187,7 @@ class Draw:
     pi_mean: NDArray[np.float64]
     partner: tuple[NDArray[np.int32], ...]  # by hidden block: the state of groups too large to match exactly
     key: np.uint64
+    current: NDArray[np.int64]  # (withheld rows,) the values they hold, if each holds one
 
 
 @dataclass(slots=True, eq=False)
@@ -191,6 +199,7 @@ class Chain:
     pi: NDArray[np.float64]
     partners: list[NDArray[np.int32]]
     counter: np.uint64  # draws of the parameters so far
+    current: NDArray[np.int64]  # (withheld rows,) the values they hold, if each holds one
     sweep: int = 0
     phi: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # of smoothed attributes: (values, centres)
 
@@ -213,7 +222,7 @@ class Chain:
             key = keys[0] ^ np.uint64(block.number)
             matching.start_matching(block.groups, 0, len(block.groups.method), key, partner)
             partners.append(partner)
-        return cls(keys, theta, pi, partners, np.uint64(0), phi=phi)
+        return cls(keys, theta, pi, partners, np.uint64(0), start_values(model, random), phi=phi)
 
     def run_to(
         self, model: HiddenModel, sweep: int, *, burn_in: int, anneal: bool, every: int
@@ -228,42 +237,63 @@ class Chain:
                 exponent = min(1.0, ANNEAL_FROM + (1 - ANNEAL_FROM) * self.sweep / (ANNEAL_SHARE * burn_in))
             # A hash, not a sum: keys a fixed step apart would share draws between neighbouring groups and sweeps.
             key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
-            found = _sweep(
-                model, self.theta, self.phi, self.pi, self.partners, key, self.keys[1], self.counter, exponent
+            keys = key, self.keys[1]
+            found = sweep_on(
+                model, self.theta, self.phi, self.pi, self.partners, self.current, keys, self.counter, exponent
             )
-            self.theta, mean, self.pi, pi_mean, self.counter = found
+            self.theta, mean, self.pi, pi_mean, self.current, self.counter = found
             self.sweep += 1
             after = self.sweep - burn_in
             if after > 0 and after % every == 0:
-                yield Draw(self.theta, mean, self.pi, pi_mean, tuple(p.copy() for p in self.partners), key)
+                partner = tuple(p.copy() for p in self.partners)
+                yield Draw(self.theta, mean, self.pi, pi_mean, partner, key, self.current)
             else:
                 yield None
 
 
 State = tuple[
-    dict[int, NDArray[np.float64]], dict[int, NDArray[np.float64]], NDArray[np.float64], NDArray[np.float64], np.uint64
+    dict[int, NDArray[np.float64]],
+    dict[int, NDArray[np.float64]],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    np.uint64,
 ]
 
 
-def _sweep(
+def start_values(model: HiddenModel, random: np.random.Generator) -> NDArray[np.int64]:
+    """Any values that the withheld rows may have, where each holds one."""
+    if not model.withheld.by_row:
+        return np.empty(0, dtype=np.int64)
+    chance = model.withheld.allowed * (1 - random.random(model.withheld.allowed.shape))
+    return np.asarray(chance.argmax(axis=1), dtype=np.int64)
+
+
+def sweep_on(
     model: HiddenModel,
     theta: dict[int, NDArray[np.float64]],
     phi: dict[int, NDArray[np.float64]],
     pi: NDArray[np.float64],
     partners: list[NDArray[np.int32]],
-    key: np.uint64,
-    parameter_key: np.uint64,
+    current: NDArray[np.int64],
+    keys: tuple[np.uint64, np.uint64],
     counter: np.uint64,
     exponent: float,
 ) -> State:
-    """One sweep; `phi` and `partners` change in place."""
+    """Matchings, withheld values and parameters drawn anew, in this order; `keys`: of the matchings, of the rest.
+
+    `phi` and `partners` change in place.
+    """
+    key, parameter_key = keys
     values, release = model.values, model.release
     log_share = model.log_shares(theta)
     counts = model.own_counts.copy()
     value_counts = model.value_counts.copy()
     kinds = len(model.withheld.rows)
+    tallies = []
+    beside = model.log_own(slice(None), log_share, pi) if model.withheld.by_row else np.empty(0)
     for place, block in enumerate(model.hidden):
-        log_weight, weight = model.weights(block, log_share, pi, exponent)
+        log_weight, weight = model.weights(block, log_share, pi, current, exponent)
         tally = np.zeros((len(block.cells), values + kinds), dtype=np.int64)
         none = np.empty(0), np.empty(0, np.int32)
         block_key = np.uint64(int(key) ^ (block.number + 1))
@@ -279,11 +309,17 @@ def _sweep(
             *none,
             tally,
         )
-        if kinds:
-            every = np.arange(len(block.cells), dtype=np.int32)
+        every = np.arange(len(block.cells), dtype=np.int32)
+        if model.withheld.by_row:
+            beside += log_weight(every)[tally[:, values:].argmax(axis=0), :values]
+        elif kinds:
             counter = _reveal(
                 model, log_weight(every), log_share, pi, tally, counts, value_counts, parameter_key, counter
             )
+        tallies.append(tally)
+    if model.withheld.by_row:
+        current, counter = _redraw(model, beside, tallies, counts, value_counts, parameter_key, counter)
+    for block, tally in zip(model.hidden, tallies, strict=True):
         gibbs.collect(block.cells, block.offset, np.ascontiguousarray(tally[:, :values]), counts)
     if kinds and not model.hidden:
         tally = np.zeros((1, values + kinds), dtype=np.int64)
@@ -312,7 +348,34 @@ def _sweep(
     pi_mean, new_pi = np.empty((1, values)), np.empty((1, values))
     alpha = model.prior.alpha[None]
     counter = np.uint64(gibbs.draw_parameters(alpha, value_counts[None], parameter_key, counter, pi_mean, new_pi))
-    return new_theta, mean, new_pi[0], pi_mean[0], counter
+    return new_theta, mean, new_pi[0], pi_mean[0], current, counter
+
+
+def _redraw(
+    model: HiddenModel,
+    beside: NDArray[np.float64],
+    tallies: list[NDArray[np.int64]],
+    counts: NDArray[np.int64],
+    value_counts: NDArray[np.int64],
+    key: np.uint64,
+    counter: np.uint64,
+) -> tuple[NDArray[np.int64], np.uint64]:
+    """Draw the value of every withheld row given its own and its matched cells, `beside` (rows, values) in logarithms;
+    move its cells to that value's column."""
+    values, own = model.values, model.release.block_of(model.asked)
+    chance = np.exp(beside - beside.max(axis=1, keepdims=True))
+    current = np.empty(len(beside), dtype=np.int64)
+    for row in range(len(beside)):
+        drawn = np.zeros(values, dtype=np.int64)
+        counter = np.uint64(multinomial(1, chance[row], key, counter, drawn))
+        current[row] = drawn.argmax()
+    np.add.at(value_counts, current, 1)
+    for index in own.attributes:
+        if index != model.asked:
+            np.add.at(counts, (model.first[index] + own.region(index)[model.withheld.entry], current), 1)
+    for tally in tallies:
+        np.add.at(tally, (tally[:, values:].argmax(axis=0), current), 1)
+    return current, counter
 
 
 def _reveal(
@@ -354,25 +417,6 @@ def region_shares(regions: Regions, theta: NDArray[np.float64]) -> NDArray[np.fl
 def _log_sum(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     top = logs.max(axis=1, keepdims=True)
     return np.asarray((top + np.log(np.exp(logs - top).sum(axis=1, keepdims=True)))[:, 0])
-
-
-def _withheld(release: Release, asked: int, value: NDArray[np.int64]) -> Withheld:
-    block, regions = release.block_of(asked), release.regions[asked]
-    which = np.flatnonzero(value < 0)
-    column = np.full(len(value), -1, dtype=np.int64)
-    if not len(which):
-        return Withheld(column, which, np.zeros((0, regions.codes), dtype=bool), np.zeros(0, dtype=np.int64))
-    column[which] = row_numbers(
-        [block.cell[which].astype(np.int64)]
-    )  # a cell holds the region and what stands beside it
-    kinds = int(column.max()) + 1
-    entry = np.zeros(kinds, dtype=np.int64)
-    entry[column[which]] = which
-    allowed = np.zeros((kinds, regions.codes), dtype=bool)
-    for kind in range(kinds):
-        allowed[kind, regions.members(int(block.region(asked)[entry[kind]]))] = True
-    rows = np.bincount(column[which], weights=block.count[which], minlength=kinds).astype(np.int64)
-    return Withheld(column, entry, allowed, rows)
 
 
 def _row_by_row(block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers._averages import BATCHES, Averages, Running
 from unveil.attackers._chains import Chains
+from unveil.attackers._draws import conditional_term
 from unveil.attackers._hidden import Chain, Draw, HiddenModel
 from unveil.attackers._hidden_terms import Term, joint_term, support_term
 from unveil.attackers._row_states import chain_facts
@@ -25,7 +26,7 @@ __all__ = ["HiddenPosterior", "averages_of"]
 
 MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
 TASK = "learning through hidden links"
-TERMS = {"joint": joint_term, "support": support_term}
+TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
 
 @dataclass(slots=True, eq=False)
@@ -156,6 +157,10 @@ class HiddenPosterior:
         """See Posterior."""
         return self._answer("support", targets)
 
+    def conditional(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        return self._answer("conditional", targets)
+
     def _answer(self, kind: str, targets: Targets) -> Averages:
         for question in self.questions:
             if question.kind == kind and question.targets is targets:
@@ -183,11 +188,13 @@ class HiddenPosterior:
             found[f"{at}/sweep"] = np.array(chain.sweep)
             found |= {f"{at}/theta/{i}": theta for i, theta in chain.theta.items()}
             found |= {f"{at}/phi/{i}": phi for i, phi in chain.phi.items()}
+            found[f"{at}/current"] = chain.current
             found |= {f"{at}/partner/{b}": partner for b, partner in enumerate(chain.partners)}
             found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
             for state, draw in enumerate(kept.states):
                 of = f"{at}/state{state}"
                 found |= {f"{of}/pi": draw.pi, f"{of}/pi_mean": draw.pi_mean, f"{of}/key": np.array(draw.key)}
+                found[f"{of}/current"] = draw.current
                 found |= {f"{of}/theta/{i}": theta for i, theta in draw.theta.items()}
                 found |= {f"{of}/mean/{i}": mean for i, mean in draw.mean.items()}
                 found |= {f"{of}/partner/{b}": partner for b, partner in enumerate(draw.partner)}
@@ -204,6 +211,7 @@ class HiddenPosterior:
             chain.counter, chain.sweep = np.uint64(arrays[f"{at}/counter"]), int(arrays[f"{at}/sweep"])
             chain.theta = {i: arrays[f"{at}/theta/{i}"] for i in indices}
             chain.phi = {i: arrays[f"{at}/phi/{i}"] for i in self.model.centres}
+            chain.current = arrays[f"{at}/current"]
             chain.partners = [arrays[f"{at}/partner/{b}"] for b in blocks]
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
             self.kept[number] = Kept(most, [], seen, every)
@@ -212,7 +220,8 @@ class HiddenPosterior:
                 theta, mean = ({i: arrays[f"{of}/{name}/{i}"] for i in indices} for name in ("theta", "mean"))
                 partner = tuple(arrays[f"{of}/partner/{b}"] for b in blocks)
                 key = np.uint64(arrays[f"{of}/key"])
-                draw = Draw(theta, mean, arrays[f"{of}/pi"], arrays[f"{of}/pi_mean"], partner, key)
+                means = arrays[f"{of}/pi"], arrays[f"{of}/pi_mean"]
+                draw = Draw(theta, mean, *means, partner, key, arrays[f"{of}/current"])
                 self.kept[number].states.append(draw)
             for which, question in enumerate(self.questions):
                 question.running[number] = _running_of(arrays, f"{at}/question{which}")

@@ -17,6 +17,7 @@ from unveil.release import Release
 __all__ = ["Term", "chances", "joint_term", "support_term"]
 
 Floats = NDArray[np.float64]
+COLUMNS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,12 +60,27 @@ def support_term(model: HiddenModel, targets: Targets) -> Term:
     blocks = {b.number: b for b in model.hidden}
     asked = [blocks[place] for place, _ in fitted.others]
     few = watched(targets.count, model.values)
+
+    def weigh_rows(likelihood: dict[int, Floats], matched: dict[int, Floats], draw: Draw) -> Floats:
+        """Each withheld row holds a value: its column counts for that value. A few columns at a time."""
+        of_column = np.concatenate([column_value, draw.current])
+        found = np.zeros((targets.count, model.values))
+        for start in range(0, len(of_column), COLUMNS_AT_ONCE):
+            some = slice(start, start + COLUMNS_AT_ONCE)
+            full = {i: t if t.shape[1] == 1 else t[:, of_column[some]] for i, t in likelihood.items()}
+            part = fitted.weights(full, {b: m[:, some] for b, m in matched.items()}, held[:, some])
+            np.add.at(found.T, of_column[some], part.T)
+        return found
+
     if len(certain) == len(overlaps) and len(asked) <= 1 and not len(model.withheld.rows):
         # What is known fits a cell or not, whatever the parameters: the support is linear in the matching.
         return _linear(model, fitted, Fitted.of(release, targets.take(few)), asked, held, column_value)
 
     def one(draw: Draw) -> Floats:
         likelihood = {i: certain.get(i, _likelihood(release, i, o, draw.theta[i])) for i, o in overlaps.items()}
+        if model.withheld.by_row:
+            tables = {b.number: _spread_out(model, b, chances(model, b, draw), held.shape[1]) for b in asked}
+            return weigh_rows(likelihood, tables, draw)
         full = {i: t if t.shape[1] == 1 else t[:, column_value] for i, t in likelihood.items()}
         matched = {b.number: _matched(model, b, draw, column_value) for b in asked}
         now = held
@@ -88,7 +104,7 @@ def _linear(
 
     def weigh(who: Fitted, chance: Floats) -> Floats:
         likelihood = {i: _certain(model.release, i, o) for i, o in who.overlaps().items()}
-        matched = {b.number: _spread_out(model, b, chance, column_value) for b in asked}
+        matched = {b.number: _spread_out(model, b, chance, len(column_value)) for b in asked}
         return who.weights({i: t for i, t in likelihood.items() if t is not None}, matched, held)
 
     def one(draw: Draw) -> Floats:
@@ -114,8 +130,13 @@ def _likelihood(release: Release, index: int, overlaps: Overlaps, theta: Floats)
 
 
 def _columns(model: HiddenModel) -> tuple[NDArray[np.int64], Floats]:
-    """The value of each column (values, then for each kind of withheld row all values), and (entries, columns) rows."""
+    """The value of each column (values, then for each kind of withheld row all values), and (entries, columns) rows.
+
+    Where each withheld row holds a value, a column for each of them follows instead; its value is the state's.
+    """
     values, kinds = model.values, len(model.withheld.rows)
+    if model.withheld.by_row:
+        return _columns_by_row(model)
     column_value = np.concatenate([np.arange(values)] + [np.arange(values)] * kinds)
     block = model.release.block_of(model.asked)
     value = model.release.regions[model.asked].single()[block.region(model.asked)]
@@ -128,6 +149,17 @@ def _columns(model: HiddenModel) -> tuple[NDArray[np.int64], Floats]:
     return column_value, held
 
 
+def _columns_by_row(model: HiddenModel) -> tuple[NDArray[np.int64], Floats]:
+    values, entry = model.values, model.withheld.entry
+    block = model.release.block_of(model.asked)
+    value = model.release.regions[model.asked].single()[block.region(model.asked)]
+    held = np.zeros((len(block.cell), values + len(entry)))
+    plain = np.flatnonzero(value >= 0)
+    held[plain, value[plain]] = block.count[plain]
+    held[entry, values + np.arange(len(entry))] = 1
+    return np.arange(values), held
+
+
 def _fold(weights: Floats, values: int) -> Floats:
     """(targets, columns) to (targets, values)."""
     if weights.shape[1] == values:
@@ -137,16 +169,16 @@ def _fold(weights: Floats, values: int) -> Floats:
 
 def chances(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
     """(pairs,) the probability that a row of the pair's column shows the pair's cell, given the parameters."""
-    log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi)
+    log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
     partner = draw.partner[[b.number for b in model.hidden].index(block.number)].copy()
     key = np.uint64(int(draw.key) ^ 0x5DEECE66D)
     return matching.marginals(block.groups, weight, log_weight, key, partner) / block.rows
 
 
-def _spread_out(model: HiddenModel, block: HiddenBlock, chance: Floats, column_value: NDArray[np.int64]) -> Floats:
-    """(entries, columns) the chances of the plain columns as a table."""
-    entries, columns = int(model.release.blocks[block.number].start[-1]), len(column_value)
-    plain = block.column < model.values
+def _spread_out(model: HiddenModel, block: HiddenBlock, chance: Floats, columns: int) -> Floats:
+    """(entries, columns) the chances as a table; of the plain columns, where withheld rows share theirs."""
+    entries = int(model.release.blocks[block.number].start[-1])
+    plain = (block.column < model.values) | model.withheld.by_row
     place = block.entry[plain] * columns + block.column[plain]  # a cell shown twice was matched row by row: add up
     found = np.bincount(place, weights=chance[plain], minlength=entries * columns).astype(np.float64)
     return found.reshape(entries, columns)
@@ -158,11 +190,11 @@ def _matched(model: HiddenModel, block: HiddenBlock, draw: Draw, column_value: N
     For a withheld row the column also holds the probability of its value given the cell.
     """
     chance, values = chances(model, block, draw), model.values
-    found = _spread_out(model, block, chance, column_value)
+    found = _spread_out(model, block, chance, len(column_value))
     published = model.release.blocks[block.number]
     if len(model.withheld.rows):
         log_share = model.log_shares(draw.theta)
-        log_weight = model.log_weights(block, log_share, draw.pi)
+        log_weight = model.log_weights(block, log_share, draw.pi, draw.current)
     for kind in range(len(model.withheld.rows)):
         these = np.flatnonzero(block.column == values + kind)
         logs = model.log_own(kind, log_share, draw.pi) + log_weight[published.cell[block.entry[these]], :values]

@@ -18,7 +18,14 @@ from unveil.engine import Engine
 from unveil.regions import Regions
 from unveil.release import Release
 
-__all__ = ["AttributePosterior", "attribute_posteriors", "linked_counts", "tree_means"]
+__all__ = [
+    "AttributePosterior",
+    "attribute_posteriors",
+    "branch_weights",
+    "linked_counts",
+    "region_tree",
+    "tree_means",
+]
 
 
 def linked_counts(release: Release, asked: int) -> dict[int, NDArray[np.int64]] | None:
@@ -61,8 +68,13 @@ def tree_means(regions: Regions, counts: NDArray[np.int64], prior: NDArray[np.fl
     Branches of the tree are independent, so the mean of share(code) / share(region) is the ratio of the means.
     Cost: the sizes of the regions, added up.
     """
+    tree = region_tree(regions, np.flatnonzero(counts.sum(axis=0)))
+    return None if tree is None else _branch_means(*tree, counts, prior)
+
+
+def region_tree(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], dict[int, int]] | None:
+    """The parent of each node and the node of each used region; codes are the first nodes, the root is the last."""
     codes = regions.codes
-    used = np.flatnonzero(counts.sum(axis=0))
     sizes = regions.sizes
     order = used[np.argsort(sizes[used], kind="stable")]
     parent = [-1] * codes
@@ -89,28 +101,39 @@ def tree_means(regions: Regions, counts: NDArray[np.int64], prior: NDArray[np.fl
     for node in range(root):
         if parent[node] < 0:
             parent[node] = root
-    return _branch_means(np.array(parent), node_of, counts, prior)
+    return np.array(parent), node_of
 
 
-def _branch_means(
+def branch_weights(
     parent: NDArray[np.int64], node_of: Mapping[int, int], counts: NDArray[np.int64], prior: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Means of the leaves: along each path the product of the branches' means. Children come before parents."""
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(nodes, values) prior and counts at or below each node, which are the Dirichlet parameters of its branch, and
+    (nodes,) its depth. Children come before parents."""
     values, codes = prior.shape
     nodes = len(parent)
-    weight = np.zeros((nodes, values))  # prior and counts at or below each node
+    weight = np.zeros((nodes, values))
     weight[:codes] = prior.T
     for region, node in node_of.items():
         weight[node] += counts[:, region]
     depth = np.zeros(nodes, dtype=np.int64)
     for node in range(nodes - 2, -1, -1):
         depth[node] = depth[parent[node]] + 1
-    split = np.zeros((nodes, values))  # what the children of a node have together
     for level in range(int(depth.max(initial=0)), 0, -1):
         these = np.flatnonzero(depth == level)
-        np.add.at(split, parent[these], weight[these])
         np.add.at(weight, parent[these], weight[these])
-    mean = np.ones((nodes, values))
+    return weight, depth
+
+
+def _branch_means(
+    parent: NDArray[np.int64], node_of: Mapping[int, int], counts: NDArray[np.int64], prior: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Means of the leaves: along each path the product of the branches' means."""
+    values, codes = prior.shape
+    weight, depth = branch_weights(parent, node_of, counts, prior)
+    split = np.zeros((len(parent), values))  # what the children of a node have together
+    below = np.flatnonzero(depth)
+    np.add.at(split, parent[below], weight[below])
+    mean = np.ones((len(parent), values))
     for level in range(1, int(depth.max(initial=0)) + 1):
         these = np.flatnonzero(depth == level)
         mean[these] = mean[parent[these]] * weight[these] / split[parent[these]]

@@ -1,7 +1,7 @@
 """The posterior where values stand beside their cells: each attribute on its own, exactly or by chains."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unveil.attackers._averages import BATCHES, Averages, watched
 from unveil.attackers._chains import Chains
 from unveil.attackers._convergence import geweke
+from unveil.attackers._draws import LinkedDraws, average_over
 from unveil.attackers._fits import check_targets, knowledge_likelihood
 from unveil.attackers._linked import AttributePosterior
 from unveil.attackers._saved import Arrays, Checkpoint
@@ -17,7 +18,7 @@ from unveil.attackers._share_chains import ShareChains
 from unveil.attackers._weigh import Fitted, held_values
 from unveil.belief import Prior, Targets
 from unveil.engine import Engine
-from unveil.errors import Stopped
+from unveil.errors import Stopped, UsageError
 from unveil.release import Release
 
 __all__ = ["LinkedPosterior"]
@@ -37,6 +38,8 @@ class LinkedPosterior:
     engine: Engine
     settings: Chains
     saved: Checkpoint | None = None
+    draws: LinkedDraws | None = None  # for readers whom means do not serve; nothing is drawn before it is asked for
+    conditioned: bool = False  # whether it was
     goal: int = 0  # batches of each chain at the end of this round
     drawn: int = 0  # sweeps of each chain in all rounds, forgotten ones included
     burned: set[tuple[int, int, int]] = field(default_factory=set)  # (attribute, chain, value) past burn-in
@@ -67,6 +70,12 @@ class LinkedPosterior:
     def run_on(self, *, afresh: bool) -> bool:
         """See Posterior."""
         samplers = self.samplers()
+        if self.conditioned and self.draws is not None and not self.engine.stop.is_set():
+            if 2 * self.draws.sweeps > self.settings.most_sweeps:
+                return False
+            self.draws = replace(self.draws, sweeps=2 * self.draws.sweeps)
+            if not samplers:
+                return True
         size = next((s.size for s in samplers.values()), 0)
         ahead = self.goal * size * (2 if afresh else 1)  # as much again
         if not samplers or self.engine.stop.is_set() or self.drawn + ahead > self.settings.most_sweeps:
@@ -147,6 +156,14 @@ class LinkedPosterior:
         batches = [self._support(Fitted.of(self.release, few), b) for b in range(self.batches())]
         mean = self._support(Fitted.of(self.release, targets), None)
         return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count])
+
+    def conditional(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        check_targets(self.release, targets)
+        if self.draws is None:
+            raise UsageError("conditional_learner needs a posterior that can be drawn from, not a mode")
+        self.conditioned = True
+        return average_over(self.draws, targets)
 
     def _support(self, fitted: Fitted, batch: int | None) -> NDArray[np.float64]:
         held = held_values(self.release, self.asked)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers._averages import Averages
 from unveil.attackers._chains import Chains
+from unveil.attackers._draws import LinkedDraws
 from unveil.attackers._hidden import HiddenModel
 from unveil.attackers._hidden_posterior import HiddenPosterior
 from unveil.attackers._linked import attribute_posteriors, linked_counts
@@ -39,6 +40,9 @@ class Posterior(Protocol):
     def support(self, targets: Targets) -> Averages:
         """Expected rows that hold s and fit what is known."""
 
+    def conditional(self, targets: Targets) -> Averages:
+        """p(s | what is known, the parameters), averaged last: eq. 6."""
+
     def method(self) -> str:
         """How it was reached."""
 
@@ -56,7 +60,7 @@ class Reader(Protocol):
     """Who turns a posterior into beliefs."""
 
     def asks(self) -> tuple[str, ...]:
-        """Which of `joint` and `support` are asked for: they are averaged over every state."""
+        """Which of `joint`, `support`, `conditional` are asked for: they are averaged over every state."""
 
     def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
         """The belief about distinct targets; `number` says which of them each one is."""
@@ -94,10 +98,11 @@ def posterior(
         attributes = attribute_posteriors(release, counts, prior, engine, chains=chains.chains, tree=tree)
         block = release.block_of(asked)
         value = release.regions[asked].single()[block.region(asked)]
-        held = np.bincount(value, weights=block.count, minlength=release.attributes[asked].codes)
+        held = np.bincount(value, weights=block.count, minlength=release.attributes[asked].codes).astype(np.int64)
         share = (prior.alpha + held) / (prior.alpha.sum() + held.sum())
         saved = Checkpoint.of(engine, release, asked, prior, chains, ())
-        linked = LinkedPosterior(release, asked, prior, share, attributes, engine, chains, saved)
+        draws = LinkedDraws(release, asked, counts, held, prior, engine, chains.chains, chains.sweeps)
+        linked = LinkedPosterior(release, asked, prior, share, attributes, engine, chains, saved, draws)
         linked.run()
         return linked
     saved = Checkpoint.of(engine, release, asked, prior, chains, questions)

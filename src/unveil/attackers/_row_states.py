@@ -44,7 +44,7 @@ def _middle(states: Sequence[Draw]) -> Draw:
     """The mean of the parameters: a place that stands for the whole chain, where one state would be noise."""
     theta = {i: np.mean([d.mean[i] for d in states], axis=0) for i in states[0].theta}
     pi = np.mean([d.pi_mean for d in states], axis=0)
-    return Draw(theta, theta, pi, pi, states[-1].partner, states[-1].key)
+    return Draw(theta, theta, pi, pi, states[-1].partner, states[-1].key, states[-1].current)
 
 
 def _parameters(states: Sequence[Draw]) -> Floats:
@@ -82,7 +82,7 @@ def log_fit(model: HiddenModel, draw: Draw, engine: Engine) -> tuple[float, floa
     variance = 0.0
     random = engine.generator()
     for block in model.hidden:
-        log_weight = model.log_weights(block, log_share, draw.pi)
+        log_weight = model.log_weights(block, log_share, draw.pi, draw.current)
         each = np.empty(len(block.groups.method))
         matching.log_permanent(block.groups, 0, len(each), log_weight, each)
         exact = matching.exact(block.groups)

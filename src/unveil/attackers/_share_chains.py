@@ -83,6 +83,7 @@ class ShareChains:
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
     most: int  # batches that are kept of a chain before they are merged
     size: int = 0  # draws in a batch
+    sets_of: dict[int, tuple[Sets, NDArray[np.int64]]] = field(default_factory=dict)  # by value, once made
 
     @classmethod
     def start(
@@ -165,6 +166,11 @@ class ShareChains:
         """Walk to the posterior, adapting the length of the steps."""
         self._draw(task, draws, adapt=True)
 
+    def state(self, task: tuple[int, int]) -> NDArray[np.float64]:
+        """(atoms,) one more draw: logarithms of weights whose shares are asked for."""
+        self._draw(task, 1, adapt=False)
+        return self.running[task].x
+
     def batch(self, task: tuple[int, int]) -> None:
         """Draw one more batch."""
         chain = self.running[task]
@@ -214,6 +220,11 @@ class ShareChains:
 
     def _sets(self, value: int) -> tuple[Sets, NDArray[np.int64]]:
         """What the kernels take of a value, and which region atoms its sets are."""
+        if value not in self.sets_of:
+            self.sets_of[value] = self._make_sets(value)
+        return self.sets_of[value]
+
+    def _make_sets(self, value: int) -> tuple[Sets, NDArray[np.int64]]:
         used = np.flatnonzero(self.counts[value])
         length = self.start_of[used + 1] - self.start_of[used]
         own_start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)

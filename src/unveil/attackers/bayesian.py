@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unveil.attackers._averages import belief_of
 from unveil.attackers._posterior import Chains, Posterior, learn
 from unveil.attackers._weigh import refuse_misfits
-from unveil.belief import Belief, Prior, Targets, Threat
+from unveil.belief import Belief, Prior, Targets, Threat, describe_targets
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.release import Release
@@ -48,6 +48,7 @@ class Bayesian:
         else:  # who does not fit is not in the table
             found = found.mixed(learned.joint(targets), np.where(fits, self.membership, 0.0))
         threat = Threat(
+            target=describe_targets(learned.release, targets),
             membership="known" if self.membership == 1 else f"with probability {self.membership:g}",
             group="known" if targets.group is not None else "not known",
             population=learned.prior.population(learned.release),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers._averages import belief_of
 from unveil.attackers._posterior import Chains, Posterior, learn
-from unveil.belief import Belief, Prior, Targets, Threat
+from unveil.belief import Belief, Prior, Targets, Threat, describe_targets
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.release import Release
@@ -37,5 +37,6 @@ class Learner:
         found = learned.joint(targets)
         if not (found.mean.sum(axis=2) > 0).all():
             raise NotApplicable("so many attributes are known that their probabilities vanish; know fewer")
-        threat = Threat(membership="not known", population=learned.prior.population(learned.release))
+        known = describe_targets(learned.release, targets)
+        threat = Threat(target=known, membership="not known", population=learned.prior.population(learned.release))
         return belief_of(found, learned.method(), threat).of(number)

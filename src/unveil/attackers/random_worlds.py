@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unveil.attackers._weigh import Fitted, held_values, refuse_misfits
-from unveil.belief import Belief, Diagnostics, Prior, Targets, Threat
+from unveil.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
 from unveil.engine import Engine
 from unveil.release import Release
 
@@ -36,6 +36,8 @@ class RandomWorlds:
         refuse_misfits(distinct, weights, number)
         belief = weights / weights.sum(axis=1, keepdims=True)
         threat = Threat(
-            group="known" if targets.group is not None else "not known", population="none: all worlds alike"
+            target=describe_targets(release, targets),
+            group="known" if targets.group is not None else "not known",
+            population="none: all worlds alike",
         )
         return Belief(belief[number], diagnostics=Diagnostics("exact"), threat=threat)

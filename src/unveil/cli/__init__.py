@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from unveil.cli._shared import Out, console, keep_apart, release_parts, say, write
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Out,
+    ReleaseDelimiter,
+    ReleaseEncoding,
+    console,
+    keep_apart,
+    release_parts,
+    say,
+    write,
+)
 from unveil.cli.attack import attack
 from unveil.cli.hierarchy import hierarchy_app
 from unveil.errors import UnveilError, UsageError
@@ -29,13 +41,6 @@ app.command()(attack)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]
-Delimiter = Annotated[
-    str | None, typer.Option(help="The CSV delimiter; found by itself if not given.", show_default=False)
-]
-Decimal = Annotated[str | None, typer.Option(help="The decimal mark: . or ,", show_default=False)]
-Encoding = Annotated[
-    str | None, typer.Option(help="utf-8, utf-16 or cp1252; found by itself if not given.", show_default=False)
-]
 Require = Annotated[
     list[str] | None,
     typer.Option(
@@ -213,7 +218,10 @@ def check(
         ),
     ] = None,
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     encoding: Encoding = None,
+    release_delimiter: ReleaseDelimiter = None,
+    release_encoding: ReleaseEncoding = None,
 ) -> None:
     """Levels of every privacy model on a release. Exit code 1 if a requirement is missed."""
     from unveil.catalog import privacy_model
@@ -230,10 +238,15 @@ def check(
     keep_apart(inputs=[*read, *release_parts(release)], outputs=[Path(json)] if json not in (None, "-") else [])
     models = [privacy_model(item) for item in require or ()]
     known = read_schema(schema).confirmed()
-    attributes = read_table(original, known).attributes if original is not None else ()
-    published = read_release(release, known, attributes=attributes, delimiter=delimiter, encoding=encoding)
-    people = read_table(population, known) if population is not None else None
-    found = run_check(published, name=release.name, require=models, n=n, population=people)
+    tables = [
+        None if path is None else read_table(path, known, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        for path in (original, population)
+    ]
+    attributes = tables[0].attributes if tables[0] is not None else ()
+    published = read_release(
+        release, known, attributes=attributes, delimiter=release_delimiter, encoding=release_encoding
+    )
+    found = run_check(published, name=release.name, require=models, n=n, population=tables[1])
     document = Document(
         document="check",
         settings={"require": list(require or ()), "n": n},

@@ -1,19 +1,47 @@
 """What every command needs: where to print, and options that several commands have."""
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 from typing import Annotated, Any
 
 import typer
 
 from unveil.errors import UsageError
 
-__all__ = ["Out", "console", "keep_apart", "release_parts", "say", "write"]
+__all__ = [
+    "Decimal",
+    "Delimiter",
+    "Encoding",
+    "Out",
+    "ReleaseDelimiter",
+    "ReleaseEncoding",
+    "console",
+    "keep_apart",
+    "long_work",
+    "release_parts",
+    "say",
+    "write",
+]
 
 Out = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write; else to the terminal.", show_default=False),
 ]
+
+# Of the original and of other tables that are read beside it; a release may come from another tool.
+Delimiter = Annotated[
+    str | None, typer.Option(help="The CSV delimiter; found by itself if not given.", show_default=False)
+]
+Decimal = Annotated[str | None, typer.Option(help="The decimal mark: . or ,", show_default=False)]
+Encoding = Annotated[
+    str | None, typer.Option(help="utf-8, utf-16 or cp1252; found by itself if not given.", show_default=False)
+]
+ReleaseDelimiter = Annotated[str | None, typer.Option(help="The CSV delimiter of the release.", show_default=False)]
+ReleaseEncoding = Annotated[str | None, typer.Option(help="The encoding of the release.", show_default=False)]
 
 
 def console() -> Any:
@@ -54,3 +82,50 @@ def keep_apart(*, inputs: list[Path], outputs: list[Path]) -> None:
         if path.resolve() in seen:
             raise UsageError(f"{path}: is also {seen[path.resolve()]}; choose another file to write to")
         seen[path.resolve()] = path
+
+
+@contextmanager
+def long_work() -> "Iterator[tuple[Any, Event]]":
+    """A progress bar with the time left, if standard error is a terminal, and a flag that Ctrl-C sets.
+
+    What was reached by then is kept; a second Ctrl-C ends at once.
+    """
+    stop = Event()
+
+    def interrupted(number: int, frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        say("unveil: stopping; what was reached is kept. Once more to end at once")
+
+    before = signal.getsignal(signal.SIGINT)
+    main = current_thread() is main_thread()
+    if main:
+        signal.signal(signal.SIGINT, interrupted)
+    try:
+        if sys.stderr.isatty():
+            with _bar() as progress:
+                yield progress, stop
+        else:
+            yield None, stop
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _bar() -> "Iterator[Any]":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    text, bar = TextColumn("{task.description}"), BarColumn()
+    left, gone = TimeRemainingColumn(), TimeElapsedColumn()
+    with Progress(text, bar, TextColumn("{task.percentage:>3.0f}%"), gone, left, console=Console(stderr=True)) as shown:
+        tasks: dict[str, Any] = {}
+
+        def progress(task: str, done: int, total: int) -> None:
+            if task not in tasks:
+                tasks[task] = shown.add_task(task, total=total)
+            shown.update(tasks[task], completed=done, total=total)
+
+        yield progress

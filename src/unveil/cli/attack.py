@@ -1,13 +1,23 @@
 """unveil attack: what one or more attackers believe of each person, beside the learner."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import console, keep_apart, release_parts, say
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    ReleaseDelimiter,
+    ReleaseEncoding,
+    console,
+    keep_apart,
+    long_work,
+    release_parts,
+    say,
+)
 from unveil.errors import UsageError
 
 __all__ = ["attack"]
@@ -28,7 +38,9 @@ def attack(
     ] = None,
     attacker: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME:options", help="bayesian (default), random_worlds; repeatable.", show_default=False),
+        typer.Option(
+            metavar="NAME:options", help="bayesian (default), learner, random_worlds …; repeatable.", show_default=False
+        ),
     ] = None,
     asked: Annotated[
         str | None,
@@ -59,10 +71,32 @@ def attack(
             show_default=False,
         ),
     ] = None,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Pseudo-counts of single values, a CSV: attribute,value,given,count.",
+            show_default=False,
+        ),
+    ] = None,
     chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
-    sweeps: Annotated[int, typer.Option(help="Sweeps of each chain, after as many as half of burn-in.")] = 2000,
+    sweeps: Annotated[int, typer.Option(help="Sweeps of the first round; more follow until it is precise.")] = 1000,
+    most_sweeps: Annotated[int, typer.Option(help="The budget: sweeps of each chain, at most.")] = 16_000,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Save the chains there, and go on from there. Keep it secret; removed when done.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the chains.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads; all cores if not given.", show_default=False)] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    release_delimiter: ReleaseDelimiter = None,
+    release_encoding: ReleaseEncoding = None,
 ) -> None:
     """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree or precision was not reached."""
     from unveil.attack import run_attack, targets_of_file, targets_of_table
@@ -71,6 +105,7 @@ def attack(
     from unveil.catalog import make, member, parse
     from unveil.engine import Engine
     from unveil.formats.people import people_frame, write_people
+    from unveil.formats.priors import read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.terminal import print_attack
@@ -81,7 +116,10 @@ def attack(
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
     if people is not None:
         keep_apart(
-            inputs=[*(p for p in (release, schema, original, targets) if p is not None), *release_parts(release)],
+            inputs=[
+                *(p for p in (release, schema, original, targets, prior) if p is not None),
+                *release_parts(release),
+            ],
             outputs=[people],
         )
         if people.suffix.lower() not in (".csv", ".parquet"):
@@ -95,11 +133,17 @@ def attack(
         name, options = parse(text)
         attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
     document = read_schema(schema).confirmed()
-    table = read_table(original, document) if original is not None else None
-    published = read_release(release, document, attributes=table.attributes if table is not None else ())
+    dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    table = read_table(original, document, **dialect) if original is not None else None
+    domains = table.attributes if table is not None else ()
+    published = read_release(
+        release, document, attributes=domains, delimiter=release_delimiter, encoding=release_encoding
+    )
     index = sensitive_attribute(published, asked)
     tied = bandwidths(smooth or [], published.attributes)
-    prior = Prior.uninformative(published, index, alpha=alpha, beta=beta, smooth=tied)
+    held = Prior.uninformative(published, index, alpha=alpha, beta=beta, smooth=tied)
+    if prior is not None:
+        held = replace(read_prior(prior, published, index, alpha=alpha, beta=beta), smooth=held.smooth)
     names = None if known is None else [n.strip() for n in known.split(",") if n.strip()]
     if table is not None:
         asked_about = targets_of_table(table, published, index, known=names, wrong=wrong)
@@ -107,20 +151,22 @@ def attack(
     else:
         assert targets is not None
         asked_about = targets_of_file(
-            read_columns(targets), published, index, name=str(targets), known=names, wrong=wrong
+            read_columns(targets, **dialect), published, index, name=str(targets), known=names, wrong=wrong
         )
         truth = None
-    engine = Engine(seed=seed, progress=_progress if sys.stderr.isatty() else None)
+    engine = Engine(seed=seed, checkpoints=checkpoint)
     if workers is not None:
         engine = replace(engine, workers=workers)
-    result = run_attack(
-        published,
-        asked_about,
-        attackers,
-        prior=prior,
-        engine=engine,
-        chains=Chains(chains=chains, sweeps=sweeps, burn_in=sweeps // 2),
-    )
+    with long_work() as (progress, stop):
+        result = run_attack(
+            published,
+            asked_about,
+            attackers,
+            prior=held,
+            engine=replace(engine, progress=progress, stop=stop),
+            chains=Chains(chains=chains, sweeps=sweeps, most_sweeps=most_sweeps, burn_in=sweeps),
+            joined=document.document.joined,
+        )
     if people is not None:
         frame = people_frame(
             published.attributes[index], result.known_texts(published), result.learner, result.attackers, truth
@@ -130,13 +176,9 @@ def attack(
     print_attack(published.attributes[index].name, result.learner, result.attackers, truth, console())
     found = [belief.diagnostics for belief in (result.learner, *result.attackers.values())]
     if not all(diagnostics.converged for diagnostics in found):
-        say("unveil: the chains disagree; nothing above is to be relied on. Run more sweeps")
+        say("unveil: the chains disagree: they found different modes, shown one by one; none is to be relied on")
         raise typer.Exit(3)
     if not all(diagnostics.precise for diagnostics in found):
-        say("unveil: the sweeps ended before the stated precision (.003 for 99% of people, .02 for all); add --sweeps")
+        budget = "you stopped" if stop.is_set() else "the budget ended"
+        say(f"unveil: {budget} before the stated precision (.003 for 99% of people, .02 for all); add --most-sweeps")
         raise typer.Exit(3)
-
-
-def _progress(task: str, done: int, total: int) -> None:
-    end = "\n" if done >= total else "\r"
-    print(f"{task}: {done}/{total}   ", end=end, file=sys.stderr, flush=True)

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from unveil.kernels.distributions import binomial
 from unveil.kernels.random import uniform
 
 __all__ = ["expected_counts", "share_chain", "warm"]
@@ -71,6 +72,39 @@ def _slope(x, prior, start, atom, weight, count, size, slope):
 
 
 @njit(cache=True, nogil=True)
+def _allot(size, start, atom, count, key, counter, prior, out):
+    """Fill `out` (atoms,) with the prior and one draw of how many rows of all sets have each atom."""
+    for a in range(prior.shape[0]):
+        out[a] = prior[a]
+    for i in range(count.shape[0]):
+        begin, end = start[i], start[i + 1]
+        left = 0.0
+        for j in range(begin, end):
+            left += size[atom[j]]
+        n = count[i]
+        if n <= end - begin and end - begin > 1:  # few rows: one by one
+            for _ in range(n):
+                at = uniform(key, counter) * left
+                counter += _ONE
+                j = begin
+                while j < end - 1 and at >= size[atom[j]]:
+                    at -= size[atom[j]]
+                    j += 1
+                out[atom[j]] += 1.0
+            continue
+        for j in range(begin, end - 1):
+            if n == 0:
+                break
+            share = size[atom[j]] / left if left > 0.0 else 1.0
+            drawn, counter = binomial(n, min(share, 1.0), key, counter)
+            out[atom[j]] += drawn
+            n -= drawn
+            left -= size[atom[j]]
+        out[atom[end - 1]] += n
+    return counter
+
+
+@njit(cache=True, nogil=True)
 def share_chain(
     prior, start, atom, weight, count, mass, x, step, steps, adapt, draws, key, counter, total_share, total_ratio
 ):
@@ -81,12 +115,12 @@ def share_chain(
     (int64) with the `weight` beside them (None: all 1), its count `count[i]` (int64). `x` (atoms,) is the state
     and changes in place. With `adapt` the step length moves towards 80% acceptance (for burn-in only). Each draw adds
     to `total_share` (atoms,) the shares and to `total_ratio` (atom,) each atom's part of its set, weight · share /
-    share(set).
+    share(set); without weights their means given one draw of the rows' atoms (Rao-Blackwell).
     Cost of a draw: up to `steps` passes over the sets' atoms.
     """
     atoms = prior.shape[0]
     size, slope, other = np.empty(atoms), np.empty(atoms), np.empty(atoms)
-    moved, push = np.empty(atoms), np.empty(atoms)
+    moved, push, allotted = np.empty(atoms), np.empty(atoms), np.empty(atoms)
     level = _slope(x, prior, start, atom, weight, count, size, slope)
     accepted = 0
     for draw in range(draws):
@@ -134,6 +168,13 @@ def share_chain(
         for a in range(atoms):
             size[a] = np.exp(x[a])
             whole += size[a]
+        if weight is None:
+            # Given which atom each row has, the shares are Dirichlet and their means are known: less noise than x.
+            counter = _allot(size, start, atom, count, key, counter, prior, allotted)
+            whole = 0.0
+            for a in range(atoms):
+                size[a] = allotted[a]
+                whole += size[a]
         for a in range(atoms):
             total_share[a] += size[a] / whole
         for i in range(count.shape[0]):

@@ -1,6 +1,6 @@
 """Documents on a terminal: plain tables, no colour where there is no terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,50 +87,57 @@ def print_attack(
     truth: NDArray[np.integer] | None,
     console: Console,
 ) -> None:
-    """Learner and attackers side by side; without the truth, success is unknown and not shown."""
+    """Learner and attackers side by side; without the truth, success is unknown and not shown.
+
+    Where chains disagree every mode has a column of its own, and nothing is pooled.
+    """
+    columns = _by_mode(learner, attackers)
     table = Table(title=escape(f"{asked}: what is believed of {len(learner.probability)} people"), title_justify="left")
     table.add_column("")
-    table.add_column("learner", justify="right")
-    for name in attackers:
+    for name, _, _ in columns:
         table.add_column(escape(name), justify="right")
     rows: list[tuple[str, list[str]]] = []
-    beliefs = [learner, *attackers.values()]
+    beliefs = [belief for _, belief, _ in columns]
+
+    def beside(of: Callable[[Belief, Belief], Estimate], show: Callable[[Estimate], str]) -> list[str]:
+        return ["" if other is None else show(of(belief, other)) for _, belief, other in columns]
+
     if truth is not None:
-        rows.append(("guesses right (global threat)", [_share(risk.global_threat(b, truth)) for b in beliefs]))
-        rows.append(
-            (
-                "more right than the learner",
-                ["", *(_share(risk.relative_global_threat(b, learner, truth)) for b in attackers.values())],
-            )
-        )
-        rows.append(
-            (
-                "people at least twice as exposed",
-                ["", *(_share(risk.relative_threat_share(b, learner, truth)) for b in attackers.values())],
-            )
-        )
-        rows.append(
-            (
-                "largest relative threat",
-                ["", *(_plain(risk.relative_threat_max(b, learner, truth)) for b in attackers.values())],
-            )
-        )
-        rows.append(("absolute error a person", [_plain(risk.absolute_error(b, truth)) for b in beliefs]))
+        rows += [
+            ("guesses right (global threat)", [_share(risk.global_threat(b, truth)) for b in beliefs]),
+            ("more right than the learner", beside(lambda a, l: risk.relative_global_threat(a, l, truth), _share)),
+            ("people at least twice as exposed", beside(lambda a, l: risk.relative_threat_share(a, l, truth), _share)),
+            ("largest relative threat", beside(lambda a, l: risk.relative_threat_max(a, l, truth), _plain)),
+            ("absolute error a person", [_plain(risk.absolute_error(b, truth)) for b in beliefs]),
+        ]
     rows.append(
         ("people believed 80% or more of one value", [_share(risk.confident(b, at_least=0.8)) for b in beliefs])
     )
-    rows.append(
-        (
-            "largest gain over the learner",
-            ["", *(_share(risk.belief_difference_max(b, learner)) for b in attackers.values())],
-        )
-    )
+    rows.append(("largest gain over the learner", beside(risk.belief_difference_max, _share)))
     rows.append(("knows that the person is in the table", [b.threat.membership for b in beliefs]))
     rows.append(("computed", [b.diagnostics.method for b in beliefs]))
     rows.append(("largest Monte-Carlo error of a belief", [_error(b) for b in beliefs]))
     for label, cells in rows:
         table.add_row(label, *map(escape, cells))
     console.print(table)
+    held = learner.threat.population
+    console.print(escape(f"Known of each person: {learner.threat.target}. Of the population beforehand: {held}."))
+
+
+def _by_mode(learner: Belief, attackers: Mapping[str, Belief]) -> list[tuple[str, Belief, Belief | None]]:
+    """Name, belief and the learner it is compared with; one for each mode where chains disagree."""
+    found: list[tuple[str, Belief, Belief | None]] = []
+    for name, belief in {"learner": learner, **attackers}.items():
+        reference = None if belief is learner else learner
+        if not belief.diagnostics.modes:
+            found.append((name, belief, reference))
+        for number, mode in enumerate(belief.diagnostics.modes, start=1):
+            which = " ".join(str(chain + 1) for chain in mode)
+            fit = belief.diagnostics.facts.get(f"log_fit_{mode[0] + 1}")
+            fits = f", log fit {fit:.0f}" if isinstance(fit, float) else ""
+            label = f"{name}, mode {number} (chains {which}{fits})"
+            found.append((label, belief.of_chains(mode), None if reference is None else reference.of_chains(mode)))
+    return found
 
 
 def _share(estimate: Estimate) -> str:

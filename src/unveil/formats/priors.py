@@ -1,0 +1,72 @@
+"""An informative prior from a file: pseudo-counts of single values, the rest as stated for all."""
+
+from pathlib import Path
+
+import numpy as np
+
+from unveil.attribute import Attribute, Kind, position
+from unveil.belief import Prior
+from unveil.errors import UsageError, shown
+from unveil.formats.cells import CellError, read_cells
+from unveil.formats.tables import read_columns
+from unveil.release import Release
+
+__all__ = ["read_prior"]
+
+HEADER = ("attribute", "value", "given", "count")
+
+
+def read_prior(path: str | Path, release: Release, asked: int, *, alpha: float = 1.0, beta: float = 1.0) -> Prior:
+    """Read pseudo-counts from a CSV `attribute,value,given,count`; what it does not name keeps `alpha` and `beta`.
+
+    Rows of the attribute asked about count its values. Rows of any other count its values beside the sensitive value
+    `given`, or beside every one if that is empty; a row with `given` goes before one without.
+    """
+    path = Path(path)
+    columns = read_columns(path, error=UsageError)
+    if sorted(columns.columns) != sorted(HEADER):
+        found = ", ".join(shown(name, 20) for name in list(columns.columns)[:8])
+        raise UsageError(f"{path}: the header must be {','.join(HEADER)}; it is {found}")
+    plain = Prior.uninformative(release, asked, alpha=alpha, beta=beta)
+    counts, pairs = plain.alpha.copy(), {i: b.copy() for i, b in plain.beta.items()}
+    texts = [[columns.columns[key].texts[t] for t in columns.columns[key].text_of_row] for key in HEADER]
+    position_of = {attribute.name: i for i, attribute in enumerate(release.attributes)}
+    rows = []
+    seen: dict[tuple[int, int, int], str] = {}
+    for row, (name, value, given, count) in enumerate(zip(*texts, strict=True)):
+        place = columns.place(row)
+        where = f"{path}, {place}"
+        if name not in position_of:
+            raise UsageError(f"{where}: the release has no attribute {shown(name)}; it has {', '.join(position_of)}")
+        index = position_of[name]
+        code = _code(release.attributes[index], value, columns.decimal, f"{where}, {name}")
+        beside = -1
+        if given:
+            if index == asked:
+                raise UsageError(f"{where}: {name} is asked about, so its count is given nothing; empty that cell")
+            beside = _code(release.attributes[asked], given, columns.decimal, f"{where}, given")
+        number = position(count, Kind.NUMERIC, columns.decimal)
+        if number is None or number <= 0:
+            raise UsageError(f"{where}: {shown(count)} is no pseudo-count; write a number above 0")
+        before = seen.setdefault((index, code, beside), place)
+        if before != place:
+            raise UsageError(f"{where}: {name} {shown(value)} stands in {before} already; keep one")
+        rows.append((beside, index, code, number))
+    for beside, index, code, number in sorted(rows):  # those for every value first
+        if index == asked:
+            counts[code] = number
+        else:
+            pairs[index][beside if beside >= 0 else slice(None), code] = number
+    return Prior(counts, pairs, source=f"a prior from {path.name}")
+
+
+def _code(attribute: Attribute, text: str, decimal: str, where: str) -> int:
+    """The one value that a cell names."""
+    try:
+        region = read_cells([text], attribute, decimal)
+    except CellError as error:
+        raise UsageError(f"{where}: {error.args[0]}") from None
+    code = int(np.asarray(region.single())[0])
+    if code < 0:
+        raise UsageError(f"{where}: {shown(text)} stands for several values; a pseudo-count is that of one value")
+    return code
