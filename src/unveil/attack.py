@@ -1,7 +1,7 @@
 """Attack: what one or more attackers believe of each person, beside the learner."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers._fits import check_targets
 from unveil.attackers._posterior import Chains, Posterior, posterior
+from unveil.attackers._weigh import Fitted
 from unveil.attackers.learner import Learner
 from unveil.attribute import Role
 from unveil.belief import Belief, Known, Prior, Targets
@@ -29,6 +30,9 @@ class Attack:
     learner: Belief
     attackers: Mapping[str, Belief]
     targets: Targets
+    placed: NDArray[np.bool_] | None = None  # (targets,) who fits a row of the release, where that was asked
+    refused: Mapping[str, str] = field(default_factory=dict)  # by attacker: why it says nothing
+    learned: Posterior | None = None  # what the release teaches of the population
 
     def known_texts(self, release: Release) -> dict[str, list[str]]:
         """What is known of each target, as text, by attribute."""
@@ -47,8 +51,15 @@ def run_attack(
     prior: Prior | None = None,
     engine: Engine | None = None,
     chains: Chains | None = None,
+    lenient: bool = False,
+    in_group: Mapping[str, Any] | None = None,
+    group: NDArray[np.integer] | None = None,
 ) -> Attack:
-    """Ask the learner and every attacker about the targets; what is learned from the release is learned once."""
+    """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
+
+    `lenient`: of a target that fits no row an attacker believes what the learner does, and an attacker that does not
+    apply is named in `refused`; else both are errors. `in_group`: attackers who also know each target's `group`.
+    """
     check_targets(release, targets)
     prior = Prior.uninformative(release, targets.asked) if prior is None else prior
     engine = Engine() if engine is None else engine
@@ -57,8 +68,50 @@ def run_attack(
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
     learned = posterior(release, targets.asked, prior, engine, Chains() if chains is None else chains)
     distinct, number = targets.distinct()
-    found = {name: _ask(attacker, learned, release, targets, prior, engine) for name, attacker in attackers.items()}
-    return Attack(Learner().believe(learned, distinct).of(number), found, targets)
+    learner = Learner().believe(learned, distinct).of(number)
+    placed = _placed(release, targets) if lenient else np.ones(targets.count, dtype=np.bool_)
+    found, refused = {}, {}
+    within = {} if in_group is None else in_group
+    for name, attacker in {**attackers, **within}.items():
+        some = targets if name not in within else replace(targets, group=np.asarray(group, dtype=np.int64))
+        try:
+            if placed.all():
+                found[name] = _ask(attacker, learned, release, some, prior, engine)
+            elif placed.any():
+                belief = _ask(attacker, learned, release, some.take(np.flatnonzero(placed)), prior, engine)
+                found[name] = _completed(belief, learner, placed)
+            else:
+                refused[name] = "nobody asked about fits a row of the release"
+        except NotApplicable as reason:
+            if not lenient:
+                raise
+            refused[name] = str(reason)
+    return Attack(learner, found, targets, placed if lenient else None, refused, learned)
+
+
+def _placed(release: Release, targets: Targets) -> NDArray[np.bool_]:
+    """(targets,) whether some row of the release fits what is known of the target."""
+    distinct, number = targets.distinct()
+    fitted = Fitted.of(release, distinct)
+    likelihood = {i: np.ones((len(overlaps.region), 1)) for i, overlaps in fitted.overlaps().items()}
+    matched = {place: np.ones((len(release.blocks[place].cell), 1)) for place, _ in fitted.others}
+    rows = np.ones((len(release.block_of(targets.asked).cell), 1))
+    return np.asarray((fitted.weights(likelihood, matched, rows).sum(axis=1) > 0)[number])
+
+
+def _completed(belief: Belief, learner: Belief, placed: NDArray[np.bool_]) -> Belief:
+    """A belief about those who are placed, and the learner's about the others."""
+    probability = learner.probability.copy()
+    probability[placed] = belief.probability
+    chains = None
+    count = len(belief.chains) if belief.chains is not None else 0
+    if belief.chains is not None or learner.chains is not None:
+        count = count or len(learner.chains if learner.chains is not None else ())
+        # The learner's chains stand beside the attacker's where there are as many: they share their draws.
+        same = learner.chains is not None and len(learner.chains) == count
+        chains = np.array(learner.chains) if same else np.repeat(learner.probability[None], count, axis=0)
+        chains[:, placed] = belief.probability if belief.chains is None else belief.chains
+    return replace(belief, probability=probability, chains=chains)
 
 
 def _ask(attacker: Any, learned: Posterior, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:

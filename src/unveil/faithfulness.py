@@ -13,7 +13,7 @@ from unveil.regions import Regions
 from unveil.release import BlockRows, Release, build_release
 from unveil.table import Table
 
-__all__ = ["faithfulness"]
+__all__ = ["faithfulness", "original_as"]
 
 MOST_CELLS = 200_000  # of the product domain that are added up one by one
 AT_ONCE = 20_000
@@ -28,17 +28,19 @@ def faithfulness(
     engine: Engine | None = None,
     chains: Chains | None = None,
     draws: int = 20_000,
+    learned: Posterior | None = None,
 ) -> Estimate:
     """1 - total variation between p_I, learned from the original, and p_L (Boreale et al. 2020, def. 2).
 
     Exact over the product domain where it has at most 200,000 cells. Else by draws from p_I of (1 - p_L/p_I)+, which
-    has the same mean and lies in [0, 1]; the estimator printed as eq. 21 is unbounded.
+    has the same mean and lies in [0, 1]; the estimator printed as eq. 21 is unbounded. `learned`: the release's
+    posterior, if it is there already.
     """
     prior = Prior.uninformative(release, asked) if prior is None else prior
     engine = Engine() if engine is None else engine
     chains = Chains() if chains is None else chains
-    ideal = posterior(_original_as(release, table), asked, prior, engine.named("ideal"), chains)
-    learned = posterior(release, asked, prior, engine, chains)
+    ideal = posterior(original_as(release, table), asked, prior, engine.named("ideal"), chains)
+    learned = posterior(release, asked, prior, engine, chains) if learned is None else learned
     assert isinstance(ideal, LinkedPosterior)
     others = [i for i in range(len(release.attributes)) if i != asked]
     cells = math.prod(release.attributes[i].codes for i in others)
@@ -47,7 +49,7 @@ def faithfulness(
     return _drawn(release, others, asked, ideal, learned, engine.named("faithfulness"), draws)
 
 
-def _original_as(release: Release, table: Table) -> Release:
+def original_as(release: Release, table: Table) -> Release:
     """The original with the release's attributes: every row a group of its own, every cell a value."""
     columns = []
     for attribute in release.attributes:

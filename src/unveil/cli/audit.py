@@ -1,0 +1,288 @@
+"""unveil audit: may these releases be published?"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli._shared import console, keep_apart, release_parts, say
+from unveil.errors import UsageError, shown
+
+__all__ = ["audit"]
+
+FileOption = Path | None
+
+
+def _option(text: str, metavar: str | None = None) -> Any:
+    return typer.Option(help=text, metavar=metavar, show_default=False)
+
+
+def audit(
+    context: typer.Context,
+    releases: Annotated[
+        list[Path] | None, typer.Argument(metavar="RELEASE…", help="One or more published CSVs.", show_default=False)
+    ] = None,
+    schema: Annotated[
+        FileOption, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)
+    ] = None,
+    original: Annotated[FileOption, _option("The original table; without it success is unknown.", "DATA")] = None,
+    report: Annotated[FileOption, _option("Write the report, one HTML file.", "FILE")] = None,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
+        ),
+    ] = None,
+    people: Annotated[
+        FileOption, _option("Write what is believed of each person (.csv, .parquet). It names people.", "FILE")
+    ] = None,
+    limit: Annotated[
+        list[str] | None, _option("A limit, e.g. 'relative_threat.max <= 10'; repeatable.", "LIMIT")
+    ] = None,
+    preset: Annotated[str | None, _option("Published limits by name, e.g. ema_0070.", "NAME")] = None,
+    presets: Annotated[FileOption, _option("A TOML file of more presets.", "FILE")] = None,
+    control: Annotated[FileOption, _option("People known not to be in the table.", "FILE")] = None,
+    sample: Annotated[int | None, _option("Ask about a random sample of people only.", "N")] = None,
+    attacker: Annotated[
+        list[str] | None, _option("bayesian and random_worlds if not given; repeatable.", "NAME:options")
+    ] = None,
+    known: Annotated[str | None, _option("What is known of people; all quasi-identifiers if not given.", "A,B")] = None,
+    wrong: Annotated[float, typer.Option(help="Probability that a known attribute is wrong.")] = 0.0,
+    alpha: Annotated[float, typer.Option(help="Prior pseudo-count of each sensitive value.")] = 1.0,
+    beta: Annotated[float, typer.Option(help="Prior pseudo-count of each other value.")] = 1.0,
+    chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
+    sweeps: Annotated[int, typer.Option(help="Sweeps of each chain, after as many as half of burn-in.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the chains and of a sample.")] = 0,
+    workers: Annotated[int | None, _option("Threads; all cores if not given.")] = None,
+    release_type: Annotated[str, typer.Option(help="public, controlled or internal.")] = "not stated",
+    recipient: Annotated[str | None, _option("Who gets the release.", "TEXT")] = None,
+    variant: Annotated[str, typer.Option(help="internal, or external: no count below --least-count.")] = "internal",
+    least_count: Annotated[int, typer.Option(help="The least count that an external document shows.")] = 10,
+    joint: Annotated[bool, typer.Option("--joint", help="Ask about all sensitive attributes as one, too.")] = False,
+    assignment: Annotated[
+        list[Path] | None,
+        _option("Which row went to which group (one a release, in their order): an attacker knows it.", "FILE"),
+    ] = None,
+    config: Annotated[FileOption, _option("A TOML file with the same names as these options.", "FILE")] = None,
+) -> None:
+    """Attackers, risks, utility and a verdict. Exit code 1: a limit is exceeded; 3: inconclusive."""
+    from unveil.cli._audit_config import merged
+
+    chosen = merged(context, config)
+    _audit(**chosen)
+
+
+def _audit(
+    *,
+    releases: list[Path],
+    schema: Path | None,
+    original: Path | None,
+    report: Path | None,
+    json: str | None,
+    people: Path | None,
+    limit: list[str],
+    preset: str | None,
+    presets: Path | None,
+    control: Path | None,
+    sample: int | None,
+    attacker: list[str],
+    known: str | None,
+    wrong: float,
+    alpha: float,
+    beta: float,
+    chains: int,
+    sweeps: int,
+    seed: int,
+    workers: int | None,
+    release_type: str,
+    recipient: str | None,
+    variant: str,
+    least_count: int,
+    joint: bool,
+    assignment: list[Path],
+    config: Path | None,
+) -> None:
+    from unveil.attackers._posterior import Chains
+    from unveil.audit import code_controls, read_presets, run_audit
+    from unveil.catalog import make, member, parse
+    from unveil.document import describe_inputs
+    from unveil.engine import Engine
+    from unveil.formats.output import write_whole
+    from unveil.formats.people import people_content
+    from unveil.formats.releases import read_release
+    from unveil.formats.tables import read_columns, read_table
+    from unveil.report.audit_terminal import print_audit
+    from unveil.schema import read_schema
+
+    if not releases:
+        raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
+    if schema is None:
+        raise UsageError("say what the columns are: --schema FILE")
+    names = _names(releases)
+    read = [*releases, *(p for p in (schema, original, control, presets, config, *assignment) if p is not None)]
+    outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
+    keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
+    _check_outputs(outputs, people)
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers {workers}: at least one thread is needed")
+    _one_of("--release-type", release_type, ("not stated", "public", "controlled", "internal"))
+    _one_of("--variant", variant, ("internal", "external"))
+    attackers: dict[str, Any] = {}
+    for text in attacker:
+        name, options = parse(text)
+        attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    render = _renderer() if report is not None else None
+    known_presets = read_presets(presets)
+    document = read_schema(schema).confirmed()
+    table = read_table(original, document) if original is not None else None
+    if control is not None and table is None:
+        raise UsageError("--control needs --original: members are compared with people who are not in the table")
+    published = {
+        name: read_release(path, document, attributes=table.attributes if table is not None else ())
+        for name, path in zip(names, releases, strict=True)
+    }
+    people_files = {} if people is None else _people_paths(people, published, joint)
+    outputs = [*(p for p in outputs if p != people), *people_files]
+    keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
+    assigned = {}
+    if assignment:
+        if len(assignment) != len(releases) or table is None:
+            raise UsageError("--assignment: give --original, and one file a release, in their order")
+        for name, path in zip(names, assignment, strict=True):
+            assigned[name] = _read_assignment(path, table.rows, published[name].groups)
+    engine = Engine(seed=seed, progress=_progress if sys.stderr.isatty() else None)
+    if workers is not None:
+        engine = replace(engine, workers=workers)
+    missing = document.document.missing[0] if document.document.missing else ""
+    found = run_audit(
+        published,
+        table=table,
+        control=None
+        if control is None or table is None
+        else code_controls(read_columns(control, missing=missing), table.attributes, control.name),
+        attackers=attackers or None,
+        known=None if known is None else [n.strip() for n in known.split(",") if n.strip()],
+        wrong=wrong,
+        alpha=alpha,
+        beta=beta,
+        chains=Chains(chains=chains, sweeps=sweeps, burn_in=sweeps // 2),
+        engine=engine,
+        sample=sample,
+        joint=joint,
+        assignments=assigned,
+        limits=limit,
+        preset=preset,
+        presets=known_presets,
+        release_type=release_type,  # type: ignore[arg-type]  # checked above
+        recipient=recipient,
+        variant=variant,  # type: ignore[arg-type]
+        least_count=least_count,
+        inputs=describe_inputs([*read, *(p for r in releases for p in release_parts(r) if p.is_file())]),
+    )
+    text = found.document.model_dump_json(indent=2) + "\n"
+    files: dict[Path, Any] = {}
+    private = []
+    if report is not None and render is not None:
+        files[report] = render(found.document).encode()
+    if json not in (None, "-"):
+        files[Path(str(json))] = text.encode()
+    for path, key in people_files.items():
+        if key in found.answers and found.answers[key].attackers:
+            files[path] = people_content(path, found.people(*key))
+            private.append(path)
+    write_whole(files, private=private)
+    for path in files:
+        say(f"wrote {path}" + ("; it names people: keep it secret" if path in private else ""))
+    if json == "-":
+        print(text, end="")
+    else:
+        print_audit(found.document, console())
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
+
+
+def _names(releases: list[Path]) -> list[str]:
+    """The file's name, or the whole path where two releases share it."""
+    names = [r.name for r in releases]
+    return names if len(set(names)) == len(names) else [str(r) for r in releases]
+
+
+def _check_outputs(outputs: list[Path], people: Path | None) -> None:
+    """Said before the work, not after it."""
+    for path in outputs:
+        if not path.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.is_dir():
+            raise UsageError(f"{path}: is a folder; name a file in it")
+    if people is not None and people.suffix.lower() not in (".csv", ".parquet"):
+        raise UsageError(f"{people}: a people file is a .csv or a .parquet")
+
+
+def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{option} {shown(value)}: choose one of {', '.join(allowed)}")
+
+
+def _renderer() -> Any:
+    """The HTML report, if this version has it: asked before the work."""
+    import importlib
+
+    try:
+        return importlib.import_module("unveil.report.html").render_html
+    except ModuleNotFoundError:
+        raise UsageError("--report: this version has no HTML report; use --json FILE") from None
+
+
+def _read_assignment(path: Path, rows: int, groups: int) -> Any:
+    """(rows,) the group of each original row, counted from 0, from the file that anonymize --assignment writes."""
+    import numpy as np
+
+    from unveil.formats.tables import read_columns
+
+    found = read_columns(path)
+    if set(found.columns) != {"row", "group"} or found.rows != rows:
+        raise UsageError(f"{path}: an assignment has the columns row and group, and one line for each of {rows} rows")
+    numbers = {}
+    for name, top in (("row", rows), ("group", groups)):
+        column = found.columns[name]
+        wrong = [t for t in column.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= top]
+        if wrong:
+            raise UsageError(f"{path}: {shown(wrong[0])} is no {name} number from 1 to {top}")
+        numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
+    if len(np.unique(numbers["row"])) != rows:
+        raise UsageError(f"{path}: a row stands there twice")
+    group = np.empty(rows, dtype=np.int64)
+    group[numbers["row"]] = numbers["group"]
+    return group
+
+
+def _people_paths(people: Path, published: Any, joint: bool) -> dict[Path, tuple[str, str]]:
+    """One file a release and attribute: `-RELEASE` and `-ATTRIBUTE` before the ending where there are several."""
+    from unveil.attribute import Role
+
+    keys = []
+    for name, release in published.items():
+        attributes = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
+        attributes += [" × ".join(attributes)] if joint and len(attributes) > 1 else []
+        keys += [(name, attribute) for attribute in attributes]
+    several = len({attribute for _, attribute in keys}) > 1
+    found: dict[Path, tuple[str, str]] = {}
+    for name, attribute in keys:
+        parts = [people.stem]
+        parts += [_file_part(Path(name).stem)] if len(published) > 1 else []
+        parts += [_file_part(attribute)] if several else []
+        found[people.with_name("-".join(parts) + people.suffix)] = (name, attribute)
+    if len(found) < len(keys):
+        raise UsageError("two people files would have one name; rename the releases")
+    return found
+
+
+def _file_part(text: str) -> str:
+    return "".join(c if c.isalnum() or c in " ._×-" else "_" for c in text)[:60]
+
+
+def _progress(task: str, done: int, total: int) -> None:
+    end = "\n" if done >= total else "\r"
+    print(f"{task}: {done}/{total}   ", end=end, file=sys.stderr, flush=True)
