@@ -7,6 +7,7 @@ from typing import Any
 _HOME = {
     "Anonymized": "release",
     "Attribute": "attribute",
+    "Audit": "audit",
     "Block": "release",
     "Check": "check",
     "Engine": "engine",
@@ -28,6 +29,7 @@ _HOME = {
     "read_release": "formats.releases",
     "read_schema": "schema",
     "read_table": "formats.tables",
+    "run_audit": "audit",
     "run_check": "check",
     "write_release": "formats.releases",
 }

@@ -1,14 +1,15 @@
 """Attack: what one or more attackers believe of each person, beside the learner."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._fits import check_targets
-from unveil.attackers._posterior import Chains, learn
+from unveil.attackers._posterior import Chains, Posterior, Reader, learn
+from unveil.attackers._weigh import Fitted
 from unveil.attackers.learner import Learner
 from unveil.attribute import Role
 from unveil.belief import Belief, Known, Prior, Targets, describe_targets
@@ -30,6 +31,9 @@ class Attack:
     learner: Belief
     attackers: Mapping[str, Belief]
     targets: Targets
+    placed: NDArray[np.bool_] | None = None  # (targets,) who fits a row of the release, where that was asked
+    refused: Mapping[str, str] = field(default_factory=dict)  # by attacker: why it says nothing
+    learned: Posterior | None = None  # what the release teaches of the population
 
     def known_texts(self, release: Release) -> dict[str, list[str]]:
         """What is known of each target, as text, by attribute."""
@@ -49,27 +53,80 @@ def run_attack(
     engine: Engine | None = None,
     chains: Chains | None = None,
     joined: Sequence[Sequence[str]] = (),
+    lenient: bool = False,
+    in_group: Mapping[str, Any] | None = None,
+    group: NDArray[np.integer] | None = None,
 ) -> Attack:
     """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
 
-    `joined`: names of attributes that the model takes as one, as in the schema.
+    `joined`: names of attributes that the model takes as one, as in the schema. `lenient`: of a target that fits no
+    row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
+    both are errors. `in_group`: attackers who also know each target's `group`.
     """
     if joined:
-        return _run_joined(release, targets, attackers, prior, engine, chains, joined)
+        more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group}
+        return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
     check_targets(release, targets)
     prior = Prior.uninformative(release, targets.asked) if prior is None else prior
     engine = Engine() if engine is None else engine
     asked = release.attributes[targets.asked]
     if asked.kind.measured and asked.codes > 1000:
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
-    readers = {"learner": Learner(), **{name: a for name, a in attackers.items() if hasattr(a, "believe")}}
+    placed = _placed(release, targets) if lenient else np.ones(targets.count, dtype=np.bool_)
+    within = {} if in_group is None else dict(in_group)
+    everyone = {**attackers, **within}
+    fitting = targets if placed.all() else targets.take(np.flatnonzero(placed))
+    asked_of = dict.fromkeys(attackers, fitting)
+    if within:
+        of_group = replace(targets, group=np.asarray(group, dtype=np.int64))
+        of_group = of_group if placed.all() else of_group.take(np.flatnonzero(placed))
+        asked_of |= dict.fromkeys(within, of_group)
+    refused: dict[str, str] = {}
+    readers: dict[str, tuple[Reader, Targets]] = {"": (Learner(), targets)}
+    for name, attacker in everyone.items():
+        if not placed.any():
+            refused[name] = "nobody asked about fits a row of the release"
+        elif hasattr(attacker, "believe"):
+            readers[name] = attacker, asked_of[name]
     chains = Chains() if chains is None else chains
-    found = learn(release, targets, prior, engine, chains, readers)
-    beliefs = {
-        name: found[name] if name in found else attacker.attack(release, targets, prior, engine)
-        for name, attacker in attackers.items()
-    }
-    return Attack(found["learner"], beliefs, targets)
+    beliefs, learned = learn(release, targets.asked, prior, engine, chains, readers, refused if lenient else None)
+    learner = beliefs.pop("")
+    found = {}
+    for name, attacker in everyone.items():
+        try:
+            if name not in refused:
+                belief = beliefs[name] if name in readers else attacker.attack(release, asked_of[name], prior, engine)
+                found[name] = belief if placed.all() else _completed(belief, learner, placed)
+        except NotApplicable as reason:
+            if not lenient:
+                raise
+            refused[name] = str(reason)
+    return Attack(learner, found, targets, placed if lenient else None, refused, learned)
+
+
+def _placed(release: Release, targets: Targets) -> NDArray[np.bool_]:
+    """(targets,) whether some row of the release fits what is known of the target."""
+    distinct, number = targets.distinct()
+    fitted = Fitted.of(release, distinct)
+    likelihood = {i: np.ones((len(overlaps.region), 1)) for i, overlaps in fitted.overlaps().items()}
+    matched = {place: np.ones((len(release.blocks[place].cell), 1)) for place, _ in fitted.others}
+    rows = np.ones((len(release.block_of(targets.asked).cell), 1))
+    return np.asarray((fitted.weights(likelihood, matched, rows).sum(axis=1) > 0)[number])
+
+
+def _completed(belief: Belief, learner: Belief, placed: NDArray[np.bool_]) -> Belief:
+    """A belief about those who are placed, and the learner's about the others."""
+    probability = learner.probability.copy()
+    probability[placed] = belief.probability
+    chains = None
+    count = len(belief.chains) if belief.chains is not None else 0
+    if belief.chains is not None or learner.chains is not None:
+        count = count or len(learner.chains if learner.chains is not None else ())
+        # The learner's chains stand beside the attacker's where there are as many: they share their draws.
+        same = learner.chains is not None and len(learner.chains) == count
+        chains = np.array(learner.chains) if same else np.repeat(learner.probability[None], count, axis=0)
+        chains[:, placed] = belief.probability if belief.chains is None else belief.chains
+    return replace(belief, probability=probability, chains=chains)
 
 
 def _run_joined(
@@ -80,20 +137,24 @@ def _run_joined(
     engine: Engine | None,
     chains: Chains | None,
     joined: Sequence[Sequence[str]],
+    more: Mapping[str, Any],
 ) -> Attack:
     """The same over product domains; what is known is described in the release's own attributes."""
     check_targets(release, targets)
     one = join(release, joined, targets.asked)
     held = Prior.uninformative(release, targets.asked) if prior is None else prior
     asked = one.targets(targets)
+    group = more["group"]
+    more = {**more, "group": None if group is None else one.group[np.asarray(group, dtype=np.int64)]}
     found = run_attack(
-        one.release, asked, attackers, prior=one.prior(held, targets.asked), engine=engine, chains=chains
+        one.release, asked, attackers, prior=one.prior(held, targets.asked), engine=engine, chains=chains, **more
     )
     known = describe_targets(release, targets)
     said = {
         name: replace(belief, threat=replace(belief.threat, target=known)) for name, belief in found.attackers.items()
     }
-    return Attack(replace(found.learner, threat=replace(found.learner.threat, target=known)), said, targets)
+    learner = replace(found.learner, threat=replace(found.learner.threat, target=known))
+    return replace(found, learner=learner, attackers=said, targets=targets)
 
 
 def targets_of_table(

@@ -53,6 +53,8 @@ class Run(_Part):
     date: str
     python: str
     versions: dict[str, str]
+    seconds: float | None = None
+    peak_memory_mb: float | None = None
 
 
 class Document(_Part):

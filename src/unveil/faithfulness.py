@@ -18,7 +18,7 @@ from unveil.regions import Regions
 from unveil.release import BlockRows, Release, build_release
 from unveil.table import Table
 
-__all__ = ["faithfulness"]
+__all__ = ["faithfulness", "original_as"]
 
 MOST_CELLS = 200_000  # of the product domain that are added up one by one
 AT_ONCE = 20_000
@@ -35,15 +35,17 @@ def faithfulness(
     draws: int = 20_000,
     ideal_by: Literal["average", "mode"] = "average",
     joined: Sequence[Sequence[str]] = (),
+    learned: Posterior | None = None,
 ) -> Estimate:
     """1 - total variation between p_I, learned from the original, and p_L (Boreale et al. 2020, def. 2).
 
     Exact over the product domain where it has at most 200,000 cells. Else by draws from p_I of (1 - p_L/p_I)+, which
     has the same mean and lies in [0, 1]; the estimator printed as eq. 21 is unbounded. `ideal_by`: p_I averaged over
     the posterior, or at its mode (note 2). `joined`: attributes that the model takes as one, as in the schema.
+    `learned`: the release's posterior, if it is there already.
     """
     prior = Prior.uninformative(release, asked) if prior is None else prior
-    original = _original_as(release, table)
+    original = original_as(release, table)
     if joined:
         one = join(release, joined, asked)
         original, prior = join(original, joined, asked).release, one.prior(prior, asked)
@@ -54,7 +56,7 @@ def faithfulness(
         ideal: Posterior = modal_posterior(original, asked, prior)
     else:
         ideal = posterior(original, asked, prior, engine.named("ideal"), chains)
-    learned = posterior(release, asked, prior, engine, chains)
+    learned = posterior(release, asked, prior, engine, chains) if learned is None else learned
     assert isinstance(ideal, LinkedPosterior)
     others = [i for i in range(len(release.attributes)) if i != asked]
     cells = math.prod(release.attributes[i].codes for i in others)
@@ -63,7 +65,7 @@ def faithfulness(
     return _drawn(release, others, asked, ideal, learned, engine.named("faithfulness"), draws)
 
 
-def _original_as(release: Release, table: Table) -> Release:
+def original_as(release: Release, table: Table) -> Release:
     """The original with the release's attributes: every row a group of its own, every cell a value."""
     columns = []
     for attribute in release.attributes:

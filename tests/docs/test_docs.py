@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from unveil import cli, risk, utility
+from unveil.audit.shape import AuditDocument
 from unveil.catalog import members
 from unveil.distances import DISTANCES
 from unveil.document import Document
@@ -22,7 +23,11 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 
-EXITS = {"check": (0, 1), "attack": (0, 3)}  # a requirement may be missed, short chains may disagree
+EXITS = {
+    "check": (0, 1),
+    "attack": (0, 3),
+    "audit": (0, 1, 3),
+}  # a requirement may be missed, short chains may disagree
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -36,7 +41,10 @@ def commands(text: str) -> list[list[str]]:
 
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    if arguments[1] == "attack":  # the command as written, with short chains: whether they agree is not asked here
+    if arguments[1] in (
+        "attack",
+        "audit",
+    ):  # the command as written, with short chains: whether they agree is not asked here
         arguments = [*arguments, "--sweeps", "60"]
     monkeypatch.setattr(sys, "argv", arguments)
     with pytest.raises(SystemExit) as stopped:
@@ -53,6 +61,10 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "neighbours.csv").write_text('age,sex\n"[20,29]",female\n,male\n')
     attackers = (ROOT / "docs" / "attackers.md").read_text()
     (tmp_path / "prior.csv").write_text(blocks(attackers, "csv")[0])
+    others = made_up_hospital(100, seed=4)
+    (tmp_path / "others.csv").write_bytes(csv_bytes(list(others.columns), list(others.columns.values())))
+    audit = (ROOT / "docs" / "audit.md").read_text()
+    (tmp_path / "audit.toml").write_text(next(b for b in blocks(audit, "toml") if "releases" in b))
     (tmp_path / "schema.toml").write_text(hospital.schema_toml)
     (tmp_path / "hierarchies").mkdir()
     for name, text in hospital.hierarchies.items():
@@ -70,7 +82,7 @@ def test_the_two_commands_of_the_readme_are_there() -> None:
 
 def test_every_command_of_the_readme_works(patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = commands(README)
-    assert {c[1] for c in found} == {"schema", "anonymize", "check", "attack"}
+    assert {c[1] for c in found} == {"schema", "anonymize", "check", "attack", "audit"}
     for arguments in found:
         assert run(arguments, monkeypatch) in EXITS.get(arguments[1], (0,)), arguments
         schema = patients / "schema.toml"
@@ -83,12 +95,13 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
     assert (patients / "release.csv").is_file()
 
 
-@pytest.mark.parametrize("page", ["anonymizers", "attackers", "check", "releases"])
+@pytest.mark.parametrize("page", ["anonymizers", "attackers", "audit", "check", "releases"])
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         run(shlex.split("unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv"), monkeypatch)
         == 0
     )
+    (patients / "second.csv").write_bytes((patients / "release.csv").read_bytes())
     found = commands((ROOT / "docs" / f"{page}.md").read_text())
     assert found
     for arguments in found:
@@ -119,7 +132,11 @@ def test_every_member_has_a_heading(page: str, names: tuple[str, ...]) -> None:
 
 
 def test_the_published_json_schemas_are_those_of_the_program() -> None:
-    for name, made in (("document-1", Document.model_json_schema()), ("schema-1", Schema.json_schema())):
+    for name, made in (
+        ("audit-1", AuditDocument.model_json_schema()),
+        ("document-1", Document.model_json_schema()),
+        ("schema-1", Schema.json_schema()),
+    ):
         assert json.loads((ROOT / "docs" / "schemas" / f"{name}.json").read_text()) == made, name
 
 

@@ -70,6 +70,7 @@ class HiddenPosterior:
     every: int
     goal: int  # sweeps of each chain at the end of this round
     saved: Checkpoint | None = None
+    refused: list[tuple[str, Targets, NotApplicable]] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -82,7 +83,12 @@ class HiddenPosterior:
     ) -> "HiddenPosterior":
         """Chains that start apart, or where they were saved."""
         number = range(settings.chains)
-        asked = [Question(kind, t, TERMS[kind](model, t), [Running() for _ in number]) for kind, t in questions]
+        asked, refused = [], []
+        for kind, targets in questions:
+            try:
+                asked.append(Question(kind, targets, TERMS[kind](model, targets), [Running() for _ in number]))
+            except NotApplicable as reason:  # said when it is asked for: other questions go on
+                refused.append((kind, targets, reason))
         # A state that is dear to look at is looked at less often: then most of the time goes into sweeps.
         cost = sum(question.term.cost for question in asked)
         every = int(np.clip(cost // (4 * _cost(model)), settings.every, 10 * settings.every))
@@ -90,7 +96,7 @@ class HiddenPosterior:
         most = _most_kept(model, settings)
         started = [Chain.start(model, engine.named(f"chain {chain}")) for chain in number]
         goal = settings.burn_in + settings.sweeps
-        found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved)
+        found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
         if saved is not None and (arrays := saved.load()) is not None:
             found._restore(arrays)
         return found
@@ -162,6 +168,9 @@ class HiddenPosterior:
         return self._answer("conditional", targets)
 
     def _answer(self, kind: str, targets: Targets) -> Averages:
+        for refused_kind, refused_targets, reason in self.refused:
+            if refused_kind == kind and refused_targets is targets:
+                raise reason
         for question in self.questions:
             if question.kind == kind and question.targets is targets:
                 return _averages(question.term, question.running)

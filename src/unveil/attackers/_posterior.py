@@ -17,7 +17,7 @@ from unveil.attackers._linked_posterior import LinkedPosterior
 from unveil.attackers._saved import Checkpoint
 from unveil.belief import Belief, Prior, Targets
 from unveil.engine import Engine
-from unveil.errors import UsageError
+from unveil.errors import NotApplicable, UsageError
 from unveil.release import Release
 
 __all__ = ["Chains", "Posterior", "Reader", "check_prior", "learn", "posterior"]
@@ -112,24 +112,46 @@ def posterior(
 
 
 def learn(
-    release: Release, targets: Targets, prior: Prior, engine: Engine, chains: Chains, readers: Mapping[str, Reader]
-) -> dict[str, Belief]:
+    release: Release,
+    asked: int,
+    prior: Prior,
+    engine: Engine,
+    chains: Chains,
+    readers: Mapping[str, tuple[Reader, Targets]],
+    refused: dict[str, str] | None = None,
+) -> tuple[dict[str, Belief], Posterior]:
     """The beliefs of readers who learn from the same release: chains run on until all are precise or the budget ends.
 
     Each round draws as much again. While chains disagree what was drawn is taken for the way there, and forgotten.
+    With `refused` a reader who does not apply is named there with the reason; else that is an error.
     """
-    distinct, number = targets.distinct()
-    kinds = dict.fromkeys(kind for reader in readers.values() for kind in reader.asks())
-    questions = [(kind, distinct) for kind in kinds]
-    learned = posterior(release, targets.asked, prior, engine, chains, questions=questions)
+    made: dict[int, tuple[Targets, NDArray[np.int64]]] = {}  # readers of the same targets share their questions
+    asking = {}
+    for name, (reader, targets) in readers.items():
+        distinct, number = made.setdefault(id(targets), targets.distinct())
+        asking[name] = reader, distinct, number
+    questions = list(
+        {(kind, id(distinct)): (kind, distinct) for r, distinct, _ in asking.values() for kind in r.asks()}.values()
+    )
+    learned = posterior(release, asked, prior, engine, chains, questions=questions)
+    found: dict[str, Belief] = {}
     while True:
-        found = {name: reader.believe(learned, distinct, number) for name, reader in readers.items()}
-        done = all(b.diagnostics.converged and b.diagnostics.precise for b in found.values())
-        if done or not learned.run_on(afresh=not all(b.diagnostics.converged for b in found.values())):
+        for name, (reader, distinct, number) in list(asking.items()):
+            try:
+                found[name] = reader.believe(learned, distinct, number)
+            except NotApplicable as reason:
+                if refused is None or name == "":
+                    raise
+                refused[name] = str(reason)
+                del asking[name]
+        agree = all(found[name].diagnostics.converged for name in asking)
+        done = agree and all(found[name].diagnostics.precise for name in asking)
+        if done or not learned.run_on(afresh=not agree):
             break
     learned.finish(done=done)
     more = learned.facts()
-    return {
+    beliefs = {
         name: b if b.exact else replace(b, diagnostics=replace(b.diagnostics, facts={**b.diagnostics.facts, **more}))
         for name, b in found.items()
     }
+    return beliefs, learned

@@ -33,7 +33,7 @@ class Bayesian:
 
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: the posterior's, and one pass over the pairs of a target and a fitting cell for each kept state."""
-        return learn(release, targets, prior, engine, self.chains, {"bayesian": self})["bayesian"]
+        return learn(release, targets.asked, prior, engine, self.chains, {"": (self, targets)})[0][""]
 
     def asks(self) -> tuple[str, ...]:
         """See Reader."""

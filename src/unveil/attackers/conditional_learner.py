@@ -25,7 +25,7 @@ class ConditionalLearner:
 
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: the posterior's, and one pass over the distinct targets for each draw of the parameters."""
-        return learn(release, targets, prior, engine, self.chains, {"conditional_learner": self})["conditional_learner"]
+        return learn(release, targets.asked, prior, engine, self.chains, {"": (self, targets)})[0][""]
 
     def asks(self) -> tuple[str, ...]:
         """See Reader."""

@@ -26,7 +26,7 @@ class Learner:
 
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: closed form where regions are nested; else the sampler's, once a release."""
-        return learn(release, targets, prior, engine, self.chains, {"learner": self})["learner"]
+        return learn(release, targets.asked, prior, engine, self.chains, {"": (self, targets)})[0][""]
 
     def asks(self) -> tuple[str, ...]:
         """See Reader."""

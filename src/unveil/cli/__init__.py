@@ -22,6 +22,7 @@ from unveil.cli._shared import (
     write,
 )
 from unveil.cli.attack import attack
+from unveil.cli.audit import audit
 from unveil.cli.hierarchy import hierarchy_app
 from unveil.errors import UnveilError, UsageError
 
@@ -38,6 +39,7 @@ app = typer.Typer(
 
 app.add_typer(hierarchy_app, name="hierarchy")
 app.command()(attack)
+app.command()(audit)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]
@@ -100,7 +102,7 @@ def demo(
     ),
     seed: Annotated[int, typer.Option(help="Seed of the made-up patients and of the anonymizers.")] = 0,
 ) -> None:
-    """The whole job on made-up hospital data: two releases of one table, checked side by side."""
+    """The whole job on made-up hospital data: two releases of one table, audited side by side."""
     from unveil.demo import run_demo
 
     run_demo(output, seed=seed, console=console())

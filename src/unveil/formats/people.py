@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from unveil.attribute import Attribute
 from unveil.belief import Belief
 from unveil.errors import UsageError
-from unveil.formats.output import csv_bytes, write_whole
+from unveil.formats.output import Content, csv_bytes, write_whole
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MOST_VALUE_COLUMNS", "people_frame", "write_people"]
+__all__ = ["MOST_VALUE_COLUMNS", "people_content", "people_frame", "write_people"]
 
 MOST_VALUE_COLUMNS = 100
 
@@ -66,6 +66,11 @@ def people_frame(
 
 def write_people(path: Path, frame: "pl.DataFrame") -> None:
     """Write it by its ending, .csv or .parquet, readable by its owner alone."""
+    write_whole({path: people_content(path, frame)}, private=[path])
+
+
+def people_content(path: Path, frame: "pl.DataFrame") -> Content:
+    """What the file holds, by its ending: to be written beside others, whole or not at all."""
     import polars as pl
 
     if path.suffix.lower() == ".parquet":
@@ -73,12 +78,11 @@ def write_people(path: Path, frame: "pl.DataFrame") -> None:
         def fill(file: BinaryIO) -> None:
             frame.write_parquet(file)
 
-        write_whole({path: fill}, private=[path])
-    elif path.suffix.lower() == ".csv":
+        return fill
+    if path.suffix.lower() == ".csv":
         texts = [frame[name].cast(pl.String).fill_null("") for name in frame.columns]
-        write_whole({path: csv_bytes(frame.columns, texts)}, private=[path])
-    else:
-        raise UsageError(f"{path}: a people file is a .csv or a .parquet; name it {path.with_suffix('.csv').name}")
+        return csv_bytes(frame.columns, texts)
+    raise UsageError(f"{path}: a people file is a .csv or a .parquet; name it {path.with_suffix('.csv').name}")
 
 
 def _threatened(belief: Belief, truth: NDArray[np.integer] | None) -> NDArray[np.bool_] | None:

@@ -1,0 +1,224 @@
+"""Whom an audit asks about, and what every reader believes of them: one release, one sensitive attribute."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attack import run_attack, targets_of_table
+from unveil.attackers._posterior import Chains
+from unveil.attribute import Attribute, Role
+from unveil.belief import Belief, Estimate, Known, Prior, Targets
+from unveil.engine import Engine
+from unveil.errors import UsageError, shown
+from unveil.faithfulness import faithfulness, original_as
+from unveil.formats.cells import write_cells
+from unveil.formats.tables import Columns
+from unveil.release import Release
+from unveil.table import Table
+
+__all__ = ["Answers", "Readers", "answers", "code_controls", "published_targets"]
+
+DRAWS = 10_000  # for faithfulness over a large domain: an error of about .005
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readers:
+    """Who reads, what they know of a person, and how long chains run."""
+
+    attackers: Mapping[str, Any]
+    known: tuple[str, ...] | None = None  # None: every quasi-identifier that is published
+    wrong: float = 0.0
+    alpha: float = 1.0
+    beta: float = 1.0
+    prior: Callable[[Release, int], Prior] | None = None  # for a release and the attribute asked about
+    joined: tuple[tuple[str, ...], ...] = ()  # attributes that the model takes as one
+    chains: Chains = field(default_factory=Chains)
+    engine: Engine = field(default_factory=Engine)
+    in_group: Mapping[str, Any] = field(default_factory=dict)  # attackers who also know the group
+
+    def prior_of(self, release: Release, asked: int) -> Prior:
+        """The prior for one attribute: given, or the same pseudo-count for every value."""
+        if self.prior is not None:
+            return self.prior(release, asked)
+        return Prior.uninformative(release, asked, alpha=self.alpha, beta=self.beta)
+
+    def known_of(self, release: Release, asked: int) -> list[str]:
+        """What is known of a target: the published ones among what was said, or all quasi-identifiers."""
+        if self.known is None:
+            return [release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER) if i != asked]
+        published = {a.name for a in release.attributes}
+        return [name for name in self.known if name in published and name != release.attributes[asked].name]
+
+    def target_words(self, names: Sequence[str], *, coarse: bool) -> str:
+        """What is known of a target, for the threat model."""
+        words = "all quasi-identifiers" if self.known is None else ", ".join(names)
+        if not names:
+            words = "nothing"
+        if coarse and names:
+            words += ", as coarsely as published"
+        return words + (f"; each wrong with probability {self.wrong:g}" if self.wrong else "")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """What every reader believes of the same people, then of the controls."""
+
+    release: Release
+    attribute: Attribute
+    learner: Belief
+    attackers: Mapping[str, Belief]
+    refused: Mapping[str, str]  # by attacker: why it does not apply
+    truth: NDArray[np.integer] | None  # (people,)
+    targets: Targets  # people only
+    row: NDArray[np.int64]  # (people,) the original row of each
+    controls: "Controls | None"
+    unplaced: int  # people who fit no row
+    ideal: Belief | None
+    faithful: Estimate | None
+
+    def known_texts(self) -> dict[str, list[str]]:
+        """What is known of each person, as text, by attribute."""
+        found = {}
+        for index, known in self.targets.known.items():
+            texts = np.array(write_cells(known.regions, self.release.attributes[index]), dtype=object)
+            found[self.release.attributes[index].name] = texts[known.of_target].tolist()
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Controls:
+    """What the attackers believe of people who are not in the table."""
+
+    attackers: Mapping[str, Belief]
+    truth: NDArray[np.integer]
+    unplaced: int
+
+
+def answers(
+    release: Release,
+    asked: int,
+    readers: Readers,
+    *,
+    table: Table | None,
+    rows: NDArray[np.int64] | None = None,
+    control: Table | None = None,
+    group: NDArray[np.integer] | None = None,
+) -> Answers:
+    """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's."""
+    names = readers.known_of(release, asked)
+    attribute = release.attributes[asked]
+    row = np.arange(release.rows if table is None else table.rows, dtype=np.int64)
+    if table is None:
+        people = published_targets(release, asked, names, readers.wrong)
+        truth = None
+    else:
+        people = targets_of_table(table, release, asked, known=names, wrong=readers.wrong)
+        truth = table.columns[table.index(attribute.name)]
+    if rows is not None:
+        people, row = people.take(rows), row[rows]
+        truth = None if truth is None else truth[rows]
+        group = None if group is None else group[rows]
+    everyone = people
+    if control is not None:
+        others = targets_of_table(control, release, asked, known=names, wrong=readers.wrong)
+        everyone = _together(people, others)
+    prior = readers.prior_of(release, asked)
+    engine = readers.engine  # as `unveil attack` has it: the same seed gives the same beliefs
+    found = run_attack(
+        release,
+        everyone,
+        readers.attackers,
+        prior=prior,
+        engine=engine,
+        chains=readers.chains,
+        joined=readers.joined,
+        lenient=True,
+        in_group=readers.in_group if group is not None and control is None else None,
+        group=group,
+    )
+    assert found.placed is not None
+    refused = dict(found.refused)
+    if group is not None and control is not None:
+        refused |= dict.fromkeys(readers.in_group, "control people have no group; audit without them")
+    words = readers.target_words(names, coarse=table is None)
+    mine = np.arange(people.count)
+    told = {name: _told(belief, words) for name, belief in found.attackers.items()}
+    controls = None
+    if control is not None:
+        theirs = np.arange(people.count, everyone.count)
+        controls = Controls(
+            {name: belief.of(theirs) for name, belief in told.items()},
+            control.columns[control.index(attribute.name)],
+            int((~found.placed[theirs]).sum()),
+        )
+    ideal = faithful = None
+    if table is not None:
+        run: dict[str, Any] = {"prior": prior, "engine": engine, "chains": readers.chains, "joined": readers.joined}
+        as_is = run_attack(original_as(release, table), people, {}, **run)
+        ideal = as_is.learner
+        faithful = faithfulness(release, table, asked, draws=DRAWS, learned=found.learned, **run)
+    return Answers(
+        release=release,
+        attribute=attribute,
+        learner=_told(found.learner, words).of(mine),
+        attackers={name: belief.of(mine) for name, belief in told.items()},
+        refused=refused,
+        truth=truth,
+        targets=people,
+        row=row,
+        controls=controls,
+        unplaced=int((~found.placed[mine]).sum()),
+        ideal=ideal,
+        faithful=faithful,
+    )
+
+
+def published_targets(release: Release, asked: int, names: Sequence[str], wrong: float = 0.0) -> Targets:
+    """Every published row as a target of whom its own cells are known: nobody's truth, and no one's exact values.
+
+    Where the link between blocks is hidden, the block with the most known attributes speaks for the person.
+    """
+    known = [i for i in (release.index(name) for name in names) if i != asked]
+    counts = [sum(i in known for i in block.attributes) for block in release.blocks]
+    block = release.blocks[int(np.argmax(counts))]
+    entry = np.repeat(np.arange(len(block.cell)), block.count)
+    found = {
+        i: Known(release.regions[i], block.region(i)[entry].astype(np.int64), wrong)
+        for i in block.attributes
+        if i in known
+    }
+    return Targets(asked, found, release.rows)
+
+
+def code_controls(columns: Columns, attributes: Sequence[Attribute], name: str) -> Table:
+    """People who are not in the table, coded by the domains of those who are. Other columns are not looked at."""
+    coded = []
+    for attribute in attributes:
+        column = columns.columns.get(attribute.name)
+        if column is None:
+            raise UsageError(f"{name}: no column {shown(attribute.name)}; control people need what the original has")
+        code_of_text = attribute.encode(column.texts, columns.decimal)
+        if (code_of_text < 0).any():
+            text = column.texts[int(np.flatnonzero(code_of_text < 0)[0])]
+            raise UsageError(
+                f"{name}, {attribute.name}: {shown(text)} is no value of the {attribute.source} domain; "
+                "declare the domain in the schema"
+            )
+        coded.append(code_of_text.astype(attribute.dtype)[column.text_of_row])
+    return Table(tuple(attributes), tuple(coded), name=name)
+
+
+def _together(people: Targets, others: Targets) -> Targets:
+    """People, then the others; both are known by single values."""
+    known = {
+        i: replace(k, of_target=np.concatenate([k.of_target, others.known[i].of_target]))
+        for i, k in people.known.items()
+    }
+    return Targets(people.asked, known, people.count + others.count)
+
+
+def _told(belief: Belief, words: str) -> Belief:
+    return replace(belief, threat=replace(belief.threat, target=words))

@@ -1,0 +1,148 @@
+"""Findings of one release and one sensitive attribute, from what every reader believes."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil import risk
+from unveil.audit.asking import Answers
+from unveil.audit.measures import Measure, People, Sample, measures_of
+from unveil.belief import Belief, Estimate, t_quantile
+from unveil.document import Finding, Number
+from unveil.errors import UsageError
+
+__all__ = ["belief_findings", "finding_of", "number", "published_counts", "unknown_finding"]
+
+
+def number(value: float | None) -> Number:
+    """A number as JSON can hold it; what is no number, or unbounded below, is unknown."""
+    if value is None or math.isnan(value) or value == -math.inf:
+        return None
+    return "inf" if value == math.inf else float(value)
+
+
+def finding_of(
+    id: str, release: str, attribute: str | None, estimate: Estimate, baseline: float | None = None
+) -> Finding:
+    """An estimate as a finding."""
+    return Finding(
+        id=id,
+        release=release,
+        attribute=attribute,
+        value=number(estimate.value),
+        low=number(estimate.low),
+        high=number(estimate.high),
+        baseline=number(baseline),
+    )
+
+
+def unknown_finding(id: str, release: str, attribute: str | None) -> Finding:
+    """A finding that needs what is not there: unknown, never 0."""
+    return Finding(id=id, release=release, attribute=attribute, value=None, low=None, high=None)
+
+
+def belief_findings(
+    found: Answers, release: str, *, wanted: Sequence[str] = (), sample: Sample | None = None, least: int = 0
+) -> Iterator[Finding]:
+    """Every measure of every attacker, those of the learner, and what both are held against.
+
+    `wanted`: ids that limits name. `least`: values held by fewer people get no finding of their own.
+    """
+    name = found.attribute.name
+    counts = published_counts(found)
+    if found.truth is not None:
+        counts = np.bincount(found.truth, minlength=found.attribute.codes)
+    measures = [m for m in measures_of(found.attribute, wanted, counts) if m.code is None or counts[m.code] >= least]
+    learner = People(found.learner, found.learner, found.truth)
+    base: dict[str, Estimate] = {}
+    for measure in measures:
+        if measure.of_learner or measure.has_baseline:
+            estimate = _measured(measure, learner, sample)
+            if estimate is not None:
+                base[measure.name] = estimate
+            if measure.of_learner:
+                id = f"learner.{measure.name}"
+                yield (
+                    unknown_finding(id, release, name) if estimate is None else finding_of(id, release, name, estimate)
+                )
+    for attacker, belief in found.attackers.items():
+        people = People(belief, found.learner, found.truth)
+        for measure in measures:
+            estimate = _measured(measure, people, sample)
+            id = f"{attacker}.{measure.name}"
+            if estimate is None:
+                yield unknown_finding(id, release, name)
+            else:
+                under = base.get(measure.name)
+                yield finding_of(id, release, name, estimate, None if under is None else under.value)
+        if found.controls is not None and found.truth is not None:
+            gap = member_advantage(belief, found.truth, found.controls.attackers[attacker], found.controls.truth)
+            yield finding_of(f"{attacker}.member_advantage", release, name, gap, 0.0)
+    published = published_counts(found)
+    if published.sum():
+        yield finding_of("baseline_accuracy", release, name, risk.baseline_accuracy(published))
+    if found.ideal is None or found.truth is None:
+        yield unknown_finding("ideal.global_threat", release, name)
+    else:
+        ideal = People(found.ideal, found.ideal, found.truth)
+        estimate = _measured(Measure("global_threat", lambda p: risk.global_threat(p.reader, _codes(p))), ideal, sample)
+        if estimate is not None:
+            yield finding_of("ideal.global_threat", release, name, estimate)
+    yield (
+        unknown_finding("faithfulness", release, name)
+        if found.faithful is None
+        else finding_of("faithfulness", release, name, found.faithful)
+    )
+
+
+def _measured(measure: Measure, people: People, sample: Sample | None) -> Estimate | None:
+    """The estimate, widened by the sample; None where it needs a truth that is not known."""
+    if measure.needs_truth and people.truth is None:
+        return None
+    try:
+        estimate = measure.of(people)
+        return estimate if sample is None else sample.widened(measure, people, estimate)
+    except UsageError:  # a numeric truth that is missing for everyone
+        return None
+
+
+def _codes(people: People) -> NDArray[np.integer]:
+    assert people.truth is not None
+    return people.truth
+
+
+def published_counts(found: Answers) -> NDArray[np.int64]:
+    """(values,) how many published rows show each value outright."""
+    histograms, _ = found.release.histograms(found.targets.asked)
+    return np.asarray(histograms.sum(axis=0))
+
+
+def member_advantage(
+    members: Belief, truth: NDArray[np.integer], controls: Belief, control_truth: NDArray[np.integer]
+) -> Estimate:
+    """Success on members minus success on people who are not in the table (Clifton and Tassa 2013).
+
+    Both groups count as samples of the people one might ask about: 95% by the normal approximation, the Monte-Carlo
+    error of the chains added in squares.
+    """
+    inside, outside = _hits(members.probability, truth), _hits(controls.probability, control_truth)
+    gap = float(inside.mean() - outside.mean())
+    variance = float(sum(hits.var(ddof=1) / len(hits) for hits in (inside, outside) if len(hits) > 1))
+    half = 1.96 * math.sqrt(variance) if min(len(inside), len(outside)) > 1 else 1.0
+    if members.chains is not None and controls.chains is not None:
+        each = np.array(
+            [
+                _hits(a, truth).mean() - _hits(b, control_truth).mean()
+                for a, b in zip(members.chains, controls.chains, strict=True)
+            ]
+        )
+        half = math.hypot(half, t_quantile(len(each)) * float(each.std(ddof=1)) / math.sqrt(len(each)))
+    return Estimate(gap, max(gap - half, -1.0), min(gap + half, 1.0))
+
+
+def _hits(p: NDArray[np.float64], truth: NDArray[np.integer]) -> NDArray[np.float64]:
+    """(people,) the chance of a right guess, one of several modes at random."""
+    modes = p >= p.max(axis=1, keepdims=True) * (1 - 1e-12)
+    return np.asarray(modes[np.arange(len(p)), truth] / modes.sum(axis=1))

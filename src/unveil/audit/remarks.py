@@ -1,0 +1,62 @@
+"""What a reader of an audit must bear in mind."""
+
+from collections.abc import Iterator, Sequence
+
+from unveil.attribute import Role
+from unveil.audit.asking import Answers
+from unveil.audit.measures import MOST_VALUES
+from unveil.audit.plan import Plan
+from unveil.release import Release
+
+__all__ = ["count_words", "remarks_of_answers", "remarks_of_release"]
+
+
+def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
+    """What a reader of the report must bear in mind about one release."""
+    release = plan.releases[name]
+    published = {a.name for a in release.attributes}
+    if plan.table is not None:
+        absent = [a.name for a in plan.table.attributes if a.name not in published]
+        if absent:
+            yield f"{name} does not publish {', '.join(absent)}."
+        if plan.table.rows != release.rows:
+            yield f"{name} has {release.rows:,} rows, the original {plan.table.rows:,}."
+    unpublished = [n for n in plan.readers.known or () if n not in published]
+    if unpublished:
+        yield f"{name}: {', '.join(unpublished)} is known of people but not published, so it tells nobody anything."
+    if not release.with_role(Role.QUASI_IDENTIFIER):
+        yield f"{name} publishes no quasi-identifier: nobody can be told from another."
+    observed = [a.name for a in release.attributes if a.source in ("original", "release")]
+    if observed:
+        yield f"{name}: the domain of {', '.join(observed)} is what the data shows; declare it, for it changes beliefs."
+    if plan.table is None and sum(_holds_known(release, b.attributes) for b in release.blocks) > 1:
+        yield f"{name}: the link between blocks is hidden; a person is asked about by the cells of one block only."
+
+
+def _holds_known(release: Release, attributes: Sequence[int]) -> bool:
+    return any(release.attributes[i].role is Role.QUASI_IDENTIFIER for i in attributes)
+
+
+def remarks_of_answers(plan: Plan, name: str, found: Answers) -> Iterator[str]:
+    people = len(found.learner.probability)
+    about = f"{name}, {found.attribute.name}"
+    if found.unplaced:
+        yield (
+            f"{about}: {count_words(found.unplaced, plan.least)} of {people:,} people fit no row; of them every "
+            "attacker believes what the learner does."
+        )
+    if found.controls is not None:
+        controls = len(found.controls.truth)
+        yield (
+            f"{about}: {count_words(found.controls.unplaced, plan.least)} of {controls:,} control people fit no row; "
+            "of them every attacker believes what the learner does."
+        )
+    if found.attribute.codes > MOST_VALUES:
+        most = f"the {MOST_VALUES} most frequent of {found.attribute.codes:,} values"
+        yield f"{about}: only {most} have findings of their own."
+    if len(found.attribute.harmless) == found.attribute.codes:
+        yield f"{about}: every value is harmless; gains in belief were not measured."
+
+
+def count_words(count: int, least: int) -> str:
+    return f"fewer than {least}" if 0 < count < least else f"{count:,}"

@@ -1,0 +1,350 @@
+"""run_audit: releases in, one Audit out."""
+
+import importlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers._posterior import Chains
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.fixed_prior import FixedPrior
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.attribute import Attribute, Role
+from unveil.audit.asking import Answers, Readers, answers
+from unveil.audit.charts import attribute_charts, group_sizes, hidden
+from unveil.audit.compare import dominance
+from unveil.audit.definitions import OF_READERS, definitions_of
+from unveil.audit.diagnosis import (
+    describe_audit_run,
+    reader_rows,
+    release_facts,
+    unreliable_readers,
+    verdict_of,
+    worst_attributes,
+)
+from unveil.audit.findings import belief_findings, unknown_finding
+from unveil.audit.identity import identity_findings, utility_findings
+from unveil.audit.joint import join_release, join_table, joint_attribute
+from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
+from unveil.audit.measures import Sample, labels_of
+from unveil.audit.plan import Part, Plan
+from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
+from unveil.audit.words import main_attacker, not_tested, sentence, wp29
+from unveil.belief import Prior
+from unveil.check import run_check
+from unveil.document import Document, Finding, Input
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, UsageError, shown
+from unveil.release import Release
+from unveil.table import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Audit", "run_audit"]
+
+ReleaseType = Literal["not stated", "public", "controlled", "internal"]
+IN_GROUP = "bayesian_in_group"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audit:
+    """What an audit found. `document` is all that a report needs; the beliefs behind it stay here."""
+
+    document: Document
+    answers: Mapping[tuple[str, str], Answers] = field(repr=False)  # by release and attribute
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of all releases."""
+        return self.document.diagnostics["verdict"]  # type: ignore[no-any-return]
+
+    @property
+    def exit_code(self) -> int:
+        """0 within limits or none given, 1 exceeded, 3 inconclusive."""
+        return int(self.document.diagnostics["exit_code"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as plain data."""
+        return self.document.model_dump(mode="json")
+
+    def people(self, release: str, attribute: str) -> "pl.DataFrame":
+        """What is believed of each person: it names people."""
+        import polars as pl
+
+        from unveil.formats.people import people_frame
+
+        found = self.answers[release, attribute]
+        first = main_attacker(found.attackers)
+        order = sorted(found.attackers, key=lambda name: name != first)
+        frame = people_frame(
+            found.attribute,
+            found.known_texts(),
+            found.learner,
+            {name: found.attackers[name] for name in order},
+            found.truth,
+        )
+        return frame.with_columns(pl.Series("row", found.row + 1, dtype=pl.Int64))
+
+    def _repr_html_(self) -> str:
+        # By name: the report stands above the audit and reads its document only.
+        report = importlib.import_module("unveil.report.html")
+        return str(report.render_html(self.document))
+
+
+def run_audit(
+    releases: Mapping[str, Release],
+    *,
+    table: Table | None = None,
+    control: Table | None = None,
+    attackers: Mapping[str, Any] | None = None,
+    known: Sequence[str] | None = None,
+    wrong: float = 0.0,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    prior: Callable[[Release, int], Prior] | None = None,
+    joined: Sequence[Sequence[str]] = (),
+    chains: Chains | None = None,
+    engine: Engine | None = None,
+    sample: int | None = None,
+    joint: bool = False,
+    assignments: Mapping[str, NDArray[np.integer]] | None = None,
+    limits: Sequence[str] = (),
+    preset: str | None = None,
+    presets: Mapping[str, Preset] | None = None,
+    release_type: ReleaseType = "not stated",
+    recipient: str | None = None,
+    variant: Literal["internal", "external"] = "internal",
+    least_count: int = 10,
+    inputs: Sequence[Input] = (),
+) -> Audit:
+    """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
+
+    Without the original (`table`) targets are the published rows as coarsely as they stand there, and success is
+    unknown. `control`: people known not to be in the table. `assignments`, by release: the group of each original
+    row, for the attacker who knows it. `prior`: what is held of the population beforehand, for a release and the
+    position of the attribute asked about. `joined`: attributes that the model takes as one, as in the schema.
+    """
+    started = time.monotonic()
+    engine = Engine() if engine is None else engine
+    if attackers is None:
+        attackers = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
+        attackers |= {"fixed_prior": FixedPrior()} if prior is not None else {}
+    plan = Plan(
+        releases=releases,
+        table=table,
+        control=control,
+        readers=Readers(
+            attackers=attackers,
+            known=None if known is None else tuple(known),
+            wrong=wrong,
+            alpha=alpha,
+            beta=beta,
+            prior=prior,
+            joined=tuple(tuple(names) for names in joined),
+            chains=Chains() if chains is None else chains,
+            engine=engine,
+            in_group={IN_GROUP: Bayesian()} if assignments else {},
+        ),
+        sample=sample,
+        joint=joint,
+        assignments=assignments or {},
+        limits=(*_limits_of(preset, presets), *limits),
+        least=least_count if variant == "external" else 0,
+    )
+    plan.check()
+    if least_count < 1:
+        raise UsageError(f"a least count of {least_count} makes no sense; choose 1 or more")
+    settings = {
+        "releases": list(releases),
+        "original": None if table is None else Path(table.name).name,
+        "release_type": release_type,
+        "recipient": recipient,
+        "attackers": list(plan.attackers),
+        "known": None if known is None else list(known),
+        "wrong": wrong,
+        "alpha": alpha,
+        "beta": beta,
+        "prior": None if prior is None else "given",
+        "chains": plan.readers.chains.chains,
+        "sweeps": plan.readers.chains.sweeps,
+        "most_sweeps": plan.readers.chains.most_sweeps,
+        "seed": engine.seed,
+        "sample": sample,
+        "control": None if control is None else Path(control.name).name,
+        "joint": joint,
+        "preset": preset,
+        "limits": list(plan.limits),
+        "variant": variant,
+        "least_count": least_count,
+    }
+    parts = [_release_part(plan, name) for name in releases]
+    return _put_together(plan, parts, settings, tuple(inputs), started)
+
+
+def _limits_of(preset: str | None, presets: Mapping[str, Preset] | None) -> tuple[str, ...]:
+    if preset is None:
+        return ()
+    known = read_presets() if presets is None else presets
+    if preset not in known:
+        raise UsageError(f"{shown(preset)} is no preset; there are {', '.join(known)}")
+    return known[preset].limits
+
+
+def _release_part(plan: Plan, name: str) -> Part:
+    release = plan.releases[name]
+    checked = run_check(release, name=name)
+    people = release.rows if plan.table is None else plan.table.rows
+    rows = None
+    if plan.sample is not None and plan.sample < people:
+        random = plan.readers.engine.named("people").generator()
+        rows = np.sort(random.choice(people, plan.sample, replace=False)).astype(np.int64)
+    findings = [*identity_findings(release, name, plan.table), *checked.findings, *utility_findings(release, name)]
+    remarks = list(remarks_of_release(plan, name))
+    found: dict[str, Answers] = {}
+    refused: dict[str, str] = {}
+    for version, asked, original, control in _asked(plan, release, refused, remarks):
+        attribute = version.attributes[asked].name
+        plan.readers.engine.report(f"{name}, {attribute}", 0, 1)
+        try:
+            found[attribute] = answers(
+                version,
+                asked,
+                plan.readers,
+                table=original,
+                rows=rows,
+                control=control,
+                group=plan.assignments.get(name),
+            )
+        except NotApplicable as reason:
+            refused[attribute] = str(reason)
+            findings += _unmeasured(plan, name, version.attributes[asked], ("learner", *plan.attackers))
+            continue
+        sample = None if rows is None else Sample(people, plan.readers.engine)
+        findings += belief_findings(found[attribute], name, wanted=plan.wanted(), sample=sample, least=plan.least)
+        findings += _unmeasured(plan, name, version.attributes[asked], tuple(found[attribute].refused))
+        remarks += remarks_of_answers(plan, name, found[attribute])
+        plan.readers.engine.report(f"{name}, {attribute}", 1, 1)
+    return Part(
+        name,
+        tuple(findings),
+        found,
+        refused,
+        checked.diagnostics,
+        tuple(remarks),
+        None if rows is None else len(rows),
+    )
+
+
+def _unmeasured(plan: Plan, release: str, attribute: Attribute, readers: Sequence[str]) -> Iterator[Finding]:
+    """What limits ask of a reader that does not apply: unknown, so that the limit is inconclusive and not kept."""
+    labels = labels_of(attribute)
+    for name in dict.fromkeys(plan.wanted()):
+        measure, _, statistic = name.partition(".")
+        of_another = statistic.startswith("value:") and statistic[6:] not in labels
+        if measure in OF_READERS and not of_another:
+            yield from (unknown_finding(f"{reader}.{name}", release, attribute.name) for reader in readers)
+
+
+def _asked(
+    plan: Plan, release: Release, refused: dict[str, str], remarks: list[str]
+) -> Iterator[tuple[Release, int, Table | None, Table | None]]:
+    """Every sensitive attribute alone, then all of them as one if that was asked for."""
+    sensitive = release.with_role(Role.SENSITIVE)
+    for asked in sensitive:
+        yield release, asked, plan.table, plan.control
+    if not plan.joint or len(sensitive) < 2:
+        return
+    names = " × ".join(release.attributes[i].name for i in sensitive)
+    try:
+        tables = [t for t in (plan.table, plan.control) if t is not None]
+        attribute, codes = joint_attribute(release, tables)
+        version = join_release(release, attribute, codes)
+    except NotApplicable as reason:
+        refused[names] = str(reason)
+        return
+    possible = int(np.prod([release.attributes[i].codes for i in sensitive], dtype=float))
+    histogram = version.histograms(len(version.attributes) - 1)[0].sum(axis=0)
+    remarks.append(
+        f"{names}: {attribute.codes:,} of {possible:,} combinations are seen, {int((histogram == 1).sum()):,} of them "
+        "once; beliefs in rare combinations rest on few people."
+        if not plan.least
+        else f"{names}: {attribute.codes:,} of {possible:,} combinations are seen; beliefs in rare ones rest on few."
+    )
+    joined = [None if t is None else join_table(t, release, attribute, codes) for t in (plan.table, plan.control)]
+    yield version, len(version.attributes) - 1, joined[0], joined[1]
+
+
+def _put_together(
+    plan: Plan, parts: Sequence[Part], settings: dict[str, Any], inputs: tuple[Input, ...], started: float
+) -> Audit:
+    readers = [row for part in parts for row in reader_rows(part)]
+    unreliable = unreliable_readers(parts)
+    findings = judged([f for p in parts for f in p.findings], plan.limits, plan.attackers, unreliable)
+    verdicts = {p.name: verdict_of(p.name, findings, unreliable) for p in parts}
+    verdict = worst(verdicts.values())
+    pairs, pairs_words = dominance(findings, [p.name for p in parts], plan.attackers)
+    sampled = next((p.sampled for p in parts if p.sampled is not None), None)
+    people = plan.table.rows if plan.table is not None else sum(r.rows for r in plan.releases.values())
+    refused = [(r["release"], r["attribute"], r["reader"], r["reason"]) for r in readers if not r["applicable"]]
+    remarks = list(dict.fromkeys(text for p in parts for text in p.remarks))
+    if sampled is not None:
+        remarks.insert(
+            0,
+            f"Only a random sample of {sampled:,} people was asked about. Intervals hold the error of that sample "
+            "(bootstrap over people, corrected for the finite population); a largest value may be larger in the rest.",
+        )
+    repeated = None if plan.table is None else sum(plan.table.repeated.values())
+    if repeated:
+        remarks.append(
+            f"{count_words(repeated, plan.least)} rows share an identifier with another; each counts as one person."
+        )
+    diagnostics = {
+        "verdict": verdict,
+        "verdicts": verdicts,
+        "exit_code": {"exceeded": 1, "inconclusive": 3}.get(verdict, 0),
+        "sentence": {
+            p.name: {n: sentence(a, least=plan.least, sampled=p.sampled is not None) for n, a in p.answers.items()}
+            for p in parts
+        },
+        "releases": {p.name: release_facts(p, repeated, plan.least) for p in parts},
+        "readers": readers,
+        "people": people,
+        "sampled_people": sampled,
+        "controls": None if plan.control is None else plan.control.rows,
+        "worst_attribute": {p.name: worst_attributes(p, plan.least) for p in parts},
+        "dominance": pairs,
+        "dominance_text": pairs_words,
+        "wp29": {p.name: wp29(findings, p.name, plan.attackers) for p in parts},
+        "not_tested": not_tested(
+            has_sensitive=any(p.answers or p.not_applicable for p in parts),
+            original=plan.table is not None,
+            control=plan.control is not None,
+            assignment=bool(plan.assignments),
+            refused=refused,
+        ),
+        "remarks": remarks,
+        "definitions": definitions_of(findings, plan.attackers),
+    }
+    charts = {
+        p.name: {
+            **{name: attribute_charts(found) for name, found in p.answers.items()},
+            "": {"group_sizes": group_sizes(plan.releases[p.name])},
+        }
+        for p in parts
+    }
+    document = Document(
+        document="audit",
+        settings=settings,
+        inputs=inputs,
+        run=describe_audit_run(started),
+        findings=findings,
+        diagnostics=diagnostics,
+        charts=hidden(charts, plan.least) if plan.least else charts,
+    )
+    return Audit(document, {(p.name, name): found for p in parts for name, found in p.answers.items()})

@@ -1,0 +1,148 @@
+"""The audit document's shape, version 1: what its settings, diagnostics and charts hold. docs/schemas/audit-1.json."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from unveil.audit.limits import Verdict
+from unveil.document import Document, Number
+
+__all__ = ["AuditDocument"]
+
+Count = int | None  # None: below the least count that an external document shows
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AuditSettings(_Part):
+    """What was asked for."""
+
+    releases: list[str]
+    original: str | None
+    release_type: Literal["not stated", "public", "controlled", "internal"]
+    recipient: str | None
+    attackers: list[str]
+    known: list[str] | None
+    wrong: float
+    alpha: float
+    beta: float
+    prior: str | None
+    chains: int
+    sweeps: int
+    most_sweeps: int
+    seed: int
+    sample: int | None
+    control: str | None
+    joint: bool
+    preset: str | None
+    limits: list[str]
+    variant: Literal["internal", "external"]
+    least_count: int
+
+
+class ReleaseFacts(_Part):
+    """What a release is made of."""
+
+    rows: int
+    groups: int
+    blocks: list[list[str]]
+    suppressed_rows: Count
+    withheld_values: dict[str, Count]
+    widened_sensitive: list[str]
+    domains: dict[str, str]
+    distances: dict[str, str]
+    repeated_identifiers: Count
+
+
+class ThreatModel(_Part):
+    """Who knows what."""
+
+    target: str
+    membership: str
+    group: str
+    others: str
+    population: str
+    mechanism: str
+
+
+class ReaderFacts(_Part):
+    """One reader of one release, asked about one attribute."""
+
+    release: str
+    attribute: str
+    reader: str
+    applicable: bool
+    reason: str | None
+    threat: ThreatModel | None
+    method: str | None
+    converged: bool
+    precise: bool
+    facts: dict[str, Number | str]
+    modes: list[dict[str, float]]
+
+
+class Wp29Row(_Part):
+    """One of the three risks of Opinion 05/2014."""
+
+    value: Number
+    low: Number
+    high: Number
+    baseline: Number
+    status: Literal["measured", "not tested"]
+    finding: str | None
+    words: str
+
+
+class Wp29(_Part):
+    """Singling out, linkability, inference."""
+
+    singling_out: Wp29Row
+    linkability: Wp29Row
+    inference: Wp29Row
+
+
+class Pair(_Part):
+    """A release that dominates another."""
+
+    better: str
+    worse: str
+
+
+class Definition(_Part):
+    """What a measure is."""
+
+    words: str
+    source: str
+    page: str
+
+
+class AuditDiagnostics(_Part):
+    """Verdict, words, and how sure all of it is."""
+
+    verdict: Verdict
+    verdicts: dict[str, Verdict]
+    exit_code: Literal[0, 1, 3]
+    sentence: dict[str, dict[str, str]]
+    releases: dict[str, ReleaseFacts]
+    readers: list[ReaderFacts]
+    people: int
+    sampled_people: int | None
+    controls: int | None
+    worst_attribute: dict[str, dict[str, Count]]
+    dominance: list[Pair]
+    dominance_text: str
+    wp29: dict[str, Wp29]
+    not_tested: list[str]
+    remarks: list[str]
+    definitions: dict[str, Definition]
+
+
+class AuditDocument(Document):
+    """An audit: may these releases be published? Charts by release and attribute; under "" those of the release."""
+
+    document: Literal["audit"]
+    settings: AuditSettings  # type: ignore[assignment]  # the envelope leaves it open
+    diagnostics: AuditDiagnostics  # type: ignore[assignment]
+    charts: dict[str, dict[str, dict[str, Any]]]

@@ -1,0 +1,138 @@
+"""What an audit says in words: sentences for the officer, what was not tested, what is to be borne in mind."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unveil.audit.asking import Answers
+from unveil.document import Finding, Number
+
+__all__ = ["NOT_TESTED", "main_attacker", "not_tested", "sentence", "wp29"]
+
+NOT_TESTED = (
+    "The attacker counts every table that fits the published cells, whatever made them. Someone who knows how the "
+    "release was made can rule tables out: what is measured here is a lower bound.",
+    "Attributes are taken as independent given the sensitive value (naive Bayes). A richer model could learn more: "
+    "this too makes the numbers lower bounds.",
+    "Linkability was not tested: whether two records of one person, in this file or in another, can be linked.",
+    "Membership was not tested: whether a reader can find out who is in the table.",
+    "Readers who know other people's sensitive values, or negative and background rules, were not tested.",
+    "Differential inference was not tested: how much one person's record changes what is learned of them.",
+    "Perturbed numbers (noise, swapping, microaggregation) are not read yet; groups say nothing of them.",
+    "Several releases of one table were not read together.",
+)
+
+
+def main_attacker(attackers: Mapping[str, Any]) -> str | None:
+    """The attacker that sentences and people files speak of: bayesian if it ran."""
+    return "bayesian" if "bayesian" in attackers else next(iter(attackers), None)
+
+
+def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
+    """Learner and attacker in plain words; `least`: a smaller number of people is not said."""
+    name = main_attacker(found.attackers)
+    attribute = found.attribute.name
+    if name is None:
+        return f"No attacker could be asked about {attribute}."
+    people = len(found.learner.probability)
+    learner, attacker = found.learner.probability, found.attackers[name].probability
+    if found.truth is None:
+        harmful = [c for c in range(found.attribute.codes) if c not in found.attribute.harmless]
+        sure = [float((p[:, harmful].max(axis=1, initial=0.0) >= 0.8).mean()) for p in (learner, attacker)]
+        return (
+            f"Without the original nobody's {attribute} is known here, so how often a reader is right is unknown. "
+            f"Someone who knows only the population is at least 80% sure of {_percent(sure[0])} of the people; "
+            f"someone who knows they are in this file of {_percent(sure[1])}."
+        )
+    rows = np.arange(people)
+    shares = []
+    for p in (learner, attacker):
+        modes = p >= p.max(axis=1, keepdims=True) * (1 - 1e-12)
+        shares.append(float((modes[rows, found.truth] / modes.sum(axis=1)).mean()))
+    own, base = attacker[rows, found.truth], learner[rows, found.truth]
+    threatened = own >= attacker.max(axis=1) * (1 - 1e-12)
+    twice = int((threatened & (own >= 2 * base * (1 - 1e-12))).sum())
+    many = f"fewer than {least}" if twice < least else f"{twice:,}" if twice else "no"
+    noun = "person is" if twice == 1 and least < 2 else "people are"
+    of = f" of the {people:,} sampled" if sampled else ""
+    return (
+        f"Someone who knows only the population guesses {_percent(shares[0])} right; someone holding this file "
+        f"{_percent(shares[1])}; {many} {noun} at least twice as exposed{of}."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share in (0.0, 1.0) or 0.01 <= share <= 0.99 else f"{share:.1%}"
+
+
+def not_tested(
+    *,
+    has_sensitive: bool,
+    original: bool,
+    control: bool,
+    assignment: bool,
+    refused: Sequence[tuple[str, str, str, str]],
+) -> list[str]:
+    """What this audit does not speak of. `refused`: release, attribute, attacker, reason."""
+    found = list(NOT_TESTED)
+    if not has_sensitive:
+        found.insert(0, "The schema names no sensitive attribute: no attacker was asked about anything.")
+    if not original:
+        found.insert(0, "There was no original: whether a reader would be right is unknown.")
+    if not control:
+        found.append("No control people were given: success on members was not compared with success on others.")
+    if not assignment:
+        found.append("A reader who knows which group a person is in was not tested; give --assignment for that.")
+    found += [
+        f"{attacker} was not run on {release} ({attribute}): {why}." for release, attribute, attacker, why in refused
+    ]
+    return found
+
+
+def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) -> dict[str, Any]:
+    """The three risks of Opinion 05/2014 of the Article 29 Working Party, as far as they were measured."""
+    mine = [f for f in findings if f.release == release]
+    alone = next(f for f in mine if f.id == "singled_out")
+    of_original = "" if alone.baseline is None else f" (in the original {_number(alone.baseline)})"
+    found = {
+        "singling_out": _row(
+            alone, f"{_number(alone.value)} of the rows stand alone in their published cells{of_original}."
+        ),
+        "linkability": _not_tested("Whether records of one person can be linked was not tested."),
+    }
+    threats = [f for f in mine if f.id in {f"{a}.global_threat" for a in attackers}]
+    known = [f for f in threats if isinstance(f.value, float) and isinstance(f.baseline, float)]
+    if known:
+        worst = max(known, key=lambda f: float(f.value or 0) - float(f.baseline or 0))
+        found["inference"] = _row(
+            worst,
+            f"The worst attacker guesses {_number(worst.value)} of {worst.attribute} right, "
+            f"someone who knows only the population {_number(worst.baseline)}.",
+        )
+    elif threats:
+        found["inference"] = _row(threats[0], "Success unknown: there was no original to compare guesses with.")
+    else:
+        found["inference"] = _not_tested("No attacker could be asked about a sensitive attribute.")
+    return found
+
+
+def _row(finding: Finding, words: str) -> dict[str, Any]:
+    return {
+        "value": finding.value,
+        "low": finding.low,
+        "high": finding.high,
+        "baseline": finding.baseline,
+        "status": "measured",
+        "finding": finding.id,
+        "words": words,
+    }
+
+
+def _not_tested(words: str) -> dict[str, Any]:
+    empty = dict.fromkeys(("value", "low", "high", "baseline"))
+    return {**empty, "status": "not tested", "finding": None, "words": words}
+
+
+def _number(value: Number) -> str:
+    return "unknown" if value is None else "∞" if isinstance(value, str) else _percent(value)

@@ -1,0 +1,330 @@
+"""unveil audit: may these releases be published?"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    ReleaseDelimiter,
+    ReleaseEncoding,
+    console,
+    keep_apart,
+    long_work,
+    release_parts,
+    say,
+)
+from unveil.errors import UsageError, shown
+
+__all__ = ["audit"]
+
+FileOption = Path | None
+
+
+def _option(text: str, metavar: str | None = None) -> Any:
+    return typer.Option(help=text, metavar=metavar, show_default=False)
+
+
+def audit(
+    context: typer.Context,
+    releases: Annotated[
+        list[Path] | None, typer.Argument(metavar="RELEASE…", help="One or more published CSVs.", show_default=False)
+    ] = None,
+    schema: Annotated[
+        FileOption, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)
+    ] = None,
+    original: Annotated[FileOption, _option("The original table; without it success is unknown.", "DATA")] = None,
+    report: Annotated[FileOption, _option("Write the report, one HTML file.", "FILE")] = None,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
+        ),
+    ] = None,
+    people: Annotated[
+        FileOption, _option("Write what is believed of each person (.csv, .parquet). It names people.", "FILE")
+    ] = None,
+    limit: Annotated[
+        list[str] | None, _option("A limit, e.g. 'relative_threat.max <= 10'; repeatable.", "LIMIT")
+    ] = None,
+    preset: Annotated[str | None, _option("Published limits by name, e.g. ema_0070.", "NAME")] = None,
+    presets: Annotated[FileOption, _option("A TOML file of more presets.", "FILE")] = None,
+    control: Annotated[FileOption, _option("People known not to be in the table.", "FILE")] = None,
+    sample: Annotated[int | None, _option("Ask about a random sample of people only.", "N")] = None,
+    attacker: Annotated[
+        list[str] | None, _option("bayesian and random_worlds if not given; repeatable.", "NAME:options")
+    ] = None,
+    known: Annotated[str | None, _option("What is known of people; all quasi-identifiers if not given.", "A,B")] = None,
+    wrong: Annotated[float, typer.Option(help="Probability that a known attribute is wrong.")] = 0.0,
+    alpha: Annotated[float, typer.Option(help="Prior pseudo-count of each sensitive value.")] = 1.0,
+    beta: Annotated[float, typer.Option(help="Prior pseudo-count of each other value.")] = 1.0,
+    chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
+    sweeps: Annotated[int, typer.Option(help="Sweeps of the first round; more follow until it is precise.")] = 1000,
+    most_sweeps: Annotated[int, typer.Option(help="The budget: sweeps of each chain, at most.")] = 16_000,
+    smooth: Annotated[
+        list[str] | None, _option("Tie neighbouring values of an ordered attribute; repeatable.", "ATTRIBUTE=BANDWIDTH")
+    ] = None,
+    prior: Annotated[
+        FileOption, _option("Pseudo-counts of single values, a CSV: attribute,value,given,count.", "FILE")
+    ] = None,
+    checkpoint: Annotated[
+        FileOption,
+        _option("Save the chains there, and go on from there. Keep it secret; removed when done.", "FOLDER"),
+    ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    release_delimiter: ReleaseDelimiter = None,
+    release_encoding: ReleaseEncoding = None,
+    seed: Annotated[int, typer.Option(help="Seed of the chains and of a sample.")] = 0,
+    workers: Annotated[int | None, _option("Threads; all cores if not given.")] = None,
+    release_type: Annotated[str, typer.Option(help="public, controlled or internal.")] = "not stated",
+    recipient: Annotated[str | None, _option("Who gets the release.", "TEXT")] = None,
+    variant: Annotated[str, typer.Option(help="internal, or external: no count below --least-count.")] = "internal",
+    least_count: Annotated[int, typer.Option(help="The least count that an external document shows.")] = 10,
+    joint: Annotated[bool, typer.Option("--joint", help="Ask about all sensitive attributes as one, too.")] = False,
+    assignment: Annotated[
+        list[Path] | None,
+        _option("Which row went to which group (one a release, in their order): an attacker knows it.", "FILE"),
+    ] = None,
+    config: Annotated[FileOption, _option("A TOML file with the same names as these options.", "FILE")] = None,
+) -> None:
+    """Attackers, risks, utility and a verdict. Exit code 1: a limit is exceeded; 3: inconclusive."""
+    from unveil.cli._audit_config import merged
+
+    chosen = merged(context, config)
+    _audit(**chosen)
+
+
+def _audit(
+    *,
+    releases: list[Path],
+    schema: Path | None,
+    original: Path | None,
+    report: Path | None,
+    json: str | None,
+    people: Path | None,
+    limit: list[str],
+    preset: str | None,
+    presets: Path | None,
+    control: Path | None,
+    sample: int | None,
+    attacker: list[str],
+    known: str | None,
+    wrong: float,
+    alpha: float,
+    beta: float,
+    chains: int,
+    sweeps: int,
+    most_sweeps: int,
+    smooth: list[str],
+    prior: Path | None,
+    checkpoint: Path | None,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    release_delimiter: str | None,
+    release_encoding: str | None,
+    seed: int,
+    workers: int | None,
+    release_type: str,
+    recipient: str | None,
+    variant: str,
+    least_count: int,
+    joint: bool,
+    assignment: list[Path],
+    config: Path | None,
+) -> None:
+    from unveil.attackers._posterior import Chains
+    from unveil.audit import code_controls, read_presets, run_audit
+    from unveil.belief import Prior
+    from unveil.catalog import make, member, parse
+    from unveil.document import describe_inputs
+    from unveil.engine import Engine
+    from unveil.formats.output import write_whole
+    from unveil.formats.people import people_content
+    from unveil.formats.priors import read_prior
+    from unveil.formats.releases import read_release
+    from unveil.formats.tables import read_columns, read_table
+    from unveil.report.audit_terminal import print_audit
+    from unveil.report.html import render_html
+    from unveil.schema import read_schema
+    from unveil.smooth import bandwidths
+
+    if not releases:
+        raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
+    if schema is None:
+        raise UsageError("say what the columns are: --schema FILE")
+    names = _names(releases)
+    read = [*releases, *(p for p in (schema, original, control, presets, prior, config, *assignment) if p is not None)]
+    outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
+    keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
+    _check_outputs(outputs, people)
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers {workers}: at least one thread is needed")
+    _one_of("--release-type", release_type, ("not stated", "public", "controlled", "internal"))
+    _one_of("--variant", variant, ("internal", "external"))
+    attackers: dict[str, Any] = {}
+    for text in attacker:
+        name, options = parse(text)
+        attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    known_presets = read_presets(presets)
+    document = read_schema(schema).confirmed()
+    dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    table = read_table(original, document, **dialect) if original is not None else None
+    if control is not None and table is None:
+        raise UsageError("--control needs --original: members are compared with people who are not in the table")
+    published = {
+        name: read_release(
+            path,
+            document,
+            attributes=table.attributes if table is not None else (),
+            delimiter=release_delimiter,
+            encoding=release_encoding,
+        )
+        for name, path in zip(names, releases, strict=True)
+    }
+    people_files = {} if people is None else _people_paths(people, published, joint)
+    outputs = [*(p for p in outputs if p != people), *people_files]
+    keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
+    assigned = {}
+    if assignment:
+        if len(assignment) != len(releases) or table is None:
+            raise UsageError("--assignment: give --original, and one file a release, in their order")
+        for name, path in zip(names, assignment, strict=True):
+            assigned[name] = _read_assignment(path, table.rows, published[name].groups)
+    engine = Engine(seed=seed, checkpoints=checkpoint)
+    if workers is not None:
+        engine = replace(engine, workers=workers)
+    missing = document.document.missing[0] if document.document.missing else ""
+    others = None
+    if control is not None and table is not None:
+        others = code_controls(read_columns(control, missing=missing, **dialect), table.attributes, control.name)
+
+    def prior_of(release: Any, asked: int) -> Prior:
+        tied = bandwidths(smooth, release.attributes)
+        held = Prior.uninformative(release, asked, alpha=alpha, beta=beta, smooth=tied)
+        if prior is None:
+            return held
+        return replace(read_prior(prior, release, asked, alpha=alpha, beta=beta), smooth=held.smooth)
+
+    with long_work() as (progress, stop):
+        found = run_audit(
+            published,
+            table=table,
+            control=others,
+            attackers=attackers or None,
+            known=None if known is None else [n.strip() for n in known.split(",") if n.strip()],
+            wrong=wrong,
+            alpha=alpha,
+            beta=beta,
+            prior=prior_of if smooth or prior is not None else None,
+            joined=document.document.joined,
+            chains=Chains(chains=chains, sweeps=sweeps, most_sweeps=most_sweeps, burn_in=sweeps),
+            engine=replace(engine, progress=progress, stop=stop),
+            sample=sample,
+            joint=joint,
+            assignments=assigned,
+            limits=limit,
+            preset=preset,
+            presets=known_presets,
+            release_type=release_type,  # type: ignore[arg-type]  # checked above
+            recipient=recipient,
+            variant=variant,  # type: ignore[arg-type]
+            least_count=least_count,
+            inputs=describe_inputs([*read, *(p for r in releases for p in release_parts(r) if p.is_file())]),
+        )
+    text = found.document.model_dump_json(indent=2) + "\n"
+    files: dict[Path, Any] = {}
+    private = []
+    if report is not None:
+        files[report] = render_html(found.document).encode()
+    if json not in (None, "-"):
+        files[Path(str(json))] = text.encode()
+    for path, key in people_files.items():
+        if key in found.answers and found.answers[key].attackers:
+            files[path] = people_content(path, found.people(*key))
+            private.append(path)
+    write_whole(files, private=private)
+    for path in files:
+        say(f"wrote {path}" + ("; it names people: keep it secret" if path in private else ""))
+    if json == "-":
+        print(text, end="")
+    else:
+        print_audit(found.document, console())
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
+
+
+def _names(releases: list[Path]) -> list[str]:
+    """The file's name, or the whole path where two releases share it."""
+    names = [r.name for r in releases]
+    return names if len(set(names)) == len(names) else [str(r) for r in releases]
+
+
+def _check_outputs(outputs: list[Path], people: Path | None) -> None:
+    """Said before the work, not after it."""
+    for path in outputs:
+        if not path.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.is_dir():
+            raise UsageError(f"{path}: is a folder; name a file in it")
+    if people is not None and people.suffix.lower() not in (".csv", ".parquet"):
+        raise UsageError(f"{people}: a people file is a .csv or a .parquet")
+
+
+def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{option} {shown(value)}: choose one of {', '.join(allowed)}")
+
+
+def _read_assignment(path: Path, rows: int, groups: int) -> Any:
+    """(rows,) the group of each original row, counted from 0, from the file that anonymize --assignment writes."""
+    import numpy as np
+
+    from unveil.formats.tables import read_columns
+
+    found = read_columns(path)
+    if set(found.columns) != {"row", "group"} or found.rows != rows:
+        raise UsageError(f"{path}: an assignment has the columns row and group, and one line for each of {rows} rows")
+    numbers = {}
+    for name, top in (("row", rows), ("group", groups)):
+        column = found.columns[name]
+        wrong = [t for t in column.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= top]
+        if wrong:
+            raise UsageError(f"{path}: {shown(wrong[0])} is no {name} number from 1 to {top}")
+        numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
+    if len(np.unique(numbers["row"])) != rows:
+        raise UsageError(f"{path}: a row stands there twice")
+    group = np.empty(rows, dtype=np.int64)
+    group[numbers["row"]] = numbers["group"]
+    return group
+
+
+def _people_paths(people: Path, published: Any, joint: bool) -> dict[Path, tuple[str, str]]:
+    """One file a release and attribute: `-RELEASE` and `-ATTRIBUTE` before the ending where there are several."""
+    from unveil.attribute import Role
+
+    keys = []
+    for name, release in published.items():
+        attributes = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
+        attributes += [" × ".join(attributes)] if joint and len(attributes) > 1 else []
+        keys += [(name, attribute) for attribute in attributes]
+    several = len({attribute for _, attribute in keys}) > 1
+    found: dict[Path, tuple[str, str]] = {}
+    for name, attribute in keys:
+        parts = [people.stem]
+        parts += [_file_part(Path(name).stem)] if len(published) > 1 else []
+        parts += [_file_part(attribute)] if several else []
+        found[people.with_name("-".join(parts) + people.suffix)] = (name, attribute)
+    if len(found) < len(keys):
+        raise UsageError("two people files would have one name; rename the releases")
+    return found
+
+
+def _file_part(text: str) -> str:
+    return "".join(c if c.isalnum() or c in " ._×-" else "_" for c in text)[:60]

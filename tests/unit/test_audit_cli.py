@@ -1,0 +1,231 @@
+"""`unveil audit` as a user meets it: outputs, exit codes, the configuration file, every mistake as one clear line."""
+
+import json
+import stat
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli import run
+
+from unveil.audit import run as run_module
+
+SCHEMA = """version = 1
+confirmed = true
+[attributes.age]
+role = "quasi-identifier"
+kind = "numeric"
+domain = { from = 20, to = 29 }
+[attributes.sex]
+role = "quasi-identifier"
+domain = ["f", "m"]
+[attributes.disease]
+role = "sensitive"
+domain = ["flu", "hiv", "none"]
+[attributes.job]
+role = "sensitive"
+domain = ["x", "y"]
+"""
+VALUES = ("flu", "hiv", "none")
+ROWS = [(str(20 + i % 10), "fm"[i // 10 % 2], VALUES[i * 7 % 3], "xy"[i % 2]) for i in range(60)]
+WIDE = [("[20,24]" if int(age) < 25 else "[25,29]", sex, disease, job) for age, sex, disease, job in ROWS]
+
+
+def table(rows: Any) -> str:
+    cells = [",".join(f'"{c}"' if "," in c else c for c in row) for row in rows]
+    return "\n".join(["age,sex,disease,job", *cells]) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    (tmp_path / "data.csv").write_text(table(ROWS))
+    (tmp_path / "wide.csv").write_text(table(WIDE))
+    (tmp_path / "open.csv").write_text(table(ROWS))
+    return tmp_path
+
+
+def audit(folder: Path, *rest: str | Path, releases: tuple[str, ...] = ("wide.csv",)) -> tuple[str | Path, ...]:
+    found = ("audit", *(folder / r for r in releases), "-s", folder / "schema.toml")
+    return (*found, "--original", folder / "data.csv", "--workers", "1", *rest)
+
+
+def test_the_document_alone_on_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(*audit(folder, "--json", "-", "--release-type", "public", "--recipient", "all"), capsys=capsys)
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert document["document"] == "audit"
+    assert document["settings"]["original"] == "data.csv"
+    assert document["settings"]["recipient"] == "all"
+    assert [i["name"] for i in document["inputs"]] == ["wide.csv", "schema.toml", "data.csv"]
+    assert document["run"]["seconds"] > 0
+
+
+def test_outputs_are_written_and_the_people_files_are_private(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = audit(
+        folder, "--json", folder / "a.json", "--people", folder / "p.csv", releases=("wide.csv", "open.csv")
+    )
+    code, out, err = run(*command, capsys=capsys)
+    assert code == 0
+    assert "wide.csv: no limit was stated" in out
+    assert err.count("it names people: keep it secret") == 4
+    for name in ("p-wide-disease.csv", "p-wide-job.csv", "p-open-disease.csv", "p-open-job.csv"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+        lines = (folder / name).read_text().splitlines()
+        assert len(lines) == 61
+        assert lines[0].startswith("row,attribute,known:age,known:sex,truth,learner_belief,attacker_belief")
+    assert not (folder / "p.csv").exists()
+    assert json.loads((folder / "a.json").read_text())["settings"]["releases"] == ["wide.csv", "open.csv"]
+    # one release, one file an attribute
+    assert run(*audit(folder, "--people", folder / "q.parquet"), capsys=capsys)[0] == 0
+    assert (folder / "q-job.parquet").is_file()
+
+
+def test_the_report_is_written_where_this_version_has_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(*audit(folder, "--report", folder / "r.html"), capsys=capsys)
+    if find_spec("unveil.report.html") is None:
+        assert code == 2
+        assert "this version has no HTML report" in err
+    else:
+        assert code == 0
+        assert "<html" in (folder / "r.html").read_text()[:500]
+
+
+def test_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept, exceeded, open_ = "k_anonymity >= 2", "k_anonymity >= 99", "journalist_risk.max <= 0.001"
+    for limits, code in (
+        ([kept], 0),
+        ([kept, open_], 3),
+        ([kept, open_, exceeded], 1),
+        ([kept, open_, exceeded, "shoes <= 3"], 2),
+    ):
+        options = [item for text in limits for item in ("--limit", text)]
+        got, out, err = run(*audit(folder, *options), capsys=capsys)
+        assert got == code, limits
+        if code == 2:
+            assert err.startswith("unveil: 'shoes <= 3': 'shoes' is no finding")
+            assert not out
+    assert run(*audit(folder, "--preset", "k_11"), capsys=capsys)[0] == 0
+    assert run(*audit(folder, "--preset", "ema_0070"), capsys=capsys)[0] == 0
+    assert run(*audit(folder, "--preset", "ema_0070", releases=("open.csv",)), capsys=capsys)[0] == 1
+
+
+def test_control_and_sample_and_joint(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    others = [(age, sex, VALUES[(i * 5 + 1) % 3], job) for i, (age, sex, _, job) in enumerate(ROWS)]
+    (folder / "others.csv").write_text(table(others))
+    command = audit(folder, "--json", "-", "--control", folder / "others.csv", "--sample", "30", "--joint")
+    code, out, _ = run(*command, capsys=capsys)
+    document = json.loads(out)
+    assert code == 0
+    assert document["diagnostics"]["controls"] == 60
+    assert document["diagnostics"]["sampled_people"] == 30
+    assert {f["attribute"] for f in document["findings"]} == {None, "disease", "job", "disease × job"}
+    assert document["settings"]["control"] == "others.csv"
+
+
+def test_an_assignment_brings_who_knows_the_group(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=5")
+    assert run(*made, "-o", folder / "m.csv", "--assignment", folder / "g.csv", capsys=capsys)[0] == 0
+    command = audit(folder, "--json", "-", "--assignment", folder / "g.csv", releases=("m.csv",))
+    code, out, _ = run(*command, capsys=capsys)
+    assert code in (0, 3)
+    assert json.loads(out)["settings"]["attackers"] == ["bayesian", "random_worlds", "bayesian_in_group"]
+    (folder / "g.csv").write_text("row,group\n1,1\n")
+    code, _, err = run(*command, capsys=capsys)
+    assert code == 2
+    assert "one line for each of 60 rows" in err
+
+
+def test_a_configuration_file_and_options_that_win(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = folder / "audit.toml"
+    config.write_text(
+        'releases = ["wide.csv"]\nschema = "schema.toml"\noriginal = "data.csv"\nseed = 5\nwrong = 0.1\n'
+        'limit = ["k_anonymity >= 99"]\nknown = ["age"]\nrelease-type = "internal"\njson = "out.json"\njoint = true\n'
+    )
+    code, _, _ = run("audit", "--config", config, capsys=capsys)
+    assert code == 1
+    settings = json.loads((folder / "out.json").read_text())["settings"]
+    assert (settings["seed"], settings["wrong"], settings["known"], settings["joint"]) == (5, 0.1, ["age"], True)
+    assert settings["release_type"] == "internal"
+    code, _, _ = run("audit", "--config", config, "--seed", "0", "--limit", "k_anonymity >= 1", capsys=capsys)
+    assert code == 0
+    settings = json.loads((folder / "out.json").read_text())["settings"]
+    assert (settings["seed"], settings["limits"]) == (0, ["k_anonymity >= 1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("shoes = 3", "'shoes' is no option; there are"),
+        ('seed = "3"', "seed: this must be a whole number"),
+        ("seed = true", "seed: this must be a whole number"),
+        ('limit = "k_anonymity >= 3"', "limit: this must be a list"),
+        ("limit = [3]", "limit: this must be a list of texts"),
+        ("wrong = 'x'", "wrong: this must be a number"),
+        ("[", "not TOML"),
+    ],
+)
+def test_a_configuration_file_that_is_wrong(
+    folder: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "c.toml").write_text(text)
+    code, out, err = run(*audit(folder, "--config", folder / "c.toml"), capsys=capsys)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
+    "no folder": (("--json", "none/a.json"), "there is no folder"),
+    "people ending": (("--people", "p.txt"), "a people file is a .csv or a .parquet"),
+    "over an input": (("--json", "data.csv"), "choose another file"),
+    "over a people file": (("--people", "p.csv", "--json", "p-job.csv"), "choose another file"),
+    "release type": (("--release-type", "secret"), "choose one of"),
+    "variant": (("--variant", "secret"), "choose one of"),
+    "workers": (("--workers", "0"), "at least one thread"),
+    "preset": (("--preset", "x"), "is no preset"),
+    "presets": (("--presets", "none.toml"), "cannot be read"),
+    "attacker": (("--attacker", "x"), "is none of the attackers"),
+    "known": (("--known", "shoe"), "is published by no release"),
+    "control": (("--control", "schema.toml"), "schema.toml"),
+    "limit": (("--limit", "x"), "is no limit"),
+    "config": (("--config", "none.toml"), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("what", MISTAKES)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    what: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    options, message = MISTAKES[what]
+    before = sorted(p.name for p in folder.iterdir())
+    code, out, err = run(*audit(folder, *options), capsys=capsys)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_nothing_is_written_when_the_work_fails(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_module, "_put_together", broken)
+    before = sorted(p.name for p in folder.iterdir())
+    assert run(*audit(folder, "--json", folder / "a.json", "--people", folder / "p.csv"), capsys=capsys)[0] == 130
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_without_release_or_schema(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "name at least one release" in run("audit", capsys=capsys)[2]
+    assert "--schema" in run("audit", folder / "wide.csv", capsys=capsys)[2]
+    code, out, _ = run(
+        "audit", folder / "wide.csv", "-s", folder / "schema.toml", "--people", folder / "p.csv", capsys=capsys
+    )
+    assert code == 0
+    assert "success" not in out.lower() or "unknown" in out
+    assert (folder / "p-job.csv").read_text().splitlines()[1].split(",")[0] == "1"
