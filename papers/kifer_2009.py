@@ -77,7 +77,7 @@ TABLE_7_POOLED = (
 SECTION_5_2 = {"[0,5]": (0, 20), "[6,10]": (0, 20), "[11,15]": (1, 19)}
 SECTION_5_2 |= {"[16,45]": (1, 2), "[46,50]": (10, 10), "[51,55]": (12, 8)}
 TIES = "Anatomy with random ties; the paper does not say how it breaks them"
-LONG = Chains(chains=4, sweeps=2000, burn_in=200, keep=1000, most_sweeps=0)
+LONG = Chains(chains=4, sweeps=2000, burn_in=200, every=2, most_sweeps=0)
 
 
 def table_5() -> Release:

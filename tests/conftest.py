@@ -5,6 +5,8 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
+from unveil.attackers._chains import Chains
+
 sys.path.append(str(Path(__file__).parent / "properties"))  # strategies.py serves every folder
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]  # drawing a table costs more than testing it
@@ -12,3 +14,6 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]  # drawing a table cos
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=60, suppress_health_check=SLOW)
 settings.register_profile("fuzz", deadline=None, max_examples=5_000, suppress_health_check=SLOW, print_blob=True)
 settings.load_profile("default")
+
+# One round of chains, unless a test asks for more: running on until beliefs are precise takes minutes.
+Chains.__init__.__kwdefaults__["most_sweeps"] = 0

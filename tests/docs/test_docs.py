@@ -41,10 +41,8 @@ def commands(text: str) -> list[list[str]]:
 
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    if arguments[1] in (
-        "attack",
-        "audit",
-    ):  # the command as written, with short chains: whether they agree is not asked here
+    if arguments[1] in ("attack", "audit"):
+        # The command as written, with short chains: whether they agree is not asked here.
         arguments = [*arguments, "--sweeps", "60"]
     monkeypatch.setattr(sys, "argv", arguments)
     with pytest.raises(SystemExit) as stopped:

@@ -19,6 +19,7 @@ from enumeration import (
     uneven_pseudo_counts,
     written_release,
 )
+from unveil.attackers import fixed_prior
 from unveil.attackers._hidden import Chain, HiddenModel
 from unveil.attackers._posterior import Chains, Posterior, posterior
 from unveil.attackers.bayesian import Bayesian
@@ -75,7 +76,8 @@ def test_the_oracle_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_fixed_prior_is_smoothed(name: str) -> None:
+def test_a_fixed_prior_is_smoothed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixed_prior, "KEPT_BY_ROW", 100)
     small = SMALL[name]
     prior = smooth_prior(small)
     pi = [Fraction(a) / sum(map(Fraction, prior.alpha.tolist())) for a in prior.alpha.tolist()]

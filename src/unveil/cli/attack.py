@@ -81,7 +81,9 @@ def attack(
     ] = None,
     chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
     sweeps: Annotated[int, typer.Option(help="Sweeps of the first round; more follow until it is precise.")] = 1000,
-    most_sweeps: Annotated[int, typer.Option(help="The budget: sweeps of each chain, at most.")] = 16_000,
+    most_sweeps: Annotated[
+        int | None, typer.Option(help="The budget: sweeps of each chain, 16,000 if not given.", show_default=False)
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -157,6 +159,7 @@ def attack(
     engine = Engine(seed=seed, checkpoints=checkpoint)
     if workers is not None:
         engine = replace(engine, workers=workers)
+    start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps)
     with long_work() as (progress, stop):
         result = run_attack(
             published,
@@ -164,7 +167,7 @@ def attack(
             attackers,
             prior=held,
             engine=replace(engine, progress=progress, stop=stop),
-            chains=Chains(chains=chains, sweeps=sweeps, most_sweeps=most_sweeps, burn_in=sweeps),
+            chains=replace(start, most_sweeps=most_sweeps) if most_sweeps is not None else start,
             joined=document.document.joined,
         )
     if people is not None:

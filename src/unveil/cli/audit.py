@@ -64,7 +64,9 @@ def audit(
     beta: Annotated[float, typer.Option(help="Prior pseudo-count of each other value.")] = 1.0,
     chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
     sweeps: Annotated[int, typer.Option(help="Sweeps of the first round; more follow until it is precise.")] = 1000,
-    most_sweeps: Annotated[int, typer.Option(help="The budget: sweeps of each chain, at most.")] = 16_000,
+    most_sweeps: Annotated[
+        int | None, typer.Option(help="The budget: sweeps of each chain, 16,000 if not given.", show_default=False)
+    ] = None,
     smooth: Annotated[
         list[str] | None, _option("Tie neighbouring values of an ordered attribute; repeatable.", "ATTRIBUTE=BANDWIDTH")
     ] = None,
@@ -120,7 +122,7 @@ def _audit(
     beta: float,
     chains: int,
     sweeps: int,
-    most_sweeps: int,
+    most_sweeps: int | None,
     smooth: list[str],
     prior: Path | None,
     checkpoint: Path | None,
@@ -212,6 +214,7 @@ def _audit(
             return held
         return replace(read_prior(prior, release, asked, alpha=alpha, beta=beta), smooth=held.smooth)
 
+    start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps)
     with long_work() as (progress, stop):
         found = run_audit(
             published,
@@ -224,7 +227,7 @@ def _audit(
             beta=beta,
             prior=prior_of if smooth or prior is not None else None,
             joined=document.document.joined,
-            chains=Chains(chains=chains, sweeps=sweeps, most_sweeps=most_sweeps, burn_in=sweeps),
+            chains=replace(start, most_sweeps=most_sweeps) if most_sweeps is not None else start,
             engine=replace(engine, progress=progress, stop=stop),
             sample=sample,
             joint=joint,
