@@ -104,6 +104,7 @@ def document(
             "chains": 4,
             "sweeps": 2000,
             "most_sweeps": 16000,
+            "precision": 0.003,
             "seed": 0,
             "sample": None,
             "control": None,

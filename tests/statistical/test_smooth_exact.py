@@ -77,7 +77,7 @@ def test_the_oracle_by_hand() -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_fixed_prior_is_smoothed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixed_prior, "KEPT_BY_ROW", 100)
+    monkeypatch.setattr(fixed_prior, "KEPT_BY_ROW", 400)
     small = SMALL[name]
     prior = smooth_prior(small)
     pi = [Fraction(a) / sum(map(Fraction, prior.alpha.tolist())) for a in prior.alpha.tolist()]

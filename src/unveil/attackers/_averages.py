@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._convergence import diagnostics
+from unveil.attackers._convergence import PRECISION, diagnostics
 from unveil.belief import Belief, Threat
 
 __all__ = ["BATCHES", "Averages", "Running", "belief_of", "shares", "watched"]
@@ -21,6 +21,7 @@ class Averages:
 
     mean: NDArray[np.float64]  # (chains, targets, values); one chain if it is exact
     batches: NDArray[np.float64]  # (batches, chains, watched targets, values)
+    precision: float = PRECISION  # the Monte-Carlo error that is asked for
 
     def mixed(self, other: "Averages", share: NDArray[np.float64]) -> "Averages":
         """`share` (targets,) of these beliefs, the rest of the other's."""
@@ -29,6 +30,7 @@ class Averages:
         return Averages(
             share[:, None] * mine + (1 - share[:, None]) * theirs,
             few * shares(self.batches) + (1 - few) * shares(other.batches),
+            self.precision,
         )
 
 
@@ -83,6 +85,6 @@ def belief_of(averages: Averages, method: str, threat: Threat) -> Belief:
     if len(averages.mean) == 1:
         return Belief(shares(averages.mean[0]), diagnostics=diagnostics(method, None, None), threat=threat)
     chains = shares(averages.mean)
-    found = diagnostics(method, shares(averages.batches), chains)
+    found = diagnostics(method, shares(averages.batches), chains, averages.precision)
     together = list(found.modes[0]) if found.modes else slice(None)
     return Belief(shares(averages.mean[together].mean(axis=0)), chains=chains, diagnostics=found, threat=threat)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from unveil.attackers._averages import BATCHES
+from unveil.attackers._convergence import PRECISION
 from unveil.errors import UsageError
 
 __all__ = ["Chains"]
@@ -19,7 +20,10 @@ class Chains:
     every: int = 10  # sweeps between the states that are looked at
     keep: int = 400  # states of a chain, at least, that are kept for later questions
     anneal: bool = True
+    precision: float = PRECISION  # the standard error of 99% of beliefs at which chains end; 20/3 of it for all
 
     def __post_init__(self) -> None:
         if self.chains < 2 or self.sweeps < BATCHES or self.burn_in < 0 or self.keep < 1 or self.every < 1:
             raise UsageError(f"a sampler needs 2 chains or more and {BATCHES} sweeps or more")
+        if not 0 < self.precision < 1:
+            raise UsageError(f"a precision of {self.precision:g} makes no sense; choose a standard error such as 0.003")

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from unveil.belief import Diagnostics
 
-__all__ = ["diagnostics", "geweke", "modes_of", "weiss"]
+__all__ = ["PRECISION", "diagnostics", "geweke", "modes_of", "weiss"]
 
-ERROR_OF_MOST, ERROR_OF_ALL, MANY = 0.003, 0.02, 1000  # the stated precision: for 99% of beliefs, for all
+PRECISION = 0.003  # the stated standard error of 99% of beliefs
+ERROR_OF_ALL, MANY = 20 / 3, 1000  # of every one: so many times that (.02); of few beliefs all must be as sure as most
 R_HAT, MOST_APART = 1.1, 0.05  # a share of beliefs above this R-hat is too many
 FEW = 100  # targets that are watched first
 FAR = 0.1  # chains whose beliefs about 1% of the people differ by more are in different places
@@ -21,7 +22,9 @@ FAR = 0.1  # chains whose beliefs about 1% of the people differ by more are in d
 Floats = NDArray[np.float64]
 
 
-def diagnostics(method: str, batches: Floats | None, chains: Floats | None) -> Diagnostics:
+def diagnostics(
+    method: str, batches: Floats | None, chains: Floats | None, precision: float = PRECISION
+) -> Diagnostics:
     """Agreement of chains, from batch means (batches, chains, watched targets, values) and chain means of all."""
     if chains is None or batches is None:
         return Diagnostics(method)
@@ -29,6 +32,7 @@ def diagnostics(method: str, batches: Floats | None, chains: Floats | None) -> D
     spread = (chains.max(axis=0) - chains.min(axis=0)).max(axis=1, initial=0.0)
     facts: dict[str, float | str] = {
         "chains": float(len(chains)),
+        "precision": precision,
         "error_q99": _q99(error),
         "error_max": float(error.max(initial=0.0)),
         "disagreement_q99": _q99(spread),
@@ -37,7 +41,7 @@ def diagnostics(method: str, batches: Floats | None, chains: Floats | None) -> D
     if len(batches) >= 4 and batches.shape[2]:
         # A tenth first: most of the time goes into watching, and what is far from precise shows in few.
         found = _watched(batches[:, :, ::10]) if batches.shape[2] > 10 * FEW else None
-        if found is None or _q99(found["error"]) <= 1.3 * ERROR_OF_MOST:
+        if found is None or _q99(found["error"]) <= 1.3 * precision:
             found = _watched(batches)
         apart = float((found["r_hat"] > R_HAT).mean())
         facts |= {
@@ -55,7 +59,7 @@ def diagnostics(method: str, batches: Floats | None, chains: Floats | None) -> D
         apart = 1.0  # only the chains' means are there: far apart is far apart
     far = float(facts["disagreement_q99"]) > FAR
     most, largest = float(facts["error_q99"]), float(facts["error_max"])
-    precise = largest <= ERROR_OF_MOST if len(error) < MANY else most <= ERROR_OF_MOST and largest <= ERROR_OF_ALL
+    precise = largest <= precision if len(error) < MANY else most <= precision and largest <= ERROR_OF_ALL * precision
     converged = not (apart > MOST_APART and far)
     return Diagnostics(method, converged, precise and converged, facts, () if converged else modes_of(chains))
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers._averages import BATCHES, Averages, Running
 from unveil.attackers._chains import Chains
+from unveil.attackers._convergence import PRECISION
 from unveil.attackers._draws import conditional_term
 from unveil.attackers._hidden import Chain, Draw, HiddenModel
 from unveil.attackers._hidden_terms import Term, joint_term, support_term
@@ -173,8 +174,13 @@ class HiddenPosterior:
                 raise reason
         for question in self.questions:
             if question.kind == kind and question.targets is targets:
-                return _averages(question.term, question.running)
-        return averages_of(TERMS[kind](self.model, targets), [kept.states for kept in self.kept], self.engine.workers)
+                return _averages(question.term, question.running, self.settings.precision)
+        return averages_of(
+            TERMS[kind](self.model, targets),
+            [kept.states for kept in self.kept],
+            self.engine.workers,
+            self.settings.precision,
+        )
 
     def method(self) -> str:
         """See Posterior."""
@@ -236,7 +242,7 @@ class HiddenPosterior:
                 question.running[number] = _running_of(arrays, f"{at}/question{which}")
 
 
-def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int) -> Averages:
+def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int, precision: float = PRECISION) -> Averages:
     """The mean of a term over the states of each chain, chains side by side."""
 
     def one(states: Sequence[Draw]) -> Running:
@@ -248,15 +254,15 @@ def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int) -> A
         return running
 
     with ThreadPoolExecutor(workers) as pool:
-        return _averages(term, list(pool.map(one, chains)))
+        return _averages(term, list(pool.map(one, chains)), precision)
 
 
-def _averages(term: Term, running: Sequence[Running]) -> Averages:
+def _averages(term: Term, running: Sequence[Running], precision: float) -> Averages:
     if any(r.total is None for r in running):
         raise Stopped("stopped before anything was learned")
     mean = np.stack([term.weights(r.total / r.states) for r in running if r.total is not None])
     count = min(len(r.batches) for r in running)
-    return Averages(mean, np.stack([np.stack(r.batches[-count:]) for r in running], axis=1))
+    return Averages(mean, np.stack([np.stack(r.batches[-count:]) for r in running], axis=1), precision)
 
 
 def _running_arrays(running: Running, at: str) -> Arrays:

@@ -136,7 +136,7 @@ class LinkedPosterior:
         few = targets.take(watched(targets.count, len(self.value_share)))
         batches = [self._joint(few, batch) for batch in range(self.batches())]
         mean = self._joint(targets, None)
-        return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count])
+        return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count], self.settings.precision)
 
     def _joint(self, targets: Targets, batch: int | None) -> NDArray[np.float64]:
         weights = np.broadcast_to(self.value_share, (self.chains, targets.count, len(self.value_share)))
@@ -155,7 +155,7 @@ class LinkedPosterior:
         few = targets.take(watched(targets.count, len(self.value_share)))
         batches = [self._support(Fitted.of(self.release, few), b) for b in range(self.batches())]
         mean = self._support(Fitted.of(self.release, targets), None)
-        return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count])
+        return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count], self.settings.precision)
 
     def conditional(self, targets: Targets) -> Averages:
         """See Posterior."""
@@ -163,7 +163,7 @@ class LinkedPosterior:
         if self.draws is None:
             raise UsageError("conditional_learner needs a posterior that can be drawn from, not a mode")
         self.conditioned = True
-        return average_over(self.draws, targets)
+        return replace(average_over(self.draws, targets), precision=self.settings.precision)
 
     def _support(self, fitted: Fitted, batch: int | None) -> NDArray[np.float64]:
         held = held_values(self.release, self.asked)

@@ -174,6 +174,7 @@ def run_audit(
         "chains": plan.readers.chains.chains,
         "sweeps": plan.readers.chains.sweeps,
         "most_sweeps": plan.readers.chains.most_sweeps,
+        "precision": plan.readers.chains.precision,
         "seed": engine.seed,
         "sample": sample,
         "control": None if control is None else Path(control.name).name,

@@ -32,6 +32,7 @@ class AuditSettings(_Part):
     chains: int
     sweeps: int
     most_sweeps: int
+    precision: float
     seed: int
     sample: int | None
     control: str | None

@@ -20,7 +20,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(_PATHS, (str,)),
     **dict.fromkeys(_TEXTS, (str,)),
     **dict.fromkeys(("sample", "chains", "sweeps", "most_sweeps", "seed", "workers", "least_count"), (int,)),
-    **dict.fromkeys(("wrong", "alpha", "beta"), (int, float)),
+    **dict.fromkeys(("wrong", "alpha", "beta", "precision"), (int, float)),
     "joint": (bool,),
     "known": (list,),
     **dict.fromkeys(_LISTS, (list,)),

@@ -92,6 +92,9 @@ def attack(
             show_default=False,
         ),
     ] = None,
+    precision: Annotated[
+        float, typer.Option(help="Standard error of 99% of beliefs at which chains end; 20/3 of it for all.")
+    ] = 0.003,
     seed: Annotated[int, typer.Option(help="Seed of the chains.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads; all cores if not given.", show_default=False)] = None,
     delimiter: Delimiter = None,
@@ -159,7 +162,7 @@ def attack(
     engine = Engine(seed=seed, checkpoints=checkpoint)
     if workers is not None:
         engine = replace(engine, workers=workers)
-    start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps)
+    start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision)
     with long_work() as (progress, stop):
         result = run_attack(
             published,
@@ -183,5 +186,5 @@ def attack(
         raise typer.Exit(3)
     if not all(diagnostics.precise for diagnostics in found):
         budget = "you stopped" if stop.is_set() else "the budget ended"
-        say(f"unveil: {budget} before the stated precision (.003 for 99% of people, .02 for all); add --most-sweeps")
+        say(f"unveil: {budget} before the stated precision ({precision:g} for 99% of people); add --most-sweeps")
         raise typer.Exit(3)

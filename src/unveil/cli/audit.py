@@ -82,6 +82,9 @@ def audit(
     encoding: Encoding = None,
     release_delimiter: ReleaseDelimiter = None,
     release_encoding: ReleaseEncoding = None,
+    precision: Annotated[
+        float, typer.Option(help="Standard error of 99% of beliefs at which chains end; 20/3 of it for all.")
+    ] = 0.003,
     seed: Annotated[int, typer.Option(help="Seed of the chains and of a sample.")] = 0,
     workers: Annotated[int | None, _option("Threads; all cores if not given.")] = None,
     release_type: Annotated[str, typer.Option(help="public, controlled or internal.")] = "not stated",
@@ -123,6 +126,7 @@ def _audit(
     chains: int,
     sweeps: int,
     most_sweeps: int | None,
+    precision: float,
     smooth: list[str],
     prior: Path | None,
     checkpoint: Path | None,
@@ -214,7 +218,7 @@ def _audit(
             return held
         return replace(read_prior(prior, release, asked, alpha=alpha, beta=beta), smooth=held.smooth)
 
-    start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps)
+    start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision)
     with long_work() as (progress, stop):
         found = run_audit(
             published,
