@@ -16,7 +16,8 @@ from unveil import risk
 from unveil.attackers._averages import Averages, belief_of
 from unveil.attackers._convergence import geweke, modes_of, weiss
 from unveil.attackers._hidden import Chain, Draw, HiddenModel
-from unveil.attackers._posterior import Chains, learn
+from unveil.attackers._hidden_posterior import HiddenPosterior
+from unveil.attackers._posterior import Chains, learn, posterior
 from unveil.attackers._row_states import log_fit
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
@@ -114,6 +115,30 @@ def test_chains_that_make_no_sense(options: dict[str, float]) -> None:
 
 
 # Chains that disagree
+
+
+def test_chains_that_disagree_start_again_and_cool_more_slowly(tmp_path: Path) -> None:
+    """Asked to go on afresh: burn-in triples within the budget, then the same chains go on."""
+    small = SMALL["vertical"]
+    prior = prior_of(small.release, small.asked)
+    saved = Engine(seed=3, checkpoints=tmp_path)
+    settings = Chains(sweeps=60, burn_in=50, most_sweeps=200)
+    learned = posterior(small.release, small.asked, prior, saved, settings)
+    assert isinstance(learned, HiddenPosterior)
+    first = learned.chains[0].theta[0].copy()
+    assert learned.run_on(afresh=True)
+    assert (learned.burn_in, learned.attempt) == (150, 1)
+    assert [chain.sweep for chain in learned.chains] == [210] * 4
+    assert not np.array_equal(first, learned.chains[0].theta[0])
+    again = posterior(small.release, small.asked, prior, saved, settings)  # from where it was saved
+    assert isinstance(again, HiddenPosterior)
+    assert (again.burn_in, again.attempt) == (150, 1)
+    assert np.array_equal(again.chains[1].theta[0], learned.chains[1].theta[0])
+    assert learned.run_on(afresh=True)  # 450 sweeps of burn-in are over the budget: on from here
+    assert (learned.burn_in, learned.attempt) == (150, 1)
+    assert [chain.sweep for chain in learned.chains] == [270] * 4
+    assert all(kept.states for kept in learned.kept)
+    assert not learned.run_on(afresh=True)
 
 
 def two_modes() -> Averages:

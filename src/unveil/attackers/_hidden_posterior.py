@@ -27,6 +27,7 @@ __all__ = ["HiddenPosterior", "averages_of"]
 
 MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
 TASK = "learning through hidden links"
+SLOWER = 3  # times as long a burn-in, where chains disagree
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
 
@@ -72,6 +73,8 @@ class HiddenPosterior:
     goal: int  # sweeps of each chain at the end of this round
     saved: Checkpoint | None = None
     refused: list[tuple[str, Targets, NotApplicable]] = field(default_factory=list)
+    burn_in: int = 0
+    attempt: int = 0  # how often the chains have started again
 
     @classmethod
     def of(
@@ -98,6 +101,7 @@ class HiddenPosterior:
         started = [Chain.start(model, engine.named(f"chain {chain}")) for chain in number]
         goal = settings.burn_in + settings.sweeps
         found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
+        found.burn_in = settings.burn_in
         if saved is not None and (arrays := saved.load()) is not None:
             found._restore(arrays)
         return found
@@ -116,7 +120,7 @@ class HiddenPosterior:
         """Every chain to the end of this round."""
         lock, done = Lock(), [sum(chain.sweep for chain in self.chains)]
         total = self.goal * len(self.chains)
-        shape = {"burn_in": self.settings.burn_in, "anneal": self.settings.anneal, "every": self.every}
+        shape = {"burn_in": self.burn_in, "anneal": self.settings.anneal, "every": self.every}
 
         def one(number: int) -> None:
             for draw in self.chains[number].run_to(self.model, self.goal, **shape):  # type: ignore[arg-type]
@@ -139,15 +143,23 @@ class HiddenPosterior:
             self.saved.save(self._arrays())
 
     def run_on(self, *, afresh: bool) -> bool:
-        """See Posterior."""
-        drawn = self.goal - self.settings.burn_in
-        if self.engine.stop.is_set() or 2 * drawn > self.settings.most_sweeps:
+        """See Posterior. Chains that sit in different modes stay there: they start again and cool more slowly."""
+        drawn = self.goal - self.burn_in
+        if self.engine.stop.is_set():
             return False
+        if afresh and self.settings.anneal and 0 < SLOWER * self.burn_in <= self.settings.most_sweeps:
+            self.attempt, self.burn_in = self.attempt + 1, SLOWER * self.burn_in
+            start = self.engine.named(f"start {self.attempt}")
+            self.chains = [Chain.start(self.model, start.named(f"chain {n}")) for n in range(len(self.chains))]
+            self.goal = self.burn_in + self.settings.sweeps
+        elif 2 * drawn > self.settings.most_sweeps:
+            return False
+        else:
+            self.goal += drawn
         if afresh:
             for question in self.questions:
                 question.running = [Running() for _ in self.chains]
             self.kept = [Kept(kept.most) for kept in self.kept]
-        self.goal += drawn
         self.run()
         return True
 
@@ -190,13 +202,13 @@ class HiddenPosterior:
     def facts(self) -> dict[str, float | str]:
         """See Posterior."""
         facts: dict[str, float | str] = {
-            "sweeps": float(min(chain.sweep for chain in self.chains) - self.settings.burn_in),
-            "burn_in": float(self.settings.burn_in),
+            "sweeps": float(min(chain.sweep for chain in self.chains) - self.burn_in),
+            "burn_in": float(self.burn_in),
         }
         return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
 
     def _arrays(self) -> Arrays:
-        found: Arrays = {"goal": np.array(self.goal)}
+        found: Arrays = {"goal": np.array([self.goal, self.burn_in, self.attempt])}
         for number, (chain, kept) in enumerate(zip(self.chains, self.kept, strict=True)):
             at = f"chain{number}"
             found |= {f"{at}/keys": chain.keys, f"{at}/pi": chain.pi, f"{at}/counter": np.array(chain.counter)}
@@ -218,7 +230,7 @@ class HiddenPosterior:
         return found
 
     def _restore(self, arrays: Arrays) -> None:
-        self.goal = int(arrays["goal"])
+        self.goal, self.burn_in, self.attempt = arrays["goal"].tolist()
         blocks, indices = range(len(self.model.hidden)), self.model.attributes
         for number, chain in enumerate(self.chains):
             at = f"chain{number}"
