@@ -231,7 +231,7 @@ def reproduce_slowly(columns: dict[str, list[str]]) -> Iterator[Figure]:
     for where, text, published in TABLES_IV_V:
         release = anonymizer(text).anonymize(table, Engine(seed=0)).release
         targets = targets_of_table(table, release, release.index("occupation"))
-        chains = Chains(sweeps=1000, burn_in=4000, most_sweeps=12_000)
+        chains = Chains(sweeps=1000, burn_in=4000, most_sweeps=12_000, precision=0.02)
         found = run_attack(
             release,
             targets,
