@@ -123,7 +123,7 @@ def test_eq_6_equals_integration_over_every_world(name: str) -> None:
         small.asked,
         prior,
         Engine(seed=3),
-        Chains(chains=8, sweeps=500, burn_in=100, every=5, most_sweeps=0),
+        Chains(chains=8, sweeps=1000, burn_in=200, every=8, most_sweeps=0),
     )
     for target in small.targets[::2][:4]:
         exact = integrated(small.release, small.asked, target.known)
@@ -142,7 +142,7 @@ def test_codes_that_no_region_separates() -> None:
     """20 and 21 always stand together in regions that overlap others: they share what is sampled for the two."""
     blocks = {"age sex disease": "20,21,22 f flu; 22,23 f flu / 20,21,22 m hiv; 22,23 m hiv; 20,21,22 m hiv"}
     release = written_release((AGE, SEX, ILL), blocks)
-    chains = Chains(chains=8, sweeps=300, most_sweeps=0)
+    chains = Chains(chains=8, sweeps=800, most_sweeps=0)
     for code in (0, 1):
         targets = known_exactly(release, {0: np.array([code])}, 2)
         belief = ConditionalLearner(chains=chains).attack(release, targets, prior_of(release, 2), Engine(seed=1))
@@ -154,7 +154,7 @@ def test_codes_that_no_region_separates() -> None:
 def _agrees(chains: np.ndarray, exact: np.ndarray, target: SmallTarget) -> None:
     error = chains.std(axis=0, ddof=1) / np.sqrt(len(chains))
     error = np.maximum(error, np.median(error))
-    assert error.max() < 0.015
+    assert error.max() < 0.01
     assert (np.abs(chains.mean(axis=0) - exact) <= 5 * error + 2e-4).all(), (target.name, chains.mean(axis=0), exact)
 
 

@@ -259,3 +259,28 @@ def test_rows_are_spread_by_share_and_weight() -> None:
     assert regions.members(1).tolist() == [1]
     chance = np.array([0.1 * 2, 0.2 * 4, 0.3 * 2, 0]) / (0.2 + 0.8 + 0.6)
     assert (np.abs(out[0] - 4000 * chance) <= 5 * np.sqrt(4000 * chance * (1 - chance))).all()
+
+
+def test_a_plain_set_is_one_of_weight_1() -> None:
+    """Plain sets are averaged over what lies inside them, weighted ones are not: the same means, not the same draws."""
+
+    def means(weight: np.ndarray | None) -> np.ndarray:
+        sets = np.array([1.0, 0.5, 2.0, 1.5]), START, MEMBER, weight, np.array([3, 5, 2])
+        found = []
+        for key in range(8):
+            mass = sets[0] + shares.expected_counts(*sets, 10)
+            at, share, ratio, step = np.log(mass), np.zeros(4), np.zeros(7), 0.3
+            counter = 0
+            for adapt, draws in ((True, 200), (False, 16_000)):
+                share[:], ratio[:] = 0, 0
+                step, _, counter = shares.share_chain(
+                    *sets, mass, at, step, 6, adapt, draws, np.uint64(key), np.uint64(counter), share, ratio
+                )
+            found.append(np.concatenate([share, ratio]) / 16_000)
+        return np.stack(found)
+
+    plain, weighted = means(None), means(np.ones(7))
+    error = np.sqrt((plain.var(axis=0, ddof=1) + weighted.var(axis=0, ddof=1)) / 8)
+    assert error.max() < 0.005
+    assert (np.abs(plain.mean(axis=0) - weighted.mean(axis=0)) <= 5 * error + 1e-12).all()
+    assert not np.array_equal(plain, weighted)

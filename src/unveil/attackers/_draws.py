@@ -102,6 +102,7 @@ def conditional_term(model: HiddenModel, targets: Targets) -> Term:
     _refuse_smooth(model.prior)
     prior, asked = model.prior, model.asked
     few = watched(targets.count, model.values)
+    at_once = max(AT_ONCE // max(targets.count * model.values, 1), 1)
 
     def one(state: Draw) -> NDArray[np.float64]:
         alpha = state.pi_mean * (prior.alpha.sum() + model.release.rows)  # a mean times its total
@@ -112,9 +113,10 @@ def conditional_term(model: HiddenModel, targets: Targets) -> Term:
             random = np.random.Generator(np.random.PCG64([int(state.key), i]))
             found[i] = _dirichlet(random, np.broadcast_to(shape, (FRESH, *shape.shape)))
         total_belief = np.zeros((targets.count, model.values))
-        for draw in range(FRESH):  # one at a time: all at once would be FRESH times the memory
-            logs = found[asked][draw : draw + 1], {i: found[i][draw : draw + 1] for i in targets.known}
-            total_belief += _conditioned(logs, targets)[0]
+        for first in range(0, FRESH, at_once):
+            some = slice(first, first + at_once)
+            logs = found[asked][some], {i: found[i][some] for i in targets.known}
+            total_belief += _conditioned(logs, targets).sum(axis=0)
         return total_belief / FRESH
 
     cost = FRESH * targets.count * model.values * (len(targets.known) + 1)

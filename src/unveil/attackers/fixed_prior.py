@@ -1,12 +1,12 @@
 """Fixed prior: a belief about the population given beforehand, and no learning from the release."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._averages import belief_of
-from unveil.attackers._fits import check_targets
+from unveil.attackers._averages import Averages, belief_of, watched
+from unveil.attackers._fits import check_targets, knowledge_likelihood
 from unveil.attackers._hidden import Draw, HiddenModel, start_values, sweep_on
 from unveil.attackers._hidden_posterior import averages_of
 from unveil.attackers._hidden_terms import support_term
@@ -14,8 +14,9 @@ from unveil.attackers._posterior import check_prior
 from unveil.attackers._weigh import refuse_misfits
 from unveil.belief import Belief, Prior, Targets, Threat, describe_targets
 from unveil.engine import Engine
+from unveil.errors import UsageError
 from unveil.kernels import matching
-from unveil.release import Release
+from unveil.release import Release, row_numbers
 
 __all__ = ["FixedPrior"]
 
@@ -23,32 +24,88 @@ CHAINS, BURN_IN, KEPT = 4, 100, 50  # where a group is too large to be matched e
 KEPT_BY_ROW = 1000  # where withheld values are drawn one by one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FixedPrior:
     """Rows come independently from a known population, the prior's means (Kifer 2009, section 3: the i.i.d. model).
 
     Worlds that fit the release are weighted by that population; nothing is learned about it. With a uniform prior
-    this is random worlds.
+    this is random worlds. With `own` (targets, values) each target has a distribution of its own (the
+    tuple-independent model), everybody else's is the population's.
     """
+
+    own: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        own = self.own
+        if own is None:
+            return
+        if own.ndim != 2 or not np.isfinite(own).all() or (own < 0).any() or (np.abs(own.sum(axis=1) - 1) > 1e-6).any():
+            raise UsageError("what is held of each target must be a distribution: not negative, with sum 1")
 
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: one matching of every group, and one pass over the pairs of a target and a fitting cell."""
         check_targets(release, targets)
         check_prior(release, targets.asked, prior)
-        distinct, number = targets.distinct()
+        distinct, number, own = self._distinct(release, targets)
         model = HiddenModel.of(release, targets.asked, prior)
         theta = {i: prior.shares(i) for i in prior.beta}
         pi = prior.alpha / prior.alpha.sum()
         states = _states(model, theta, pi, engine.named("fixed prior"))
         found = averages_of(support_term(model, distinct), states, engine.workers)
         refuse_misfits(distinct, found.mean.mean(axis=0), number)
+        said = describe_targets(release, targets)
+        if own is not None:
+            found = _own(found, own, _log_expected(distinct, theta, pi))
+            impossible = np.flatnonzero((found.mean.sum(axis=2) <= 0).any(axis=0)[number])
+            if len(impossible):
+                raise UsageError(
+                    f"what is held of target {impossible[0] + 1} is ruled out by the release: no row that fits has a "
+                    "value held possible"
+                )
+            said += ", and for each a belief of its own"
         threat = Threat(
-            target=describe_targets(release, targets),
+            target=said,
             group="known" if targets.group is not None else "not known",
             population=f"known beforehand ({prior.source}), nothing is learned" + prior.ties(release),
         )
         method = "matchings and withheld values drawn" if model.withheld.by_row else "the largest groups by swaps"
         return belief_of(found, "exact" if len(states) == 1 else method, threat).of(number)
+
+    def _distinct(
+        self, release: Release, targets: Targets
+    ) -> tuple[Targets, NDArray[np.int64], NDArray[np.float64] | None]:
+        """Targets that differ, which of them each target is, and what is held of each of them."""
+        distinct, number = targets.distinct()
+        if self.own is None:
+            return distinct, number, None
+        if self.own.shape != (targets.count, release.attributes[targets.asked].codes):
+            raise UsageError(
+                f"what is held of each target needs {targets.count} rows of {release.attributes[targets.asked].codes} "
+                f"values, not {len(self.own)} of {self.own.shape[1]}"
+            )
+        if targets.count:
+            number = row_numbers([number, np.unique(self.own, axis=0, return_inverse=True)[1].reshape(-1)])
+        first = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
+        first[number] = np.arange(targets.count)
+        return targets.take(first), number, self.own[first]
+
+
+def _log_expected(
+    targets: Targets, theta: dict[int, NDArray[np.float64]], pi: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(targets, values) what the population alone says of a value together with what is known of the target."""
+    found = np.repeat(np.log(pi)[None], targets.count, axis=0)
+    for index, known in targets.known.items():
+        found += np.log(knowledge_likelihood(theta[index], known))[known.of_target]
+    return found
+
+
+def _own(found: Averages, own: NDArray[np.float64], log_expected: NDArray[np.float64]) -> Averages:
+    """The target's row comes from its own distribution instead of the population's: worlds change by that ratio."""
+    least = np.where(own > 0, log_expected, np.inf).min(axis=1, keepdims=True)  # the largest ratio is scaled to 1
+    factor = own * np.exp(np.minimum(least - log_expected, 0))
+    few = factor[watched(len(factor), factor.shape[1])]
+    return replace(found, mean=found.mean * factor, batches=found.batches * few)
 
 
 def _states(

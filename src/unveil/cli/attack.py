@@ -79,6 +79,14 @@ def attack(
             show_default=False,
         ),
     ] = None,
+    held: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="For fixed_prior: a belief of its own for each target, a CSV with a column for each value.",
+            show_default=False,
+        ),
+    ] = None,
     chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
     sweeps: Annotated[int, typer.Option(help="Sweeps of the first round; more follow until it is precise.")] = 1000,
     most_sweeps: Annotated[
@@ -106,11 +114,12 @@ def attack(
     """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree or precision was not reached."""
     from unveil.attack import run_attack, targets_of_file, targets_of_table
     from unveil.attackers._posterior import Chains
+    from unveil.attackers.fixed_prior import FixedPrior
     from unveil.belief import Prior, sensitive_attribute
     from unveil.catalog import make, member, parse
     from unveil.engine import Engine
     from unveil.formats.people import people_frame, write_people
-    from unveil.formats.priors import read_prior
+    from unveil.formats.priors import read_held, read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.terminal import print_attack
@@ -122,7 +131,7 @@ def attack(
     if people is not None:
         keep_apart(
             inputs=[
-                *(p for p in (release, schema, original, targets, prior) if p is not None),
+                *(p for p in (release, schema, original, targets, prior, held) if p is not None),
                 *release_parts(release),
             ],
             outputs=[people],
@@ -146,9 +155,9 @@ def attack(
     )
     index = sensitive_attribute(published, asked)
     tied = bandwidths(smooth or [], published.attributes)
-    held = Prior.uninformative(published, index, alpha=alpha, beta=beta, smooth=tied)
+    population = Prior.uninformative(published, index, alpha=alpha, beta=beta, smooth=tied)
     if prior is not None:
-        held = replace(read_prior(prior, published, index, alpha=alpha, beta=beta), smooth=held.smooth)
+        population = replace(read_prior(prior, published, index, alpha=alpha, beta=beta), smooth=population.smooth)
     names = None if known is None else [n.strip() for n in known.split(",") if n.strip()]
     if table is not None:
         asked_about = targets_of_table(table, published, index, known=names, wrong=wrong)
@@ -159,6 +168,11 @@ def attack(
             read_columns(targets, **dialect), published, index, name=str(targets), known=names, wrong=wrong
         )
         truth = None
+    if held is not None:
+        if not any(isinstance(one, FixedPrior) for one in attackers.values()):
+            raise UsageError("--held is a belief of fixed_prior; add --attacker fixed_prior")
+        own = read_held(held, published.attributes[index], asked_about.count)
+        attackers = {n: replace(a, own=own) if isinstance(a, FixedPrior) else a for n, a in attackers.items()}
     engine = Engine(seed=seed, checkpoints=checkpoint)
     if workers is not None:
         engine = replace(engine, workers=workers)
@@ -168,7 +182,7 @@ def attack(
             published,
             asked_about,
             attackers,
-            prior=held,
+            prior=population,
             engine=replace(engine, progress=progress, stop=stop),
             chains=replace(start, most_sweeps=most_sweeps) if most_sweeps is not None else start,
             joined=document.document.joined,

@@ -1,8 +1,9 @@
-"""An informative prior from a file: pseudo-counts of single values, the rest as stated for all."""
+"""Priors from files: pseudo-counts of single values for the population, a distribution of its own for each person."""
 
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Kind, position
 from unveil.belief import Prior
@@ -11,9 +12,10 @@ from unveil.formats.cells import CellError, read_cells
 from unveil.formats.tables import read_columns
 from unveil.release import Release
 
-__all__ = ["read_prior"]
+__all__ = ["read_held", "read_prior"]
 
 HEADER = ("attribute", "value", "given", "count")
+ROUNDED = 0.01  # how far from 1 a person's probabilities may add up, for being rounded
 
 
 def read_prior(path: str | Path, release: Release, asked: int, *, alpha: float = 1.0, beta: float = 1.0) -> Prior:
@@ -58,6 +60,34 @@ def read_prior(path: str | Path, release: Release, asked: int, *, alpha: float =
         else:
             pairs[index][beside if beside >= 0 else slice(None), code] = number
     return Prior(counts, pairs, source=f"a prior from {path.name}")
+
+
+def read_held(path: str | Path, attribute: Attribute, targets: int) -> NDArray[np.float64]:
+    """(targets, values) what is held of each target: a CSV with a column for each value, a row for each target.
+
+    A value without a column, or an empty cell, has probability 0.
+    """
+    path = Path(path)
+    columns = read_columns(path, error=UsageError)
+    if columns.rows != targets:
+        raise UsageError(f"{path}: has {columns.rows} rows; it needs one for each of the {targets} targets")
+    found = np.zeros((targets, attribute.codes))
+    named: dict[int, str] = {}
+    for name, column in columns.columns.items():
+        code = _code(attribute, name, columns.decimal, f"{path}, header")
+        if code in named:
+            raise UsageError(f"{path}: {shown(named[code])} and {shown(name)} are the same value; keep one column")
+        named[code] = name
+        numbers = [0.0 if not text else position(text, Kind.NUMERIC, columns.decimal) for text in column.texts]
+        wrong = {t for t, number in enumerate(numbers) if number is None or not 0 <= number <= 1}
+        for row in np.flatnonzero(np.isin(column.text_of_row, sorted(wrong)))[:1]:
+            text = column.texts[column.text_of_row[row]]
+            raise UsageError(f"{path}, {columns.place(int(row))}, {name}: {shown(text)} is no probability")
+        found[:, code] = np.array([number or 0.0 for number in numbers])[column.text_of_row]
+    total = found.sum(axis=1)
+    for row in np.flatnonzero(np.abs(total - 1) > ROUNDED)[:1]:
+        raise UsageError(f"{path}, {columns.place(int(row))}: the probabilities add up to {total[row]:g}, not to 1")
+    return np.asarray(found / total[:, None])
 
 
 def _code(attribute: Attribute, text: str, decimal: str, where: str) -> int:

@@ -122,6 +122,9 @@ def print_attack(
     console.print(table)
     held = learner.threat.population
     console.print(escape(f"Known of each person: {learner.threat.target}. Of the population beforehand: {held}."))
+    for name, belief in attackers.items():
+        if belief.threat.target != learner.threat.target:
+            console.print(escape(f"Known to {name}: {belief.threat.target}."))
 
 
 def _by_mode(learner: Belief, attackers: Mapping[str, Belief]) -> list[tuple[str, Belief, Belief | None]]:
