@@ -123,7 +123,7 @@ def test_eq_6_equals_integration_over_every_world(name: str) -> None:
         small.asked,
         prior,
         Engine(seed=3),
-        Chains(chains=8, sweeps=1000, burn_in=200, every=8, most_sweeps=0),
+        Chains(chains=8, sweeps=2400, burn_in=200, every=16, most_sweeps=0),
     )
     for target in small.targets[::2][:4]:
         exact = integrated(small.release, small.asked, target.known)

@@ -68,7 +68,7 @@ def demo(folder: Path) -> Audit:
     releases = {
         name: anonymizer(method).anonymize(table, Engine(seed=1)).release for name, (method, _) in RELEASES.items()
     }
-    chains = Chains(sweeps=200, burn_in=200, most_sweeps=0)
+    chains = Chains(sweeps=400, burn_in=400, most_sweeps=0)
     return run_audit(releases, table=table, limits=LIMITS, chains=chains, engine=Engine(seed=1))
 
 

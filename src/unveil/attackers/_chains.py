@@ -17,7 +17,7 @@ class Chains:
     sweeps: int = 1000  # of the first round
     most_sweeps: int = 16_000  # of all rounds: the budget. The first round is always drawn whole
     burn_in: int = 1000
-    every: int = 10  # sweeps between the states that are looked at
+    every: int = 3  # sweeps between the states that are looked at
     keep: int = 400  # states of a chain, at least, that are kept for later questions
     anneal: bool = True
     precision: float = PRECISION  # the standard error of 99% of beliefs at which chains end; 20/3 of it for all

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers._products import CellProducts
 from unveil.attackers._withheld import Withheld, find_withheld
 from unveil.belief import Prior
 from unveil.engine import Engine
@@ -25,6 +26,7 @@ from unveil.smooth import Centres
 
 __all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares", "start_values", "sweep_on"]
 
+FRESH_EVERY = 8  # sweeps: parameters drawn without a look at where they were
 ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
 ANNEAL_SHARE = 0.7  # of burn-in
 LOST = 1e-200  # products smaller than this are taken by logarithms
@@ -42,6 +44,7 @@ class HiddenBlock:
     entry: NDArray[np.int64]  # (pairs of the matching,) entry of the block
     column: NDArray[np.int64]  # (pairs,) sensitive value, or kind of withheld row beyond the values
     rows: NDArray[np.float64]  # (pairs,) how many rows of the group hold it
+    products: CellProducts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +95,8 @@ class HiddenModel:
                 entry, column_of, rows = _pairs(groups)
                 cells = np.ascontiguousarray(block.cells)
                 offset = np.array([first[i] for i in block.attributes], dtype=np.int64)
-                hidden.append(HiddenBlock(number, cells, offset, groups, origin[entry], column_of, rows))
+                products = CellProducts.of(cells, offset, [len(release.regions[i]) for i in block.attributes])
+                hidden.append(HiddenBlock(number, cells, offset, groups, origin[entry], column_of, rows, products))
         published = value >= 0
         own_counts = np.zeros((int(starts[-1]), values), dtype=np.int64)
         for index in own.attributes:
@@ -124,22 +128,22 @@ class HiddenModel:
         The logarithms are a function of the cells they are needed for: closed forms do without them. `current`: the
         values that withheld rows hold, if each holds one.
         """
-        if exponent == 1.0 and not len(self.withheld.rows):
+        if not len(self.withheld.rows):
             weight = np.empty((len(block.cells), self.values))
-            share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
-            if gibbs.scaled_cells(block.cells, block.offset, share, weight) > LOST:
-                return lambda cells: self._some_log_weights(block, log_share, cells), weight
+            share = np.exp(exponent * (log_share - log_share.max(axis=1, keepdims=True)))
+            if block.products.scale(share, weight) > LOST:
+                return lambda cells: self._some_log_weights(block, log_share, cells, exponent), weight
         log_weight = self.log_weights(block, log_share, pi, current, exponent)
         weight = np.empty_like(log_weight)
         matching.scale(log_weight, weight)
         return lambda cells: log_weight, weight
 
     def _some_log_weights(
-        self, block: HiddenBlock, log_share: NDArray[np.float64], cells: NDArray[np.int32]
+        self, block: HiddenBlock, log_share: NDArray[np.float64], cells: NDArray[np.int32], exponent: float
     ) -> NDArray[np.float64]:
         found = np.zeros((len(block.cells), self.values))
         some = np.empty((len(cells), self.values))
-        gibbs.weigh_cells(block.cells[cells], block.offset, log_share, 1.0, some)
+        gibbs.weigh_cells(block.cells[cells], block.offset, log_share, exponent, some)
         found[cells] = some
         return found
 
@@ -238,8 +242,9 @@ class Chain:
             # A hash, not a sum: keys a fixed step apart would share draws between neighbouring groups and sweeps.
             key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
             keys = key, self.keys[1]
+            mirror = exponent == 1.0 and self.sweep % FRESH_EVERY > 0
             found = sweep_on(
-                model, self.theta, self.phi, self.pi, self.partners, self.current, keys, self.counter, exponent
+                model, self.theta, self.phi, self.pi, self.partners, self.current, keys, self.counter, exponent, mirror
             )
             self.theta, mean, self.pi, pi_mean, self.current, self.counter = found
             self.sweep += 1
@@ -279,10 +284,11 @@ def sweep_on(
     keys: tuple[np.uint64, np.uint64],
     counter: np.uint64,
     exponent: float,
+    mirror: bool,
 ) -> State:
     """Matchings, withheld values and parameters drawn anew, in this order; `keys`: of the matchings, of the rest.
 
-    `phi` and `partners` change in place.
+    `phi` and `partners` change in place. `mirror`: parameters are drawn on the other side of where they were.
     """
     key, parameter_key = keys
     values, release = model.values, model.release
@@ -320,7 +326,7 @@ def sweep_on(
     if model.withheld.by_row:
         current, counter = _redraw(model, beside, tallies, counts, value_counts, parameter_key, counter)
     for block, tally in zip(model.hidden, tallies, strict=True):
-        gibbs.collect(block.cells, block.offset, np.ascontiguousarray(tally[:, :values]), counts)
+        block.products.collect(np.ascontiguousarray(tally[:, :values]), counts)
     if kinds and not model.hidden:
         tally = np.zeros((1, values + kinds), dtype=np.int64)
         tally[0, values:] = model.withheld.rows
@@ -340,14 +346,15 @@ def sweep_on(
             pairs = near.start, near.centre, near.weight
             counter = np.uint64(gibbs.spread_over_centres(mine, *pairs, phi[index], parameter_key, counter, table))
         new_theta[index], mean[index] = np.empty_like(theta[index]), np.empty_like(theta[index])
-        prior = model.prior.beta[index]
-        counter = np.uint64(gibbs.draw_parameters(prior, table, parameter_key, counter, mean[index], new_theta[index]))
+        before = (theta if near is None else phi)[index] if mirror else new_theta[index][:0]
+        counts_and_key = model.prior.beta[index], table, before, parameter_key, counter
+        counter = np.uint64(gibbs.draw_parameters(*counts_and_key, mean[index], new_theta[index]))
         if near is not None:
             kernel, phi[index] = model.prior.smooth[index], new_theta[index]
             new_theta[index], mean[index] = phi[index] @ kernel, mean[index] @ kernel
     pi_mean, new_pi = np.empty((1, values)), np.empty((1, values))
-    alpha = model.prior.alpha[None]
-    counter = np.uint64(gibbs.draw_parameters(alpha, value_counts[None], parameter_key, counter, pi_mean, new_pi))
+    counts_and_key = model.prior.alpha[None], value_counts[None], new_pi[:0], parameter_key, counter
+    counter = np.uint64(gibbs.draw_parameters(*counts_and_key, pi_mean, new_pi))
     return new_theta, mean, new_pi[0], pi_mean[0], current, counter
 
 

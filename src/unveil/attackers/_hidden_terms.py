@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from unveil.attackers._averages import watched
 from unveil.attackers._fits import Overlaps, check_targets, knowledge_likelihood
 from unveil.attackers._hidden import Draw, HiddenBlock, HiddenModel, region_shares
+from unveil.attackers._products import CellProducts
 from unveil.attackers._weigh import Fitted
 from unveil.belief import Targets
-from unveil.kernels import gibbs, matching
+from unveil.kernels import matching
 from unveil.release import Release
 
 __all__ = ["Term", "chances", "joint_term", "support_term"]
@@ -38,13 +39,13 @@ def joint_term(model: HiddenModel, targets: Targets) -> Term:
     offset = np.concatenate([[0], np.cumsum(pieces)])[:-1].astype(np.int64)
     known_of = [known.of_target.astype(np.int32) for known in targets.known.values()]
     cells = np.stack(known_of, axis=1) if known_of else np.zeros((targets.count, 0), np.int32)
+    products = CellProducts.of(cells, offset, pieces)
 
     def one(draw: Draw) -> Floats:
         tables = [knowledge_likelihood(draw.mean[index], known) for index, known in targets.known.items()]
         weights = np.empty((targets.count, model.values))
         share = np.concatenate(tables) if tables else np.ones((1, model.values))
-        gibbs.multiply_cells(cells, offset, share, draw.pi_mean, weights)
-        return weights
+        return products.multiply(share, draw.pi_mean, weights)
 
     few = watched(targets.count, model.values)
     return Term(one, lambda mean: mean, lambda mean: mean[few], targets.count * model.values * len(targets.known))

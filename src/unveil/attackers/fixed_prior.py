@@ -148,7 +148,7 @@ def _by_row(
         kept = []
         for state in range(BURN_IN + KEPT_BY_ROW):
             keys = _key(random), _key(random)
-            *_, current, _ = sweep_on(model, theta, phi, pi, partners, current, keys, np.uint64(0), 1.0)
+            *_, current, _ = sweep_on(model, theta, phi, pi, partners, current, keys, np.uint64(0), 1.0, False)
             if state >= BURN_IN:
                 kept.append(Draw(theta, theta, pi, pi, tuple(p.copy() for p in partners), keys[0], current))
         chains.append(kept)

@@ -1,9 +1,12 @@
 """The parts of a Gibbs sweep around the matching: weights of cells, counts of codes, draws of parameters."""
 
+import math
+
 import numpy as np
 from numba import njit
 
-from unveil.kernels.distributions import dirichlet, multinomial
+from unveil.kernels.distributions import dirichlet, gamma, multinomial
+from unveil.kernels.random import uniform
 
 __all__ = [
     "collect",
@@ -15,6 +18,9 @@ __all__ = [
     "warm",
     "weigh_cells",
 ]
+
+SMALL = 1e-10  # products of ten such numbers are far from the smallest there is
+FRESH_BELOW = 4.0  # a Gamma variable of a smaller shape is too skewed to be mirrored
 
 
 @njit(cache=True, nogil=True)
@@ -52,15 +58,23 @@ def multiply_cells(cells, offset, share, first, out):
 
 @njit(cache=True, nogil=True)
 def scaled_cells(cells, offset, share, out):
-    """`multiply_cells`, each row divided by its maximum; returns the smallest maximum, 0 if a row is lost."""
-    multiply_cells(cells, offset, share, np.ones(out.shape[1]), out)
+    """`multiply_cells` with `share` at most 1; rows that get small are divided by their maximum.
+
+    Returns the smallest maximum before that, 0 if a row is lost.
+    """
     least = 1.0
     for c in range(cells.shape[0]):
+        for s in range(out.shape[1]):
+            out[c, s] = 1.0
+        for a in range(cells.shape[1]):
+            row = offset[a] + cells[c, a]
+            for s in range(out.shape[1]):
+                out[c, s] *= share[row, s]
         top = 0.0
         for s in range(out.shape[1]):
             top = max(top, out[c, s])
         least = min(least, top)
-        if top > 0.0:
+        if 0.0 < top < SMALL:
             for s in range(out.shape[1]):
                 out[c, s] /= top
     return least
@@ -145,8 +159,13 @@ def spread_over_centres(count, start, centre, weight, share, key, counter, out):
 
 
 @njit(cache=True, nogil=True)
-def draw_parameters(prior, count, key, counter, mean, share):
-    """For each value: the mean of its shares given the counts, and one draw of them; all (values, codes)."""
+def draw_parameters(prior, count, before, key, counter, mean, share):
+    """For each value: the mean of its shares given the counts, and one draw of them; all (values, codes).
+
+    With `before` (values, codes), the shares so far, a draw lies on the other side of what the counts say
+    (overrelaxation, Adler 1981): it has the same law, and a chain of such draws wanders less. Without, (0, codes), it
+    is independent of what was before.
+    """
     shape = np.empty(prior.shape[1])
     for s in range(prior.shape[0]):
         total = 0.0
@@ -155,7 +174,36 @@ def draw_parameters(prior, count, key, counter, mean, share):
             total += shape[v]
         for v in range(prior.shape[1]):
             mean[s, v] = shape[v] / total
-        counter = dirichlet(shape, key, counter, share[s])
+        if before.shape[0] == 0:
+            counter = dirichlet(shape, key, counter, share[s])
+        else:
+            counter = _reflected(shape, total, before[s], key, counter, share[s])
+    return counter
+
+
+@njit(cache=True, nogil=True)
+def _reflected(shape, total, before, key, counter, out):
+    """A Dirichlet draw that mirrors `before` in the logarithms of Gamma variables; small shapes are drawn afresh.
+
+    Shares times an independent Gamma(total) are independent Gamma(shape). The mirror x -> 2 log(shape) - x is taken
+    with the Metropolis probability, so that each keeps its law whatever `before` is.
+    """
+    size, counter = gamma(total, key, counter)
+    added = 0.0
+    for v in range(shape.shape[0]):
+        if shape[v] < FRESH_BELOW:
+            drawn, counter = gamma(shape[v], key, counter)
+        else:
+            drawn = max(before[v] * size, 1e-300)
+            ratio = drawn / shape[v]
+            accept = math.exp(min(shape[v] * (ratio - 1.0 / ratio - 2.0 * math.log(ratio)), 0.0))
+            if uniform(key, counter) < accept:
+                drawn = shape[v] / ratio
+            counter += np.uint64(1)
+        out[v] = max(drawn, 1e-300)
+        added += out[v]
+    for v in range(shape.shape[0]):
+        out[v] /= added
     return counter
 
 
@@ -171,4 +219,4 @@ def warm():
     spread(np.ones((1, 2), np.int64), *span, share, key, counter, np.zeros((2, 2), np.int64))
     pairs = np.array([0, 2], np.int64), np.array([0, 1], np.int64), np.ones(2)
     spread_over_centres(np.ones((1, 2), np.int64), *pairs, share, key, counter, np.zeros((2, 2), np.int64))
-    draw_parameters(share + 1, np.zeros((2, 2), np.int64), key, counter, np.empty((2, 2)), share)
+    draw_parameters(share + 1, np.zeros((2, 2), np.int64), share[:0], key, counter, np.empty((2, 2)), share)
