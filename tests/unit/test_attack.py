@@ -251,7 +251,7 @@ def test_the_people_file_is_its_owner_s_alone(tmp_path: Path, ending: str) -> No
     assert header == COLUMNS
     assert [row["known:age"] for row in rows] == KNOWN["age"]
     assert [row["known:sex"] for row in rows] == KNOWN["sex"]
-    assert [row["truth"] for row in rows] == list(VALUES)
+    assert [row["truth"] for row in rows] == ["flu", "hiv, late", "'=cmd()"]
     assert [row["relative_threat"] for row in rows] == ["2.0", "", ""]
     assert [row["attacker_threatened"] for row in rows] == ["true", "false", "false"]
     assert [float(row["learner_belief"]) for row in rows] == [0.5, 0.4, 1 / 3]  # no digit is lost
@@ -305,7 +305,7 @@ def test_attack_prints_learner_and_attackers_and_writes_people(
     assert stat.S_IMODE(people.stat().st_mode) == 0o600
     header, rows = read_csv(people)
     assert header == [*COLUMNS, *(f"random_worlds:{v}" for v in VALUES)]
-    assert [(row["known:age"], row["known:sex"], row["truth"]) for row in rows] == DATA
+    assert [(row["known:age"], row["known:sex"], row["truth"].lstrip("'")) for row in rows] == DATA
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 9)]
     assert rows[7]["attacker_belief"] == "1.0"  # only two rows can hold the missing age, both have the flu
 
@@ -513,3 +513,16 @@ def test_the_original_s_delimiter_decimal_and_encoding_can_be_said(
     code, _, err = run(*checked, *release, "--delimiter", ";", capsys=capsys)
     assert code == 2
     assert "data.csv" in err
+
+
+def test_a_people_file_holds_no_formula(tmp_path: Path) -> None:
+    """A spreadsheet runs what starts with one of these; numbers stay as they are, and Parquet holds the values."""
+    values = ("=cmd()", "+1+1", "-2", "@sum", "\tx", "-x", "flu", "a=b", "")
+    frame = pl.DataFrame({"truth": values, "learner_belief": [-0.5] * len(values)})
+    path = tmp_path / "people.csv"
+    write_people(path, frame)
+    _, rows = read_csv(path)
+    assert [row["truth"] for row in rows] == ["'=cmd()", "'+1+1", "-2", "'@sum", "'\tx", "'-x", "flu", "a=b", ""]
+    assert {row["learner_belief"] for row in rows} == {"-0.5"}
+    write_people(tmp_path / "people.parquet", frame)
+    assert pl.read_parquet(tmp_path / "people.parquet")["truth"].to_list() == list(values)

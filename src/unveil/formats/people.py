@@ -80,9 +80,20 @@ def people_content(path: Path, frame: "pl.DataFrame") -> Content:
 
         return fill
     if path.suffix.lower() == ".csv":
-        texts = [frame[name].cast(pl.String).fill_null("") for name in frame.columns]
+        texts = [_inert(frame[name]) for name in frame.columns]
         return csv_bytes(frame.columns, texts)
     raise UsageError(f"{path}: a people file is a .csv or a .parquet; name it {path.with_suffix('.csv').name}")
+
+
+def _inert(column: "pl.Series") -> "pl.Series":
+    """The column as text. A text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    import polars as pl
+
+    texts = column.cast(pl.String).fill_null("")
+    if column.dtype != pl.String:
+        return texts
+    runs = texts.str.contains(r"^[=+\-@\t\r]") & texts.cast(pl.Float64, strict=False).is_null()
+    return pl.select(pl.when(runs).then("'" + texts).otherwise(texts)).to_series()
 
 
 def _threatened(belief: Belief, truth: NDArray[np.integer] | None) -> NDArray[np.bool_] | None:
