@@ -108,6 +108,7 @@ def document(
             "seed": 0,
             "sample": None,
             "control": None,
+            "population": None,
             "joint": False,
             "preset": "ema_0070",
             "limits": ["prosecutor_risk.max <= 0.09", "bayesian.relative_threat.max <= 10"],

@@ -61,7 +61,8 @@ def run_attack(
 
     `joined`: names of attributes that the model takes as one, as in the schema. `lenient`: of a target that fits no
     row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
-    both are errors. `in_group`: attackers who also know each target's `group`.
+    both are errors. `in_group`: attackers who also know the `group` of the first so many targets, and are asked about
+    these alone.
     """
     if joined:
         more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group}
@@ -75,16 +76,17 @@ def run_attack(
     placed = _placed(release, targets) if lenient else np.ones(targets.count, dtype=np.bool_)
     within = {} if in_group is None else dict(in_group)
     everyone = {**attackers, **within}
-    fitting = targets if placed.all() else targets.take(np.flatnonzero(placed))
-    asked_of = dict.fromkeys(attackers, fitting)
+    whom = dict.fromkeys(attackers, targets)
     if within:
-        of_group = replace(targets, group=np.asarray(group, dtype=np.int64))
-        of_group = of_group if placed.all() else of_group.take(np.flatnonzero(placed))
-        asked_of |= dict.fromkeys(within, of_group)
+        known_group = np.asarray(group, dtype=np.int64)
+        members = targets.take(np.arange(len(known_group)))
+        whom |= dict.fromkeys(within, replace(members, group=known_group))
+    fits = {name: placed[: of.count] for name, of in whom.items()}
+    asked_of = {n: of if fits[n].all() else of.take(np.flatnonzero(fits[n])) for n, of in whom.items()}
     refused: dict[str, str] = {}
     readers: dict[str, tuple[Reader, Targets]] = {"": (Learner(), targets)}
     for name, attacker in everyone.items():
-        if not placed.any():
+        if not fits[name].any():
             refused[name] = "nobody asked about fits a row of the release"
         elif hasattr(attacker, "believe"):
             readers[name] = attacker, asked_of[name]
@@ -96,7 +98,8 @@ def run_attack(
         try:
             if name not in refused:
                 belief = beliefs[name] if name in readers else attacker.attack(release, asked_of[name], prior, engine)
-                found[name] = belief if placed.all() else _completed(belief, learner, placed)
+                there = fits[name]
+                found[name] = belief if there.all() else _completed(belief, learner.of(np.arange(len(there))), there)
         except NotApplicable as reason:
             if not lenient:
                 raise

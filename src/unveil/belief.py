@@ -202,6 +202,7 @@ class Diagnostics:
     precise: bool = True  # the stated precision was reached (CONTRACTS: .003 for 99% of beliefs, .02 for all)
     facts: Mapping[str, float | str] = field(default_factory=dict)
     modes: tuple[tuple[int, ...], ...] = ()  # of chains that disagree: which lie together, the largest company first
+    r_hat: NDArray[np.float64] | None = None  # (watched people,) of each one's belief
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from unveil.attackers._posterior import Chains
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import Audit, run_audit
-from unveil.audit.asking import code_controls
+from unveil.audit.asking import code_people
 from unveil.audit.compare import dominance
 from unveil.audit.shape import AuditDocument
 from unveil.belief import Belief, Prior
@@ -389,12 +389,12 @@ def test_controls_are_coded_by_the_originals_domains() -> None:
         }
         return Columns(coded, 2, lambda row: f"line {row}", ".", "")
 
-    coded = code_controls(columns(disease=["b", "a"], sex=["m", "m"], name=["x", "y"]), table.attributes, "c.csv")
+    coded = code_people(columns(disease=["b", "a"], sex=["m", "m"], name=["x", "y"]), table.attributes, "c.csv")
     assert [c.tolist() for c in coded.columns] == [[1, 1], [1, 0]]
     with pytest.raises(UsageError, match=r"c\.csv: no column 'disease'"):
-        code_controls(columns(sex=["m", "m"]), table.attributes, "c.csv")
+        code_people(columns(sex=["m", "m"]), table.attributes, "c.csv")
     with pytest.raises(UsageError, match="'z' is no value of the declared domain"):
-        code_controls(columns(disease=["z", "a"], sex=["m", "m"]), table.attributes, "c.csv")
+        code_people(columns(disease=["z", "a"], sex=["m", "m"]), table.attributes, "c.csv")
 
 
 def test_a_sample_of_people_widens_intervals_and_says_so() -> None:
@@ -658,3 +658,76 @@ def test_random_worlds_alone() -> None:
     found = audited(table.as_release(), table, attackers={"random_worlds": RandomWorlds()})
     assert values(found)["random_worlds.global_threat"] == 3 / 4
     assert "75%" in found.document.diagnostics["sentence"]["r.csv"]["disease"]
+
+
+def aged(ages: list[str], sexes: str = "") -> Table:
+    schema = made_schema({"age": {"role": QI, "domain": ["20", "21", "22", "23"]}, "sex": SEX, "disease": AB})
+    return made_table(schema, *((age, sex, "a") for age, sex in zip(ages, sexes or "f" * len(ages), strict=True)))
+
+
+def of_bands(table: Table, bands: list[tuple[int, int]]) -> Release:
+    """Rows with their sex and one of these bands of age, class by class in their order."""
+    sex, disease = (Regions.singles(2), Regions.singles(2))
+    regions = Regions.intervals(4, [low for low, _ in bands], [high for _, high in bands])
+    group = np.arange(table.rows) // 2
+    columns = (group.astype(np.int64), table.columns[1], table.columns[2])
+    part = BlockRows((0, 1, 2), group, columns)
+    return build_release(table.attributes, (regions, sex, disease), [part])[0]
+
+
+def test_a_population_makes_the_journalists_risk_a_number() -> None:
+    """Two classes of women, 20-21 and 21-23: of the five women on file two are 21 and fit both; the men fit none."""
+    table = aged(["20", "21", "22", "23"])
+    release = of_bands(table, [(0, 1), (1, 3)])
+    population = aged(["20", "21", "21", "22", "23", "20", "22"], "fffffmm")
+    got = values(audited(release, table, population=population), None)
+    assert got["prosecutor_risk.max"] == 1 / 2
+    assert got["journalist_risk.max"] == 1 / 3  # 20, 21, 21
+    assert got["marketer_risk"] == got["journalist_risk.mean"] == pytest.approx((2 / 3 + 2 / 4) / 4)
+    limit = "journalist_risk.max <= 0.4"
+
+    def verdict(found: Audit) -> str:
+        return next(f.verdict for f in found.document.findings if f.id == "journalist_risk.max")
+
+    found = audited(release, table, population=population, limits=[limit])
+    assert verdict(found) == "within"
+    assert not [r for r in found.document.diagnostics["remarks"] if "population" in r]
+    assert found.document.settings["population"] == population.name
+    bare = audited(release, table, limits=[limit])
+    assert verdict(bare) == "inconclusive"
+    assert "journalist_risk.mean" not in values(bare, None)
+
+
+def test_a_population_that_does_not_hold_everyone() -> None:
+    table = aged(["20", "21", "22", "23"])
+    release = of_bands(table, [(0, 1), (1, 3)])
+    found = audited(release, table, population=aged(["20", "22", "22", "22"]))
+    assert values(found, None)["journalist_risk.max"] == 1 / 2  # the two rows themselves
+    assert [r for r in found.document.diagnostics["remarks"] if "1 classes have more rows than people" in r]
+    every = audited(suppressed(table), table, population=aged(["20"] * 9))
+    assert values(every, None)["journalist_risk.max"] == 1 / 9
+    with pytest.raises(UsageError, match=r"does not speak of 'age' of r\.csv"):
+        audited(release, table, population=small())
+
+
+def test_who_knows_the_group_is_asked_about_members_alone() -> None:
+    table = small()
+    release = table.as_release()
+    alone = audited(release, table, assignments={"r.csv": np.arange(4)})
+    both = audited(release, table, assignments={"r.csv": np.arange(4)}, control=small())
+    id = "bayesian_in_group.global_threat"
+    assert values(both)[id] == values(alone)[id]
+    assert "bayesian.member_advantage" in values(both)
+    assert "bayesian_in_group.member_advantage" not in values(both)
+    assert not [r for r in both.document.diagnostics["readers"] if not r["applicable"]]
+
+
+def test_r_hat_is_drawn_for_the_people_who_are_watched() -> None:
+    table = made_table(made_schema({"sex": SEX, "disease": AB}), *([("f", "a"), ("m", "b")] * 10))
+    release = anonymizer("anatomy:l=2").anonymize(table, Engine(seed=1)).release
+    found = audited(release, table, chains=Chains(sweeps=100, burn_in=20, most_sweeps=0))
+    charts = found.document.charts["r.csv"]["disease"]["convergence"]
+    assert charts["random_worlds"]["r_hat"] is None
+    drawn = charts["bayesian"]["r_hat"]
+    assert len(drawn["counts"]) == len(drawn["edges"]) - 1
+    assert sum(drawn["counts"]) == found.answers["r.csv", "disease"].attackers["bayesian"].diagnostics.facts["watched"]

@@ -37,16 +37,17 @@ def diagnostics(
         "error_max": float(error.max(initial=0.0)),
         "disagreement_q99": _q99(spread),
     }
-    apart = 0.0
+    apart, r_hat = 0.0, None
     if len(batches) >= 4 and batches.shape[2]:
         # A tenth first: most of the time goes into watching, and what is far from precise shows in few.
         found = _watched(batches[:, :, ::10]) if batches.shape[2] > 10 * FEW else None
         if found is None or _q99(found["error"]) <= 1.3 * precision:
             found = _watched(batches)
-        apart = float((found["r_hat"] > R_HAT).mean())
+        r_hat = found["r_hat"]
+        apart = float((r_hat > R_HAT).mean())
         facts |= {
             "r_hat_share_above_1.1": apart,
-            "r_hat_max": float(found["r_hat"].max()),
+            "r_hat_max": float(r_hat.max()),
             "ess_q01": float(np.quantile(found["ess"], 0.01)),
             "error_q99": _q99(found["error"]),
             "watched": float(len(found["error"])),
@@ -61,7 +62,7 @@ def diagnostics(
     most, largest = float(facts["error_q99"]), float(facts["error_max"])
     precise = largest <= precision if len(error) < MANY else most <= precision and largest <= ERROR_OF_ALL * precision
     converged = not (apart > MOST_APART and far)
-    return Diagnostics(method, converged, precise and converged, facts, () if converged else modes_of(chains))
+    return Diagnostics(method, converged, precise and converged, facts, () if converged else modes_of(chains), r_hat)
 
 
 def _q99(values: Floats) -> float:

@@ -1,7 +1,7 @@
 """Audit: may these releases be published? Every reader, risk and utility, held against limits; one document."""
 
-from unveil.audit.asking import code_controls
+from unveil.audit.asking import code_people
 from unveil.audit.limits import Limit, Preset, parse_limit, read_presets
 from unveil.audit.run import Audit, run_audit
 
-__all__ = ["Audit", "Limit", "Preset", "code_controls", "parse_limit", "read_presets", "run_audit"]
+__all__ = ["Audit", "Limit", "Preset", "code_people", "parse_limit", "read_presets", "run_audit"]

@@ -19,7 +19,7 @@ from unveil.formats.tables import Columns
 from unveil.release import Release
 from unveil.table import Table
 
-__all__ = ["Answers", "Readers", "answers", "code_controls", "published_targets"]
+__all__ = ["Answers", "Readers", "answers", "code_people", "published_targets"]
 
 DRAWS = 10_000  # for faithfulness over a large domain: an error of about .005
 
@@ -136,13 +136,11 @@ def answers(
         chains=readers.chains,
         joined=readers.joined,
         lenient=True,
-        in_group=readers.in_group if group is not None and control is None else None,
+        in_group=readers.in_group if group is not None else None,
         group=group,
     )
     assert found.placed is not None
     refused = dict(found.refused)
-    if group is not None and control is not None:
-        refused |= dict.fromkeys(readers.in_group, "control people have no group; audit without them")
     words = readers.target_words(names, coarse=table is None)
     mine = np.arange(people.count)
     told = {name: _told(belief, words) for name, belief in found.attackers.items()}
@@ -150,7 +148,7 @@ def answers(
     if control is not None:
         theirs = np.arange(people.count, everyone.count)
         controls = Controls(
-            {name: belief.of(theirs) for name, belief in told.items()},
+            {name: told[name].of(theirs) for name in told if name not in readers.in_group},  # controls have no group
             control.columns[control.index(attribute.name)],
             int((~found.placed[theirs]).sum()),
         )
@@ -193,13 +191,13 @@ def published_targets(release: Release, asked: int, names: Sequence[str], wrong:
     return Targets(asked, found, release.rows)
 
 
-def code_controls(columns: Columns, attributes: Sequence[Attribute], name: str) -> Table:
-    """People who are not in the table, coded by the domains of those who are. Other columns are not looked at."""
+def code_people(columns: Columns, attributes: Sequence[Attribute], name: str) -> Table:
+    """People from another file, coded by the domains of the original's. Other columns are not looked at."""
     coded = []
     for attribute in attributes:
         column = columns.columns.get(attribute.name)
         if column is None:
-            raise UsageError(f"{name}: no column {shown(attribute.name)}; control people need what the original has")
+            raise UsageError(f"{name}: no column {shown(attribute.name)}; these people need it as the original does")
         code_of_text = attribute.encode(column.texts, columns.decimal)
         if (code_of_text < 0).any():
             text = column.texts[int(np.flatnonzero(code_of_text < 0)[0])]

@@ -133,14 +133,23 @@ def _intervals(attribute: Attribute, code: NDArray[np.int64]) -> tuple[list[str]
 
 
 def _convergence(belief: Belief, truth: NDArray[np.integer] | None) -> Chart:
-    """Spread of chains: error of each person's belief, and the global threat by chain."""
+    """Spread of chains: R-hat of the watched people, error of each person's belief, the global threat by chain."""
     if belief.chains is None:
         return {"r_hat": None, "error": None, "chains": []}
     error = belief.chains.std(axis=0, ddof=1).max(axis=1) / np.sqrt(len(belief.chains))
-    inside = np.minimum(error, ERROR_EDGES[-1])
-    counts = np.histogram(inside, bins=ERROR_EDGES)[0].astype(int).tolist()
     threat = [] if truth is None else [risk.global_threat(Belief(c.copy()), truth).value for c in belief.chains]
-    return {"r_hat": None, "error": {"edges": list(ERROR_EDGES), "counts": counts}, "chains": threat}
+    r_hat = belief.diagnostics.r_hat
+    return {
+        "r_hat": None if r_hat is None else _binned(r_hat, R_HAT_EDGES),
+        "error": _binned(error, ERROR_EDGES),
+        "chains": threat,
+    }
+
+
+def _binned(values: NDArray[np.float64], edges: tuple[float, ...]) -> Chart:
+    """Counts; what lies beyond the ends is counted in the outermost bins."""
+    counts = np.histogram(np.clip(values, edges[0], edges[-1]), bins=edges)[0]
+    return {"edges": list(edges), "counts": counts.astype(int).tolist()}
 
 
 def group_sizes(release: Release) -> Chart:

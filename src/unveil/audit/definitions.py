@@ -109,12 +109,14 @@ _OWN = {
         "docs/audit.md#being-found",
     ),
     "marketer_risk": (
-        "Classes over rows: the share of people someone expects to find who matches every row.",
+        "Classes over rows: the share of people someone expects to find who matches every row with the population, or "
+        "without one with the table itself.",
         EL_EMAM,
         "docs/audit.md#being-found",
     ),
     "journalist_risk": (
-        "One over the size of the smallest class in the population; without one the prosecutor's risk bounds it.",
+        "One over the number of people of the population who fit a class: largest, and mean over rows. Without a "
+        "population the prosecutor's risk bounds it.",
         EL_EMAM,
         "docs/audit.md#being-found",
     ),

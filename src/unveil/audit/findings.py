@@ -77,7 +77,7 @@ def belief_findings(
             else:
                 under = base.get(measure.name)
                 yield finding_of(id, release, name, estimate, None if under is None else under.value)
-        if found.controls is not None and found.truth is not None:
+        if found.controls is not None and found.truth is not None and attacker in found.controls.attackers:
             gap = member_advantage(belief, found.truth, found.controls.attackers[attacker], found.controls.truth)
             yield finding_of(f"{attacker}.member_advantage", release, name, gap, 0.0)
     published = published_counts(found)

@@ -1,16 +1,21 @@
 """Being found in a release: risks from the sizes of classes; and what the release is still worth."""
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unveil.attackers._fits import block_fits
 from unveil.attribute import Role
+from unveil.belief import Known, Targets
 from unveil.document import Finding
 from unveil.release import Release, row_numbers
 from unveil.table import Table
 
-__all__ = ["identity_findings", "suppressed_rows", "utility_findings"]
+__all__ = ["identity_findings", "in_population", "suppressed_rows", "utility_findings"]
 
 
-def identity_findings(release: Release, name: str, table: Table | None) -> list[Finding]:
+def identity_findings(
+    release: Release, name: str, table: Table | None, population: Table | None = None
+) -> list[Finding]:
     """Prosecutor, marketer and journalist risk (El Emam and Dankar 2008), and rows that stand alone.
 
     Suppressed rows have no class; they count in no risk unless all are suppressed. Without a population the
@@ -21,13 +26,54 @@ def identity_findings(release: Release, name: str, table: Table | None) -> list[
     alone = float((sizes == 1).sum() / rows)
     largest = float(1 / sizes.min())
     mean = float(len(sizes) / rows)  # each row's risk is 1 / its class: a class adds up to 1
+    marketer, journalist = mean, [_bounded(name, largest)]
+    people = None if population is None else in_population(release, population)
+    if people is not None:
+        fitting = np.maximum(people, sizes)  # whoever is in the table is in the population, on file or not
+        marketer = float((sizes / fitting).sum() / rows)
+        journalist = [
+            Finding.exact("journalist_risk.max", name, None, float(1 / fitting.min())),
+            Finding.exact("journalist_risk.mean", name, None, marketer),
+        ]
     return [
         Finding.exact("prosecutor_risk.max", name, None, largest),
         Finding.exact("prosecutor_risk.mean", name, None, mean),
-        Finding.exact("marketer_risk", name, None, mean),
-        Finding(id="journalist_risk.max", release=name, attribute=None, value=largest, low=0.0, high=largest),
+        Finding.exact("marketer_risk", name, None, marketer),
+        *journalist,
         Finding.exact("singled_out", name, None, alone, baseline=None if table is None else _alone(table)),
     ]
+
+
+def _bounded(release: str, largest: float) -> Finding:
+    return Finding(id="journalist_risk.max", release=release, attribute=None, value=largest, low=0.0, high=largest)
+
+
+def in_population(release: Release, population: Table) -> NDArray[np.float64] | None:
+    """(classes,) people of the population who fit each class, in the order of `class_sizes`.
+
+    None where quasi-identifiers lie in several blocks: then classes have no cells of their own.
+    """
+    known = release.with_role(Role.QUASI_IDENTIFIER)
+    blocks = [b for b in release.blocks if any(i in known for i in b.attributes)]
+    hidden = release.suppressed()
+    if len(blocks) > 1:
+        return None
+    if not blocks or hidden.all():
+        return np.array([float(population.rows)])
+    keep = ~hidden[blocks[0].group]
+    number = np.full(len(keep), -1)
+    number[keep] = row_numbers([blocks[0].region(i)[keep] for i in blocks[0].attributes if i in known])
+    columns = {i: population.columns[population.index(release.attributes[i].name)] for i in known}
+    targets = Targets(
+        -1, {i: Known.exactly(release.attributes[i], column) for i, column in columns.items()}, population.rows
+    )
+    distinct, of_person = targets.distinct()
+    fits = block_fits(release, blocks[0], distinct)
+    classes = int(number.max()) + 1
+    pair = np.unique(fits.target * (classes + 1) + number[fits.entry] + 1)  # a class may stand in several groups
+    person, where = pair // (classes + 1), pair % (classes + 1)
+    times = np.bincount(of_person, minlength=distinct.count)
+    return np.asarray(np.bincount(where, weights=times[person], minlength=classes + 1)[1:])
 
 
 def utility_findings(release: Release, name: str) -> list[Finding]:

@@ -26,6 +26,7 @@ class Plan:
     releases: Mapping[str, Release]
     table: Table | None
     control: Table | None
+    population: Table | None
     readers: Readers
     sample: int | None
     joint: bool
@@ -60,6 +61,13 @@ class Plan:
             assert self.table is not None
             if len(group) != self.table.rows:
                 raise UsageError(f"the assignment of {name} has {len(group)} rows, the original {self.table.rows}")
+        if self.population is not None:
+            held = {a.name: a.codes for a in self.population.attributes}
+            for name, release in self.releases.items():
+                for index in release.with_role(Role.QUASI_IDENTIFIER):
+                    if held.get(release.attributes[index].name) != release.attributes[index].codes:
+                        what = shown(release.attributes[index].name)
+                        raise UsageError(f"the population does not speak of {what} of {name}, or in another domain")
         published = {a.name for release in self.releases.values() for a in release.attributes}
         unknown = [n for n in self.readers.known or () if n not in published]
         if unknown:

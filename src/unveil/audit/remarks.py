@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from unveil.attribute import Role
 from unveil.audit.asking import Answers
+from unveil.audit.identity import in_population
 from unveil.audit.measures import MOST_VALUES
 from unveil.audit.plan import Plan
 from unveil.release import Release
@@ -26,6 +27,15 @@ def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
         yield f"{name}: {', '.join(unpublished)} is known of people but not published, so it tells nobody anything."
     if not release.with_role(Role.QUASI_IDENTIFIER):
         yield f"{name} publishes no quasi-identifier: nobody can be told from another."
+    if plan.population is not None:
+        people = in_population(release, plan.population)
+        if people is None:
+            yield f"{name}: its quasi-identifiers are published in several blocks; the population was not looked at."
+        elif short := int((people < release.class_sizes()).sum()):
+            yield (
+                f"{name}: {count_words(short, plan.least)} classes have more rows than people of the population who "
+                "fit them; the population file does not hold everyone, and their rows are counted instead."
+            )
     observed = [a.name for a in release.attributes if a.source in ("original", "release")]
     if observed:
         yield f"{name}: the domain of {', '.join(observed)} is what the data shows; declare it, for it changes beliefs."

@@ -102,6 +102,7 @@ def run_audit(
     *,
     table: Table | None = None,
     control: Table | None = None,
+    population: Table | None = None,
     attackers: Mapping[str, Any] | None = None,
     known: Sequence[str] | None = None,
     wrong: float = 0.0,
@@ -126,7 +127,8 @@ def run_audit(
     """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
 
     Without the original (`table`) targets are the published rows as coarsely as they stand there, and success is
-    unknown. `control`: people known not to be in the table. `assignments`, by release: the group of each original
+    unknown. `control`: people known not to be in the table. `population`: all people among whom someone may look, for
+    the journalist's risk; only its quasi-identifiers are read. `assignments`, by release: the group of each original
     row, for the attacker who knows it. `prior`: what is held of the population beforehand, for a release and the
     position of the attribute asked about. `joined`: attributes that the model takes as one, as in the schema.
     """
@@ -139,6 +141,7 @@ def run_audit(
         releases=releases,
         table=table,
         control=control,
+        population=population,
         readers=Readers(
             attackers=attackers,
             known=None if known is None else tuple(known),
@@ -178,6 +181,7 @@ def run_audit(
         "seed": engine.seed,
         "sample": sample,
         "control": None if control is None else Path(control.name).name,
+        "population": None if population is None else Path(population.name).name,
         "joint": joint,
         "preset": preset,
         "limits": list(plan.limits),
@@ -205,7 +209,11 @@ def _release_part(plan: Plan, name: str) -> Part:
     if plan.sample is not None and plan.sample < people:
         random = plan.readers.engine.named("people").generator()
         rows = np.sort(random.choice(people, plan.sample, replace=False)).astype(np.int64)
-    findings = [*identity_findings(release, name, plan.table), *checked.findings, *utility_findings(release, name)]
+    findings = [
+        *identity_findings(release, name, plan.table, plan.population),
+        *checked.findings,
+        *utility_findings(release, name),
+    ]
     remarks = list(remarks_of_release(plan, name))
     found: dict[str, Answers] = {}
     refused: dict[str, str] = {}

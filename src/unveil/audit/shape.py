@@ -36,6 +36,7 @@ class AuditSettings(_Part):
     seed: int
     sample: int | None
     control: str | None
+    population: str | None
     joint: bool
     preset: str | None
     limits: list[str]

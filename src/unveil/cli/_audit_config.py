@@ -10,7 +10,7 @@ from unveil.errors import UsageError, shown
 
 __all__ = ["merged"]
 
-_PATHS = ("schema", "original", "report", "people", "presets", "control", "prior", "checkpoint")
+_PATHS = ("schema", "original", "report", "people", "presets", "control", "population", "prior", "checkpoint")
 _LISTS = ("releases", "limit", "attacker", "assignment", "smooth")
 _TEXTS = (
     *("json", "preset", "release_type", "recipient", "variant"),

@@ -54,6 +54,9 @@ def audit(
     preset: Annotated[str | None, _option("Published limits by name, e.g. ema_0070.", "NAME")] = None,
     presets: Annotated[FileOption, _option("A TOML file of more presets.", "FILE")] = None,
     control: Annotated[FileOption, _option("People known not to be in the table.", "FILE")] = None,
+    population: Annotated[
+        FileOption, _option("Quasi-identifiers of everyone among whom someone may look.", "FILE")
+    ] = None,
     sample: Annotated[int | None, _option("Ask about a random sample of people only.", "N")] = None,
     attacker: Annotated[
         list[str] | None, _option("bayesian and random_worlds if not given; repeatable.", "NAME:options")
@@ -117,6 +120,7 @@ def _audit(
     preset: str | None,
     presets: Path | None,
     control: Path | None,
+    population: Path | None,
     sample: int | None,
     attacker: list[str],
     known: str | None,
@@ -146,7 +150,8 @@ def _audit(
     config: Path | None,
 ) -> None:
     from unveil.attackers._posterior import Chains
-    from unveil.audit import code_controls, read_presets, run_audit
+    from unveil.attribute import Role
+    from unveil.audit import code_people, read_presets, run_audit
     from unveil.belief import Prior
     from unveil.catalog import make, member, parse
     from unveil.document import describe_inputs
@@ -166,7 +171,10 @@ def _audit(
     if schema is None:
         raise UsageError("say what the columns are: --schema FILE")
     names = _names(releases)
-    read = [*releases, *(p for p in (schema, original, control, presets, prior, config, *assignment) if p is not None)]
+    read = [
+        *releases,
+        *(p for p in (schema, original, control, population, presets, prior, config, *assignment) if p is not None),
+    ]
     outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
     keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
     _check_outputs(outputs, people)
@@ -209,7 +217,13 @@ def _audit(
     missing = document.document.missing[0] if document.document.missing else ""
     others = None
     if control is not None and table is not None:
-        others = code_controls(read_columns(control, missing=missing, **dialect), table.attributes, control.name)
+        others = code_people(read_columns(control, missing=missing, **dialect), table.attributes, control.name)
+
+    around = None
+    if population is not None:
+        held = {a.name: a for release in published.values() for a in release.attributes}
+        known_of = [a for a in held.values() if a.role is Role.QUASI_IDENTIFIER]
+        around = code_people(read_columns(population, missing=missing, **dialect), known_of, population.name)
 
     def prior_of(release: Any, asked: int) -> Prior:
         tied = bandwidths(smooth, release.attributes)
@@ -224,6 +238,7 @@ def _audit(
             published,
             table=table,
             control=others,
+            population=around,
             attackers=attackers or None,
             known=None if known is None else [n.strip() for n in known.split(",") if n.strip()],
             wrong=wrong,

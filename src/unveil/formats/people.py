@@ -71,7 +71,6 @@ def write_people(path: Path, frame: "pl.DataFrame") -> None:
 
 def people_content(path: Path, frame: "pl.DataFrame") -> Content:
     """What the file holds, by its ending: to be written beside others, whole or not at all."""
-    import polars as pl
 
     if path.suffix.lower() == ".parquet":
 

@@ -23,7 +23,7 @@ _STYLE = {"within": "green", "exceeded": "bold red", "inconclusive": "yellow", "
 # Rows of the tables: finding id (A: every attacker), in words, how a number is shown.
 _IDENTITY = (
     ("prosecutor_risk.max", "chance to find the easiest person (prosecutor)", "share"),
-    ("journalist_risk.max", "… without knowing who is in it (journalist), at most", "share"),
+    ("journalist_risk.max", "… without knowing who is in it (journalist)", "share"),
     ("marketer_risk", "share of all people one would find (marketer)", "share"),
     ("singled_out", "rows that stand alone", "share"),
     ("k_anonymity", "rows that look alike, at least", "plain"),
@@ -135,8 +135,10 @@ def _estimate(finding: Finding, kind: str) -> str:
     if finding.value is None:
         return "unknown"
     text = _number(finding.value, kind)
-    if finding.low == finding.high or finding.id == "journalist_risk.max":
+    if finding.low == finding.high:
         return text
+    if finding.id == "journalist_risk.max":
+        return f"at most {text}"
     return f"{text} ({_number(finding.low, kind)} – {_number(finding.high, kind)})"
 
 
