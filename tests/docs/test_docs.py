@@ -58,7 +58,9 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "register.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
     (tmp_path / "neighbours.csv").write_text('age,sex\n"[20,29]",female\n,male\n')
     attackers = (ROOT / "docs" / "attackers.md").read_text()
-    (tmp_path / "prior.csv").write_text(blocks(attackers, "csv")[0])
+    by_header = {block.partition(",")[0]: block for block in blocks(attackers, "csv")}
+    (tmp_path / "prior.csv").write_text(by_header["attribute"])
+    (tmp_path / "heard.csv").write_text(by_header["chronic bronchitis"])
     others = made_up_hospital(100, seed=4)
     (tmp_path / "others.csv").write_bytes(csv_bytes(list(others.columns), list(others.columns.values())))
     audit = (ROOT / "docs" / "audit.md").read_text()
