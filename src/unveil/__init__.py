@@ -26,11 +26,13 @@ _HOME = {
     "discernibility": "utility",
     "draft_schema": "draft",
     "privacy_model": "catalog",
+    "query_error": "utility",
     "read_release": "formats.releases",
     "read_schema": "schema",
     "read_table": "formats.tables",
     "run_audit": "audit",
     "run_check": "check",
+    "utility_loss": "utility",
     "write_release": "formats.releases",
 }
 

@@ -70,6 +70,8 @@ class PrivacyModel(ABC):
     higher_is_safer: ClassVar[bool] = False  # if so, no level exceeds the group's size
     needs: ClassVar[frozenset[str]] = frozenset({"values"})  # of values, supersets, population, numeric
     strictly: ClassVar[bool] = False  # a level equal to the threshold does not hold
+    grows: ClassVar[bool] = False  # a group that holds still holds with any people added: safe to prune by
+    unites: ClassVar[bool] = False  # two groups that hold, hold as one group: safe to prune by without suppression
 
     def __init_subclass__(cls) -> None:
         MODELS[cls.name] = cls  # a dataclass with slots is made twice; the second one stays
@@ -141,6 +143,7 @@ class KAnonymity(PrivacyModel):
 
     k: int | None = _whole(1)
     name = "k_anonymity"
+    grows = unites = True
     higher_is_safer = True
     needs = frozenset()
 
@@ -154,6 +157,7 @@ class DistinctL(PrivacyModel):
 
     l: int | None = _whole(1)
     name = "distinct_l"
+    grows = unites = True
     higher_is_safer = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
@@ -166,6 +170,7 @@ class ProbabilisticL(PrivacyModel):
 
     l: float | None = _number(0, above=True)
     name = "probabilistic_l"
+    unites = True
     higher_is_safer = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
@@ -178,6 +183,7 @@ class EntropyL(PrivacyModel):
 
     l: float | None = _number(0, above=True)
     name = "entropy_l"
+    unites = True
     higher_is_safer = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
@@ -192,6 +198,7 @@ class RecursiveCL(PrivacyModel):
     c: float | None = _number(0, above=True)
     l: int = _whole(1, default=2)
     name = "recursive_cl"
+    unites = True
     strictly = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
@@ -210,6 +217,7 @@ class AlphaK(PrivacyModel):
     alpha: float | None = _number(0, 1, above=True)
     k: int | None = _whole(1)
     name = "alpha_k"
+    unites = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
         return np.asarray(shares(counts).max(axis=1))
@@ -230,6 +238,7 @@ class PSensitiveK(PrivacyModel):
     p: int | None = _whole(1)
     k: int | None = _whole(1)
     name = "p_sensitive_k"
+    grows = unites = True
     higher_is_safer = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
@@ -247,6 +256,7 @@ class TCloseness(PrivacyModel):
     t: float | None = _number(0)
     distance: str = "equal"
     name = "t_closeness"
+    unites = True
 
     def __post_init__(self) -> None:
         PrivacyModel.__post_init__(self)
@@ -262,6 +272,7 @@ class NTCloseness(TCloseness):
 
     n: int = _whole(1, default=MISSING)
     name = "n_t_closeness"
+    unites = False  # the supersets of a united group are others
     needs = frozenset({"values", "supersets"})
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
@@ -290,6 +301,7 @@ class DeltaDisclosure(PrivacyModel):
 
     delta: float | None = _number(0, above=True)
     name = "delta_disclosure"
+    unites = True
     strictly = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
@@ -304,6 +316,7 @@ class BetaLikeness(PrivacyModel):
 
     beta: float | None = _number(0, above=True)
     name = "beta_likeness"
+    unites = True
 
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
         return np.asarray(_gains(counts, overall).max(axis=1))

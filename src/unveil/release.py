@@ -165,6 +165,7 @@ class Anonymized:
 
     release: Release
     group_of_row: NDArray[np.int32]  # (rows,)
+    note: str = ""  # what the anonymizer found out, for whoever ran it; never published
 
     def __post_init__(self) -> None:
         self.group_of_row.flags.writeable = False

@@ -45,6 +45,9 @@ CONFIGURATIONS: dict[str, list[tuple[str, Callable[[Counts], bool]]]] = {
         ("levels=1+2+1,k=4,suppress=0.2", at_least(4)),
         ("levels=2+1+0,k=3,l=2,suppress=1", different(2)),
         ("levels=2+2+1,k=5", at_least(5)),
+        ("k=4,suppress=0.1", at_least(4)),
+        ("require=probabilistic_l:l=2,suppress=0.2,measure=information_loss", no_more_than(1 / 2)),
+        ("k=3,l=2,suppress=0.1,measure=discernibility", different(2)),
     ],
     "mondrian": [
         ("k=3", at_least(3)),
@@ -213,6 +216,8 @@ ANY = st.sampled_from(
         *(f"mondrian:k={k},recoding={r},regions={b}" for k in (1, 3) for r in ("order", "hierarchy") for b in BOXES),
         *(f"mondrian:k=2,l=2,relaxed={x},regions={b}" for x in ("true", "false") for b in BOXES),
         *(f"full_domain:levels={a}+{b},k=2,suppress=1" for a in (0, 1) for b in (0, 1)),
+        "full_domain:k=2,suppress=0.3",
+        "full_domain:k=2,l=2,measure=classification_metric",
     ]
 )  # fmt: skip
 

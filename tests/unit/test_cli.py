@@ -77,6 +77,15 @@ def test_anonymize_then_check(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert [i["name"] for i in document["inputs"]] == ["r.csv", "schema.toml"]
 
 
+def test_a_search_says_what_it_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(*_anonymize(folder, with_="full_domain:k=4"), capsys=capsys)
+    assert (code, out) == (0, "")
+    # Each age and sex three times: ages have no hierarchy, so either all ages or both sexes go.
+    note = "full_domain:levels=0+1: certainty_penalty 0.5; no node loses less ("
+    assert [line.startswith(note) for line in err.splitlines()].count(True) == 1
+    assert "levels" not in (folder / "r.csv").read_text()
+
+
 def test_a_missed_requirement_is_exit_code_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*_anonymize(folder), capsys=capsys)
     check = ("check", folder / "r.csv", "-s", folder / "schema.toml", "--require")
@@ -239,6 +248,9 @@ USAGE_MISTAKES = {
     "wrong number of levels": (("--with", "full_domain:levels=1"), "1 levels for 2 quasi-identifiers"),
     "level too high": (("--with", "full_domain:levels=1+4"), "sex has levels 0 to 1"),
     "suppression too small": (("--with", "full_domain:levels=0+0,k=4"), "suppress"),
+    "nothing to search for": (("--with", "full_domain"), "full_domain needs a requirement"),
+    "nothing to be found": (("--with", "full_domain:k=43"), "no node of 4 keeps k_anonymity:k=43"),
+    "no such measure": (("--with", "full_domain:k=3,measure=beauty"), "'beauty' is none of certainty_penalty"),
     "l cannot be met": (("--with", "mondrian:l=4"), "distinct_l:l=4 cannot be met"),
     "release is no csv": (("--with", "mondrian:k=3", "-o", "r.xlsx"), "written as CSV"),
     "folder does not exist": (("--with", "mondrian:k=3", "-o", "nowhere/r.csv"), "does not exist"),

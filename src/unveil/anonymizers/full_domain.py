@@ -1,12 +1,15 @@
 """Full-domain recoding: every value of an attribute is widened to the same level of its hierarchy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.anonymizers._classes import height_of, nodes_of
 from unveil.anonymizers._generalise import GroupRegions, generalised
+from unveil.anonymizers._lattice import search
+from unveil.anonymizers._node_loss import Measure
 from unveil.anonymizers._requirement import Requirement
 from unveil.attribute import Attribute, Role
 from unveil.engine import Engine
@@ -25,21 +28,28 @@ class FullDomain:
 
     Level 0 is the values, the highest `*`; an attribute without a hierarchy has levels 0 and 1. Rows of groups that
     miss the requirement are suppressed (all their quasi-identifiers `*`) if they are at most a share `suppress`.
+    Without levels the node that loses least by `measure` is searched for, looking at most at `nodes` of them.
     """
 
-    levels: tuple[int, ...]
+    levels: tuple[int, ...] | None = None
     suppress: float = 0.0
     require: tuple[PrivacyModel, ...] = ()
+    measure: Measure = "certainty_penalty"
+    nodes: int = 100_000
 
     def __post_init__(self) -> None:
         if not 0 <= self.suppress <= 1:
             raise UsageError(f"full_domain: suppress={self.suppress:g} is no share; choose a number from 0 to 1")
+        if self.nodes < 1:
+            raise UsageError(f"full_domain: nodes={self.nodes} leaves nothing to look at; choose at least 1")
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
-        """Cost: one pass over the rows for each quasi-identifier."""
+        """Cost: one pass over the rows for each quasi-identifier; of a search, the classes of the nodes looked at."""
         known = table.with_role(Role.QUASI_IDENTIFIER)
-        self._check_levels([table.attributes[i] for i in known])
-        nodes = [_nodes(table.attributes[i], level) for i, level in zip(known, self.levels, strict=True)]
+        if self.levels is None:
+            return self._searched(table, known, engine)
+        self._check_levels(self.levels, [table.attributes[i] for i in known])
+        nodes = [nodes_of(table.attributes[i], level) for i, level in zip(known, self.levels, strict=True)]
         columns = [node[table.columns[i]] for i, node in zip(known, nodes, strict=True)]
         group = row_numbers(columns) if columns else np.zeros(table.rows, dtype=np.int64)
         groups = int(group.max()) + 1
@@ -58,6 +68,25 @@ class FullDomain:
                 Regions.pairs(codes, owner, code, count + 1), np.where(hidden, count, column[first])
             )
         return generalised(table, group, cells)
+
+    def _searched(self, table: Table, known: tuple[int, ...], engine: Engine) -> Anonymized:
+        """The release of the best node, and how good it is."""
+        if not known:
+            Requirement.of(self.require, table, "full_domain").check_whole(table, "full_domain")
+            return replace(self, levels=()).anonymize(table, engine)
+        found = search(table, self.require, self.suppress, self.measure, self.nodes, engine)
+        made = replace(self, levels=found.levels).anonymize(table, engine)
+        proof = (
+            "no node loses less"
+            if found.optimal
+            else f"a node that loses as little as {found.least:.6g} is not ruled out"
+        )
+        levels = "+".join(map(str, found.levels))
+        note = (
+            f"full_domain:levels={levels}: {self.measure} {found.loss:.6g}; {proof} "
+            f"({found.looked_at:,} of {found.nodes:,} nodes looked at)"
+        )
+        return replace(made, note=note)
 
     def _failing(self, table: Table, group: NDArray[np.int64], groups: int) -> NDArray[np.bool_]:
         """(groups,) groups that miss the requirement; an error if they hold too many rows."""
@@ -79,24 +108,13 @@ class FullDomain:
             requirement.check_whole(table, "full_domain")
         return hidden
 
-    def _check_levels(self, attributes: list[Attribute]) -> None:
+    def _check_levels(self, levels: tuple[int, ...], attributes: list[Attribute]) -> None:
         names = ", ".join(a.name for a in attributes)
-        if len(self.levels) != len(attributes):
+        if len(levels) != len(attributes):
             raise UsageError(
-                f"full_domain: {len(self.levels)} levels for {len(attributes)} quasi-identifiers ({names}); "
+                f"full_domain: {len(levels)} levels for {len(attributes)} quasi-identifiers ({names}); "
                 "give one each, joined by +"
             )
-        for attribute, level in zip(attributes, self.levels, strict=True):
-            if not 0 <= level <= _height(attribute):
-                raise UsageError(f"full_domain: {attribute.name} has levels 0 to {_height(attribute)}, not {level}")
-
-
-def _height(attribute: Attribute) -> int:
-    return attribute.hierarchy.height if attribute.hierarchy is not None else 1
-
-
-def _nodes(attribute: Attribute, level: int) -> NDArray[np.int64]:
-    """(codes,) the node each code is widened to."""
-    if attribute.hierarchy is not None:
-        return np.asarray(attribute.hierarchy.node[level], dtype=np.int64)
-    return np.arange(attribute.codes, dtype=np.int64) * (level == 0)
+        for attribute, level in zip(attributes, levels, strict=True):
+            if not 0 <= level <= height_of(attribute):
+                raise UsageError(f"full_domain: {attribute.name} has levels 0 to {height_of(attribute)}, not {level}")

@@ -186,6 +186,8 @@ def anonymize(
         seed = secrets.randbits(63)
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     made = method.anonymize(table, Engine(seed=seed))
+    if made.note:
+        say(made.note)
     files = release_files(made.release, output)
     parts = {output.with_suffix(".toml"), output.with_name(f"{output.stem}-sensitive.csv")}
     keep_apart(inputs=[data, schema], outputs=list(files))

@@ -20,6 +20,7 @@ from unveil.risk.gain import (
     value_bound,
     value_bound_share,
 )
+from unveil.risk.loss import group_belief, overall_belief, privacy_loss, privacy_loss_max, privacy_loss_mean
 from unveil.risk.numeric import (
     expected_absolute_error,
     interval_width,
@@ -73,13 +74,18 @@ __all__ = [
     "confident_right",
     "expected_absolute_error",
     "global_threat",
+    "group_belief",
     "interval_width",
     "interval_width_mean",
     "near_truth",
     "near_truth_of_range",
+    "overall_belief",
     "privacy_breach_distance",
     "privacy_breach_distance_max",
     "privacy_breach_distance_share",
+    "privacy_loss",
+    "privacy_loss_max",
+    "privacy_loss_mean",
     "relative_global_threat",
     "relative_interval_width",
     "relative_interval_width_share",

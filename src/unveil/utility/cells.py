@@ -1,4 +1,4 @@
-"""Utility: what a release still tells. Plain functions of a release, and of the table where the truth is needed."""
+"""How wide the published cells are: the certainty penalty, and the height in the hierarchy."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,16 +11,16 @@ from unveil.errors import UsageError, shown
 from unveil.regions import Regions
 from unveil.release import Release
 
-__all__ = ["certainty_penalty", "certainty_penalty_hierarchy", "discernibility"]
+__all__ = [
+    "certainty_penalty",
+    "certainty_penalty_hierarchy",
+    "generalisation_height",
+    "hierarchy_width",
+    "node_height",
+    "set_width",
+]
 
 Width = Callable[[Regions, Attribute], NDArray[np.float64]]
-
-
-def discernibility(release: Release) -> Estimate:
-    """Sum of squared group sizes; a suppressed row costs as much as the whole table (Bayardo and Agrawal 2005)."""
-    hidden = release.suppressed()
-    sizes = release.sizes.astype(np.float64)
-    return Estimate.exact(float((sizes[~hidden] ** 2).sum() + sizes[hidden].sum() * release.rows))
 
 
 def certainty_penalty(release: Release, *, weights: Mapping[str, float] | None = None) -> Estimate:
@@ -29,12 +29,26 @@ def certainty_penalty(release: Release, *, weights: Mapping[str, float] | None =
     Numbers: the span of the cell over the span of the domain. Others: values in the cell over values in the domain,
     0 for a single value.
     """
-    return Estimate.exact(_mean_width(release, weights, _set_width))
+    return Estimate.exact(_mean_width(release, weights, set_width))
 
 
 def certainty_penalty_hierarchy(release: Release, *, weights: Mapping[str, float] | None = None) -> Estimate:
     """The same, with a cell as wide as the lowest hierarchy node that holds it (GCP; Li 2010, 1.2.3)."""
-    return Estimate.exact(_mean_width(release, weights, _hierarchy_width))
+    return Estimate.exact(_mean_width(release, weights, hierarchy_width))
+
+
+def generalisation_height(release: Release) -> Estimate:
+    """Levels climbed by a row, summed over the quasi-identifiers, on average (Samarati 2001; Li 2010, 1.2.3).
+
+    A cell has climbed to the lowest level at which one node holds it: 0 for a value. Without a hierarchy every wider
+    cell counts 1.
+    """
+    total = 0.0
+    for index in release.with_role(Role.QUASI_IDENTIFIER):
+        block = release.block_of(index)
+        height = node_height(release.regions[index], release.attributes[index])
+        total += float((height[block.region(index)] * block.count).sum())
+    return Estimate.exact(total / release.rows)
 
 
 def _mean_width(release: Release, weights: Mapping[str, float] | None, width: Width) -> float:
@@ -61,7 +75,7 @@ def _mean_width(release: Release, weights: Mapping[str, float] | None, width: Wi
     return total / (release.rows * weight_sum)
 
 
-def _set_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
+def set_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
     """(regions,) share of the domain a region covers."""
     sizes = regions.sizes
     if not attribute.kind.measured:
@@ -74,13 +88,26 @@ def _set_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
     return np.where(sizes <= 1, 0.0, np.where(holds_missing, 1.0, width))
 
 
-def _hierarchy_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
+def hierarchy_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
     """(regions,) leaves under the lowest node that holds the region, over all leaves."""
     if attribute.hierarchy is None or attribute.kind.measured:
-        return _set_width(regions, attribute)
+        return set_width(regions, attribute)
+    return _lowest_node(regions, attribute)[1]
+
+
+def node_height(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
+    """(regions,) the lowest level at which one node holds the region; 0 for a value, 1 if there is no hierarchy."""
+    if attribute.hierarchy is None:
+        return (regions.sizes > 1).astype(np.float64)
+    return _lowest_node(regions, attribute)[0]
+
+
+def _lowest_node(regions: Regions, attribute: Attribute) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(regions,) level of the lowest node that holds each region, and its share of the leaves."""
+    assert attribute.hierarchy is not None
     first = regions.low[regions.start[:-1]]
-    width = np.ones(len(regions))
     sizes = regions.sizes
+    level_of, width = np.full(len(regions), float(attribute.hierarchy.height)), np.ones(len(regions))
     for level in range(attribute.hierarchy.height - 1, -1, -1):
         node = attribute.hierarchy.node[level]
         leaves = np.bincount(node)
@@ -88,5 +115,6 @@ def _hierarchy_width(regions: Regions, attribute: Attribute) -> NDArray[np.float
         for number in np.unique(node[first]):
             these = np.flatnonzero(node[first] == number)
             inside[these] = regions.take(these).totals((node == number).astype(np.int64))
+        level_of = np.where(inside == sizes, float(level), level_of)
         width = np.where(inside == sizes, leaves[node[first]] / attribute.codes, width)
-    return np.where(sizes <= 1, 0.0, width)
+    return np.where(sizes <= 1, 0.0, level_of), np.where(sizes <= 1, 0.0, width)

@@ -1,0 +1,41 @@
+"""What measures share: which attribute is meant, and whether release and table speak of the same one."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attribute import Role
+from unveil.errors import NotApplicable, UsageError
+from unveil.release import Release
+from unveil.table import Table
+
+__all__ = ["asked_attribute", "check_pair", "column_of"]
+
+
+def asked_attribute(release: Release, name: str | None) -> int:
+    """The position of the named attribute, or of the one sensitive attribute."""
+    if name is not None:
+        return release.index(name)
+    sensitive = release.with_role(Role.SENSITIVE)
+    if not sensitive:
+        raise NotApplicable("the release has no sensitive attribute; name the attribute to measure")
+    if len(sensitive) > 1:
+        names = ", ".join(release.attributes[i].name for i in sensitive)
+        raise UsageError(f"several sensitive attributes ({names}); name the one to measure")
+    return sensitive[0]
+
+
+def column_of(table: Table, release: Release, attribute: int) -> NDArray[np.unsignedinteger]:
+    """The table's codes of an attribute of the release; an error if their domains differ."""
+    published = release.attributes[attribute]
+    index = table.index(published.name)
+    if table.attributes[index].values != published.values:
+        raise UsageError(
+            f"{published.name} has one domain in the table and another in the release; read both by one schema"
+        )
+    return table.columns[index]
+
+
+def check_pair(release: Release, table: Table) -> None:
+    """Release and table must have the same domains. A release may have dropped rows: then it is the worse for it."""
+    for index in range(len(release.attributes)):
+        column_of(table, release, index)
