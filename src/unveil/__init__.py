@@ -10,11 +10,14 @@ _HOME = {
     "Audit": "audit",
     "Block": "release",
     "Check": "check",
+    "Differential": "differential",
     "Engine": "engine",
     "Estimate": "belief",
     "Hierarchy": "hierarchy",
     "Kind": "attribute",
+    "LaplaceCounts": "differential",
     "NotApplicable": "errors",
+    "Oracle": "differential",
     "Regions": "regions",
     "Release": "release",
     "Role": "attribute",
@@ -31,6 +34,7 @@ _HOME = {
     "read_table": "formats.tables",
     "run_audit": "audit",
     "run_check": "check",
+    "run_differential": "differential",
     "write_release": "formats.releases",
 }
 
