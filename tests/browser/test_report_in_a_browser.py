@@ -8,6 +8,7 @@ import pytest
 from opened import Opened
 from playwright.sync_api import Page
 
+from differential_documents import differential_document, hostile_differential
 from report_documents import CANARY, document, external, hostile, many_subgroups, without_original
 
 Show = Callable[..., Opened]
@@ -147,3 +148,15 @@ def test_it_can_be_read_aloud_and_tells_of_chains_that_disagree(show: Show) -> N
     warning = page.inner_text(".place .warning")
     assert "nothing is pooled" in warning
     assert [f"{share}.0%" in warning for share in (24, 28, 32, 36)] == [True] * 4
+
+
+@pytest.mark.parametrize("made", [differential_document, hostile_differential])
+def test_the_differential_report_is_drawn_silent_and_fits(show: Show, made: Callable[[], dict[str, Any]]) -> None:
+    opened = show(made())
+    charts = opened.page.eval_on_selector_all("figure[id]", COUNT_MARKS)
+    assert [chart[1] for chart in charts] == ["yes", "yes"]
+    assert all(chart[2] for chart in charts)
+    assert (opened.said, opened.asked, opened.dialogs) == ([], [], [])
+    for width in (1280, 400):
+        opened.page.set_viewport_size({"width": width, "height": 900})
+        assert opened.page.evaluate(OVERFLOW) == 0, width

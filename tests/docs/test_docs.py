@@ -12,6 +12,7 @@ import pytest
 from unveil import cli, risk, utility
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import members
+from unveil.differential.shape import DifferentialDocument
 from unveil.distances import DISTANCES
 from unveil.document import Document
 from unveil.formats.output import csv_bytes
@@ -27,6 +28,7 @@ EXITS = {
     "check": (0, 1),
     "attack": (0, 3),
     "audit": (0, 1, 3),
+    "differential": (0, 1),
 }  # a requirement may be missed, short chains may disagree
 
 
@@ -95,7 +97,7 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
     assert (patients / "release.csv").is_file()
 
 
-@pytest.mark.parametrize("page", ["anonymizers", "attackers", "audit", "check", "releases"])
+@pytest.mark.parametrize("page", ["anonymizers", "attackers", "audit", "check", "differential", "releases"])
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         run(shlex.split("unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv"), monkeypatch)
@@ -134,6 +136,7 @@ def test_every_member_has_a_heading(page: str, names: tuple[str, ...]) -> None:
 def test_the_published_json_schemas_are_those_of_the_program() -> None:
     for name, made in (
         ("audit-1", AuditDocument.model_json_schema()),
+        ("differential-1", DifferentialDocument.model_json_schema()),
         ("document-1", Document.model_json_schema()),
         ("schema-1", Schema.json_schema()),
     ):

@@ -56,6 +56,7 @@ CONFIGURATIONS: dict[str, list[tuple[str, Callable[[Counts], bool]]]] = {
         ("k=4,recoding=hierarchy", at_least(4)),
         ("k=4,recoding=hierarchy,regions=cut", at_least(4)),
         ("k=4,regions=cut", at_least(4)),
+        ("k=4,median=lower", at_least(4)),
         ("k=4,regions=cut,relaxed=true", at_least(4)),
         ("require=probabilistic_l:l=2", no_more_than(1 / 2)),
     ],

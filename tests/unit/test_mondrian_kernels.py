@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -394,3 +395,30 @@ def test_warming_up_compiles_all_there_is():
     kernels += [cells.count_keys, cells.number_cells, cells.look_up, cells.rehash, cells.add_cells]
     assert [len(kernel.signatures) for kernel in kernels] == [1] * 14
     assert [len(kernel.signatures) for kernel in (cells.put_field, cells.add_scaled)] == [3, 3]
+
+
+def test_tables_end_to_end_are_cut_as_each_alone():
+    random = np.random.default_rng(11)
+    axes = [Axis(9, hierarchy=TREE), Axis(30), Axis(5, missing=True)]
+    sizes = (40, 1, 7, 120)
+    columns = [random.integers(0, axis.codes, sum(sizes)).astype(np.uint8) for axis in axes]
+    table_from = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    extent = np.array([8.0, 29.0, 3.0])
+    together = partition(columns, axes, smallest=3, table_from=table_from, extent=extent)
+    seen = 0
+    for begin, end in pairwise(table_from):
+        alone = partition([c[begin:end] for c in columns], axes, smallest=3, extent=extent)
+        np.testing.assert_array_equal(together.group[begin:end] - seen, alone.group)
+        for name in ("size", "low", "high", "cut_low", "cut_high", "missing"):
+            np.testing.assert_array_equal(getattr(together, name)[seen : seen + alone.groups], getattr(alone, name))
+        seen += alone.groups
+    assert seen == together.groups > len(sizes)
+
+
+def test_the_lower_median_reaches_half_of_the_rows_rounded_down():
+    ages = np.array([28, 36, 47, 53, 72], np.uint8)
+    assert partition([ages], [Axis(100)], smallest=2, lower=True).group.tolist() == [0, 0, 1, 1, 1]
+    assert partition([ages], [Axis(100)], smallest=2).group.tolist() == [0, 0, 0, 1, 1]
+    tied = np.array([1, 1, 1, 1, 2, 3], np.uint8)  # only up to 1: four against two, and no second choice
+    assert partition([tied], [Axis(5)], smallest=3, lower=True).groups == 1
+    assert partition([tied], [Axis(5)], smallest=2, lower=True).size.tolist() == [4, 2]

@@ -29,13 +29,15 @@ class Mondrian:
     `recoding=order` cuts along the values' order (categorical values as their hierarchy lists them, or by frequency)
     and publishes intervals and sets; `recoding=hierarchy` cuts a node into its children and publishes the hierarchy's
     labels. `relaxed` lets rows at the median go to either side, drawn. `regions=tight` publishes what the group's rows
-    span, `regions=cut` where the cuts run.
+    span, `regions=cut` where the cuts run. `median=lower` cuts only where floor(n/2) rows are reached, as the usual
+    basic Mondrian does; `balanced` tries both sides of the median, the better balanced first.
     """
 
     require: tuple[PrivacyModel, ...] = ()
     recoding: Literal["order", "hierarchy"] = "order"
     regions: Literal["tight", "cut"] = "tight"
     relaxed: bool = False
+    median: Literal["balanced", "lower"] = "balanced"
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows · depth of the tree; equal rows are worked on as one in large tables."""
@@ -127,6 +129,7 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
         allowed=None if only_sizes else allowed,  # `smallest` is k then: every cut that is proposed holds
         smallest=min(requirement.smallest, table.rows + 1),
         relaxed=mondrian.relaxed,
+        lower=mondrian.median == "lower",
         superset_size=requirement.superset_size,
     )
     if shuffled is None:

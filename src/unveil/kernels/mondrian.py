@@ -122,8 +122,8 @@ def next_axis(width, last):
 
 
 @njit(cache=True, nogil=True)
-def median(words, shift, mask, heavy, heavy_shift, heavy_mask, low, high, size, count):
-    """The least code that half of the rows do not exceed, the rows up to it, and the rows below it.
+def median(words, shift, mask, heavy, heavy_shift, heavy_mask, low, high, half, count):
+    """The least code that ``half`` rows do not exceed, the rows up to it, and the rows below it.
 
     One count a code where the codes are few beside the records; else the range is narrowed 256-fold a pass.
     """
@@ -144,7 +144,7 @@ def median(words, shift, mask, heavy, heavy_shift, heavy_mask, low, high, size, 
                 count[code >> step] += np.int64((heavy[r] >> heavy_shift) & heavy_mask) + 1
         at = 0
         upto = below + count[0]
-        while 2 * upto < size:
+        while upto < half:
             at += 1
             upto += count[at]
         below = upto - count[at]
@@ -157,14 +157,15 @@ def median(words, shift, mask, heavy, heavy_shift, heavy_mask, low, high, size, 
 
 @njit(cache=True, nogil=True)
 def propose(
-    packed, axes, position, tables, extent, weight, smallest, relaxed,
+    packed, axes, position, tables, extent, weight, smallest, relaxed, lower,
     start, stop, size, low, high, count, axis, kind, second, cut, ties, child_from, children, child_size,
 ):  # fmt: skip
     """For each node the next cut, after the one in ``axis``, whose children all have ``smallest`` rows.
 
     Axes come in descending width. ``axis`` (nodes,) is -1 at first, and again when no cut is left; ``kind``, ``second``
-    (whether the cut was the second choice on its axis), ``cut`` and ``ties`` describe the cut; its children's rows are
-    ``child_size[child_from : child_from + children]``. ``count`` is scratch.
+    (whether the cut was the last choice on its axis), ``cut`` and ``ties`` describe the cut; its children's rows are
+    ``child_size[child_from : child_from + children]``. ``lower``: the codes that reach floor(n/2) rows go left, or
+    the axis is not cut. ``count`` is scratch.
     """
     d = axes.shape[0]
     width = np.empty(d, np.float64)
@@ -227,7 +228,8 @@ def propose(
                 else:
                     found = 0
             else:
-                middle, upto, below = median(words, shift, mask, heavy, heavy_shift, heavy_mask, a, b, total, count)
+                half = total // 2 if lower else (total + 1) // 2
+                middle, upto, below = median(words, shift, mask, heavy, heavy_shift, heavy_mask, a, b, half, count)
                 if relaxed:
                     if total // 2 >= smallest:
                         kind[i] = HALVES
@@ -237,15 +239,15 @@ def propose(
                         child_size[used + 1] = total - total // 2
                         found = 2
                 else:
-                    under_first = abs(2 * below - total) < abs(2 * upto - total)
-                    for choice in range(2):
+                    under_first = not lower and abs(2 * below - total) < abs(2 * upto - total)
+                    for choice in range(1 if lower else 2):
                         if choice == 0 and again:
                             continue
                         under = under_first == (choice == 0)
                         left = below if under else upto
                         if left >= smallest and total - left >= smallest:
                             kind[i] = ORDERED
-                            second[i] = choice == 1
+                            second[i] = lower or choice == 1
                             cut[i] = middle - 1 if under else middle
                             ties[i] = ALL_TIES
                             child_size[used] = left

@@ -69,9 +69,12 @@ def partition(
     allowed: Callable[[Candidates], NDArray[np.bool_]] | None = None,
     smallest: int = 1,
     relaxed: bool = False,
+    lower: bool = False,
     superset_size: int | None = None,
     collapse: bool | None = None,
     entries: int = _ENTRIES,
+    table_from: Ints | None = None,
+    extent: NDArray[np.float64] | None = None,
 ) -> Partition:
     """Cut a table into groups until no allowed cut is left.
 
@@ -80,12 +83,15 @@ def partition(
     size. The whole table is not asked about. Axes are tried from the widest in the node to the narrowest, relative to
     the data's range (a hierarchy: the share of its leaves under the lowest common ancestor).
 
-    A strict cut puts the codes up to the median, or those below it, to the left: the better balanced first. A
-    ``relaxed`` cut puts floor(n/2) rows to the left; of the rows at the median the first in the table go left.
+    A strict cut puts the codes up to the median, or those below it, to the left: the better balanced first; with
+    ``lower`` only the codes up to the one that reaches floor(n/2) rows. A ``relaxed`` cut puts floor(n/2) rows to the
+    left; of the rows at the median the first in the table go left.
     ``superset_size`` asks for the supersets of at least so many rows; the histograms of all such nodes are kept.
     ``collapse`` says whether equal rows are worked on as one (None: where it pays), which a relaxed cut rules out; it
     does not change the result.
     ``entries`` bounds the histogram entries handed to ``allowed`` at a time, one node's children excepted.
+    ``table_from`` (tables + 1,): the rows are several tables end to end, each cut by itself. ``extent`` (d,): the range
+    of positions that widths are relative to, if not that of the rows.
     """
     if len(columns) != len(axes) or len(sensitive) != len(sensitive_sizes):
         raise ValueError("there is one axis a column, and one size a sensitive column")
@@ -100,12 +106,16 @@ def partition(
         none = np.empty((0, len(axes)), np.int32)
         nothing = np.empty(0, np.int32), np.empty(0, np.int64)
         return Partition(*nothing, none, none, none, none, none.astype(np.bool_))
+    if table_from is None:
+        table_from = np.array([0, rows], np.int32)
     if collapse is None:
-        collapse = rows > _ROWS_WORTH_COLLAPSING
+        collapse = rows > _ROWS_WORTH_COLLAPSING and len(table_from) == 2
     distinct = cells.collapse(fields, domains) if collapse and not relaxed else None
     space = lay_out_space(axes, fields, domains, distinct)
-    rule = _Rule(allowed, tuple(sensitive_sizes), max(smallest, 1), relaxed, superset_size, entries)
-    found = _collect(space, _grow(space, rule))
+    if distinct is not None:
+        table_from = np.array([0, space.packed.shape[1]], np.int32)
+    rule = _Rule(allowed, tuple(sensitive_sizes), max(smallest, 1), relaxed, lower, superset_size, entries)
+    found = _collect(space, _grow(space, rule, table_from, _extent(space) if extent is None else extent))
     if distinct is None:
         return found
     return replace(found, group=cells.unite(distinct, found.group))
@@ -136,6 +146,7 @@ class _Rule:
     sensitive_sizes: tuple[int, ...]
     smallest: int
     relaxed: bool
+    lower: bool
     superset_size: int | None
     entries: int
 
@@ -204,15 +215,13 @@ class _Tree:
         self.leaves.append((node[which], start[which], stop[which], size[which]))
 
 
-def _grow(space: Space, rule: _Rule) -> _Tree:
+def _grow(space: Space, rule: _Rule, table_from: Ints, extent: NDArray[np.float64]) -> _Tree:
     tree = _Tree()
-    root = _root(space, tree)
-    extent = _extent(space, root)
     ancestors = None
     if rule.superset_size is not None:
         ancestors = Ancestors(space, rule.superset_size, [np.zeros((0, n), np.int64) for n in rule.sensitive_sizes])
     scratch = space.scratch()
-    fronts = [root]
+    fronts = _roots(space, tree, table_from).in_parts()
     while fronts:
         front = fronts.pop()
         fresh = int(np.searchsorted(front.axis < 0, True))
@@ -233,29 +242,33 @@ def _grow(space: Space, rule: _Rule) -> _Tree:
     return tree
 
 
-def _root(space: Space, tree: _Tree) -> _Front:
-    zero = np.zeros(1, np.int32)
+def _roots(space: Space, tree: _Tree, table_from: Ints) -> _Front:
+    """The tables as they are, each a node of its own."""
+    zero = np.zeros(len(table_from) - 1, np.int32)
     none = zero - np.int32(1)
-    low = np.zeros((1, len(space.axes)), np.int32)
+    low = np.zeros((len(zero), len(space.axes)), np.int32)
+    size = np.diff(table_from).astype(np.int64) if len(zero) > 1 else np.array([space.rows], np.int64)
     return _Front(
         node=tree.add_nodes(none, none, none, none),
-        start=zero,
-        stop=zero + np.int32(space.packed.shape[1]),
-        size=np.array([space.rows], np.int64),
+        start=table_from[:-1].astype(np.int32),
+        stop=table_from[1:].astype(np.int32),
+        size=size,
         nearest=none.copy(),
         low=low,
         high=low + np.int32(1),  # not equal, so that it is measured
         axis=none.copy(),
-        kind=np.zeros(1, np.int8),
-        second=np.zeros(1, np.bool_),
+        kind=np.zeros(len(zero), np.int8),
+        second=np.zeros(len(zero), np.bool_),
     )
 
 
-def _extent(space: Space, root: _Front) -> NDArray[np.float64]:
+def _extent(space: Space) -> NDArray[np.float64]:
     """(d,) The range of the data's known positions on each axis."""
-    low, high = root.low.copy(), root.high.copy()
-    mondrian.measure(space.packed, space.axes, root.start, root.stop, low, high)
-    mondrian.highest_known(space.packed, space.axes, root.start, root.stop, low, high)
+    low = np.zeros((1, len(space.axes)), np.int32)
+    high = low + np.int32(1)
+    start, stop = np.zeros(1, np.int32), np.full(1, space.packed.shape[1], np.int32)
+    mondrian.measure(space.packed, space.axes, start, stop, low, high)
+    mondrian.highest_known(space.packed, space.axes, start, stop, low, high)
     at = space.axes[:, POSITION]
     return np.asarray(space.position[at + high[0]] - space.position[at + low[0]])
 
@@ -273,7 +286,7 @@ def _propose(
     )
     mondrian.propose(
         space.packed, space.axes, space.position, space.tables, extent, space.weight, rule.smallest, rule.relaxed,
-        front.start, front.stop, front.size, front.low, front.high, scratch,
+        rule.lower, front.start, front.stop, front.size, front.low, front.high, scratch,
         front.axis, front.kind, front.second, cuts.at, cuts.ties, cuts.child_from, cuts.children, cuts.child_size,
     )  # fmt: skip
     return cuts

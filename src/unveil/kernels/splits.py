@@ -203,7 +203,7 @@ def cut_bounds(axes, leaf, tight_low, parent, axis, bound_low, bound_high, low, 
             low[i, j] = -1
             high[i, j] = -1
         node = leaf[i]
-        while node > 0:
+        while parent[node] >= 0:
             j = axis[node]
             if low[i, j] < 0:
                 low[i, j] = bound_low[node]

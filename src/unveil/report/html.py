@@ -22,7 +22,7 @@ from unveil.report.charts import Chart
 from unveil.report.officer import names_of, officer_page
 from unveil.report.wording import clean
 
-__all__ = ["render_html"]
+__all__ = ["fill_page", "render_html"]
 
 # Signs that could end a script element or open a comment in it.
 _INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -32,15 +32,20 @@ def render_html(document: Document | dict[str, Any]) -> str:
     """The report of an audit document, as one page. The same document gives the same page."""
     read = _read(document)
     names = names_of(read)
+    return fill_page(
+        "report.html.j2", officer=officer_page(read, names), analyst=analyst_part(read, names), names=names
+    )
+
+
+def fill_page(template: str, **parts: Any) -> str:
+    """A template with these parts, its charts, the one bundle, style and policy of every report."""
     drawn = _Drawn()
     bundle, start, style = _bundle(), _part("report.js"), _part("report.css")
     return (
         _pages()
-        .get_template("report.html.j2")
+        .get_template(template)
         .render(
-            officer=officer_page(read, names),
-            analyst=analyst_part(read, names),
-            names=names,
+            **parts,
             draw=drawn.add,
             specs=drawn.json,
             policy=_policy([bundle, start], style),
