@@ -182,20 +182,31 @@ class PseudoCounts:
     alpha: tuple[Number, ...]
     beta: Mapping[int, tuple[tuple[Number, ...], ...]]
     smooth: Mapping[int, tuple[tuple[Number, ...], ...]] = field(default_factory=dict)
+    known: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)  # results, for hashing is slow
 
     def chance(self, a: int, s: int, counts: tuple[int, ...]) -> Fraction:
         """The probability of one sequence of values of the attribute beside s with these counts."""
-        if a in self.smooth:
-            return _smoothed_multinomial(self.beta[a][s], self.smooth[a], counts)
-        return _dirichlet_multinomial(self.beta[a][s], counts)
+        found = self.known.get((a, s, counts))
+        if found is None:
+            if a in self.smooth:
+                found = _smoothed_multinomial(self.beta[a][s], self.smooth[a], counts)
+            else:
+                found = _dirichlet_multinomial(self.beta[a][s], counts)
+            self.known[a, s, counts] = found
+        return found  # type: ignore[no-any-return]
 
     def next_value(self, a: int, s: int, counts: tuple[int, ...]) -> list[Fraction]:
         """The probability of each value of one more row beside s."""
-        if a in self.smooth:
-            each = [tuple(n + (v == w) for w, n in enumerate(counts)) for v in range(len(counts))]
-            return [self.chance(a, s, more) / self.chance(a, s, counts) for more in each]
-        beside = list(map(add, self.beta[a][s], counts))
-        return [Fraction(b) / sum(beside) for b in beside]
+        found = self.known.get((a, s, counts, "next"))
+        if found is None:
+            if a in self.smooth:
+                each = [tuple(n + (v == w) for w, n in enumerate(counts)) for v in range(len(counts))]
+                found = [self.chance(a, s, more) / self.chance(a, s, counts) for more in each]
+            else:
+                beside = list(map(add, self.beta[a][s], counts))
+                found = [Fraction(b) / sum(beside) for b in beside]
+            self.known[a, s, counts, "next"] = found
+        return found  # type: ignore[no-any-return]
 
 
 def pseudo_counts(release: Release, asked: int, alpha: Number = 1, beta: Number = 1) -> PseudoCounts:
@@ -227,6 +238,8 @@ def _exact(number: Any) -> Number:
 
 
 def _as_pseudo_counts(prior: Any) -> PseudoCounts:
+    if isinstance(prior, PseudoCounts):
+        return prior
     beta, smooth = (
         {int(a): tuple(tuple(map(_exact, row)) for row in table) for a, table in tables.items()}
         for tables in (prior.beta, getattr(prior, "smooth", {}))
@@ -269,12 +282,15 @@ def _marginal_likelihood(layout: _Layout, prior: PseudoCounts) -> Callable[[Coun
     """The probability of one cleartext table with these counts, pi and theta integrated out."""
 
     def weight(counts: Counts) -> Fraction:
-        result = _dirichlet_multinomial(prior.alpha, counts[: layout.values])
-        for a in layout.others:
-            for s in range(layout.values):
-                if counts[s]:
-                    result *= prior.chance(a, s, layout.of(counts, a, s))
-        return result
+        result = prior.known.get((layout.asked, counts))
+        if result is None:
+            result = _dirichlet_multinomial(prior.alpha, counts[: layout.values])
+            for a in layout.others:
+                for s in range(layout.values):
+                    if counts[s]:
+                        result *= prior.chance(a, s, layout.of(counts, a, s))
+            prior.known[layout.asked, counts] = result
+        return result  # type: ignore[no-any-return]
 
     return weight
 

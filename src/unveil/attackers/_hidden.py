@@ -7,7 +7,7 @@ values they may stand for. With several, blocks are independent only given the v
 column and a current value, which is drawn anew from the cells that it was matched with in all blocks.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,6 +61,7 @@ class HiddenModel:
     value_counts: NDArray[np.int64]  # (values,) published ones
     attributes: tuple[int, ...]  # all but the one asked
     centres: dict[int, Centres]  # of the smoothed attributes
+    codes: Mapping[int, NDArray[np.integer] | None]  # the code of each region, where all are single values
 
     @property
     def values(self) -> int:
@@ -105,14 +106,17 @@ class HiddenModel:
                 np.add.at(own_counts, (row, value[published]), own.count[published])
         counts = np.bincount(value[published], weights=own.count[published], minlength=values).astype(np.int64)
         centres = {i: Centres.of(release.regions[i], prior.smooth[i]) for i in others if i in prior.smooth}
-        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, others, centres)
+        codes = {i: c if (c := release.regions[i].single()).min(initial=0) >= 0 else None for i in others}
+        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, others, centres, codes)
 
     def log_shares(self, theta: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
         """(all regions, values) log share of each region given each value."""
         shares = np.empty(self.own_counts.shape)
         for index in self.attributes:
             regions = self.release.regions[index]
-            shares[self.first[index] : self.first[index] + len(regions)] = region_shares(regions, theta[index])
+            code = self.codes[index]
+            found = region_shares(regions, theta[index]) if code is None else theta[index].T[code]
+            shares[self.first[index] : self.first[index] + len(regions)] = found
         return np.asarray(np.log(shares, out=shares))
 
     def weights(
