@@ -33,6 +33,10 @@ LOST = 1e-200  # products smaller than this are taken by logarithms
 SMALL_GROUP = 4  # rows of a group that is matched in closed form
 
 
+Weights = tuple[Callable[[NDArray[np.int32]], NDArray[np.float64]], NDArray[np.float64]]
+"""Of cells and columns: logarithms, as a function of the cells they are needed for, and scaled weights."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class HiddenBlock:
     """A block whose cells must be matched with the sensitive values of their group."""
@@ -126,7 +130,7 @@ class HiddenModel:
         pi: NDArray[np.float64],
         current: NDArray[np.int64],
         exponent: float = 1.0,
-    ) -> tuple[Callable[[NDArray[np.int32]], NDArray[np.float64]], NDArray[np.float64]]:
+    ) -> Weights:
         """(cells, columns) log weight of each cell for each value and each kind of withheld row, and scaled weights.
 
         The logarithms are a function of the cells they are needed for: closed forms do without them. `current`: the
@@ -196,6 +200,7 @@ class Draw:
     partner: tuple[NDArray[np.int32], ...]  # by hidden block: the state of groups too large to match exactly
     key: np.uint64
     current: NDArray[np.int64]  # (withheld rows,) the values they hold, if each holds one
+    weights: tuple[Weights, ...] | None = None  # by hidden block, at these parameters; only of the state just reached
 
 
 @dataclass(slots=True, eq=False)
@@ -239,6 +244,7 @@ class Chain:
 
         With `anneal` the weights of the matching rise to their full force during burn-in.
         """
+        ready: tuple[Weights, ...] | None = None
         while self.sweep < sweep:
             exponent = 1.0
             if anneal and self.sweep < burn_in:
@@ -247,15 +253,17 @@ class Chain:
             key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
             keys = key, self.keys[1]
             mirror = exponent == 1.0 and self.sweep % FRESH_EVERY > 0
-            found = sweep_on(
-                model, self.theta, self.phi, self.pi, self.partners, self.current, keys, self.counter, exponent, mirror
-            )
+            state = self.theta, self.phi, self.pi, self.partners, self.current
+            found = sweep_on(model, *state, keys, self.counter, exponent, mirror, ready)
+            ready = None
             self.theta, mean, self.pi, pi_mean, self.current, self.counter = found
             self.sweep += 1
             after = self.sweep - burn_in
             if after > 0 and after % every == 0:
                 partner = tuple(p.copy() for p in self.partners)
-                yield Draw(self.theta, mean, self.pi, pi_mean, partner, key, self.current)
+                log_share = model.log_shares(self.theta)  # for whoever looks, and for the next sweep
+                ready = tuple(model.weights(b, log_share, self.pi, self.current) for b in model.hidden)
+                yield Draw(self.theta, mean, self.pi, pi_mean, partner, key, self.current, ready)
             else:
                 yield None
 
@@ -289,10 +297,12 @@ def sweep_on(
     counter: np.uint64,
     exponent: float,
     mirror: bool,
+    ready: tuple[Weights, ...] | None = None,
 ) -> State:
     """Matchings, withheld values and parameters drawn anew, in this order; `keys`: of the matchings, of the rest.
 
-    `phi` and `partners` change in place. `mirror`: parameters are drawn on the other side of where they were.
+    `phi` and `partners` change in place. `mirror`: parameters are drawn on the other side of where they were. `ready`:
+    the weights of the hidden blocks at these parameters, where somebody has them.
     """
     key, parameter_key = keys
     values, release = model.values, model.release
@@ -303,7 +313,10 @@ def sweep_on(
     tallies = []
     beside = model.log_own(slice(None), log_share, pi) if model.withheld.by_row else np.empty(0)
     for place, block in enumerate(model.hidden):
-        log_weight, weight = model.weights(block, log_share, pi, current, exponent)
+        if ready is None:
+            log_weight, weight = model.weights(block, log_share, pi, current, exponent)
+        else:
+            log_weight, weight = ready[place]
         tally = np.zeros((len(block.cells), values + kinds), dtype=np.int64)
         none = np.empty(0), np.empty(0, np.int32)
         block_key = np.uint64(int(key) ^ (block.number + 1))

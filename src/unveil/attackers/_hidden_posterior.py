@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -44,7 +44,7 @@ class Kept:
         """One more state."""
         self.seen += 1
         if self.seen % self.every == 0:
-            self.states.append(draw)
+            self.states.append(replace(draw, weights=None))
         if len(self.states) == 2 * self.most:
             self.states, self.every = self.states[1::2], 2 * self.every
 

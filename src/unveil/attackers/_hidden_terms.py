@@ -11,7 +11,7 @@ from unveil.attackers._fits import Overlaps, check_targets, knowledge_likelihood
 from unveil.attackers._hidden import Draw, HiddenBlock, HiddenModel, region_shares
 from unveil.attackers._products import CellProducts
 from unveil.attackers._weigh import Fitted
-from unveil.belief import Targets
+from unveil.belief import Known, Targets
 from unveil.kernels import matching
 from unveil.release import Release
 
@@ -41,14 +41,25 @@ def joint_term(model: HiddenModel, targets: Targets) -> Term:
     cells = np.stack(known_of, axis=1) if known_of else np.zeros((targets.count, 0), np.int32)
     products = CellProducts.of(cells, offset, pieces)
 
+    certain = {i: code for i, known in targets.known.items() if (code := _known_codes(known)) is not None}
+
     def one(draw: Draw) -> Floats:
-        tables = [knowledge_likelihood(draw.mean[index], known) for index, known in targets.known.items()]
+        tables = [
+            draw.mean[i].T[certain[i]] if i in certain else knowledge_likelihood(draw.mean[i], known)
+            for i, known in targets.known.items()
+        ]
         weights = np.empty((targets.count, model.values))
         share = np.concatenate(tables) if tables else np.ones((1, model.values))
         return products.multiply(share, draw.pi_mean, weights)
 
     few = watched(targets.count, model.values)
     return Term(one, lambda mean: mean, lambda mean: mean[few], targets.count * model.values * len(targets.known))
+
+
+def _known_codes(known: Known) -> NDArray[np.integer] | None:
+    """(knowledge,) the code that is known, where it is always one and never wrong."""
+    code = known.regions.single()
+    return code if not known.wrong and (code >= 0).all() else None
 
 
 def support_term(model: HiddenModel, targets: Targets) -> Term:
@@ -170,8 +181,12 @@ def _fold(weights: Floats, values: int) -> Floats:
 
 def chances(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
     """(pairs,) the probability that a row of the pair's column shows the pair's cell, given the parameters."""
-    log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
-    partner = draw.partner[[b.number for b in model.hidden].index(block.number)].copy()
+    place = [b.number for b in model.hidden].index(block.number)
+    if draw.weights is None:
+        log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
+    else:
+        log_weight, weight = draw.weights[place]
+    partner = draw.partner[place].copy()
     key = np.uint64(int(draw.key) ^ 0x5DEECE66D)
     return matching.marginals(block.groups, weight, log_weight, key, partner) / block.rows
 

@@ -83,13 +83,12 @@ def scaled_cells(cells, offset, share, out):
 @njit(cache=True, nogil=True)
 def collect(cells, offset, tally, out):
     """Add the `tally` (cells, values) of matched cells to the counts `out` (regions, values) of their regions."""
-    held = np.empty(out.shape[1], np.int64)
+    held = np.empty(out.shape[1] + 1, np.int64)
     for c in range(cells.shape[0]):
         kinds = 0
-        for s in range(out.shape[1]):  # most cells hold few values
-            if tally[c, s] != 0:
-                held[kinds] = s
-                kinds += 1
+        for s in range(out.shape[1]):  # most cells hold few values; without a branch, for nobody can predict which
+            held[kinds] = s
+            kinds += np.int64(tally[c, s] != 0)
         for a in range(cells.shape[1]):
             row = offset[a] + cells[c, a]
             for i in range(kinds):
