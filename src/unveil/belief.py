@@ -230,6 +230,17 @@ class Belief:
         chains = None if self.chains is None else self.chains[:, number]
         return replace(self, probability=self.probability[number], chains=chains)
 
+    def ruling_out(self, impossible: NDArray[np.bool_]) -> "Belief":
+        """The same beliefs once some (targets, values) are known to be impossible: exact zeros."""
+        parts = [self.probability] if self.chains is None else [self.probability, *self.chains]
+        left = [np.where(impossible, 0.0, part) for part in parts]
+        total = np.array([part.sum(axis=1) for part in left])
+        if (total <= 0).any():
+            target = int(np.flatnonzero((total <= 0).any(axis=0))[0])
+            raise UsageError(f"target {target + 1} is believed to have only values that are known to be impossible")
+        scaled = [part / part.sum(axis=1, keepdims=True) for part in left]
+        return replace(self, probability=scaled[0], chains=None if self.chains is None else np.stack(scaled[1:]))
+
     def of_chains(self, mode: Sequence[int]) -> "Belief":
         """What these chains alone say; an exact belief says it anyway."""
         if self.chains is None:

@@ -80,6 +80,10 @@ def run_check(
             raise UsageError(
                 f"{model.name} is required without its threshold; write {model.name}:{fields(model)[0].name}=…"
             )
+        if "members" in model.needs:
+            raise NotApplicable(
+                f"{model.name} is about people whose cells are known: use unveil knowledge --release, with the original"
+            )
     hidden = release.suppressed()
     sizes = release.class_sizes()
     one = Overall(np.ones(1, dtype=np.int64))

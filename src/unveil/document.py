@@ -60,7 +60,7 @@ class Run(_Part):
 class Document(_Part):
     """What a command found."""
 
-    document: Literal["audit", "check", "differential", "frontier", "link"]
+    document: Literal["audit", "check", "differential", "frontier", "knowledge", "link"]
     version: Literal[1] = 1
     settings: dict[str, Any]
     inputs: tuple[Input, ...]

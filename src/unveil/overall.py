@@ -1,5 +1,6 @@
 """What a privacy model compares groups with: the whole table, supersets, the population; and counts as shares."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from unveil.distances import Ground
 from unveil.errors import UsageError
 
-__all__ = ["Overall", "Supersets", "ratio", "shares"]
+__all__ = ["Members", "Overall", "Supersets", "ratio", "shares"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +26,19 @@ class Supersets:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """The people of each group and what is held of them beforehand, for each bandwidth of a reader's knowledge."""
+
+    start: NDArray[np.integer]  # (groups + 1,)
+    cell: NDArray[np.integer]  # (people,) row of a prior
+    priors: Mapping[tuple[float, ...], NDArray[np.float64]]  # by bandwidth: (cells, values)
+
+    def __post_init__(self) -> None:
+        if self.start.ndim != 1 or not len(self.start) or self.start[-1] != len(self.cell):
+            raise UsageError("the members of groups are given by where each group begins, and where the last one ends")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Overall:
     """What groups are compared with: the whole table, their supersets, the population."""
 
@@ -32,6 +46,7 @@ class Overall:
     ground: Ground = field(default_factory=Ground)  # how these values lie to each other
     supersets: Supersets | None = None
     population: NDArray[np.integer] | None = None  # (groups,) people of the population in each group's region
+    members: Members | None = None
 
     def __post_init__(self) -> None:
         values = len(self.histogram) if self.histogram.ndim == 1 else 0

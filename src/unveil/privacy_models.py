@@ -22,6 +22,7 @@ from unveil.overall import Overall, Supersets, ratio, shares
 __all__ = [
     "MODELS",
     "AlphaK",
+    "BTPrivacy",
     "BetaLikeness",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -68,7 +69,7 @@ class PrivacyModel(ABC):
 
     name: ClassVar[str]  # in the CLI and in findings
     higher_is_safer: ClassVar[bool] = False  # if so, no level exceeds the group's size
-    needs: ClassVar[frozenset[str]] = frozenset({"values"})  # of values, supersets, population, numeric
+    needs: ClassVar[frozenset[str]] = frozenset({"values"})  # of values, supersets, population, numeric, members
     strictly: ClassVar[bool] = False  # a level equal to the threshold does not hold
     grows: ClassVar[bool] = False  # a group that holds still holds with any people added: safe to prune by
     unites: ClassVar[bool] = False  # two groups that hold, hold as one group: safe to prune by without suppression
@@ -374,6 +375,42 @@ class DeltaPresence(PrivacyModel):
             raise UsageError("delta_presence needs the population's number of people for each group")
         level = ratio(counts.sum(axis=1), overall.population.astype(np.float64))
         return np.where(level < self.low - TOLERANCE, inf, level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BTPrivacy(PrivacyModel):
+    """Largest change of what is believed of a member, from a kernel prior on, at most t (Li 2010, def. 3.6.1).
+
+    The distance is Jensen-Shannon's with the natural logarithm. Beliefs are exact in groups where people ·
+    prod(n_i + 1) · values is at most `cost`, else the Omega-estimate; cost=0 is the thesis. Several are a skyline
+    (def. 3.6.2).
+    """
+
+    t: float | None = _number(0)
+    bandwidth: tuple[float, ...] = (0.3,)
+    cost: float = _number(0, default=2e6)
+    name = "b_t_privacy"
+    needs = frozenset({"values", "members"})
+
+    def __post_init__(self) -> None:
+        PrivacyModel.__post_init__(self)
+        if not self.bandwidth or not all(np.isfinite(b) and b > 0 for b in self.bandwidth):
+            raise UsageError(f"{self.name}: a bandwidth is a number above 0, on distances from 0 to 1")
+
+    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+        from unveil.kernels.belief_change import largest_changes
+
+        members = overall.members
+        if members is None or self.bandwidth not in members.priors or len(members.start) != len(counts) + 1:
+            raise UsageError(
+                "b_t_privacy needs the groups' members and what is held of them beforehand; mondrian can require it"
+            )
+        prior, level = members.priors[self.bandwidth], np.zeros(len(counts))
+        if prior.shape[1] != counts.shape[1]:
+            raise UsageError("b_t_privacy: what is held of the members is about other values")
+        start, cell = np.asarray(members.start, dtype=np.int64), np.asarray(members.cell, dtype=np.int64)
+        largest_changes(start, cell, prior, counts, self.cost, level)
+        return level
 
 
 def satisfied(models: Iterable[PrivacyModel], histograms: NDArray[np.integer], overall: Overall) -> NDArray[np.bool_]:

@@ -49,8 +49,10 @@ CONFIGURATIONS: dict[str, list[tuple[str, Callable[[Counts], bool]]]] = {
         ("require=probabilistic_l:l=2,suppress=0.2,measure=information_loss", no_more_than(1 / 2)),
         ("k=3,l=2,suppress=0.1,measure=discernibility", different(2)),
     ],
+    "injector": [("l=2", different(2)), ("l=3,min_expectation=0.8", different(3)), ("l=2,predicates=2", different(2))],
     "mondrian": [
         ("k=3", at_least(3)),
+        ("k=3,require=b_t_privacy:t=0.4", at_least(3)),
         ("k=3,relaxed=true", at_least(3)),
         ("k=5,l=3", different(3)),
         ("k=4,recoding=hierarchy", at_least(4)),
@@ -61,7 +63,7 @@ CONFIGURATIONS: dict[str, list[tuple[str, Callable[[Counts], bool]]]] = {
         ("require=probabilistic_l:l=2", no_more_than(1 / 2)),
     ],
 }
-DRAWN = {"anatomy"}  # members whose release is drawn, not determined
+DRAWN = {"anatomy", "injector"}  # members whose release is drawn, not determined
 CASES = [(name, options, holds) for name, cases in CONFIGURATIONS.items() for options, holds in cases]
 
 AGES = [
@@ -214,6 +216,8 @@ BOXES = ("tight", "cut")
 ANY = st.sampled_from(
     [
         "anatomy:l=2",
+        "injector:l=2",
+        "mondrian:k=2,require=b_t_privacy:t=0.3",
         *(f"mondrian:k={k},recoding={r},regions={b}" for k in (1, 3) for r in ("order", "hierarchy") for b in BOXES),
         *(f"mondrian:k=2,l=2,relaxed={x},regions={b}" for x in ("true", "false") for b in BOXES),
         *(f"full_domain:levels={a}+{b},k=2,suppress=1" for a in (0, 1) for b in (0, 1)),
@@ -239,13 +243,13 @@ def test_any_table(table: Table, text: str) -> None:
             entries = slice(block.start[group], block.start[group + 1])
             region, count = block.region(index)[entries], block.count[entries]
             own = column[made.group_of_row == group]
-            if table.attributes[index].role is Role.QUASI_IDENTIFIER and not text.startswith("anatomy"):
+            if table.attributes[index].role is Role.QUASI_IDENTIFIER and not text.startswith(("anatomy", "injector")):
                 assert len(set(region)) == 1
                 assert release.regions[index].holds(np.full(len(own), region[0]), own).all()
             else:
                 shown = Counter(np.repeat(release.regions[index].single()[region], count).tolist())
                 assert shown == Counter(own.tolist())
-    if not text.startswith("anatomy"):
+    if not text.startswith(("anatomy", "injector")):
         k = 3 if "k=3" in text else 2 if "k=2" in text else 1
         assert release.class_sizes().min() >= k
     else:

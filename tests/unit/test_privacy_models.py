@@ -11,6 +11,7 @@ import pytest
 
 from unveil.distances import DISTANCES, Ground
 from unveil.errors import UsageError
+from unveil.overall import Members
 from unveil.privacy_models import (
     MODELS,
     AlphaK,
@@ -57,6 +58,7 @@ def everything(values: int, groups: int) -> Overall:
         Ground(position=np.arange(values, dtype=float), level=np.array([np.arange(values), [0] * values])),
         Supersets(np.arange(groups), np.full((groups, values), 7)),
         np.full(groups, 100),
+        Members(np.arange(groups + 1), np.zeros(groups, dtype=int), {(0.3,): np.full((1, values), 1 / values)}),
     )
 
 
@@ -220,7 +222,7 @@ def test_withheld_values_under_every_distance(distance: str) -> None:
 def test_every_model_keeps_the_contract(name: str) -> None:
     model = MODELS[name](**required(name))
     assert model.name == name
-    assert model.needs <= {"values", "supersets", "population", "numeric"}
+    assert model.needs <= {"values", "supersets", "population", "numeric", "members"}
     assert model.threshold is None
     assert model.smallest == 1
     assert all(p.kind is p.KEYWORD_ONLY for p in inspect.signature(MODELS[name]).parameters.values())
@@ -302,6 +304,9 @@ def test_smallest(model: PrivacyModel, smallest: int) -> None:
         ("delta_presence", {"low": -0.1}, "at most 1"),
         ("delta_presence", {"high": 1.1}, "at most 1"),
         ("delta_presence", {"low": 0.5, "high": 0.4}, "swap"),
+        ("b_t_privacy", {"t": -1}, "at least 0"),
+        ("b_t_privacy", {"bandwidth": (0.0,)}, "above 0"),
+        ("b_t_privacy", {"cost": -1}, "at least 0"),
     ],
 )
 def test_options_are_checked(name: str, options: dict[str, object], said: str) -> None:

@@ -1,6 +1,6 @@
 """What an anonymizer must keep: a conjunction of privacy models, asked about many groups at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 from unveil.attribute import Role
 from unveil.errors import RequirementError, UsageError
 from unveil.ground import overall_of
-from unveil.privacy_models import Overall, PrivacyModel, Supersets
+from unveil.knowledge._cells import CountedCells
+from unveil.knowledge.kernel import Kernel
+from unveil.overall import Members
+from unveil.privacy_models import BTPrivacy, Overall, PrivacyModel, Supersets
 from unveil.table import Table
 
 __all__ = ["Requirement"]
@@ -25,6 +28,8 @@ class Requirement:
     sensitive: tuple[int, ...]  # the attributes whose histograms the models need; none for k-anonymity alone
     names: tuple[str, ...]
     overall: tuple[Overall, ...]
+    cell_of_row: NDArray[np.int64] | None = None  # (rows,) where a model asks for the groups' members
+    priors: tuple[Mapping[tuple[float, ...], NDArray[np.float64]], ...] = ()  # per sensitive attribute: see Members
 
     @classmethod
     def of(cls, models: Sequence[PrivacyModel], table: Table, who: str) -> "Requirement":
@@ -58,7 +63,15 @@ class Requirement:
         attributes = [table.attributes[i] for i in sensitive]
         totals = [np.bincount(table.columns[i], minlength=table.attributes[i].codes) for i in sensitive]
         overall = tuple(overall_of(a, t) for a, t in zip(attributes, totals, strict=True))
-        return cls(tuple(models), sensitive, tuple(a.name for a in attributes), overall)
+        names = tuple(a.name for a in attributes)
+        if not any("members" in model.needs for model in models):
+            return cls(tuple(models), sensitive, names, overall)
+        widths = {model.bandwidth for model in models if isinstance(model, BTPrivacy)}
+        counted = CountedCells.of(table, names[0])
+        priors = tuple(
+            {width: Kernel(bandwidth=width).prior(table, name).of(counted.cells) for width in widths} for name in names
+        )
+        return cls(tuple(models), sensitive, names, overall, counted.of_row, priors)
 
     @property
     def described(self) -> str:
@@ -77,12 +90,16 @@ class Requirement:
         return min(sizes) if sizes else None
 
     def holds(
-        self, sizes: NDArray[np.integer], histograms: Histograms, supersets: Sequence[Supersets] | None = None
+        self,
+        sizes: NDArray[np.integer],
+        histograms: Histograms,
+        supersets: Sequence[Supersets] | None = None,
+        rows: NDArray[np.integer] | None = None,
     ) -> NDArray[np.bool_]:
-        """(groups,) whether every model holds."""
+        """(groups,) whether every model holds. `rows`: of all groups, one after the other, if a model asks for them."""
         good = np.ones(len(sizes), dtype=bool)
         for model in self.models:
-            for levels in self._levels(model, sizes, histograms, supersets):
+            for levels in self._levels(model, sizes, histograms, supersets, rows):
                 good &= model.holds(levels)
         return good
 
@@ -92,6 +109,7 @@ class Requirement:
         sizes: NDArray[np.integer],
         histograms: Histograms,
         supersets: Sequence[Supersets] | None,
+        rows: NDArray[np.integer] | None = None,
     ) -> list[NDArray[np.float64]]:
         """The model's levels, for each sensitive attribute; a model of sizes is asked once."""
         if "values" not in model.needs:
@@ -99,6 +117,9 @@ class Requirement:
         found = []
         for index, (histogram, overall) in enumerate(zip(histograms, self.overall, strict=True)):
             whole = overall if supersets is None else replace(overall, supersets=supersets[index])
+            if "members" in model.needs and rows is not None and self.cell_of_row is not None:
+                start = np.concatenate([[0], np.cumsum(sizes)])
+                whole = replace(whole, members=Members(start, self.cell_of_row[rows], self.priors[index]))
             found.append(model.level(histogram, whole))
         return found
 
@@ -119,7 +140,7 @@ class Requirement:
         sizes, histograms = self.of_groups(table, np.zeros(table.rows, dtype=np.int64), 1)
         for model in self.models:
             none = [Supersets(np.empty(0, np.int64), h[:0]) for h in histograms]
-            levels = self._levels(model, sizes, histograms, none)
+            levels = self._levels(model, sizes, histograms, none, np.arange(table.rows))
             names = self.names if "values" in model.needs else ("the table",)
             for name, level in zip(names, levels, strict=True):
                 if not model.holds(level).all():
@@ -134,10 +155,11 @@ class Requirement:
         Models that ask for supersets are not asked again: the supersets are those of the parts.
         """
         sizes, histograms = self.of_groups(table, group, groups)
+        rows = np.argsort(group, kind="stable")
         for model in self.models:
             if "supersets" in model.needs:
                 continue
-            if not all(model.holds(level).all() for level in self._levels(model, sizes, histograms, None)):
+            if not all(model.holds(level).all() for level in self._levels(model, sizes, histograms, None, rows)):
                 raise RequirementError(
                     f"{who}: {_described(model)} cannot be met with relaxed cuts: groups that hold apart have equal "
                     "cells and do not hold together; use relaxed=false"
@@ -152,7 +174,8 @@ def _option(model: PrivacyModel) -> str:
 def _described(model: PrivacyModel) -> str:
     """The model as it is written on the command line."""
     options = {f.name: getattr(model, f.name) for f in fields(model)}
-    return f"{model.name}:" + ",".join(f"{key}={value}" for key, value in options.items() if value is not None)
+    said = {key: "+".join(map(str, v)) if isinstance(v, tuple) else v for key, v in options.items()}
+    return f"{model.name}:" + ",".join(f"{key}={value}" for key, value in said.items() if value is not None)
 
 
 def _reached(model: PrivacyModel, level: float) -> str:

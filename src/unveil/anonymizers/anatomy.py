@@ -6,12 +6,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Role
+from unveil.anonymizers._bucketize import bucketized, one_sensitive
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError, shown
 from unveil.kernels import anatomy as kernels
-from unveil.regions import Regions
-from unveil.release import Anonymized, BlockRows, build_release
+from unveil.release import Anonymized
 from unveil.table import Table
 
 __all__ = ["Anatomy"]
@@ -34,7 +33,7 @@ class Anatomy:
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows · log(sensitive values)."""
-        sensitive = _one_sensitive(table)
+        sensitive = one_sensitive(table, "anatomy")
         attribute, column = table.attributes[sensitive], table.columns[sensitive]
         count = np.bincount(column, minlength=attribute.codes).astype(np.int64)
         self._check_eligible(table, sensitive, count)
@@ -53,7 +52,7 @@ class Anatomy:
             raise RequirementError(f"anatomy: a row left over fits no group with l={self.l}; choose a smaller l")
         group_of_row = np.empty(table.rows, dtype=np.int32)
         group_of_row[by_value] = group
-        return _bucketized(table, sensitive, group_of_row)
+        return bucketized(table, sensitive, group_of_row)
 
     def _check_eligible(self, table: Table, sensitive: int, count: NDArray[np.int64]) -> None:
         """No value may be more frequent than rows / l, or no grouping can exist (Xiao and Tao 2006, section 4)."""
@@ -66,22 +65,3 @@ class Anatomy:
                 f"of {most} of {table.rows} rows, "
                 f"more than 1 in {self.l}; " + (f"l={best} can be met" if best > 1 else "no l above 1 can be met")
             )
-
-
-def _one_sensitive(table: Table) -> int:
-    sensitive = table.with_role(Role.SENSITIVE)
-    if len(sensitive) != 1:
-        names = ", ".join(table.attributes[i].name for i in sensitive) or "none"
-        raise UsageError(
-            f"anatomy separates exactly one sensitive attribute; the schema has {len(sensitive)} ({names})"
-        )
-    return sensitive[0]
-
-
-def _bucketized(table: Table, sensitive: int, group_of_row: NDArray[np.int32]) -> Anonymized:
-    """Two blocks: everything but the sensitive attribute, and the sensitive attribute alone."""
-    others = tuple(i for i in range(len(table.attributes)) if i != sensitive)
-    parts = [BlockRows(others, group_of_row, tuple(table.columns[i] for i in others))] if others else []
-    parts.append(BlockRows((sensitive,), group_of_row, (table.columns[sensitive],)))
-    release, number = build_release(table.attributes, [Regions.singles(a.codes) for a in table.attributes], parts)
-    return Anonymized(release, number[group_of_row].astype(np.int32))

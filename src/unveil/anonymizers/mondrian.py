@@ -114,9 +114,10 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
     only_sizes = not requirement.sensitive and all(model.name == "k_anonymity" for model in requirement.models)
 
     def allowed(children: kernels.Candidates) -> NDArray[np.bool_]:
-        return requirement.holds(children.size, children.histograms, _supersets(children))
+        rows = children.rows if children.rows is None or shuffled is None else shuffled[children.rows]
+        return requirement.holds(children.size, children.histograms, _supersets(children), rows)
 
-    shuffled = None
+    shuffled: NDArray[np.int64] | None = None
     secret = [table.columns[i] for i in requirement.sensitive]
     if mondrian.relaxed:  # who goes left at a median is drawn: it must not follow the order of the original's rows
         shuffled = np.lexsort(table.columns)[engine.named("mondrian").generator().permutation(table.rows)]
@@ -131,6 +132,7 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
         relaxed=mondrian.relaxed,
         lower=mondrian.median == "lower",
         superset_size=requirement.superset_size,
+        list_rows=requirement.cell_of_row is not None,
     )
     if shuffled is None:
         return found

@@ -25,6 +25,7 @@ from unveil.cli.attack import attack
 from unveil.cli.audit import audit
 from unveil.cli.differential import differential
 from unveil.cli.hierarchy import hierarchy_app
+from unveil.cli.knowledge import knowledge
 from unveil.errors import UnveilError, UsageError
 
 __all__ = ["app", "main"]
@@ -42,6 +43,7 @@ app.add_typer(hierarchy_app, name="hierarchy")
 app.command()(attack)
 app.command()(audit)
 app.command()(differential)
+app.command()(knowledge)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]

@@ -87,6 +87,40 @@ def attack(
             show_default=False,
         ),
     ] = None,
+    knowledge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:options",
+            help="What is held of everybody beforehand, e.g. kernel:bandwidth=0.3; it needs --original.",
+            show_default=False,
+        ),
+    ] = None,
+    strength: Annotated[
+        float, typer.Option(help="Mean pseudo-count of a value that --knowledge gives learners.")
+    ] = 1.0,
+    roster: Annotated[
+        bool, typer.Option("--roster", help="Everybody's quasi-identifiers are known: groups of exact cells.")
+    ] = False,
+    others: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="For background: people whose value is known, a CSV of quasi-identifiers and the value.",
+            show_default=False,
+        ),
+    ] = None,
+    assignment: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="For --roster and --coalition: which row went to which group, where cells do not say it.",
+            show_default=False,
+        ),
+    ] = None,
+    coalition: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="Also: the worst M fellow members tell their values.", show_default=False),
+    ] = None,
     chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
     sweeps: Annotated[int, typer.Option(help="Sweeps of the first round; more follow until it is precise.")] = 1000,
     most_sweeps: Annotated[
@@ -114,14 +148,17 @@ def attack(
     """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree or precision was not reached."""
     from unveil.attack import run_attack, targets_of_file, targets_of_table
     from unveil.attackers._posterior import Chains
+    from unveil.attackers.background import Background
     from unveil.attackers.fixed_prior import FixedPrior
     from unveil.belief import Prior, sensitive_attribute
     from unveil.catalog import make, member, parse
+    from unveil.cli.audit import _read_assignment as read_assignment
     from unveil.engine import Engine
     from unveil.formats.people import people_frame, write_people
     from unveil.formats.priors import read_held, read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
+    from unveil.given import Given, others_of_file
     from unveil.report.terminal import print_attack
     from unveil.schema import read_schema
     from unveil.smooth import bandwidths
@@ -131,7 +168,7 @@ def attack(
     if people is not None:
         keep_apart(
             inputs=[
-                *(p for p in (release, schema, original, targets, prior, held) if p is not None),
+                *(p for p in (release, schema, original, targets, prior, held, others, assignment) if p is not None),
                 *release_parts(release),
             ],
             outputs=[people],
@@ -173,6 +210,19 @@ def attack(
             raise UsageError("--held is a belief of fixed_prior; add --attacker fixed_prior")
         own = read_held(held, published.attributes[index], asked_about.count)
         attackers = {n: replace(a, own=own) if isinstance(a, FixedPrior) else a for n, a in attackers.items()}
+    placed = None
+    if assignment is not None:
+        if table is None:
+            raise UsageError("--assignment is that of the original's rows; give --original DATA")
+        placed = read_assignment(assignment, table.rows, published.groups)
+    given = Given.of(published, asked_about, table, knowledge, roster=roster, assignment=placed, strength=strength)
+    if prior is None and given.prior is not None:
+        population = replace(given.prior, smooth=population.smooth)
+    published, asked_about = given.release, given.targets
+    told = None
+    if others is not None:
+        told = others_of_file(read_columns(others, **dialect), published, index, name=str(others))
+    attackers = given.hand_to(attackers, told)
     engine = Engine(seed=seed, checkpoints=checkpoint)
     if workers is not None:
         engine = replace(engine, workers=workers)
@@ -186,6 +236,11 @@ def attack(
             engine=replace(engine, progress=progress, stop=stop),
             chains=replace(start, most_sweeps=most_sweeps) if most_sweeps is not None else start,
             joined=document.document.joined,
+        )
+    result = given.rule_out(result, [name for name, one in attackers.items() if isinstance(one, Background)])
+    if coalition is not None:
+        result = replace(
+            result, attackers={**result.attackers, f"coalition of {coalition}": given.coalition(coalition)}
         )
     if people is not None:
         frame = people_frame(

@@ -34,6 +34,7 @@ class Candidates:
     size: Counts  # (children,)
     histograms: tuple[Counts, ...]  # per sensitive attribute: (children, values)
     supersets: Supersets | None = None
+    rows: Counts | None = None  # (rows of all children,) child by child, where they were asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ def partition(
     relaxed: bool = False,
     lower: bool = False,
     superset_size: int | None = None,
+    list_rows: bool = False,
     collapse: bool | None = None,
     entries: int = _ENTRIES,
     table_from: Ints | None = None,
@@ -87,6 +89,7 @@ def partition(
     ``lower`` only the codes up to the one that reaches floor(n/2) rows. A ``relaxed`` cut puts floor(n/2) rows to the
     left; of the rows at the median the first in the table go left.
     ``superset_size`` asks for the supersets of at least so many rows; the histograms of all such nodes are kept.
+    ``list_rows`` hands ``allowed`` the rows of every child, too; then equal rows are not worked on as one.
     ``collapse`` says whether equal rows are worked on as one (None: where it pays), which a relaxed cut rules out; it
     does not change the result.
     ``entries`` bounds the histogram entries handed to ``allowed`` at a time, one node's children excepted.
@@ -110,11 +113,11 @@ def partition(
         table_from = np.array([0, rows], np.int32)
     if collapse is None:
         collapse = rows > _ROWS_WORTH_COLLAPSING and len(table_from) == 2
-    distinct = cells.collapse(fields, domains) if collapse and not relaxed else None
+    distinct = cells.collapse(fields, domains) if collapse and not relaxed and not list_rows else None
     space = lay_out_space(axes, fields, domains, distinct)
     if distinct is not None:
         table_from = np.array([0, space.packed.shape[1]], np.int32)
-    rule = _Rule(allowed, tuple(sensitive_sizes), max(smallest, 1), relaxed, lower, superset_size, entries)
+    rule = _Rule(allowed, tuple(sensitive_sizes), max(smallest, 1), relaxed, lower, superset_size, list_rows, entries)
     found = _collect(space, _grow(space, rule, table_from, _extent(space) if extent is None else extent))
     if distinct is None:
         return found
@@ -135,6 +138,7 @@ def warm() -> None:
             allowed=lambda candidates: candidates.size > 0,
             relaxed=relaxed,
             superset_size=4,
+            list_rows=True,
         )
 
 
@@ -148,6 +152,7 @@ class _Rule:
     relaxed: bool
     lower: bool
     superset_size: int | None
+    list_rows: bool
     entries: int
 
 
@@ -329,7 +334,15 @@ def _ask(
         supersets = None
         if ancestors is not None:
             supersets = ancestors.of(np.repeat(nodes, cuts.children[nodes]), front.nearest)
-        verdict = np.asarray(rule.allowed(Candidates(size, tuple(histograms), supersets)))
+        rows = None
+        if rule.list_rows:
+            rows = np.empty(int(size.sum()), np.int64)
+            splits.list_children(
+                space.packed, space.axes, space.tables, space.index, nodes, front.start, front.stop, front.low,
+                front.high, front.axis, front.kind, cuts.at, cuts.ties, row_from, scratch, child,
+                np.cumsum(size) - size, rows,
+            )  # fmt: skip
+        verdict = np.asarray(rule.allowed(Candidates(size, tuple(histograms), supersets, rows)))
         if verdict.shape != size.shape or verdict.dtype != np.bool_:
             raise ValueError(f"allowed gave {verdict.dtype} {verdict.shape} for {len(size)} children")
         agreed[begin:end] = np.logical_and.reduceat(verdict, row_from)

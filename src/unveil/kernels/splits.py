@@ -12,7 +12,7 @@ from unveil.kernels.axes import MISSING, STRIDE, TABLE
 from unveil.kernels.cells import MASK, SHIFT, WORD
 from unveil.kernels.mondrian import ABSENT, CLASSES, ORDERED
 
-__all__ = ["assign", "count_children", "cut_bounds", "split"]
+__all__ = ["assign", "count_children", "cut_bounds", "list_children", "split"]
 
 
 @njit(cache=True, nogil=True)
@@ -85,6 +85,42 @@ def count_children(
             seen += np.int64(code == middle)
             value = np.int64((values[r] >> value_shift) & value_mask)
             out[first + side, value] += np.int64((heavy[r] >> heavy_shift) & heavy_mask) + 1
+
+
+@njit(cache=True, nogil=True)
+def list_children(
+    packed, axes, tables, index, nodes, start, stop, low, high, axis, kind, cut, ties, row_from, slot, child, begin,
+    out,
+):  # fmt: skip
+    """Write the records (field ``index``) of the proposed children of ``nodes`` to ``out``, child by child.
+
+    ``begin`` (children,) is where each child's records go; it ends as where they end.
+    """
+    index_shift = np.uint64(index[SHIFT])
+    index_mask = np.uint64(index[MASK])
+    for n in range(nodes.shape[0]):
+        i = nodes[n]
+        j = axis[i]
+        first = row_from[n]
+        words = packed[axes[j, WORD], start[i] : stop[i]]
+        shift = np.uint64(axes[j, SHIFT])
+        mask = np.uint64(axes[j, MASK])
+        numbers = packed[index[WORD], start[i] : stop[i]]
+        if kind[i] == CLASSES:
+            classes = level_classes(axes, tables, j, cut[i])
+            sort_classes(words, shift, mask, classes, low[i, j], high[i, j], slot, child)
+            for r in range(numbers.shape[0]):
+                at = first + child[r]
+                out[begin[at]] = np.int64((numbers[r] >> index_shift) & index_mask)
+                begin[at] += 1
+            continue
+        seen = np.int64(0)
+        for r in range(numbers.shape[0]):
+            code = np.int64((words[r] >> shift) & mask)
+            at = first + np.int64(code > cut[i]) + np.int64(code == cut[i]) * np.int64(seen >= ties[i])
+            seen += np.int64(code == cut[i])
+            out[begin[at]] = np.int64((numbers[r] >> index_shift) & index_mask)
+            begin[at] += 1
 
 
 @njit(cache=True, nogil=True)

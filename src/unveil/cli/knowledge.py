@@ -1,0 +1,164 @@
+"""unveil knowledge: what somebody may hold beforehand, its evidence, and whom it exposes in a release."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    ReleaseDelimiter,
+    ReleaseEncoding,
+    console,
+    keep_apart,
+    release_parts,
+    write,
+)
+from unveil.errors import UsageError, shown
+
+__all__ = ["knowledge"]
+
+
+def knowledge(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The original table.", show_default=False)],
+    schema: Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)],
+    with_: Annotated[
+        str,
+        typer.Option(
+            "--with", metavar="NAME:options", help="e.g. negative_rules:min_expectation=0.9", show_default=False
+        ),
+    ],
+    asked: Annotated[
+        str | None,
+        typer.Option(metavar="ATTRIBUTE", help="The sensitive attribute, if there are several.", show_default=False),
+    ] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(metavar="RELEASE", help="Also: whom this knowledge exposes in a release.", show_default=False),
+    ] = None,
+    assignment: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Which row went to which group, where cells do not say it.", show_default=False
+        ),
+    ] = None,
+    t: Annotated[float, typer.Option(help="A belief that the release changes by more is a breach.")] = 0.2,
+    l: Annotated[int, typer.Option(help="Fewer possible values are a breach.")] = 3,
+    bandwidths: Annotated[
+        str | None,
+        typer.Option(
+            metavar="B+B+…",
+            help="Also: the worst case for readers with kernel priors of these bandwidths.",
+            show_default=False,
+        ),
+    ] = None,
+    rank: Annotated[
+        bool, typer.Option("--rank", help="Also: which rules, if known, would expose most people of the release.")
+    ] = False,
+    top: Annotated[int, typer.Option(help="Rules to print.")] = 20,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
+        ),
+    ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    release_delimiter: ReleaseDelimiter = None,
+    release_encoding: ReleaseEncoding = None,
+) -> None:
+    """Negative rules, kernel priors or facts with their evidence; with --release, whom they expose there."""
+    import numpy as np
+
+    from unveil.attack import targets_of_table
+    from unveil.catalog import make, member, parse
+    from unveil.cli.audit import _read_assignment as read_assignment
+    from unveil.document import Document, describe_inputs, describe_run
+    from unveil.foreknowledge import (
+        describe_knowledge,
+        expose,
+        expose_over_bandwidths,
+        findings_of_exposure,
+        rank_facts,
+    )
+    from unveil.formats.releases import read_release
+    from unveil.formats.tables import read_table
+    from unveil.report.knowledge_terminal import print_knowledge
+    from unveil.schema import read_schema
+
+    read = [p for p in (data, schema, release, assignment) if p is not None]
+    parts = [] if release is None else release_parts(release)
+    keep_apart(inputs=[*read, *parts], outputs=[Path(json)] if json not in (None, "-") else [])
+    if assignment is not None and release is None:
+        raise UsageError("--assignment goes with --release RELEASE")
+    if release is None and (bandwidths is not None or rank):
+        raise UsageError("--bandwidths and --rank are about a release; add --release RELEASE")
+    widths = [_width(text) for text in bandwidths.split("+")] if bandwidths is not None else []
+    charts: dict[str, Any] = {}
+    name, options = parse(with_)
+    method = make(member("knowledge", name), options, name)
+    document = read_schema(schema).confirmed()
+    dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    table = read_table(data, document, **dialect)
+    found = describe_knowledge(table, method, asked)
+    if rank and found.rules is None:
+        raise UsageError(f"--rank is about rules, and {name} has none; use --with negative_rules")
+    findings = found.findings(data.name)
+    diagnostics: dict[str, Any] = {"source": found.prior.source, "rows": table.rows}
+    if found.rules is not None:
+        order = np.argsort(-found.rules.people, kind="stable")
+        texts, rules = found.rules.texts(), found.rules
+        diagnostics["rules"] = [
+            {
+                "rule": texts[i],
+                "people": float(rules.people[i]),
+                "expectation": float(rules.expectation[i]),
+                "confidence": float(rules.confidence[i]),
+            }
+            for i in order.tolist()
+        ]
+    if release is not None:
+        published = read_release(
+            release, document, attributes=table.attributes, delimiter=release_delimiter, encoding=release_encoding
+        )
+        index = published.index(found.prior.sensitive.name)
+        roster = None
+        if len(published.blocks) == 1 or assignment is not None:
+            group = None if assignment is None else read_assignment(assignment, table.rows, published.groups)
+            roster = targets_of_table(table, published, index, group=group)
+        exposure = expose(published, index, found.prior, roster=roster)
+        findings += findings_of_exposure(exposure, release.name, found.prior.sensitive.name, t=t, l=l)
+        diagnostics["omega"] = not exposure.exact
+        for width in widths:
+            (one,) = expose_over_bandwidths(published, index, table, [(width,)], roster=roster)
+            more = {"bandwidth": width, "worst": one.worst, "beyond": one.beyond(t), "exact": one.exact}
+            charts.setdefault("worst_case_over_bandwidths", []).append(more)
+        if rank:
+            assert found.rules is not None
+            facts = rank_facts(published, index, table, found.rules, roster=roster)
+            diagnostics["exposing"] = [{"rule": f.text, "people": f.people, "exposed": f.exposed} for f in facts]
+    made = Document(
+        document="knowledge",
+        settings={"with": with_, "t": t, "l": l},
+        inputs=describe_inputs([*read, *(p for p in parts if p.is_file())]),
+        run=describe_run(),
+        findings=findings,
+        diagnostics=diagnostics,
+        charts=charts,
+    )
+    if json == "-":
+        print(made.model_dump_json(indent=2))
+        return
+    if json is not None:
+        write(Path(json), made.model_dump_json(indent=2) + "\n")
+    print_knowledge(made, console(), top=top)
+
+
+def _width(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"--bandwidths: {shown(text)} is no number; write 0.2+0.3+0.5") from None

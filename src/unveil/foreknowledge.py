@@ -1,0 +1,228 @@
+"""Foreknowledge: what knowledge beforehand is worth by itself, and whom it exposes in a release."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers._roster import put_apart, with_roster
+from unveil.attackers.background import Groups
+from unveil.attribute import Role
+from unveil.belief import Targets
+from unveil.cell_prior import CellPrior
+from unveil.distances import Ground, jensen_shannon
+from unveil.document import Finding
+from unveil.errors import UsageError
+from unveil.kernels.assignment import EXACT
+from unveil.knowledge._rules import Rules
+from unveil.knowledge._valid import some_sharing, valid_kinds
+from unveil.knowledge.kernel import Kernel
+from unveil.knowledge.overall import OverallShares
+from unveil.release import Release
+from unveil.table import Table
+
+__all__ = [
+    "Exposure",
+    "Fact",
+    "Foreknowledge",
+    "describe_knowledge",
+    "expose",
+    "expose_over_bandwidths",
+    "findings_of_exposure",
+    "rank_facts",
+]
+
+MOST_COUNTED = 5  # impossible values; as many or more are one class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foreknowledge:
+    """What is held of the people of a table before anything is released."""
+
+    prior: CellPrior
+    rules: Rules | None
+    held: NDArray[np.float64]  # (rows, values)
+    truth: NDArray[np.int64]  # (rows,)
+    overall: NDArray[np.float64]  # (values,)
+
+    def impossible(self) -> NDArray[np.float64]:
+        """Shares of people with 0, 1, … 4, and 5 or more impossible values, of those that somebody has."""
+        number = ((self.held <= 0) & (self.overall > 0)).sum(axis=1)
+        return np.asarray(np.bincount(np.minimum(number, MOST_COUNTED), minlength=MOST_COUNTED + 1) / len(number))
+
+    def findings(self, name: str) -> tuple[Finding, ...]:
+        """In numbers; the baseline is the reader who knows the overall distribution alone."""
+        attribute = self.prior.sensitive.name
+        rows = np.arange(len(self.truth))
+        most = self.held >= self.held.max(axis=1, keepdims=True) - 1e-12
+        guessed = most[rows, self.truth] / most.sum(axis=1)
+        plain = self.overall >= self.overall.max() - 1e-12
+        found = [
+            Finding.exact(
+                "prior_truth",
+                name,
+                attribute,
+                float(self.held[rows, self.truth].mean()),
+                baseline=float(self.overall[self.truth].mean()),
+            ),
+            Finding.exact(
+                "prior_accuracy",
+                name,
+                attribute,
+                float(guessed.mean()),
+                baseline=float((plain[self.truth] / plain.sum()).mean()),
+            ),
+        ]
+        if self.rules is not None:
+            found.append(Finding.exact("rules", name, attribute, float(len(self.rules))))
+        for number, share in enumerate(self.impossible().tolist()):
+            most_of = "_or_more" if number == MOST_COUNTED else ""
+            found.append(Finding.exact(f"impossible_values.{number}{most_of}", name, attribute, share))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exposure:
+    """Whom knowledge exposes in a release; people of one cell in one group share their numbers."""
+
+    people: NDArray[np.int64]  # (entries,)
+    distance: NDArray[np.float64]  # (entries,) of the belief after the release from the one before (Jensen-Shannon)
+    surest: NDArray[np.float64]  # (entries,) the largest belief in a value after the release
+    valid: NDArray[np.int64] | None  # (entries,) how many values each person can still have; None: not asked
+    exact: bool  # no group needed the Omega-estimate
+
+    def beyond(self, t: float) -> int:
+        """People whose belief moves by more than t: vulnerable under (B,t)."""
+        return int(self.people[self.distance > t + 1e-12].sum())
+
+    def fewer(self, l: int) -> int:
+        """People with fewer than l valid values: vulnerable under the rules."""
+        if self.valid is None:
+            raise UsageError("valid values were not counted; ask for them with matching=True")
+        return int(self.people[self.valid < l].sum())
+
+    @property
+    def worst(self) -> float:
+        """The largest distance: the worst-case disclosure risk."""
+        return float(self.distance.max())
+
+
+def describe_knowledge(table: Table, knowledge: Any, asked: str | None = None) -> Foreknowledge:
+    """Hold a member of the knowledge family against the people of a table."""
+    prior: CellPrior = knowledge.prior(table, asked)
+    known = table.with_role(Role.QUASI_IDENTIFIER)
+    columns = [table.columns[i] for i in known]
+    cells = np.stack(columns, axis=1) if columns else np.zeros((table.rows, 0), dtype=np.int64)
+    truth = table.columns[table.index(prior.sensitive.name)].astype(np.int64)
+    rules = knowledge.rules(table, asked) if hasattr(knowledge, "rules") else None
+    overall = OverallShares().prior(table, asked).of(cells[:1])[0]
+    return Foreknowledge(prior, rules, prior.of(cells), truth, overall)
+
+
+def expose(
+    release: Release,
+    asked: int,
+    prior: CellPrior,
+    *,
+    roster: Targets | None = None,
+    cost: float = 2e6,
+    matching: bool = True,
+) -> Exposure:
+    """What somebody who holds this prior of everybody learns from a release about each of its people.
+
+    `roster`: everybody in the table, which a generalised release needs. `cost`: as in the `background` attacker.
+    `matching`: whether to count everybody's valid values.
+    """
+    seen = put_apart(release, asked).release if roster is None else with_roster(release, roster).release
+    groups = Groups.of(seen, asked)
+    held = groups.held(seen, prior)
+    found, method = groups.posterior(seen, held, cost)
+    return Exposure(
+        groups.count,
+        jensen_shannon(found, held, Ground()),
+        found.max(axis=1),
+        _valid_numbers(seen, groups, held > 0) if matching else None,
+        bool((method == EXACT).all()),
+    )
+
+
+def expose_over_bandwidths(
+    release: Release,
+    asked: int,
+    table: Table,
+    bandwidths: Sequence[tuple[float, ...]],
+    *,
+    roster: Targets | None = None,
+    cost: float = 2e6,
+) -> list[Exposure]:
+    """The same for readers who know more or less: the worst case over the bandwidth (Li 2010, figure 3.11)."""
+    name = release.attributes[asked].name
+    priors = (Kernel(bandwidth=b).prior(table, name) for b in bandwidths)
+    return [expose(release, asked, prior, roster=roster, cost=cost, matching=False) for prior in priors]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One negative rule, and whom knowing it alone would expose."""
+
+    text: str
+    people: float  # of whom it speaks
+    exposed: int  # people of whom some value is believed with the stated probability, and would not be without it
+
+
+def rank_facts(
+    release: Release,
+    asked: int,
+    table: Table,
+    rules: Rules,
+    *,
+    roster: Targets | None = None,
+    at_least: float = 0.5,
+    cost: float = 2e5,
+) -> list[Fact]:
+    """Which rule, if known beside the overall distribution, would expose most people in a release; the worst first.
+
+    Exposed: some value of theirs is believed with `at_least`. Cost: one pass over all groups a rule.
+    """
+    name = release.attributes[asked].name
+    plain = OverallShares().prior(table, name)
+    seen = release if roster is None else with_roster(release, roster).release
+    before = expose(seen, asked, plain, cost=cost, matching=False)
+    found = []
+    for number, text in enumerate(rules.texts()):
+        one = rules.take(np.array([number]))
+
+        def look_up(cells: NDArray[np.int64], one: Rules = one) -> NDArray[np.float64]:
+            held = np.minimum(plain.of(cells), one.ceiling(cells))
+            return np.asarray(held / held.sum(axis=1, keepdims=True))
+
+        prior = CellPrior(plain.attributes, plain.sensitive, look_up, text)
+        after = expose(seen, asked, prior, cost=cost, matching=False)
+        newly = (after.surest >= at_least - 1e-12) & (before.surest < at_least - 1e-12)
+        found.append(Fact(text, float(rules.people[number]), int(after.people[newly].sum())))
+    return sorted(found, key=lambda fact: -fact.exposed)
+
+
+def findings_of_exposure(found: Exposure, name: str, attribute: str, *, t: float, l: int) -> tuple[Finding, ...]:
+    """The worst case, and how many people are vulnerable under (B,t) and under the rules."""
+    return (
+        Finding.exact("worst_case_risk", name, attribute, found.worst),
+        Finding.exact(f"vulnerable_beyond.{t:g}", name, attribute, float(found.beyond(t))),
+        Finding.exact(f"vulnerable_fewer.{l}", name, attribute, float(found.fewer(l))),
+    )
+
+
+def _valid_numbers(release: Release, groups: Groups, possible: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(entries,) how many different values the people of an entry can have. A withheld value is left out of account."""
+    single = release.regions[groups.asked].single()
+    if (single[groups.item] < 0).any():
+        return np.full(len(groups.count), possible.shape[1])
+    if possible.all():  # every value of the group is valid for everybody
+        return np.repeat(np.diff(groups.item_start), np.diff(groups.block.start))
+    counts = np.zeros((release.groups, possible.shape[1]), dtype=np.int64)
+    item_group = np.repeat(np.arange(release.groups), np.diff(groups.item_start))
+    counts[item_group, single[groups.item]] = groups.item_count
+    shared = some_sharing(groups.block.group, groups.count, possible, counts)
+    return np.asarray(valid_kinds(groups.block.group, shared > 0, possible).sum(axis=1))
