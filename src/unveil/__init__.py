@@ -12,6 +12,7 @@ _HOME = {
     "Check": "check",
     "Engine": "engine",
     "Estimate": "belief",
+    "Frontier": "frontier",
     "Hierarchy": "hierarchy",
     "Kind": "attribute",
     "NotApplicable": "errors",
@@ -32,6 +33,7 @@ _HOME = {
     "read_table": "formats.tables",
     "run_audit": "audit",
     "run_check": "check",
+    "run_frontier": "frontier",
     "utility_loss": "utility",
     "write_release": "formats.releases",
 }

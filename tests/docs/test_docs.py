@@ -15,6 +15,7 @@ from unveil.catalog import members
 from unveil.distances import DISTANCES
 from unveil.document import Document
 from unveil.formats.output import csv_bytes
+from unveil.frontier.shape import FrontierDocument
 from unveil.hospital import made_up_hospital
 from unveil.privacy_models import MODELS
 from unveil.schema import Schema
@@ -27,6 +28,7 @@ EXITS = {
     "check": (0, 1),
     "attack": (0, 3),
     "audit": (0, 1, 3),
+    "frontier": (0, 1, 3),
 }  # a requirement may be missed, short chains may disagree
 
 
@@ -41,7 +43,7 @@ def commands(text: str) -> list[list[str]]:
 
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    if arguments[1] in ("attack", "audit"):
+    if arguments[1] in ("attack", "audit", "frontier"):
         # The command as written, with short chains: whether they agree is not asked here.
         arguments = [*arguments, "--sweeps", "60"]
     monkeypatch.setattr(sys, "argv", arguments)
@@ -65,6 +67,8 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "others.csv").write_bytes(csv_bytes(list(others.columns), list(others.columns.values())))
     audit = (ROOT / "docs" / "audit.md").read_text()
     (tmp_path / "audit.toml").write_text(next(b for b in blocks(audit, "toml") if "releases" in b))
+    frontier = (ROOT / "docs" / "frontier.md").read_text()
+    (tmp_path / "sweep.toml").write_text(next(b for b in blocks(frontier, "toml") if "with" in b))
     (tmp_path / "schema.toml").write_text(hospital.schema_toml)
     (tmp_path / "hierarchies").mkdir()
     for name, text in hospital.hierarchies.items():
@@ -95,7 +99,7 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
     assert (patients / "release.csv").is_file()
 
 
-@pytest.mark.parametrize("page", ["anonymizers", "attackers", "audit", "check", "releases"])
+@pytest.mark.parametrize("page", ["anonymizers", "attackers", "audit", "check", "frontier", "releases"])
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         run(shlex.split("unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv"), monkeypatch)
@@ -135,6 +139,7 @@ def test_the_published_json_schemas_are_those_of_the_program() -> None:
     for name, made in (
         ("audit-1", AuditDocument.model_json_schema()),
         ("document-1", Document.model_json_schema()),
+        ("frontier-1", FrontierDocument.model_json_schema()),
         ("schema-1", Schema.json_schema()),
     ):
         assert json.loads((ROOT / "docs" / "schemas" / f"{name}.json").read_text()) == made, name

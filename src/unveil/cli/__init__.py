@@ -23,6 +23,7 @@ from unveil.cli._shared import (
 )
 from unveil.cli.attack import attack
 from unveil.cli.audit import audit
+from unveil.cli.frontier import frontier
 from unveil.cli.hierarchy import hierarchy_app
 from unveil.errors import UnveilError, UsageError
 
@@ -40,6 +41,7 @@ app = typer.Typer(
 app.add_typer(hierarchy_app, name="hierarchy")
 app.command()(attack)
 app.command()(audit)
+app.command()(frontier)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]
