@@ -13,6 +13,7 @@ _HOME = {
     "Differential": "differential",
     "Engine": "engine",
     "Estimate": "belief",
+    "Frontier": "frontier",
     "Hierarchy": "hierarchy",
     "Kind": "attribute",
     "LaplaceCounts": "differential",
@@ -36,6 +37,7 @@ _HOME = {
     "run_audit": "audit",
     "run_check": "check",
     "run_differential": "differential",
+    "run_frontier": "frontier",
     "utility_loss": "utility",
     "write_release": "formats.releases",
 }

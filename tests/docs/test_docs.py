@@ -16,6 +16,7 @@ from unveil.differential.shape import DifferentialDocument
 from unveil.distances import DISTANCES
 from unveil.document import Document
 from unveil.formats.output import csv_bytes
+from unveil.frontier.shape import FrontierDocument
 from unveil.hospital import made_up_hospital
 from unveil.privacy_models import MODELS
 from unveil.schema import Schema
@@ -29,6 +30,7 @@ EXITS = {
     "attack": (0, 3),
     "audit": (0, 1, 3),
     "differential": (0, 1),
+    "frontier": (0, 1, 3),
 }  # a requirement may be missed, short chains may disagree
 
 
@@ -43,7 +45,7 @@ def commands(text: str) -> list[list[str]]:
 
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    if arguments[1] in ("attack", "audit"):
+    if arguments[1] in ("attack", "audit", "frontier"):
         # The command as written, with short chains: whether they agree is not asked here.
         arguments = [*arguments, "--sweeps", "60"]
     monkeypatch.setattr(sys, "argv", arguments)
@@ -67,6 +69,8 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "others.csv").write_bytes(csv_bytes(list(others.columns), list(others.columns.values())))
     audit = (ROOT / "docs" / "audit.md").read_text()
     (tmp_path / "audit.toml").write_text(next(b for b in blocks(audit, "toml") if "releases" in b))
+    frontier = (ROOT / "docs" / "frontier.md").read_text()
+    (tmp_path / "sweep.toml").write_text(next(b for b in blocks(frontier, "toml") if "with" in b))
     (tmp_path / "schema.toml").write_text(hospital.schema_toml)
     (tmp_path / "hierarchies").mkdir()
     for name, text in hospital.hierarchies.items():
@@ -98,7 +102,7 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["anonymizers", "attackers", "audit", "check", "differential", "knowledge", "releases"]
+    "page", ["anonymizers", "attackers", "audit", "check", "differential", "frontier", "knowledge", "releases"]
 )
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
@@ -141,6 +145,7 @@ def test_the_published_json_schemas_are_those_of_the_program() -> None:
         ("audit-1", AuditDocument.model_json_schema()),
         ("differential-1", DifferentialDocument.model_json_schema()),
         ("document-1", Document.model_json_schema()),
+        ("frontier-1", FrontierDocument.model_json_schema()),
         ("schema-1", Schema.json_schema()),
     ):
         assert json.loads((ROOT / "docs" / "schemas" / f"{name}.json").read_text()) == made, name

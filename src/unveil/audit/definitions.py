@@ -135,6 +135,11 @@ _OWN = {
         "Xu et al. 2006",
         "docs/utility.md#certainty_penalty",
     ),
+    "query_error": (
+        "Mean relative error of 1,000 random counts by two quasi-identifiers and the sensitive attribute.",
+        "Li 2010, section 1.2.3",
+        "docs/utility.md#query_error-query_errors-and-random_queries",
+    ),
     "suppressed_share": ("Share of rows with every quasi-identifier *.", "unveil", "docs/audit.md#what-is-measured"),
     "groups": ("Rows a group, on average.", "unveil", "docs/audit.md#what-is-measured"),
     "faithfulness": (

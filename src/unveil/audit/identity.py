@@ -5,10 +5,13 @@ from numpy.typing import NDArray
 
 from unveil.attackers._fits import block_fits
 from unveil.attribute import Role
+from unveil.audit.findings import finding_of, unknown_finding
 from unveil.belief import Known, Targets
 from unveil.document import Finding
+from unveil.errors import NotApplicable, TableError, UsageError
 from unveil.release import Release, row_numbers
 from unveil.table import Table
+from unveil.utility import query_error
 
 __all__ = ["identity_findings", "in_population", "suppressed_rows", "utility_findings"]
 
@@ -76,12 +79,24 @@ def in_population(release: Release, population: Table) -> NDArray[np.float64] | 
     return np.asarray(np.bincount(where, weights=times[person], minlength=classes + 1)[1:])
 
 
-def utility_findings(release: Release, name: str) -> list[Finding]:
-    """Beside discernibility and the certainty penalty, which a check measures: suppressed rows, group sizes."""
+def utility_findings(release: Release, name: str, table: Table | None = None) -> list[Finding]:
+    """Beside what a check measures: suppressed rows, group sizes, and with the original the error of random counts."""
     return [
         Finding.exact("suppressed_share", name, None, suppressed_rows(release) / release.rows),
         Finding.exact("groups.mean_size", name, None, release.rows / release.groups),
+        _query_error(release, name, table),
     ]
+
+
+def _query_error(release: Release, name: str, table: Table | None) -> Finding:
+    """Unknown without the original, or where no query fits anybody."""
+    known = 0 if table is None else len(table.with_role(Role.QUASI_IDENTIFIER))
+    if table is None or not known:
+        return unknown_finding("query_error", name, None)
+    try:
+        return finding_of("query_error", name, None, query_error(release, table, dimension=min(known, 2)))
+    except (NotApplicable, UsageError, TableError):  # queries that fit nobody, or domains that differ
+        return unknown_finding("query_error", name, None)
 
 
 def suppressed_rows(release: Release) -> int:

@@ -212,7 +212,7 @@ def _release_part(plan: Plan, name: str) -> Part:
     findings = [
         *identity_findings(release, name, plan.table, plan.population),
         *checked.findings,
-        *utility_findings(release, name),
+        *utility_findings(release, name, plan.table),
     ]
     remarks = list(remarks_of_release(plan, name))
     found: dict[str, Answers] = {}

@@ -24,6 +24,7 @@ from unveil.cli._shared import (
 from unveil.cli.attack import attack
 from unveil.cli.audit import audit
 from unveil.cli.differential import differential
+from unveil.cli.frontier import frontier
 from unveil.cli.hierarchy import hierarchy_app
 from unveil.cli.knowledge import knowledge
 from unveil.errors import UnveilError, UsageError
@@ -44,6 +45,7 @@ app.command()(attack)
 app.command()(audit)
 app.command()(differential)
 app.command()(knowledge)
+app.command()(frontier)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]

@@ -1,6 +1,7 @@
-"""The configuration file of an audit: the same names as the options, which win."""
+"""Configuration files: the same names as a command's options, which win."""
 
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,44 +9,76 @@ import typer
 
 from unveil.errors import UsageError, shown
 
-__all__ = ["merged"]
+__all__ = ["AUDIT", "FRONTIER", "Names", "merged"]
 
-_PATHS = ("schema", "original", "report", "people", "presets", "control", "population", "prior", "checkpoint")
-_LISTS = ("releases", "limit", "attacker", "assignment", "smooth")
-_TEXTS = (
-    *("json", "preset", "release_type", "recipient", "variant"),
-    *("delimiter", "decimal", "encoding", "release_delimiter", "release_encoding"),
-)
-_KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(_PATHS, (str,)),
-    **dict.fromkeys(_TEXTS, (str,)),
-    **dict.fromkeys(("sample", "chains", "sweeps", "most_sweeps", "seed", "workers", "least_count"), (int,)),
-    **dict.fromkeys(("wrong", "alpha", "beta", "precision"), (int, float)),
-    "joint": (bool,),
-    "known": (list,),
-    **dict.fromkeys(_LISTS, (list,)),
-}
 _WORDS = {str: "a text in quotes", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
+_DIALECT = ("delimiter", "decimal", "encoding")
 
 
-def merged(context: typer.Context, config: Path | None) -> dict[str, Any]:
-    """Every option: from the command line if it was given there, else from the file, else its default.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The options that a file may hold, by what they are. Paths are relative to the file."""
 
-    Paths in the file are relative to the file.
-    """
+    paths: tuple[str, ...]
+    lists: tuple[str, ...]
+    path_lists: tuple[str, ...] = ()
+    texts: tuple[str, ...]
+    whole: tuple[str, ...]
+    numbers: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> dict[str, tuple[type, ...]]:
+        """The types a value may have."""
+        return {
+            **dict.fromkeys((*self.paths, *self.texts, "json"), (str,)),
+            **dict.fromkeys(self.whole, (int,)),
+            **dict.fromkeys(self.numbers, (int, float)),
+            **dict.fromkeys(self.flags, (bool,)),
+            **dict.fromkeys((*self.lists, *self.path_lists, "known"), (list,)),
+        }
+
+
+AUDIT = Names(
+    paths=("schema", "original", "report", "people", "presets", "control", "population", "prior", "checkpoint"),
+    lists=("limit", "attacker", "smooth"),
+    path_lists=("releases", "assignment"),
+    texts=("preset", "release_type", "recipient", "variant", *_DIALECT, "release_delimiter", "release_encoding"),
+    whole=("sample", "chains", "sweeps", "most_sweeps", "seed", "workers", "least_count"),
+    numbers=("wrong", "alpha", "beta", "precision"),
+    flags=("joint",),
+)
+FRONTIER = Names(
+    paths=("data", "schema", "report", "output", "checkpoint"),
+    lists=("with", "require", "risk", "utility", "limit", "attacker"),
+    texts=("distance", *_DIALECT),
+    whole=(
+        *("budget", "dimension", "queries", "sample", "chains", "sweeps", "most_sweeps"),
+        *("seed", "release_seed", "workers"),
+    ),
+    numbers=("minutes", "minimum_support", "selectivity", "precision"),
+)
+
+
+def merged(context: typer.Context, config: Path | None, names: Names = AUDIT) -> dict[str, Any]:
+    """Every option: from the command line if it was given there, else from the file, else its default."""
     found = dict(context.params)
-    for name in _LISTS:
-        found[name] = list(found[name] or ())
+    for name in (*names.lists, *names.path_lists):
+        found[_parameter(name)] = list(found[_parameter(name)] or ())
     if config is None:
         return found
-    for name, value in _read(config).items():
-        source = context.get_parameter_source(name)
+    for name, value in _read(config, names).items():
+        source = context.get_parameter_source(_parameter(name))
         if source is None or source.name == "DEFAULT":
-            found[name] = value
+            found[_parameter(name)] = value
     return found
 
 
-def _read(config: Path) -> dict[str, Any]:
+def _parameter(name: str) -> str:
+    return "with_" if name == "with" else name  # a word of Python's own
+
+
+def _read(config: Path, names: Names) -> dict[str, Any]:
     try:
         content = tomllib.loads(config.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -53,26 +86,27 @@ def _read(config: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{config}: not TOML: {error}") from None
     found = {}
+    allowed = names.kinds
     for key, value in content.items():
         name = key.replace("-", "_")
-        if name not in _KINDS:
-            raise UsageError(f"{config}: {shown(key)} is no option; there are {', '.join(sorted(_KINDS))}")
-        kinds = _KINDS[name]
+        if name not in allowed:
+            raise UsageError(f"{config}: {shown(key)} is no option; there are {', '.join(sorted(allowed))}")
+        kinds = allowed[name]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise UsageError(f"{config}, {key}: this must be {_WORDS[kinds[-1]]}")
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
             raise UsageError(f"{config}, {key}: this must be a list of texts in quotes")
-        found[name] = _value(name, value, config.parent)
+        found[name] = _value(name, value, config.parent, names)
     return found
 
 
-def _value(name: str, value: Any, folder: Path) -> Any:
-    if name in _PATHS:
+def _value(name: str, value: Any, folder: Path, names: Names) -> Any:
+    if name in names.paths:
         return folder / value
-    if name in ("releases", "assignment"):
+    if name in names.path_lists:
         return [folder / item for item in value]
     if name == "json" and value != "-":
         return str(folder / value)
     if name == "known":
         return ",".join(value)
-    return float(value) if _KINDS[name] == (int, float) else value
+    return float(value) if name in names.numbers else value

@@ -33,6 +33,7 @@ _UTILITY = (
     ("suppressed_share", "rows suppressed", "share"),
     ("groups.mean_size", "rows a group", "plain"),
     ("discernibility", "discernibility", "plain"),
+    ("query_error", "error of random counts", "share"),
 )
 _BELIEF = (
     ("baseline_accuracy", "right by guessing the most frequent value", "share"),

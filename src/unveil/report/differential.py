@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from unveil.document import Document, Finding
 from unveil.errors import UsageError
 from unveil.report.chart_parts import COLOURS, SHAPES, WIDTH, Chart, Spec, cycle, looks_of, tip
-from unveil.report.html import fill_page
 from unveil.report.officer import Cell, Grid
+from unveil.report.page import render_page
 from unveil.report.wording import VERDICTS, distinct_labels, label, spoken
 
 __all__ = ["cumulative_chart", "delta_chart", "read_differential", "render_differential"]
@@ -55,7 +55,7 @@ def render_differential(document: Document | dict[str, Any]) -> str:
         ("Class priors", "given" if settings["prior"] else "those of the release"),
         ("Seed", str(settings["seed"])),
     ]
-    return fill_page(
+    return render_page(
         "differential.html.j2",
         verdict={
             "key": facts["verdict"].replace(" ", "-"),

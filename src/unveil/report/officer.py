@@ -28,7 +28,10 @@ QUESTIONS = {
     "inference": ("Inference", "Can a sensitive value be deduced?"),
 }
 IDENTITY = ("prosecutor_risk.max", "prosecutor_risk.mean", "journalist_risk.max", "marketer_risk", "singled_out")
-UTILITY = ("suppressed_share", "certainty_penalty", "faithfulness", "groups.mean_size", "discernibility")
+UTILITY = (
+    *("suppressed_share", "certainty_penalty", "faithfulness", "query_error"),
+    *("groups.mean_size", "discernibility"),
+)
 EXPLAINED = {
     "prosecutor_risk.max": "knows the person is in the file: chance to find the row",
     "prosecutor_risk.mean": "the same, averaged over the rows",
@@ -38,6 +41,7 @@ EXPLAINED = {
     "suppressed_share": "nothing left of them but *",
     "certainty_penalty": "0% as in the original, 100% all *",
     "faithfulness": "what a learner still gets right, against the original: 1 as much",
+    "query_error": "by two quasi-identifiers and the sensitive attribute, on average",
     "groups.mean_size": "rows that are hidden among each other",
     "discernibility": "lower keeps more",
 }

@@ -45,6 +45,7 @@ TITLES = {
     "discernibility": "Discernibility (sum of squared group sizes)",
     "faithfulness": "Faithfulness",
     "groups.mean_size": "Average group size",
+    "query_error": "Error of random counts",
 }
 
 _SHARES = {
@@ -59,6 +60,7 @@ _SHARES = {
     "member_advantage",
     "near_truth",
     "prosecutor_risk",
+    "query_error",
     "similar",
     "singled_out",
     "suppressed_share",

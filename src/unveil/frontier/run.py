@@ -1,0 +1,197 @@
+"""run_frontier: a table and schemes in, one Frontier out."""
+
+import importlib
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from unveil.attribute import Role
+from unveil.audit.diagnosis import describe_audit_run
+from unveil.audit.limits import Verdict, parse_limit
+from unveil.document import Document, Input
+from unveil.engine import Engine
+from unveil.errors import UsageError, shown
+from unveil.frontier._saved import Saved
+from unveil.frontier.choose import Choice, choose, judge, undominated
+from unveil.frontier.document import Sweep, document_of
+from unveil.frontier.measure import Measurer, make
+from unveil.frontier.points import Axes, Point
+from unveil.frontier.refine import gaps
+from unveil.frontier.schemes import Candidate, Scheme, default_schemes, distinct, parse_scheme
+from unveil.frontier.sources import Questions, Readers, Reading, Shared, parts_of, source_of
+from unveil.release import Anonymized
+from unveil.table import Table
+
+__all__ = ["Frontier", "run_frontier"]
+
+AT_ONCE = 4  # candidates of one round of refinement: the same for any number of workers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frontier:
+    """What a sweep found. `document` is all that a report needs."""
+
+    document: Document
+    points: tuple[Point, ...]  # the trivial ones, the grid, what refinement added
+    line: tuple[Point, ...]  # the undominated, by growing risk
+    choice: Choice
+    table: Table = field(repr=False)
+    release_seed: int = field(repr=False)
+
+    @property
+    def exit_code(self) -> int:
+        """0: a release is recommended; 1: none keeps the limits; 3: inconclusive or stopped."""
+        return self.choice.exit_code
+
+    def anonymized(self, point: Point) -> Anonymized:
+        """The release of a point, made again: the very one that was measured."""
+        if point.candidate is None:
+            raise UsageError(f"{point.name} is no release to publish; choose a point of a scheme")
+        return make(point.candidate, self.table, self.release_seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as plain data."""
+        return self.document.model_dump(mode="json")
+
+    def _repr_html_(self) -> str:
+        # By name: the report stands above the frontier and reads its document only.
+        report = importlib.import_module("unveil.report.frontier_html")
+        return str(report.render_frontier(self.document))
+
+
+def run_frontier(
+    table: Table,
+    schemes: Sequence[str | Scheme | Candidate] = (),
+    *,
+    require: Sequence[str] = (),
+    risks: Sequence[str] = (),
+    utilities: Sequence[str] = (),
+    limits: Sequence[str] = (),
+    budget: int | None = None,
+    minutes: float | None = None,
+    questions: Questions | None = None,
+    reading: Reading | None = None,
+    engine: Engine | None = None,
+    release_seed: int | None = None,
+    inputs: Sequence[Input] = (),
+) -> Frontier:
+    """Make and measure every candidate of the schemes, refine where it pays, and recommend.
+
+    The first of `risks` and of `utilities` are the two scales by which points dominate each other. `budget`: releases
+    to make in all, `minutes`: for how long; with one of them parameters between the given ones are tried, too.
+    `release_seed`: of the anonymizers' draws, never written down; the engine's seed if not given.
+    """
+    started = time.monotonic()
+    engine = Engine() if engine is None else engine
+    reading = Reading() if reading is None else reading
+    questions = Questions() if questions is None else questions
+    attackers = tuple(reading.attackers)
+    risks = tuple(risks) or _default_risks(table)
+    utilities = tuple(utilities) or _default_utilities(table)
+    ids = _checked_ids(risks, utilities, limits, attackers)
+    if minutes is not None and not minutes > 0:
+        raise UsageError(f"{minutes:g} minutes leave no time; give more than 0")
+    grid, refinable = _candidates(table, schemes, require)
+    if budget is not None and budget < len(grid):
+        raise UsageError(
+            f"the schemes alone stand for {len(grid)} releases, more than the budget of {budget}; raise it"
+        )
+    axes = Axes(risks[0], utilities[0], attackers)
+    seed = engine.seed if release_seed is None else release_seed
+    inner = max(1, engine.workers // max(min(engine.workers, len(grid)), 1))
+    shared = Shared(table, questions, reading, replace(engine, workers=inner, progress=None))
+    shared.prepare(ids)
+    what = (ids, questions, sorted((n, repr(a)) for n, a in reading.attackers.items()), reading.known, reading.joined)
+    saved = Saved.of(engine, table, what, reading.chains, reading.sample, engine.seed, seed)
+    measurer = Measurer(table, ids, shared, seed, engine.workers, saved)
+    if minutes is not None:
+        measurer.ends = started + 60 * minutes
+    total = max(len(grid), budget or 0)
+    engine.report("frontier", 0, total)
+    points = [*measurer.trivial(), *measurer.points(grid, lambda done: engine.report("frontier", done, total))]
+    complete = len(points) == len(grid) + 2
+    verdicts: dict[str, Verdict] = {p.name: judge(p, limits, attackers) for p in points}
+    while complete and not engine.stop.is_set() and (budget is not None or minutes is not None):
+        left = math.inf if budget is None else budget - (len(points) - 2)
+        found = gaps(points, undominated(points, axes), axes, verdicts, refinable)
+        batch = [gap.middle for gap in found[: int(min(left, AT_ONCE))]]
+        made = measurer.points(batch, lambda done: None) if batch else []
+        if not made:
+            break
+        points += [replace(p, refined=True) for p in made]
+        verdicts |= {p.name: judge(p, limits, attackers) for p in made}
+        engine.report("frontier", min(len(points) - 2, total), total)
+    line = undominated(points, axes)
+    choice = choose(points, line, axes, verdicts, limits=limits, complete=complete and not engine.stop.is_set())
+    if not engine.stop.is_set():
+        for point in points:
+            saved.remove(point.name)
+    sweep = Sweep(
+        table=table,
+        schemes=tuple(s if isinstance(s, str) else s.text if isinstance(s, Scheme) else s.name for s in schemes)
+        or tuple(default_schemes(table)),
+        require=tuple(require),
+        risks=risks,
+        utilities=utilities,
+        limits=tuple(limits),
+        budget=budget,
+        minutes=minutes,
+        questions=questions,
+        reading=reading,
+        seed=engine.seed,
+        axes=axes,
+        asks_readers=any(isinstance(source_of(parts_of(id)[0], attackers), Readers) for id in ids),
+    )
+    document = document_of(sweep, points, line, choice, verdicts, tuple(inputs), describe_audit_run(started))
+    return Frontier(document, tuple(points), tuple(line), choice, table, seed)
+
+
+def _candidates(
+    table: Table, schemes: Sequence[str | Scheme | Candidate], require: Sequence[str]
+) -> tuple[list[Candidate], dict[str, Scheme]]:
+    """Every candidate once, and the schemes that can be refined, by name."""
+    found: list[Candidate] = []
+    refinable: dict[str, Scheme] = {}
+    for item in schemes or default_schemes(table):
+        if isinstance(item, Candidate):
+            found.append(item)
+            continue
+        scheme = parse_scheme(item, require) if isinstance(item, str) else item
+        refinable[scheme.text] = scheme
+        found += scheme.candidates()
+    return distinct(found), refinable
+
+
+def _default_risks(table: Table) -> tuple[str, ...]:
+    if table.with_role(Role.SENSITIVE):
+        return ("privacy_loss.max", "privacy_loss.mean")
+    return ("prosecutor_risk.max",)
+
+
+def _default_utilities(table: Table) -> tuple[str, ...]:
+    if table.with_role(Role.SENSITIVE) and table.with_role(Role.QUASI_IDENTIFIER):
+        return ("utility_loss", "query_error", "certainty_penalty")
+    return ("certainty_penalty", "discernibility")
+
+
+def _checked_ids(
+    risks: Sequence[str], utilities: Sequence[str], limits: Sequence[str], attackers: Sequence[str]
+) -> tuple[str, ...]:
+    """Every id to measure, once; refused before the work if nothing measures it."""
+    asked: list[str] = []
+    for id in (*risks, *utilities):
+        parts = parts_of(id)
+        sources = [source_of(part, attackers) for part in parts]
+        if len(parts) > 1 and (len(parts) > 2 or not all(isinstance(source, Readers) for source in sources)):
+            raise UsageError(
+                f"{shown(id)}: a difference is of two things that readers believe, such as "
+                "global_threat - learner.global_threat"
+            )
+        asked.append(" - ".join(parts))
+    for text in limits:
+        for id in parse_limit(text).ids:
+            source_of(id, attackers)
+            asked.append(id)
+    return tuple(dict.fromkeys(asked))

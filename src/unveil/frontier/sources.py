@@ -1,0 +1,323 @@
+"""Where the numbers of a point come from: one source a family of measures, each asked only for what is named.
+
+A source claims ids and turns a made release into findings. What needs the anonymizer itself, not one release of it
+(the delta of differential testing), is one more source: it gets the candidate.
+"""
+
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unveil import risk, utility
+from unveil.attackers._posterior import Chains
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.attribute import Role
+from unveil.audit import run_audit
+from unveil.audit.compare import HIGHER_IS_SAFER
+from unveil.audit.definitions import MEASURES, OF_READERS, definitions_of
+from unveil.audit.diagnosis import unreliable_readers
+from unveil.audit.findings import finding_of
+from unveil.audit.identity import identity_findings, utility_findings
+from unveil.audit.plan import Part
+from unveil.belief import Estimate
+from unveil.check import run_check
+from unveil.distances import distance as distance_named
+from unveil.document import Finding
+from unveil.engine import Engine
+from unveil.errors import UsageError, shown
+from unveil.frontier.schemes import Candidate
+from unveil.ground import ground_of
+from unveil.privacy_models import MODELS
+from unveil.release import Anonymized, Release
+from unveil.table import Table
+from unveil.utility.predicates import Predicates
+from unveil.utility.queries import mean_of_draws
+
+__all__ = [
+    "SOURCES",
+    "Questions",
+    "Reading",
+    "Shared",
+    "definitions",
+    "higher_is_better",
+    "parts_of",
+    "plain_id",
+    "source_of",
+]
+
+State = Mapping[tuple[str, str | None, str], str]  # by release, attribute and reader: "disagree" or "imprecise"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """What utility and privacy loss ask of every release: the same of all."""
+
+    distance: str = "js"  # of privacy loss and utility loss
+    minimum_support: float = 0.05  # of large populations
+    dimension: int = 2  # quasi-identifiers in a query
+    selectivity: float = 0.05
+    queries: int = 1000
+
+    def __post_init__(self) -> None:
+        distance_named(self.distance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Who attacks, what they know of a person, and how long chains run; used only if a measure asks for it."""
+
+    attackers: Mapping[str, Any] = field(
+        default_factory=lambda: {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
+    )
+    known: tuple[str, ...] | None = None
+    joined: tuple[tuple[str, ...], ...] = ()
+    chains: Chains = field(default_factory=Chains)
+    sample: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What every release of one table is measured with: made once."""
+
+    table: Table
+    questions: Questions
+    reading: Reading
+    engine: Engine
+
+    @cached_property
+    def populations(self) -> Predicates:
+        """The large populations."""
+        return utility.large_populations(self.table, minimum_support=self.questions.minimum_support)
+
+    @cached_property
+    def queries(self) -> Predicates:
+        """The random queries."""
+        known = len(self.table.with_role(Role.QUASI_IDENTIFIER))
+        return utility.random_queries(
+            self.table,
+            dimension=max(min(self.questions.dimension, known), 1),
+            selectivity=self.questions.selectivity,
+            queries=self.questions.queries,
+            seed=self.engine.seed,
+        )
+
+    def prepare(self, ids: Sequence[str]) -> None:
+        """Make the pieces these measures share, before threads would make them twice."""
+        if {"utility_loss", "rule_recall"} & set(ids):
+            _ = self.populations
+        if "query_error" in ids:
+            _ = self.queries
+
+
+class Source(ABC):
+    """One family of measures."""
+
+    of_release: ClassVar[bool] = True  # equal releases have equal findings, whoever made them
+
+    @abstractmethod
+    def claims(self, id: str, attackers: Sequence[str]) -> bool:
+        """Whether this id (not a difference) is one of its findings."""
+
+    @abstractmethod
+    def findings(
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+    ) -> tuple[list[Finding], State]:
+        """What was asked for, of a release called ""; and readers that are not to be relied on."""
+
+
+class PrivacyLoss(Source):
+    """P_loss of the worst-off person and on average, against the overall distribution (Li 2010, section 5.2.1)."""
+
+    def claims(self, id: str, attackers: Sequence[str]) -> bool:
+        return id in ("privacy_loss.max", "privacy_loss.mean")
+
+    def findings(
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+    ) -> tuple[list[Finding], State]:
+        found = []
+        for asked in made.release.with_role(Role.SENSITIVE):
+            attribute = made.release.attributes[asked]
+            belief, people = risk.group_belief(made.release, asked)
+            before = risk.overall_belief(made.release, asked)
+            options: dict[str, Any] = {"distance": shared.questions.distance, "ground": ground_of(attribute)}
+            for id in ids:
+                if id.endswith(".max"):
+                    estimate = risk.privacy_loss_max(belief, before, **options)
+                else:
+                    estimate = risk.privacy_loss_mean(belief, before, people=people, **options)
+                found.append(finding_of(id, "", attribute.name, estimate))
+        return found, {}
+
+
+Measure = Callable[[Release, Shared, str], Estimate]
+
+# id -> how it is measured; the third argument is a sensitive attribute
+_OF_ATTRIBUTE: dict[str, Measure] = {
+    "utility_loss": lambda r, s, a: utility.utility_loss(
+        r, s.table, attribute=a, distance=s.questions.distance, populations=s.populations
+    ),
+    "rule_recall": lambda r, s, a: utility.rule_recall(
+        r, s.table, attribute=a, minimum_support=s.questions.minimum_support, populations=s.populations
+    ),
+    "information_loss": lambda r, s, a: utility.information_loss(r, attribute=a),
+    "entropy_utility": lambda r, s, a: utility.entropy_utility(r, attribute=a),
+    "classification_metric": lambda r, s, a: utility.classification_metric(r, label=a),
+    "classification_accuracy": lambda r, s, a: utility.classification_accuracy(r, target=a, seed=s.engine.seed),
+}
+_OF_RELEASE: dict[str, Measure] = {
+    "certainty_penalty": lambda r, s, a: utility.certainty_penalty(r),
+    "certainty_penalty_hierarchy": lambda r, s, a: utility.certainty_penalty_hierarchy(r),
+    "generalisation_height": lambda r, s, a: utility.generalisation_height(r),
+    "discernibility": lambda r, s, a: utility.discernibility(r),
+    "average_group_size": lambda r, s, a: utility.average_group_size(r),
+    "kl_divergence": lambda r, s, a: utility.kl_divergence(r, s.table),
+    "query_error": lambda r, s, a: _query_error(r, s),
+}
+_MORE_IS_USEFUL = frozenset({"rule_recall", "entropy_utility", "classification_accuracy"})
+
+
+class Utility(Source):
+    """Measures of `unveil.utility`, by the function's name."""
+
+    def claims(self, id: str, attackers: Sequence[str]) -> bool:
+        return id in _OF_ATTRIBUTE or id in _OF_RELEASE
+
+    def findings(
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+    ) -> tuple[list[Finding], State]:
+        release = made.release
+        sensitive = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
+        found = []
+        for id in ids:
+            if id in _OF_RELEASE:
+                found.append(finding_of(id, "", None, _OF_RELEASE[id](release, shared, "")))
+            else:
+                found += [finding_of(id, "", a, _OF_ATTRIBUTE[id](release, shared, a)) for a in sensitive]
+        return found, {}
+
+
+class Shape(Source):
+    """Levels of privacy models, and risks of being found: what a check and an audit read off the cells."""
+
+    def claims(self, id: str, attackers: Sequence[str]) -> bool:
+        name = id.partition(".")[0]
+        return name in MODELS or (name in MEASURES and name not in OF_READERS and name not in _READ_BY_LEARNER)
+
+    def findings(
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+    ) -> tuple[list[Finding], State]:
+        release = made.release
+        n = [int(match[1]) for id in ids if (match := re.fullmatch(r"\w*n_t_closeness\.(\d+)", id))]
+        checked = run_check(release, name="", n=n[0]) if n else run_check(release, name="")
+        every = [*identity_findings(release, "", shared.table), *checked.findings, *utility_findings(release, "")]
+        return [f for f in every if f.id in ids], {}
+
+
+_READ_BY_LEARNER = frozenset({"faithfulness", "baseline_accuracy"})
+_ASKED = " <= 0"  # what is named in a limit is measured; the verdicts on it are dropped
+
+
+class Readers(Source):
+    """What attackers and the learner believe: an audit of the release, chains and all."""
+
+    def claims(self, id: str, attackers: Sequence[str]) -> bool:
+        reader, _, rest = id.partition(".")
+        name = (rest if reader in (*attackers, "learner", "ideal") else id).partition(".")[0]
+        return name in OF_READERS or name in _READ_BY_LEARNER
+
+    def findings(
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+    ) -> tuple[list[Finding], State]:
+        reading = shared.reading
+        try:
+            audit = run_audit(
+                {"": made.release},
+                table=shared.table,
+                attackers=reading.attackers,
+                known=reading.known,
+                joined=reading.joined,
+                chains=reading.chains,
+                sample=reading.sample,
+                engine=shared.engine,
+                limits=[f"{id}{_ASKED}" for id in ids],
+            )
+        except UsageError as error:
+            raise UsageError(str(error).replace(_ASKED, "")) from None
+        answers = {attribute: found for (_, attribute), found in audit.answers.items()}
+        states = unreliable_readers([Part("", (), answers, {}, {}, (), None)])
+        found = [f for f in audit.document.findings if f.id in ids or plain_id(f.id, reading.attackers) in ids]
+        readers = {"learner", *(part.partition(".")[0] for f in found for part in parts_of(f.id))}
+        asked = {key: state for key, state in states.items() if key[2] in readers}
+        return [f.model_copy(update={"limit": None, "verdict": "no limit"}) for f in found], asked
+
+
+SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), Readers(), Shape())
+
+
+_PAGES = {
+    "privacy_loss": "docs/risk.md#privacy_loss-privacy_loss_max-and-privacy_loss_mean",
+    "utility_loss": "docs/utility.md#utility_loss-utility_losses-and-large_populations",
+    "query_error": "docs/utility.md#query_error-query_errors-and-random_queries",
+    "classification_accuracy": "docs/utility.md#classification_accuracy-and-classification_accuracy_held_out",
+}
+
+
+def parts_of(id: str) -> tuple[str, ...]:
+    """An id, or the two of a difference `ID - ID`; a value's own label is never split."""
+    if ".value:" in id:
+        return (id.strip(),)
+    return tuple(part.strip() for part in re.split(r"\s+-\s+", id.strip()))
+
+
+def plain_id(id: str, attackers: Collection[str]) -> str:
+    """An id without its attackers: a finding `bayesian.X - learner.X` is meant by `X - learner.X`."""
+    parts = []
+    for part in parts_of(id):
+        reader, _, rest = part.partition(".")
+        parts.append(rest if reader in attackers else part)
+    return " - ".join(parts)
+
+
+def source_of(id: str, attackers: Sequence[str]) -> Source:
+    """The source that measures an id; an error that names what there is."""
+    for source in SOURCES:
+        if source.claims(id, attackers):
+            return source
+    known = ["privacy_loss.max", "privacy_loss.mean", *_OF_ATTRIBUTE, *_OF_RELEASE, *sorted(OF_READERS), *MODELS]
+    raise UsageError(f"{shown(id)} is no measure of a frontier; there are {', '.join(known)}; see docs/frontier.md")
+
+
+def higher_is_better(id: str, attackers: Sequence[str]) -> bool:
+    """Whether a larger value is the better one: of a difference, that of its first part."""
+    first = parts_of(id)[0]
+    reader, _, rest = first.partition(".")
+    name = (rest if reader in (*attackers, "learner", "ideal") else first).partition(".")[0]
+    if name in MODELS:
+        return MODELS[name].higher_is_safer
+    return name in _MORE_IS_USEFUL or name in HIGHER_IS_SAFER or name == "faithfulness"
+
+
+def definitions(findings: Sequence[Finding], attackers: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Words, source and page of every measure; those of utility say it in their own docstring."""
+    found = definitions_of(findings, attackers)
+    for name in found:
+        function = getattr(utility, name, None) if name != "privacy_loss" else risk.privacy_loss
+        if function is None or name in MEASURES:
+            continue
+        line = (inspect.getdoc(function) or name).splitlines()[0]
+        match = re.fullmatch(r"(.*?) \(([^()]*\d{4}[^()]*)\)(.*)", line)
+        words, source = (f"{match[1]}{match[3]}", match[2]) if match else (line, "")
+        found[name] = {"words": words, "source": source, "page": _PAGES.get(name, f"docs/utility.md#{name}")}
+    return found
+
+
+def _query_error(release: Release, shared: Shared) -> Estimate:
+    errors = utility.query_errors(release, shared.table, shared.queries)
+    return mean_of_draws(errors[~np.isnan(errors)])
