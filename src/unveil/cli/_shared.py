@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.errors import UsageError
+from unveil.errors import UsageError, shown
 
 __all__ = [
     "Decimal",
@@ -22,6 +22,7 @@ __all__ = [
     "console",
     "keep_apart",
     "long_work",
+    "read_assignment",
     "release_parts",
     "say",
     "write",
@@ -129,3 +130,26 @@ def _bar() -> "Iterator[Any]":
             shown.update(tasks[task], completed=done, total=total)
 
         yield progress
+
+
+def read_assignment(path: Path, rows: int, groups: int) -> Any:
+    """(rows,) the group of each original row, counted from 0, from the file that anonymize --assignment writes."""
+    import numpy as np
+
+    from unveil.formats.tables import read_columns
+
+    found = read_columns(path)
+    if set(found.columns) != {"row", "group"} or found.rows != rows:
+        raise UsageError(f"{path}: an assignment has the columns row and group, and one line for each of {rows} rows")
+    numbers = {}
+    for name, top in (("row", rows), ("group", groups)):
+        column = found.columns[name]
+        wrong = [t for t in column.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= top]
+        if wrong:
+            raise UsageError(f"{path}: {shown(wrong[0])} is no {name} number from 1 to {top}")
+        numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
+    if len(np.unique(numbers["row"])) != rows:
+        raise UsageError(f"{path}: a row stands there twice")
+    group = np.empty(rows, dtype=np.int64)
+    group[numbers["row"]] = numbers["group"]
+    return group

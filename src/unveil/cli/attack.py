@@ -15,6 +15,7 @@ from unveil.cli._shared import (
     console,
     keep_apart,
     long_work,
+    read_assignment,
     release_parts,
     say,
 )
@@ -152,7 +153,6 @@ def attack(
     from unveil.attackers.fixed_prior import FixedPrior
     from unveil.belief import Prior, sensitive_attribute
     from unveil.catalog import make, member, parse
-    from unveil.cli.audit import _read_assignment as read_assignment
     from unveil.engine import Engine
     from unveil.formats.people import people_frame, write_people
     from unveil.formats.priors import read_held, read_prior

@@ -15,6 +15,7 @@ from unveil.cli._shared import (
     console,
     keep_apart,
     long_work,
+    read_assignment,
     release_parts,
     say,
 )
@@ -210,7 +211,7 @@ def _audit(
         if len(assignment) != len(releases) or table is None:
             raise UsageError("--assignment: give --original, and one file a release, in their order")
         for name, path in zip(names, assignment, strict=True):
-            assigned[name] = _read_assignment(path, table.rows, published[name].groups)
+            assigned[name] = read_assignment(path, table.rows, published[name].groups)
     engine = Engine(seed=seed, checkpoints=checkpoint)
     if workers is not None:
         engine = replace(engine, workers=workers)
@@ -302,29 +303,6 @@ def _check_outputs(outputs: list[Path], people: Path | None) -> None:
 def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(f"{option} {shown(value)}: choose one of {', '.join(allowed)}")
-
-
-def _read_assignment(path: Path, rows: int, groups: int) -> Any:
-    """(rows,) the group of each original row, counted from 0, from the file that anonymize --assignment writes."""
-    import numpy as np
-
-    from unveil.formats.tables import read_columns
-
-    found = read_columns(path)
-    if set(found.columns) != {"row", "group"} or found.rows != rows:
-        raise UsageError(f"{path}: an assignment has the columns row and group, and one line for each of {rows} rows")
-    numbers = {}
-    for name, top in (("row", rows), ("group", groups)):
-        column = found.columns[name]
-        wrong = [t for t in column.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= top]
-        if wrong:
-            raise UsageError(f"{path}: {shown(wrong[0])} is no {name} number from 1 to {top}")
-        numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
-    if len(np.unique(numbers["row"])) != rows:
-        raise UsageError(f"{path}: a row stands there twice")
-    group = np.empty(rows, dtype=np.int64)
-    group[numbers["row"]] = numbers["group"]
-    return group
 
 
 def _people_paths(people: Path, published: Any, joint: bool) -> dict[Path, tuple[str, str]]:

@@ -13,6 +13,7 @@ from unveil.cli._shared import (
     ReleaseEncoding,
     console,
     keep_apart,
+    read_assignment,
     release_parts,
     write,
 )
@@ -75,7 +76,6 @@ def knowledge(
 
     from unveil.attack import targets_of_table
     from unveil.catalog import make, member, parse
-    from unveil.cli.audit import _read_assignment as read_assignment
     from unveil.document import Document, describe_inputs, describe_run
     from unveil.foreknowledge import (
         describe_knowledge,
