@@ -122,7 +122,8 @@ def _convert(value: Any, kind: Any, where: str) -> Any:
         return str(value)
     if origin is tuple:
         inner_kind = typing.get_args(kind)[0]
-        items = value.split("+") if isinstance(value, str) else value
+        mark = "/" if typing.get_origin(inner_kind) is tuple else "+"  # lists of lists: a+b/c+d
+        items = value.split(mark) if isinstance(value, str) else value
         if isinstance(items, list | tuple):
             return tuple(_convert(item, inner_kind, where) for item in items)
         raise UsageError(f"{where}: {shown(value)} is no list; join its items with +")

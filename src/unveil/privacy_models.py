@@ -87,7 +87,7 @@ class PrivacyModel(ABC):
     def _measure(self, counts: Counts, overall: Overall) -> Levels:
         """The level of groups with at least one count."""
 
-    def level(self, histograms: NDArray[np.integer], overall: Overall) -> Levels:
+    def level(self, histograms: NDArray[np.integer] | NDArray[np.floating], overall: Overall) -> Levels:
         """(groups,) what the model measures, from (groups, values) counts of people by sensitive value.
 
         Withheld values are in no count. A group that withholds all has the safest level, but people who are in no

@@ -123,6 +123,37 @@ class Requirement:
             found.append(model.level(histogram, whole))
         return found
 
+    def sizes_hold(self, sizes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """(groups,) whether the models that ask for sizes alone hold."""
+        good = np.ones(len(sizes), dtype=bool)
+        for model in self.models:
+            if "values" not in model.needs:
+                good &= model.holds(model.level(sizes[:, None], Overall(np.ones(1, dtype=np.int64))))
+        return good
+
+    def shares_hold(self, index: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """(people,) whether every model of values holds for one sensitive attribute, by (people, values) shares."""
+        good = np.ones(len(shares), dtype=bool)
+        for model in self.models:
+            if "values" in model.needs:
+                good &= model.holds(model.level(shares, self.overall[index]))
+        return good
+
+    def check_shares(self, index: int, shares: NDArray[np.float64], who: str, where: str, instead: str = "") -> None:
+        """Refuse (people, values) shares of which one does not hold; say the largest share and what could be met."""
+        for model in self.models:
+            if "values" not in model.needs:
+                continue
+            levels = model.level(shares, self.overall[index])
+            if not model.holds(levels).all():
+                worst = model.worst(levels)
+                if np.isfinite(worst):  # rounded to the side that can still be met
+                    worst = (np.floor if model.higher_is_safer else np.ceil)(worst * 1000) / 1000
+                raise RequirementError(
+                    f"{who}: {_described(model)} cannot be met: {where} the largest p of a value of "
+                    f"{self.names[index]} is {shares.max():.3f}; {_reached(model, worst)} can be met{instead}"
+                )
+
     def of_groups(
         self, table: Table, group: NDArray[np.integer], groups: int
     ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:

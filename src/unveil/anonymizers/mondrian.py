@@ -1,5 +1,6 @@
 """Mondrian: the table is cut again and again at a median, as long as both sides keep the requirement."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,7 +17,7 @@ from unveil.regions import Regions
 from unveil.release import Anonymized, row_numbers
 from unveil.table import Table
 
-__all__ = ["Mondrian", "partition_table"]
+__all__ = ["Mondrian", "cut_axes", "partition_table"]
 
 ROWS_AT_ONCE = 1 << 16  # pieces that stay in the cache
 MOST_SEEN = 1 << 28  # bytes of a groups × codes table; above it, sort
@@ -101,16 +102,7 @@ class Mondrian:
 
 def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, engine: Engine) -> kernels.Partition:
     """The groups Mondrian makes of a table, with their bounds in split order: coded columns in, arrays out."""
-    known = table.with_role(Role.QUASI_IDENTIFIER)
-    axes, columns = [], []
-    for index in known:
-        attribute = table.attributes[index]
-        order = mondrian.split_order(attribute, table.columns[index])
-        place = np.empty(attribute.codes, dtype=attribute.dtype)
-        place[order] = np.arange(attribute.codes, dtype=attribute.dtype)
-        same = bool((order == np.arange(attribute.codes)).all())
-        columns.append(table.columns[index] if same else place[table.columns[index]])
-        axes.append(_axis(attribute, order, mondrian.by_hierarchy(attribute)))
+    axes, columns = cut_axes(mondrian, table, table.with_role(Role.QUASI_IDENTIFIER))
     only_sizes = not requirement.sensitive and all(model.name == "k_anonymity" for model in requirement.models)
 
     def allowed(children: kernels.Candidates) -> NDArray[np.bool_]:
@@ -139,6 +131,22 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
     group = np.empty(table.rows, dtype=np.int32)
     group[shuffled] = found.group
     return replace(found, group=group)
+
+
+def cut_axes(
+    mondrian: Mondrian, table: Table, which: Sequence[int]
+) -> tuple[list[kernels.Axis], list[NDArray[np.unsignedinteger]]]:
+    """The axes along which some attributes are cut, and their columns with codes in split order."""
+    axes, columns = [], []
+    for index in which:
+        attribute = table.attributes[index]
+        order = mondrian.split_order(attribute, table.columns[index])
+        place = np.empty(attribute.codes, dtype=attribute.dtype)
+        place[order] = np.arange(attribute.codes, dtype=attribute.dtype)
+        same = bool((order == np.arange(attribute.codes)).all())
+        columns.append(table.columns[index] if same else place[table.columns[index]])
+        axes.append(_axis(attribute, order, mondrian.by_hierarchy(attribute)))
+    return axes, columns
 
 
 def _axis(attribute: Attribute, order: NDArray[np.int64], by_hierarchy: bool) -> kernels.Axis:
