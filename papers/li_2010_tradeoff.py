@@ -13,7 +13,7 @@ import numpy as np
 
 from papers import Figure, li_2010
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, SHARED, adult_schema
-from unveil.anonymizers.anatomy import _bucketized
+from unveil.anonymizers._bucketize import bucketized
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.engine import Engine
 from unveil.errors import RequirementError
@@ -60,7 +60,7 @@ class Buckets:
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         group = self.mondrian.anonymize(table, engine).group_of_row
-        return _bucketized(table, table.index(SENSITIVE), np.asarray(group, dtype=np.int32))
+        return bucketized(table, table.index(SENSITIVE), np.asarray(group, dtype=np.int32))
 
 
 def reproduce() -> Iterator[Figure]:
