@@ -9,6 +9,7 @@ from unveil.kernels import gibbs
 
 __all__ = ["CellProducts"]
 
+WORTH_JOINING = 1000  # cells; for fewer the calls would cost more than the sums
 LARGEST = 8  # cells for each row of a table of several attributes, at least: else the table costs as much as it saves
 
 
@@ -22,10 +23,13 @@ class CellProducts:
     columns: NDArray[np.int32]  # (cells, tables) row of each table
     start: NDArray[np.int64]  # (tables + 1,) where its rows stand among all rows
     parts: tuple[tuple[NDArray[np.int32], NDArray[np.int64]], ...]  # by table: (rows, attributes) regions, offsets
+    # Without parts the columns are the attributes themselves: few cells are not worth a second table.
 
     @classmethod
     def of(cls, cells: NDArray[np.int32], offset: NDArray[np.int64], sizes: list[int]) -> "CellProducts":
         """`sizes`: regions of each attribute; its rows in stacked tables start at `offset`. Smallest first together."""
+        if len(cells) < WORTH_JOINING:
+            return cls(np.ascontiguousarray(cells), np.append(offset, 0), ())
         most = len(cells) // LARGEST
         tables = [(size, [a]) for a, size in enumerate(sizes)]
         while len(tables) > 1:
@@ -57,12 +61,17 @@ class CellProducts:
 
     def collect(self, tally: NDArray[np.int64], out: NDArray[np.int64]) -> None:
         """Add the `tally` (cells, values) of matched cells to the counts `out` (regions, values) of their regions."""
+        if not self.parts:
+            gibbs.collect(self.columns, self.start[:-1], tally, out)
+            return
         counts = np.zeros((int(self.start[-1]), tally.shape[1]), dtype=np.int64)
         gibbs.collect(self.columns, self.start[:-1], tally, counts)
         for number, (rows, offset) in enumerate(self.parts):
             gibbs.collect(rows, offset, counts[self.start[number] : self.start[number + 1]], out)
 
     def _tables(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not self.parts:
+            return share
         found = np.empty((int(self.start[-1]), share.shape[1]))
         ones = np.ones(share.shape[1])
         for number, (rows, offset) in enumerate(self.parts):
