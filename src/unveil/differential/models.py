@@ -1,6 +1,7 @@
 """Inference models: from a release to a prediction about a target (Kassem et al. 2019, sections 3.2 and 4.4.1)."""
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -31,14 +32,14 @@ class Model(Protocol):
         ...
 
 
-class CountModel:
+class CountModel(ABC):
     """A model that needs only counts: leave-one-out can update these without a new release."""
 
     joint = True  # whether it asks for the counts of rows all of whose cells fit
 
+    @abstractmethod
     def from_counts(self, counts: Counts) -> Predictions:
         """The prediction for each target."""
-        raise NotImplementedError
 
     def predict(self, release: Release, asked: int, codes: NDArray[np.integer]) -> Predictions:
         """Count, then predict."""
