@@ -217,7 +217,8 @@ def test_the_fit_of_a_large_group_is_right_within_its_error() -> None:
     assert not matching.exact(block.groups).any()
     theta = {0: np.random.default_rng(3).dirichlet(np.full(n, 0.5), size=n)}
     pi = np.full(n, 1 / n)
-    draw = Draw(theta, theta, pi, pi, (), np.uint64(1), np.empty(0, np.int64))
+    shares = model.layout.split(model.layout.join(theta))
+    draw = Draw(shares, shares, pi, pi, (), np.uint64(1), np.empty(0, np.int64))
     found, error = log_fit(model, draw, Engine(seed=6))
     log_weight = np.log(theta[0].T)
     start = np.array([0, n])

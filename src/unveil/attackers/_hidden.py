@@ -7,12 +7,13 @@ values they may stand for. With several, blocks are independent only given the v
 column and a current value, which is drawn anew from the cells that it was matched with in all blocks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers._parameters import Layout, Shares
 from unveil.attackers._products import CellProducts
 from unveil.attackers._withheld import Withheld, find_withheld
 from unveil.belief import Prior
@@ -22,7 +23,6 @@ from unveil.kernels.distributions import multinomial
 from unveil.kernels.random import draw
 from unveil.regions import Regions
 from unveil.release import Block, Release
-from unveil.smooth import Centres
 
 __all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares", "start_values", "sweep_on"]
 
@@ -63,9 +63,7 @@ class HiddenModel:
     first: dict[int, int]  # by attribute: the first row of its regions in stacked tables (all regions, values)
     own_counts: NDArray[np.int64]  # (all regions, values) rows that show a region beside their value
     value_counts: NDArray[np.int64]  # (values,) published ones
-    attributes: tuple[int, ...]  # all but the one asked
-    centres: dict[int, Centres]  # of the smoothed attributes
-    codes: Mapping[int, NDArray[np.integer] | None]  # the code of each region, where all are single values
+    layout: Layout  # of all attributes but the one asked
 
     @property
     def values(self) -> int:
@@ -89,8 +87,8 @@ class HiddenModel:
         elif len(withheld.rows):
             column = np.where(value >= 0, value, values + withheld.column)
         others = tuple(i for i in range(len(release.attributes)) if i != asked)
-        starts = np.concatenate([[0], np.cumsum([len(release.regions[i]) for i in others])]).astype(np.int64)
-        first = dict(zip(others, starts[:-1].tolist(), strict=True))
+        layout = Layout.of(release, others, prior)
+        first = layout.first()
         hidden = []
         for number, block in enumerate(release.blocks):
             if block is not own:
@@ -103,24 +101,17 @@ class HiddenModel:
                 products = CellProducts.of(cells, offset, [len(release.regions[i]) for i in block.attributes])
                 hidden.append(HiddenBlock(number, cells, offset, groups, origin[entry], column_of, rows, products))
         published = value >= 0
-        own_counts = np.zeros((int(starts[-1]), values), dtype=np.int64)
+        own_counts = np.zeros((int(layout.row[-1]), values), dtype=np.int64)
         for index in own.attributes:
             if index != asked:
                 row = first[index] + own.region(index)[published]
                 np.add.at(own_counts, (row, value[published]), own.count[published])
         counts = np.bincount(value[published], weights=own.count[published], minlength=values).astype(np.int64)
-        centres = {i: Centres.of(release.regions[i], prior.smooth[i]) for i in others if i in prior.smooth}
-        codes = {i: c if (c := release.regions[i].single()).min(initial=0) >= 0 else None for i in others}
-        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, others, centres, codes)
+        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, layout)
 
-    def log_shares(self, theta: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def log_shares(self, theta: Shares) -> NDArray[np.float64]:
         """(all regions, values) log share of each region given each value."""
-        shares = np.empty(self.own_counts.shape)
-        for index in self.attributes:
-            regions = self.release.regions[index]
-            code = self.codes[index]
-            found = region_shares(regions, theta[index]) if code is None else theta[index].T[code]
-            shares[self.first[index] : self.first[index] + len(regions)] = found
+        shares = self.layout.of_regions(theta, self.values)
         return np.asarray(np.log(shares, out=shares))
 
     def weights(
@@ -193,8 +184,8 @@ class HiddenModel:
 class Draw:
     """One kept state of a chain."""
 
-    theta: dict[int, NDArray[np.float64]]  # by attribute: (values, codes)
-    mean: dict[int, NDArray[np.float64]]  # the same averaged given the matched rows (Rao-Blackwell)
+    theta: Shares
+    mean: Shares  # the same averaged given the matched rows (Rao-Blackwell)
     pi: NDArray[np.float64]  # (values,)
     pi_mean: NDArray[np.float64]
     partner: tuple[NDArray[np.int32], ...]  # by hidden block: the state of groups too large to match exactly
@@ -208,26 +199,22 @@ class Chain:
     """A chain where it stands. It can be saved as it is and goes on with the same draws."""
 
     keys: NDArray[np.uint64]  # of the matchings, of the parameters
-    theta: dict[int, NDArray[np.float64]]
+    drawn: NDArray[np.float64]  # of each attribute the shares of its codes, or of its centres if it is smoothed; flat
+    theta: Shares  # of codes
     pi: NDArray[np.float64]
     partners: list[NDArray[np.int32]]
     counter: np.uint64  # draws of the parameters so far
     current: NDArray[np.int64]  # (withheld rows,) the values they hold, if each holds one
     sweep: int = 0
-    phi: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # of smoothed attributes: (values, centres)
 
     @classmethod
     def start(cls, model: HiddenModel, engine: Engine) -> "Chain":
         """Anywhere: chains that start apart and end together agree."""
         random = engine.generator()
         keys = random.integers(0, 2**64, size=2, dtype=np.uint64)
-        theta, phi = {}, {}
-        for index in model.attributes:
-            shape = model.prior.beta[index].shape
-            theta[index] = np.maximum(random.dirichlet(np.ones(shape[1]), size=shape[0]), 1e-12)
-            if index in model.centres:
-                phi[index] = theta[index]
-                theta[index] = phi[index] @ model.prior.smooth[index]
+        pieces = [random.dirichlet(np.ones(codes), size=values).ravel() for values, codes in model.layout.shape]
+        drawn = np.maximum(np.concatenate([np.empty(0), *pieces]), 1e-12)
+        theta = model.layout.shares(drawn)
         pi = np.maximum(random.dirichlet(model.prior.alpha + model.value_counts), 1e-300)
         partners = []
         for block in model.hidden:
@@ -235,7 +222,7 @@ class Chain:
             key = keys[0] ^ np.uint64(block.number)
             matching.start_matching(block.groups, 0, len(block.groups.method), key, partner)
             partners.append(partner)
-        return cls(keys, theta, pi, partners, np.uint64(0), start_values(model, random), phi=phi)
+        return cls(keys, drawn, theta, pi, partners, np.uint64(0), start_values(model, random))
 
     def run_to(
         self, model: HiddenModel, sweep: int, *, burn_in: int, anneal: bool, every: int
@@ -253,10 +240,10 @@ class Chain:
             key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
             keys = key, self.keys[1]
             mirror = exponent == 1.0 and self.sweep % FRESH_EVERY > 0
-            state = self.theta, self.phi, self.pi, self.partners, self.current
+            state = self.theta, self.drawn, self.pi, self.partners, self.current
             found = sweep_on(model, *state, keys, self.counter, exponent, mirror, ready)
             ready = None
-            self.theta, mean, self.pi, pi_mean, self.current, self.counter = found
+            self.theta, self.drawn, mean, self.pi, pi_mean, self.current, self.counter = found
             self.sweep += 1
             after = self.sweep - burn_in
             if after > 0 and after % every == 0:
@@ -269,12 +256,7 @@ class Chain:
 
 
 State = tuple[
-    dict[int, NDArray[np.float64]],
-    dict[int, NDArray[np.float64]],
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.int64],
-    np.uint64,
+    Shares, NDArray[np.float64], Shares, NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], np.uint64
 ]
 
 
@@ -288,8 +270,8 @@ def start_values(model: HiddenModel, random: np.random.Generator) -> NDArray[np.
 
 def sweep_on(
     model: HiddenModel,
-    theta: dict[int, NDArray[np.float64]],
-    phi: dict[int, NDArray[np.float64]],
+    theta: Shares,
+    drawn: NDArray[np.float64],
     pi: NDArray[np.float64],
     partners: list[NDArray[np.int32]],
     current: NDArray[np.int64],
@@ -301,11 +283,11 @@ def sweep_on(
 ) -> State:
     """Matchings, withheld values and parameters drawn anew, in this order; `keys`: of the matchings, of the rest.
 
-    `phi` and `partners` change in place. `mirror`: parameters are drawn on the other side of where they were. `ready`:
-    the weights of the hidden blocks at these parameters, where somebody has them.
+    `drawn` is what `theta` came from. `partners` change in place. `mirror`: parameters are drawn on the other side of
+    where they were. `ready`: the weights of the hidden blocks at these parameters, where somebody has them.
     """
     key, parameter_key = keys
-    values, release = model.values, model.release
+    values = model.values
     log_share = model.log_shares(theta)
     counts = model.own_counts.copy()
     value_counts = model.value_counts.copy()
@@ -350,29 +332,12 @@ def sweep_on(
         counter = _reveal(
             model, np.zeros((1, values + kinds)), log_share, pi, tally, counts, value_counts, parameter_key, counter
         )
-    new_theta, mean = {}, {}
-    for index in model.attributes:
-        regions = release.regions[index]
-        table = np.zeros((values, regions.codes), dtype=np.int64)
-        mine = counts[model.first[index] : model.first[index] + len(regions)]
-        near = model.centres.get(index)
-        if near is None:
-            runs = regions.start, regions.low, regions.high
-            counter = np.uint64(gibbs.spread(mine, *runs, theta[index], parameter_key, counter, table))
-        else:  # straight from regions to centres: the values between them need not be drawn
-            pairs = near.start, near.centre, near.weight
-            counter = np.uint64(gibbs.spread_over_centres(mine, *pairs, phi[index], parameter_key, counter, table))
-        new_theta[index], mean[index] = np.empty_like(theta[index]), np.empty_like(theta[index])
-        before = (theta if near is None else phi)[index] if mirror else new_theta[index][:0]
-        counts_and_key = model.prior.beta[index], table, before, parameter_key, counter
-        counter = np.uint64(gibbs.draw_parameters(*counts_and_key, mean[index], new_theta[index]))
-        if near is not None:
-            kernel, phi[index] = model.prior.smooth[index], new_theta[index]
-            new_theta[index], mean[index] = phi[index] @ kernel, mean[index] @ kernel
+    new, mean, counter = model.layout.draw(counts, drawn, mirror, parameter_key, counter)
     pi_mean, new_pi = np.empty((1, values)), np.empty((1, values))
     counts_and_key = model.prior.alpha[None], value_counts[None], new_pi[:0], parameter_key, counter
     counter = np.uint64(gibbs.draw_parameters(*counts_and_key, pi_mean, new_pi))
-    return new_theta, mean, new_pi[0], pi_mean[0], current, counter
+    shares = model.layout.shares
+    return shares(new), new, shares(mean), new_pi[0], pi_mean[0], current, counter
 
 
 def _redraw(

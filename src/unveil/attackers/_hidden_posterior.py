@@ -213,8 +213,7 @@ class HiddenPosterior:
             at = f"chain{number}"
             found |= {f"{at}/keys": chain.keys, f"{at}/pi": chain.pi, f"{at}/counter": np.array(chain.counter)}
             found[f"{at}/sweep"] = np.array(chain.sweep)
-            found |= {f"{at}/theta/{i}": theta for i, theta in chain.theta.items()}
-            found |= {f"{at}/phi/{i}": phi for i, phi in chain.phi.items()}
+            found[f"{at}/drawn"] = chain.drawn
             found[f"{at}/current"] = chain.current
             found |= {f"{at}/partner/{b}": partner for b, partner in enumerate(chain.partners)}
             found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
@@ -222,8 +221,7 @@ class HiddenPosterior:
                 of = f"{at}/state{state}"
                 found |= {f"{of}/pi": draw.pi, f"{of}/pi_mean": draw.pi_mean, f"{of}/key": np.array(draw.key)}
                 found[f"{of}/current"] = draw.current
-                found |= {f"{of}/theta/{i}": theta for i, theta in draw.theta.items()}
-                found |= {f"{of}/mean/{i}": mean for i, mean in draw.mean.items()}
+                found |= {f"{of}/theta": draw.theta.flat, f"{of}/mean": draw.mean.flat}
                 found |= {f"{of}/partner/{b}": partner for b, partner in enumerate(draw.partner)}
             for which, question in enumerate(self.questions):
                 found |= _running_arrays(question.running[number], f"{at}/question{which}")
@@ -231,20 +229,20 @@ class HiddenPosterior:
 
     def _restore(self, arrays: Arrays) -> None:
         self.goal, self.burn_in, self.attempt = arrays["goal"].tolist()
-        blocks, indices = range(len(self.model.hidden)), self.model.attributes
+        blocks, layout = range(len(self.model.hidden)), self.model.layout
         for number, chain in enumerate(self.chains):
             at = f"chain{number}"
             chain.keys, chain.pi = arrays[f"{at}/keys"], arrays[f"{at}/pi"]
             chain.counter, chain.sweep = np.uint64(arrays[f"{at}/counter"]), int(arrays[f"{at}/sweep"])
-            chain.theta = {i: arrays[f"{at}/theta/{i}"] for i in indices}
-            chain.phi = {i: arrays[f"{at}/phi/{i}"] for i in self.model.centres}
+            chain.drawn = arrays[f"{at}/drawn"]
+            chain.theta = layout.shares(chain.drawn)
             chain.current = arrays[f"{at}/current"]
             chain.partners = [arrays[f"{at}/partner/{b}"] for b in blocks]
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
             self.kept[number] = Kept(most, [], seen, every)
             for state in range(states):
                 of = f"{at}/state{state}"
-                theta, mean = ({i: arrays[f"{of}/{name}/{i}"] for i in indices} for name in ("theta", "mean"))
+                theta, mean = (layout.split(arrays[f"{of}/{name}"]) for name in ("theta", "mean"))
                 partner = tuple(arrays[f"{of}/partner/{b}"] for b in blocks)
                 key = np.uint64(arrays[f"{of}/key"])
                 means = arrays[f"{of}/pi"], arrays[f"{of}/pi_mean"]
@@ -301,12 +299,12 @@ def _floats(array: NDArray[Any] | None) -> NDArray[np.float64] | None:
 def _cost(model: HiddenModel) -> int:
     """Numbers that a sweep works on."""
     pairs = sum(len(block.entry) for block in model.hidden)
-    return max(pairs + sum(model.values * model.release.attributes[i].codes for i in model.attributes), 1)
+    return max(pairs + sum(model.values * model.release.attributes[i].codes for i in model.layout.attributes), 1)
 
 
 def _most_kept(model: HiddenModel, settings: Chains) -> int:
     """How many states of each chain are kept: as asked, or fewer where domains are so large that memory ends."""
-    size = sum(16 * model.values * model.release.attributes[i].codes for i in model.attributes)
+    size = sum(16 * model.values * model.release.attributes[i].codes for i in model.layout.attributes)
     size += sum(4 * int(block.groups.row_start[-1]) for block in model.hidden)
     room = MOST_MEMORY // (2 * max(size, 1) * settings.chains)
     if room < 10:

@@ -33,23 +33,23 @@ def chain_facts(model: HiddenModel, chains: Sequence[Sequence[Draw]], engine: En
             facts["weiss_share_below_.05"] = float(np.mean([(p < 0.05).mean() for p in found]))
     for number, states in enumerate(chains, start=1):
         if states:
-            fit, error = log_fit(model, _middle(states), engine.named(f"fit {number}"))
+            fit, error = log_fit(model, _middle(model, states), engine.named(f"fit {number}"))
             facts[f"log_fit_{number}"] = fit
             if error:
                 facts[f"log_fit_{number}_error"] = error
     return facts
 
 
-def _middle(states: Sequence[Draw]) -> Draw:
+def _middle(model: HiddenModel, states: Sequence[Draw]) -> Draw:
     """The mean of the parameters: a place that stands for the whole chain, where one state would be noise."""
-    theta = {i: np.mean([d.mean[i] for d in states], axis=0) for i in states[0].theta}
+    theta = model.layout.split(np.mean([d.mean.flat for d in states], axis=0))
     pi = np.mean([d.pi_mean for d in states], axis=0)
     return Draw(theta, theta, pi, pi, states[-1].partner, states[-1].key, states[-1].current)
 
 
 def _parameters(states: Sequence[Draw]) -> Floats:
     """(states, parameters) theta and pi, flat."""
-    return np.stack([np.concatenate([d.pi, *(theta.ravel() for theta in d.theta.values())]) for d in states])
+    return np.stack([np.concatenate([d.pi, d.theta.flat]) for d in states])
 
 
 def _row_states(model: HiddenModel, states: Sequence[Draw], engine: Engine) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from unveil.release import Release
 __all__ = ["Arrays", "Checkpoint"]
 
 Arrays = dict[str, NDArray[Any]]
-VERSION = 1  # of what is saved
+VERSION = 2  # of what is saved
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from unveil.attackers._fits import check_targets, knowledge_likelihood
 from unveil.attackers._hidden import Draw, HiddenModel, start_values, sweep_on
 from unveil.attackers._hidden_posterior import averages_of
 from unveil.attackers._hidden_terms import support_term
+from unveil.attackers._parameters import Shares
 from unveil.attackers._posterior import check_prior
 from unveil.attackers._weigh import refuse_misfits
 from unveil.belief import Belief, Prior, Targets, Threat, describe_targets
@@ -48,7 +49,7 @@ class FixedPrior:
         check_prior(release, targets.asked, prior)
         distinct, number, own = self._distinct(release, targets)
         model = HiddenModel.of(release, targets.asked, prior)
-        theta = {i: prior.shares(i) for i in prior.beta}
+        theta = model.layout.split(model.layout.join({i: prior.shares(i) for i in prior.beta}))
         pi = prior.alpha / prior.alpha.sum()
         states = _states(model, theta, pi, engine.named("fixed prior"))
         found = averages_of(support_term(model, distinct), states, engine.workers)
@@ -90,9 +91,7 @@ class FixedPrior:
         return targets.take(first), number, self.own[first]
 
 
-def _log_expected(
-    targets: Targets, theta: dict[int, NDArray[np.float64]], pi: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _log_expected(targets: Targets, theta: Shares, pi: NDArray[np.float64]) -> NDArray[np.float64]:
     """(targets, values) what the population alone says of a value together with what is known of the target."""
     found = np.repeat(np.log(pi)[None], targets.count, axis=0)
     for index, known in targets.known.items():
@@ -108,9 +107,7 @@ def _own(found: Averages, own: NDArray[np.float64], log_expected: NDArray[np.flo
     return replace(found, mean=found.mean * factor, batches=found.batches * few)
 
 
-def _states(
-    model: HiddenModel, theta: dict[int, NDArray[np.float64]], pi: NDArray[np.float64], engine: Engine
-) -> tuple[list[Draw], ...]:
+def _states(model: HiddenModel, theta: Shares, pi: NDArray[np.float64], engine: Engine) -> tuple[list[Draw], ...]:
     """One state where every group is matched exactly; else chains of swaps at these parameters."""
     if model.withheld.by_row:
         return _by_row(model, theta, pi, engine)
@@ -133,22 +130,20 @@ def _states(
     return tuple(chains)
 
 
-def _by_row(
-    model: HiddenModel, theta: dict[int, NDArray[np.float64]], pi: NDArray[np.float64], engine: Engine
-) -> tuple[list[Draw], ...]:
+def _by_row(model: HiddenModel, theta: Shares, pi: NDArray[np.float64], engine: Engine) -> tuple[list[Draw], ...]:
     """Chains of matchings and withheld values at these parameters; what a sweep learns of them is not used."""
     chains = []
     for chain in range(CHAINS):
         random = engine.named(f"chain {chain}").generator()
         current = start_values(model, random)
-        phi = {i: model.prior.beta[i] / model.prior.beta[i].sum(axis=1, keepdims=True) for i in model.centres}
+        drawn = model.layout.join({i: b / b.sum(axis=1, keepdims=True) for i, b in model.prior.beta.items()})
         partners = [np.zeros(int(block.groups.row_start[-1]), dtype=np.int32) for block in model.hidden]
         for block, partner in zip(model.hidden, partners, strict=True):
             matching.start_matching(block.groups, 0, len(block.groups.method), _key(random), partner)
         kept = []
         for state in range(BURN_IN + KEPT_BY_ROW):
             keys = _key(random), _key(random)
-            *_, current, _ = sweep_on(model, theta, phi, pi, partners, current, keys, np.uint64(0), 1.0, False)
+            *_, current, _ = sweep_on(model, theta, drawn, pi, partners, current, keys, np.uint64(0), 1.0, False)
             if state >= BURN_IN:
                 kept.append(Draw(theta, theta, pi, pi, tuple(p.copy() for p in partners), keys[0], current))
         chains.append(kept)

@@ -9,7 +9,9 @@ from unveil.kernels.distributions import dirichlet, gamma, multinomial
 from unveil.kernels.random import uniform
 
 __all__ = [
+    "add_runs",
     "collect",
+    "draw_all",
     "draw_parameters",
     "multiply_cells",
     "scaled_cells",
@@ -181,6 +183,52 @@ def draw_parameters(prior, count, before, key, counter, mean, share):
 
 
 @njit(cache=True, nogil=True)
+def draw_all(
+    count, place, row, start, low, high, smoothed, near, centre, weight, beta, drawn, mirror, key, counter, mean, share
+):
+    """For each attribute `spread` its regions' rows and `draw_parameters`; returns the counter after the last draw.
+
+    Flat arrays hold the (values, codes) of attribute a from `place[a]`; its regions are the rows of `count` (regions,
+    values) from `row[a]`. Where `smoothed`, rows are spread over centres (`near`, `centre`, `weight` as in
+    `spread_over_centres`). `drawn`: the shares so far, mirrored if `mirror`. One call: for small tables calls are dear.
+    """
+    values = count.shape[1]
+    for a in range(place.shape[0] - 1):
+        lo, hi = place[a], place[a + 1]
+        codes = (hi - lo) // values
+        shares = drawn[lo:hi].reshape(values, codes)
+        table = np.zeros((values, codes), np.int64)
+        mine, rows = count[row[a] : row[a + 1]], slice(row[a], row[a + 1] + 1)
+        if smoothed[a]:
+            counter = spread_over_centres(mine, near[rows], centre, weight, shares, key, counter, table)
+        else:
+            counter = spread(mine, start[rows], low, high, shares, key, counter, table)
+        before = shares if mirror else shares[:0]
+        prior, middle = beta[lo:hi].reshape(values, codes), mean[lo:hi].reshape(values, codes)
+        counter = draw_parameters(prior, table, before, key, counter, middle, share[lo:hi].reshape(values, codes))
+    return counter
+
+
+@njit(cache=True, nogil=True)
+def add_runs(share, place, row, start, low, high, out):
+    """Fill `out` (regions, values) with the share of each region: the sum over its codes, never 0.
+
+    Laid out like `draw_all`. Cost: the regions' sizes times values.
+    """
+    values = out.shape[1]
+    for a in range(place.shape[0] - 1):
+        codes = (place[a + 1] - place[a]) // values
+        for r in range(row[a], row[a + 1]):
+            for s in range(values):
+                first = place[a] + s * codes
+                total = 0.0
+                for run in range(start[r], start[r + 1]):
+                    for v in range(low[run], high[run] + 1):
+                        total += share[first + v]
+                out[r, s] = max(total, 1e-300)
+
+
+@njit(cache=True, nogil=True)
 def _reflected(shape, total, before, key, counter, out):
     """A Dirichlet draw that mirrors `before` in the logarithms of Gamma variables; small shapes are drawn afresh.
 
@@ -213,9 +261,11 @@ def warm():
     scaled_cells(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     collect(cells, offset, np.ones((1, 2), np.int64), np.zeros((1, 2), np.int64))
     key, counter = np.uint64(1), np.uint64(0)
+    flat, place, row = np.full(4, 0.5), np.array([0, 4]), np.array([0, 1])
+    runs = np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32)
+    near = np.zeros(1, np.bool_), np.array([0, 2]), np.array([0, 1]), np.ones(2)
+    new = np.empty(4), np.empty(4)
+    draw_all(np.ones((1, 2), np.int64), place, row, *runs, *near, flat, flat, True, key, counter, *new)
+    add_runs(flat, place, row, *runs, np.empty((1, 2)))
     share = np.full((2, 2), 0.5)
-    span = np.array([0, 1], np.int64), np.array([0], np.int32), np.array([1], np.int32)
-    spread(np.ones((1, 2), np.int64), *span, share, key, counter, np.zeros((2, 2), np.int64))
-    pairs = np.array([0, 2], np.int64), np.array([0, 1], np.int64), np.ones(2)
-    spread_over_centres(np.ones((1, 2), np.int64), *pairs, share, key, counter, np.zeros((2, 2), np.int64))
     draw_parameters(share + 1, np.zeros((2, 2), np.int64), share[:0], key, counter, np.empty((2, 2)), share)
