@@ -203,6 +203,7 @@ class Diagnostics:
     facts: Mapping[str, float | str] = field(default_factory=dict)
     modes: tuple[tuple[int, ...], ...] = ()  # of chains that disagree: which lie together, the largest company first
     r_hat: NDArray[np.float64] | None = None  # (watched people,) of each one's belief
+    wanted: float = 1.0  # times as much as was drawn: what the precision asks for, going by the error there is
 
 
 @dataclass(frozen=True, slots=True, eq=False)

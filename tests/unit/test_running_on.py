@@ -14,7 +14,7 @@ from test_attackers_exact import SMALL, prior_of, targets_of
 
 from unveil import risk
 from unveil.attackers._averages import Averages, belief_of
-from unveil.attackers._convergence import geweke, modes_of, weiss
+from unveil.attackers._convergence import diagnostics, geweke, modes_of, weiss
 from unveil.attackers._hidden import Chain, Draw, HiddenModel
 from unveil.attackers._hidden_posterior import HiddenPosterior
 from unveil.attackers._posterior import Chains, learn, posterior
@@ -46,6 +46,24 @@ def test_chains_run_on_until_they_are_precise(name: str) -> None:
     assert found.precise
     assert float(found.facts["error_max"]) <= error / 3
     assert float(found.facts["sweeps"]) > 50
+
+
+def test_a_round_is_as_long_as_the_error_asks_for() -> None:
+    """The error falls with the root of what is drawn: at three times the precision nine times as much is wanted."""
+    random = np.random.default_rng(5)
+    batches = random.dirichlet([200.0, 300.0], size=(50, 4, 30))
+    found = diagnostics("sampled", batches, batches.mean(axis=0), 1.0)
+    error = float(found.facts["error_max"])  # of few beliefs all must be precise
+    assert diagnostics("sampled", batches, batches.mean(axis=0), error / 3).wanted == pytest.approx(9)
+    small = SMALL["vertical"]
+    settings = Chains(sweeps=60, burn_in=50, most_sweeps=100)
+    learned = posterior(small.release, small.asked, prior_of(small.release, small.asked), Engine(seed=3), settings)
+    assert isinstance(learned, HiddenPosterior)
+    assert learned.run_on(afresh=False, times=1.5)
+    assert [chain.sweep for chain in learned.chains] == [140] * 4
+    assert learned.run_on(afresh=False, times=1.5)  # as far as the budget goes
+    assert [chain.sweep for chain in learned.chains] == [150] * 4
+    assert not learned.run_on(afresh=False, times=1.5)
 
 
 @pytest.mark.parametrize("name", SAMPLED)

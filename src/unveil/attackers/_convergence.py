@@ -60,9 +60,17 @@ def diagnostics(
         apart = 1.0  # only the chains' means are there: far apart is far apart
     far = float(facts["disagreement_q99"]) > FAR
     most, largest = float(facts["error_q99"]), float(facts["error_max"])
-    precise = largest <= precision if len(error) < MANY else most <= precision and largest <= ERROR_OF_ALL * precision
+    over = largest if len(error) < MANY else max(most, largest / ERROR_OF_ALL)  # at most `precision`, if precise
     converged = not (apart > MOST_APART and far)
-    return Diagnostics(method, converged, precise and converged, facts, () if converged else modes_of(chains), r_hat)
+    return Diagnostics(
+        method,
+        converged,
+        converged and over <= precision,
+        facts,
+        () if converged else modes_of(chains),
+        r_hat,
+        (over / precision) ** 2,
+    )
 
 
 def _q99(values: Floats) -> float:

@@ -142,7 +142,7 @@ class HiddenPosterior:
         if self.saved is not None:
             self.saved.save(self._arrays())
 
-    def run_on(self, *, afresh: bool) -> bool:
+    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
         """See Posterior. Chains that sit in different modes stay there: they start again and cool more slowly."""
         drawn = self.goal - self.burn_in
         if self.engine.stop.is_set():
@@ -152,10 +152,12 @@ class HiddenPosterior:
             start = self.engine.named(f"start {self.attempt}")
             self.chains = [Chain.start(self.model, start.named(f"chain {n}")) for n in range(len(self.chains))]
             self.goal = self.burn_in + self.settings.sweeps
-        elif 2 * drawn > self.settings.most_sweeps:
-            return False
         else:
-            self.goal += drawn
+            left = self.settings.most_sweeps - drawn
+            ahead = drawn if afresh else min(int(np.ceil((times - 1) * drawn)), left)
+            if not 0 < ahead <= left:
+                return False
+            self.goal += ahead
         if afresh:
             for question in self.questions:
                 question.running = [Running() for _ in self.chains]

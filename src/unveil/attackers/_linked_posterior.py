@@ -67,8 +67,8 @@ class LinkedPosterior:
             self._restore(self.saved.load())
         self._round()
 
-    def run_on(self, *, afresh: bool) -> bool:
-        """See Posterior."""
+    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
+        """See Posterior. Batches are merged two by two, so that there are twice as many or as many again."""
         samplers = self.samplers()
         if self.conditioned and self.draws is not None and not self.engine.stop.is_set():
             if 2 * self.draws.sweeps > self.settings.most_sweeps:
@@ -153,7 +153,8 @@ class LinkedPosterior:
     def support(self, targets: Targets) -> Averages:
         """See Posterior."""
         few = targets.take(watched(targets.count, len(self.value_share)))
-        batches = [self._support(Fitted.of(self.release, few), b) for b in range(self.batches())]
+        fitted = Fitted.of(self.release, few)
+        batches = [self._support(fitted, b) for b in range(self.batches())]
         mean = self._support(Fitted.of(self.release, targets), None)
         return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count], self.settings.precision)
 

@@ -20,6 +20,9 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.release import Release
 
+MARGIN = 1.05  # more than the error of a round asks for: it is itself an estimate
+LEAST_MORE, MOST_MORE = 1.2, 8.0  # times what was drawn, in one round
+
 __all__ = ["Chains", "Posterior", "Reader", "check_prior", "learn", "posterior"]
 
 
@@ -46,8 +49,9 @@ class Posterior(Protocol):
     def method(self) -> str:
         """How it was reached."""
 
-    def run_on(self, *, afresh: bool) -> bool:
-        """Draw as much again, `afresh` forgetting what was drawn; False if it is exact or the budget has ended."""
+    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
+        """Draw until there is about so many times as much, or, `afresh`, forget what was drawn and draw as much again;
+        False if it is exact or the budget has ended."""
 
     def facts(self) -> dict[str, float | str]:
         """What else there is to say of the chains."""
@@ -122,7 +126,8 @@ def learn(
 ) -> tuple[dict[str, Belief], Posterior]:
     """The beliefs of readers who learn from the same release: chains run on until all are precise or the budget ends.
 
-    Each round draws as much again. While chains disagree what was drawn is taken for the way there, and forgotten.
+    The next round is as long as the error of this one asks for: it falls with the root of what is drawn. While chains
+    disagree what was drawn is taken for the way there, and forgotten.
     With `refused` a reader who does not apply is named there with the reason; else that is an error.
     """
     made: dict[int, tuple[Targets, NDArray[np.int64]]] = {}  # readers of the same targets share their questions
@@ -146,7 +151,8 @@ def learn(
                 del asking[name]
         agree = all(found[name].diagnostics.converged for name in asking)
         done = agree and all(found[name].diagnostics.precise for name in asking)
-        if done or not learned.run_on(afresh=not agree):
+        wanted = max((found[name].diagnostics.wanted for name in asking), default=1.0)
+        if done or not learned.run_on(afresh=not agree, times=float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))):
             break
     learned.finish(done=done)
     more = learned.facts()

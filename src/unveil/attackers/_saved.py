@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = ["Arrays", "Checkpoint"]
 
 Arrays = dict[str, NDArray[Any]]
 VERSION = 2  # of what is saved
+SAVING = Lock()  # two threads may be at work on the same question
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,12 @@ class Checkpoint:
 
     def load(self) -> Arrays | None:
         """What was saved, if anything was."""
-        if not self.path.is_file():
-            return None
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                return dict(file)
+            with SAVING:
+                if not self.path.is_file():
+                    return None
+                with np.load(self.path, allow_pickle=False) as file:
+                    return dict(file)
         except (OSError, ValueError, zipfile.BadZipFile):
             raise OutputError(f"{self.path}: is no checkpoint; delete it, or choose another folder") from None
 
@@ -79,17 +82,19 @@ class Checkpoint:
         part = self.path.with_suffix(".part")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            part.unlink(missing_ok=True)
-            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                np.savez(file, allow_pickle=False, **dict(arrays))
-            os.replace(part, self.path)
+            with SAVING:
+                part.unlink(missing_ok=True)
+                with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    np.savez(file, allow_pickle=False, **dict(arrays))
+                os.replace(part, self.path)
         except OSError as error:
             part.unlink(missing_ok=True)
             raise OutputError(f"{self.path.parent}: no checkpoint can be written ({error.strerror})") from None
 
     def remove(self) -> None:
         """Done: nothing personal stays behind."""
-        self.path.unlink(missing_ok=True)
+        with SAVING:
+            self.path.unlink(missing_ok=True)
 
 
 def _add(digest: "hashlib.blake2b", *arrays: NDArray[Any]) -> None:

@@ -1,7 +1,7 @@
 """What an audit was asked for, checked before the work; and what it found of one release."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from unveil.audit.asking import Answers, Readers
 from unveil.audit.limits import check_limits
 from unveil.audit.measures import labels_of
 from unveil.document import Finding
+from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.release import Release
 from unveil.table import Table
@@ -38,6 +39,10 @@ class Plan:
     def attackers(self) -> tuple[str, ...]:
         """The names of all attackers."""
         return (*self.readers.attackers, *self.readers.in_group)
+
+    def at(self, engine: Engine) -> "Plan":
+        """The same, worked on by this engine."""
+        return replace(self, readers=replace(self.readers, engine=engine))
 
     def check(self) -> None:
         """Refuse what makes no sense."""

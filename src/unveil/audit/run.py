@@ -34,6 +34,7 @@ from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
 from unveil.audit.measures import Sample, labels_of
 from unveil.audit.plan import Part, Plan
 from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
+from unveil.audit.side_by_side import side_by_side
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.belief import Prior
 from unveil.check import run_check
@@ -188,7 +189,7 @@ def run_audit(
         "variant": variant,
         "least_count": least_count,
     }
-    parts = [_release_part(plan, name) for name in releases]
+    parts = side_by_side(list(releases), engine, lambda name, own: _release_part(plan.at(own), name))
     return _put_together(plan, parts, settings, tuple(inputs), started)
 
 
