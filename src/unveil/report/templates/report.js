@@ -31,9 +31,16 @@ async function draw(figure) {
   }
 }
 
-// One after another, first things first, so that the page can be read meanwhile.
-for (const figure of document.querySelectorAll("figure[id]")) {
-  await draw(figure);
+// One after another, so that the page can be read meanwhile: what the reader has before them first.
+const waiting = [...document.querySelectorAll("figure[id]")];
+const inSight = (figure) => {
+  const place = figure.getBoundingClientRect();
+  return place.bottom > 0 && place.top < window.innerHeight;
+};
+while (waiting.length) {
+  const seen = waiting.findIndex(inSight);
+  if (seen < 0) document.documentElement.dataset.sight = "drawn";
+  await draw(waiting.splice(Math.max(seen, 0), 1)[0]);
   await new Promise((go) => setTimeout(go));
 }
-document.documentElement.dataset.charts = "drawn";
+document.documentElement.dataset.sight = document.documentElement.dataset.charts = "drawn";
