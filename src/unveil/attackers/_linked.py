@@ -158,8 +158,7 @@ class AttributePosterior:
         """(chains, values, codes) means of the codes' shares, over the posterior or one batch of draws."""
         found = np.repeat(self.tree[None], self.chains, axis=0)
         if self.sampler is not None:
-            sampled = self.sampler.means(batch)
-            found[:, ~self.exact] = (sampled.share[:, :, sampled.atom] * sampled.within)[:, ~self.exact]
+            found[:, ~self.exact] = self.sampler.code_shares(batch)[:, ~self.exact]
         return found
 
     def likelihood(self, overlaps: Overlaps, batch: int | None = None) -> NDArray[np.float64]:
@@ -169,7 +168,7 @@ class AttributePosterior:
         ratio = np.divide(inside, whole, out=np.zeros_like(inside), where=whole > 0)
         found = np.repeat(ratio[None], self.chains, axis=0)
         if self.sampler is not None and overlaps.inside is not None:
-            mean = self._sampled_ratio(self.sampler.means(batch), overlaps, overlaps.inside)
+            mean = self._sampled_ratio(self.sampler.region_shares(batch), overlaps, overlaps.inside)
             found[:, :, ~self.exact] = mean[:, :, ~self.exact]
         return np.stack([overlaps.likelihood(chain) for chain in found])
 

@@ -22,7 +22,7 @@ MOST_BATCH_NUMBERS = 60_000_000  # kept means of all batches of an attribute; ab
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """Atoms (codes that no region separates), and per chain the means of their shares and of shares of regions.
+    """Atoms (codes that no region separates), and per chain the means of their shares of regions.
 
     Of a smoothed attribute each code is an atom.
     """
@@ -31,7 +31,6 @@ class Sampled:
     within: NDArray[np.float64]  # (values, codes) a code's share of its atom
     start: NDArray[np.int64]  # (regions + 1,) the atoms of each region
     member: NDArray[np.int64]  # (region atoms,)
-    share: NDArray[np.float64]  # (chains, values, atoms)
     ratio: NDArray[np.float64]  # (chains, values, region atoms) mean of share(atom) / share(region)
 
 
@@ -196,27 +195,32 @@ class ShareChains:
         """Batches that every chain has."""
         return min((len(chain.share) for chain in self.running.values()), default=0)
 
-    def means(self, batch: int | None = None) -> Sampled:
-        """Over all batches, or of one."""
-        values, atoms = self.prior.shape
+    def code_shares(self, batch: int | None = None) -> NDArray[np.float64]:
+        """(chains, values, codes) mean shares, over all batches or of one."""
+        share = np.zeros((self.chains, *self.prior.shape))
+        for (chain, value), found in self.running.items():
+            mine = np.mean(found.share, axis=0) if batch is None else found.share[batch]
+            share[chain, value] = mine if self.reading is None else mine @ self.reading.kernel
+        return np.asarray(share[:, :, self.atom] * self.within)
+
+    def region_shares(self, batch: int | None = None) -> Sampled:
+        """Mean shares of regions, over all batches or of one."""
         reading = self.reading
         start, member = (self.start_of, self.member) if reading is None else (reading.start, reading.code)
-        share, ratio = np.zeros((self.chains, values, atoms)), np.zeros((self.chains, values, len(member)))
+        ratio = np.zeros((self.chains, len(self.prior), len(member)))
         for (chain, value), found in self.running.items():
             _, place = self._sets(value)
-            mine = np.mean(found.share, axis=0) if batch is None else found.share[batch]
             parts = np.mean(found.ratio, axis=0) if batch is None else found.ratio[batch]
             if reading is None or self.weight is None:
-                share[chain, value], ratio[chain, value, place] = mine, parts
+                ratio[chain, value, place] = parts
                 continue
-            share[chain, value] = mine @ reading.kernel
             of_centre = np.zeros(len(self.member))
             of_centre[place] = parts
             for region in np.flatnonzero(self.counts[value]).tolist():
                 these = slice(self.start_of[region], self.start_of[region + 1])
                 read = reading.parts(region, self.member[these], self.weight[these], of_centre[these])
                 ratio[chain, value, start[region] : start[region + 1]] = read
-        return Sampled(self.atom, self.within, start, member, share, ratio)
+        return Sampled(self.atom, self.within, start, member, ratio)
 
     def _sets(self, value: int) -> tuple[Sets, NDArray[np.int64]]:
         """What the kernels take of a value, and which region atoms its sets are."""
