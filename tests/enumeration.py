@@ -498,10 +498,14 @@ PAY = Attribute("pay", Role.SENSITIVE, Kind.CATEGORICAL, ("low", "high"))
 
 def small_releases() -> list[SmallRelease]:
     """Every scheme the data model can express, small enough to list every world."""
-    return [_small(name, blocks, people) for name, blocks, people in _SMALL] + [
-        _small(f"two sensitive attributes in three blocks, {asked} asked", _TWO_SENSITIVE, "20 f, 22 m", asked)
-        for asked in ("disease", "pay")
-    ]
+    return (
+        [_small(name, blocks, people) for name, blocks, people in _SMALL]
+        + [
+            _small(f"two sensitive attributes in three blocks, {asked} asked", _TWO_SENSITIVE, "20 f, 22 m", asked)
+            for asked in ("disease", "pay")
+        ]
+        + [_small("sliced, nothing sensitive, job asked", _NOTHING_SENSITIVE, "20 f, 22 m", "job")]
+    )
 
 
 _LINKED = "age sex disease"
@@ -509,6 +513,10 @@ _TWO_SENSITIVE = {
     "age sex": "20 f; 21 m / 20 f; 22 m; 20 m",
     "disease": "flu; hiv / flu; none; flu",
     "pay": "low; high / low; low; high",
+}
+_NOTHING_SENSITIVE = {
+    "age": "20; 21; 20 / 20; 22",
+    "sex job": "f nurse; m clerk; m nurse / f ?; m clerk",
 }
 # A name, the blocks as in written_release, and two people.
 _SMALL = [

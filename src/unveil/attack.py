@@ -169,10 +169,9 @@ def targets_of_table(
     wrong: float = 0.0,
     group: NDArray[np.integer] | None = None,
 ) -> Targets:
-    """Every row of a table as a target of whom the named attributes (all quasi-identifiers) are known."""
-    names = (
-        [release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER)] if known is None else list(known)
-    )
+    """Every row of a table as a target of whom the named attributes (all quasi-identifiers but the asked) are known."""
+    every = [release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER) if i != asked]
+    names = every if known is None else list(known)
     found = {}
     for name in names:
         index = release.index(name)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unveil.errors import SchemaError, shown
 from unveil.hierarchy import Hierarchy, iso_date, number_text
 
-__all__ = ["Attribute", "Kind", "Role", "bin_edges", "canonical", "position"]
+__all__ = ["Attribute", "Kind", "Role", "asked_in_turn", "bin_edges", "canonical", "position"]
 
 
 # With a decimal comma a point groups thousands, and says so only beside a comma or another point.
@@ -195,3 +195,16 @@ def bin_edges(
             labels.append(f"[{canonical(low, kind)},{canonical(high, kind)})")
         highs.append(closed)
     return tuple(labels), np.array(lows), np.array(highs)
+
+
+def asked_in_turn(attributes: Sequence[Attribute]) -> tuple[int, ...]:
+    """Positions of what a reader may want to learn, one after another: the sensitive attributes.
+
+    Where there is none, nobody said which attributes are known and which are not: each quasi-identifier is asked
+    about, all others being known (Li 2010, section 4.1.2).
+    """
+    for role in (Role.SENSITIVE, Role.QUASI_IDENTIFIER):
+        found = tuple(i for i, a in enumerate(attributes) if a.role is role)
+        if found:
+            return found
+    return ()

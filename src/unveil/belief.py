@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Role
+from unveil.attribute import Attribute, Role, asked_in_turn
 from unveil.errors import UsageError
 from unveil.regions import Regions
 from unveil.release import Release, row_numbers
@@ -182,15 +182,22 @@ def describe_targets(release: Release, targets: Targets) -> str:
         for index, notes in named.items():
             if targets.known[index].wrong:
                 notes.append(f"wrong with probability {targets.known[index].wrong:g}")
-    every = release.with_role(Role.QUASI_IDENTIFIER)
+    every = [i for i in release.with_role(Role.QUASI_IDENTIFIER) if i != targets.asked]
+    all_of_them = every_known(release, targets.asked)
     whole_set = bool(every) and all(i in named and not named[i] for i in every)
-    parts = ["all quasi-identifiers"] if whole_set else []
+    parts = [all_of_them] if whole_set else []
     for index, notes in named.items():
         if not (whole_set and index in every):
             parts.append(release.attributes[index].name + (f" ({', '.join(notes)})" if notes else ""))
     if len(wrong) == 1 and wrong != {0.0}:
         parts.append(f"each wrong with probability {wrong.pop():g}")
     return ", ".join(parts) or "nothing"
+
+
+def every_known(release: Release, asked: int) -> str:
+    """What is known of a target of whom everything is, in words; one quasi-identifier may be asked about itself."""
+    itself = 0 <= asked < len(release.attributes) and release.attributes[asked].role is Role.QUASI_IDENTIFIER
+    return "all other quasi-identifiers" if itself else "all quasi-identifiers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,15 +275,14 @@ def known_exactly(release: Release, columns: Mapping[int, NDArray[np.integer]], 
 
 
 def sensitive_attribute(release: Release, name: str | None = None) -> int:
-    """The position of the sensitive attribute that is asked about."""
-    sensitive = release.with_role(Role.SENSITIVE)
-    names = [release.attributes[i].name for i in sensitive]
+    """The position of the sensitive attribute that is asked about; of a quasi-identifier where none is sensitive."""
+    possible = asked_in_turn(release.attributes)
+    names = [release.attributes[i].name for i in possible]
+    kind = "quasi-identifier" if possible and not release.with_role(Role.SENSITIVE) else "sensitive attribute"
     if name is not None:
         if name not in names:
-            raise UsageError(
-                f"{name!r} is no sensitive attribute of the release; there are {', '.join(names) or 'none'}"
-            )
-        return sensitive[names.index(name)]
-    if len(sensitive) != 1:
-        raise UsageError(f"say which sensitive attribute is asked about: {', '.join(names) or 'the schema has none'}")
-    return sensitive[0]
+            raise UsageError(f"{name!r} is no {kind} of the release; there are {', '.join(names) or 'none'}")
+        return possible[names.index(name)]
+    if len(possible) != 1:
+        raise UsageError(f"say which {kind} is asked about: {', '.join(names) or 'the schema has none'}")
+    return possible[0]

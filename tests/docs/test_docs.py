@@ -72,6 +72,8 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     frontier = (ROOT / "docs" / "frontier.md").read_text()
     (tmp_path / "sweep.toml").write_text(next(b for b in blocks(frontier, "toml") if "with" in b))
     (tmp_path / "schema.toml").write_text(hospital.schema_toml)
+    unsplit = hospital.schema_toml.partition("harmless")[0].replace('"sensitive"', '"quasi-identifier"')
+    (tmp_path / "no-sensitive.toml").write_text(unsplit)
     (tmp_path / "hierarchies").mkdir()
     for name, text in hospital.hierarchies.items():
         (tmp_path / "hierarchies" / name).write_text(text)

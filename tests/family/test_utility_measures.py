@@ -64,6 +64,7 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
         0,
         np.inf,
     ),
+    "random_linkings": (lambda r, t, a: next(utility.random_linkings(r)).ravel(), None, 0, np.inf),
     "rule_recall": (lambda r, t, a: utility.rule_recall(r, t, attribute=a, minimum_support=0.2), 1, 0, 1),
     "utility_loss": (lambda r, t, a: utility.utility_loss(r, t, attribute=a, minimum_support=0.2), 0, 0, np.log(2)),
     "utility_losses": (

@@ -54,7 +54,7 @@ def people(rows: int, seed: int) -> Table:
 
 def beliefs(release: Release, table: Table, asked: int) -> list[list[Fraction]]:
     """p(t, s) of every row by the definitions of section 4.2.2, from the published cells alone; rows match regions."""
-    known = table.with_role(Role.QUASI_IDENTIFIER)
+    known = [i for i in table.with_role(Role.QUASI_IDENTIFIER) if i != asked]
     found = []
     for row in range(table.rows):
         total = [Fraction(0)] * table.attributes[asked].codes

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from small import QI, SENSITIVE, made_release, made_schema
 from unveil.anonymizers.anatomy import Anatomy
@@ -11,7 +12,7 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.privacy_models import KAnonymity
 from unveil.table import Table
 from unveil.utility import classification_accuracy, classification_accuracy_held_out
-from unveil.utility.classification import _encoded, _fitted, _labels, _linked
+from unveil.utility.classification import _encoded, _fitted, _labels, _pruned_tree, _readings
 
 JOBS = [["cook", "food", "*"], ["nurse", "care", "*"], ["waiter", "food", "*"], ["doctor", "care", "*"]]
 SCHEMA = made_schema(
@@ -23,7 +24,7 @@ SCHEMA = made_schema(
     {"job": JOBS},
 )
 AGE, JOB, S = (SCHEMA.attribute(name) for name in SCHEMA.names)
-MODELS = ("naive_bayes", "tree", "boosting")
+MODELS = ("naive_bayes", "tree", "pruned_tree", "boosting")
 
 
 def made_people(rows: int, seed: int, noise: float = 0.1) -> Table:
@@ -40,10 +41,9 @@ def test_encodings_by_hand() -> None:
         (AGE, JOB, S),
         [((0, 1, 2), [(0, ("22", "23", "24", "25"), ("waiter", "doctor"), "a"), (1, "29", "nurse", "b")])],
     )
-    random = np.random.default_rng(0)
-    middle = _linked(release, 2, "midpoint", random)
+    (middle,) = _readings(release, 2, "midpoint", 1, 0)
     assert middle.features.tolist() == [[3.5, 2.0], [9.0, 2.0]]
-    bounds = _linked(release, 2, "bounds", random)
+    (bounds,) = _readings(release, 2, "bounds", 1, 0)
     assert bounds.features.tolist() == [[2, 5, 1, 3], [9, 9, 2, 2]]
     assert bounds.label.tolist() == [0, 1]
     assert bounds.codes == (10, 10, 4, 4)
@@ -59,8 +59,7 @@ def test_a_wide_label_is_its_middle_and_a_star_none() -> None:
 def test_hidden_links_are_drawn_within_groups() -> None:
     table = made_people(60, 3)
     release = Anatomy(l=2).anonymize(table, Engine(seed=2)).release
-    random = np.random.default_rng(5)
-    one, other = (_linked(release, 2, "bounds", random) for _ in range(2))
+    one, other = _readings(release, 2, "bounds", 2, 5)
     assert (one.features == other.features).all()
     assert (one.label != other.label).any()
     groups = np.repeat(np.arange(release.groups), release.sizes)
@@ -121,12 +120,29 @@ def test_a_wide_release_tells_less_and_a_bucketized_one_as_well() -> None:
     assert again[0] == again[1]
 
 
+def test_a_pruned_tree_keeps_what_pays() -> None:
+    """One cut tells which of two labels is likely, the rest is noise: grown to the end, it is learned by heart."""
+    random = np.random.default_rng(4)
+    features = random.integers(0, 100, (1000, 3)).astype(float)
+    label = np.where(random.random(1000) < 0.2, random.integers(0, 2, 1000), features[:, 0] < 50).astype(np.int64)
+    tree = _pruned_tree(features, label, 0)
+    grown = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=tree.min_samples_leaf, random_state=0)
+    assert 2 <= tree.get_n_leaves() <= 6 < 60 < grown.fit(features, label).get_n_leaves()
+    assert tree.tree_.feature[0] == 0
+    assert tree.tree_.threshold[0] == pytest.approx(49.5, abs=1)
+    # A cut into two pure halves saves 1000 bits and costs 5; into halves of 48% and 52% it saves 1.
+    codes = np.repeat([0, 1], 500)
+    assert _pruned_tree(codes[:, None].astype(float), codes, 0).get_n_leaves() == 2
+    alike = np.concatenate([np.arange(500) < 240, np.arange(500) < 260]).astype(np.int64)
+    assert _pruned_tree(codes[:, None].astype(float), alike, 0).get_n_leaves() == 1
+
+
 def test_what_cannot_be_learned() -> None:
     table = made_people(20, 1)
     release = table.as_release()
     for options, message in (
         ({"folds": 1}, "folds = 1: choose from 2 to the 20 rows"),
-        ({"model": "oracle"}, "choose naive_bayes, tree or boosting"),
+        ({"model": "oracle"}, "choose naive_bayes, tree, pruned_tree or boosting"),
         ({"encoding": "words"}, "choose midpoint or bounds"),
         ({"matchings": 0}, "at least once"),
     ):

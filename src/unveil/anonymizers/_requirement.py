@@ -32,8 +32,8 @@ class Requirement:
     priors: tuple[Mapping[tuple[float, ...], NDArray[np.float64]], ...] = ()  # per sensitive attribute: see Members
 
     @classmethod
-    def of(cls, models: Sequence[PrivacyModel], table: Table, who: str) -> "Requirement":
-        """Check that the models can be asked about this table at all."""
+    def of(cls, models: Sequence[PrivacyModel], table: Table, who: str, asked: Sequence[int] = ()) -> "Requirement":
+        """Check that the models can be asked about this table at all; `asked`: about these, not the sensitive ones."""
         if not models:
             raise UsageError(f"{who} needs a requirement, for instance {who}:k=5 or --require t_closeness:t=0.2")
         for model in models:
@@ -46,7 +46,7 @@ class Requirement:
                     f"{who} cannot require {model.name}: it needs a population; use unveil check --population"
                 )
         needed = any("values" in model.needs for model in models)
-        sensitive = table.with_role(Role.SENSITIVE) if needed else ()
+        sensitive = (tuple(asked) or table.with_role(Role.SENSITIVE)) if needed else ()
         if needed and not sensitive:
             name = next(m.name for m in models if "values" in m.needs)
             raise UsageError(f"{name} needs a sensitive attribute, and the schema has none; give one that role")

@@ -20,14 +20,16 @@ MOST_COLUMNS = 40  # matching degrees of more columns could leave the range of n
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A sensitive attribute: the column it stands in and its codes."""
+    """An attribute that is asked about: the column it stands in and its codes."""
 
     column: int
     value: NDArray[np.int64]  # (rows,)
     values: int
+    own: "Slices | None" = None  # what is known of people when this is asked about, if that is less than otherwise
 
     def beside(self, slices: "Slices") -> tuple[NDArray[np.int64], int]:
         """(rows,) the known cells beside it in its column, numbered from 0, and how many there are."""
+        slices = self.own or slices
         cell = slices.cell[:, self.column].astype(np.int64)
         return cell - slices.first[self.column], int(slices.first[self.column + 1] - slices.first[self.column])
 
@@ -75,19 +77,22 @@ class Likely:
     """
 
     def __init__(self, slices: Slices, asked: Sequence[Asked]) -> None:
-        if sum(a.values for a in asked) * slices.people > MOST_LIKELY:
+        known = [a.own or slices for a in asked]
+        if sum(a.values * one.people for a, one in zip(asked, known, strict=True)) > MOST_LIKELY:
             raise UsageError(
-                f"slicing: {slices.people} different people and {max(a.values for a in asked)} sensitive values are "
+                f"slicing: {slices.people} different people and {max(a.values for a in asked)} values asked about are "
                 "too many to follow through several buckets; declare bins, or use grouping=strict without cut"
             )
         if len(slices.first) - 1 > MOST_COLUMNS:
             raise UsageError(f"slicing: at most {MOST_COLUMNS} columns where people match several buckets")
-        self.slices, self.asked = slices, tuple(asked)
-        self._sum = [np.zeros((slices.people, a.values)) for a in asked]
-        self._rest = [np.zeros((slices.people, a.values)) for a in asked]  # what rounding left out of the sums
-        self._buckets = [np.zeros((slices.people, a.values), dtype=np.int32) for a in asked]  # that add to the sum
-        self._count = np.zeros(len(slices.total), dtype=np.int64)
-        self._place = np.zeros(len(slices.total), dtype=np.int64)
+        self.asked, self._known = tuple(asked), known
+        shapes = [(one.people, a.values) for a, one in zip(asked, known, strict=True)]
+        self._sum = [np.zeros(shape) for shape in shapes]
+        self._rest = [np.zeros(shape) for shape in shapes]  # what rounding left out of the sums
+        self._buckets = [np.zeros(shape, dtype=np.int32) for shape in shapes]  # that add to the sum
+        cells = max((len(one.total) for one in known), default=0)
+        self._count = np.zeros(cells, dtype=np.int64)
+        self._place = np.zeros(cells, dtype=np.int64)
 
     def shares(self, index: int) -> NDArray[np.float64]:
         """(people, values) p(t, s) of one asked attribute."""
@@ -104,10 +109,12 @@ class Likely:
     def change(self, new: Sequence[Rows], old: Sequence[Rows], good: Judge | None) -> bool:
         """Buckets come and others go, these being the same rows if there are any."""
         found = []
-        s = self.slices
         everybody = (old or new)[0]
-        people = kernels.matching(everybody, s.cell, s.person_cell, s.start, s.member, self._count)
+        s, people = None, np.empty(0, dtype=np.int32)
         for index, asked in enumerate(self.asked):
+            if self._known[index] is not s:
+                s = self._known[index]
+                people = kernels.matching(everybody, s.cell, s.person_cell, s.start, s.member, self._count)
             total, rest = self._sum[index][people], self._rest[index][people]
             buckets = self._buckets[index][people]
             for sign, group in ((1, new), (-1, old)):
@@ -121,8 +128,8 @@ class Likely:
             total, rest = np.where(buckets > 0, total, 0.0), np.where(buckets > 0, rest, 0.0)
             if good is not None and not good(index, _shares(total)):
                 return False
-            found.append((total, rest, buckets))
-        for index, (total, rest, buckets) in enumerate(found):
+            found.append((people, total, rest, buckets))
+        for index, (people, total, rest, buckets) in enumerate(found):
             self._sum[index][people], self._rest[index][people] = total, rest
             self._buckets[index][people] = buckets
         return True

@@ -12,7 +12,7 @@ from unveil.anonymizers._columns import clustered_columns, given_columns
 from unveil.anonymizers._requirement import Requirement
 from unveil.anonymizers._slices import MOST_LIKELY, Asked, Slices, likely_values, make_slices
 from unveil.anonymizers.mondrian import Mondrian, cut_axes
-from unveil.attribute import Role
+from unveil.attribute import Role, asked_in_turn
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError, shown
 from unveil.privacy_models import KAnonymity, PrivacyModel
@@ -31,7 +31,8 @@ class Slicing:
     are asked about each person's p(t, ·), the others about buckets. `grouping=strict` cuts as Mondrian does, `relaxed`
     lets rows at a median go to either side, drawn; both along the attributes named in `cut` (default: all that are
     known). `random` draws buckets of `size` rows. `generalise` widens each column until its cells stand for so many
-    rows. `bins`: numbers are compared in so many intervals of equal width when columns are sought.
+    rows. `bins`: numbers are compared in so many intervals of equal width when columns are sought. Where no attribute
+    is sensitive, models of values are asked about each quasi-identifier, all others being known, or only those `asked`.
     """
 
     require: tuple[PrivacyModel, ...] = ()
@@ -43,6 +44,7 @@ class Slicing:
     size: int | None = None
     generalise: int | None = None
     bins: int = 10
+    asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -89,7 +91,7 @@ class Slicing:
         for name in self.cut:
             if name not in [table.attributes[i].name for i in known]:
                 raise UsageError(f"slicing: cut names {shown(name)}, which is no quasi-identifier")
-        requirement = Requirement.of(self.require, table, "slicing")
+        requirement = Requirement.of(self.require, table, "slicing", _in_turn(self, table))
         asked = asked_of(table, columns, requirement)
         for index, one in enumerate(asked):
             beside, cells = one.beside(slices)
@@ -100,7 +102,8 @@ class Slicing:
                 )
             count = np.bincount(beside * one.values + one.value, minlength=cells * one.values).reshape(cells, -1)
             where = f"with all {table.rows} rows in one bucket"
-            instead = ", or more with less beside it in its column (alpha=1: nothing)" if cells > 1 else ""
+            alone = "alpha=1: nothing" if one.own is None else "see columns and asked"
+            instead = f", or more with less beside it in its column ({alone})" if cells > 1 else ""
             requirement.check_shares(index, count / count.sum(axis=1, keepdims=True), "slicing", where, instead)
         if not requirement.sizes_hold(np.array([table.rows])).all():
             raise RequirementError(
@@ -109,7 +112,7 @@ class Slicing:
         if not which:
             return np.zeros(table.rows, dtype=np.int32)
         axes, codes = cut_axes(Mondrian(), table, which)
-        if self.grouping == "strict" and which == known and self.generalise is None:
+        if self.grouping == "strict" and which == known and self.generalise is None and not any(a.own for a in asked):
             return local_buckets(axes, codes, slices, asked, requirement)
         shuffled = _shuffled(table, engine) if self.grouping == "relaxed" else None
         return shared_buckets(axes, codes, slices, asked, requirement, shuffled, engine)
@@ -123,7 +126,7 @@ class Slicing:
         group = np.empty(table.rows, dtype=np.int32)
         group[_shuffled(table, engine)] = np.minimum(np.arange(table.rows) // self.size, buckets - 1)
         if self.require:
-            requirement = Requirement.of(self.require, table, "slicing")
+            requirement = Requirement.of(self.require, table, "slicing", _in_turn(self, table))
             asked = asked_of(table, columns, requirement)
             sizes = np.bincount(group)
             if not requirement.sizes_hold(sizes).all():
@@ -147,12 +150,38 @@ def columns_of(slicing: Slicing, table: Table) -> tuple[tuple[int, ...], ...]:
 
 
 def asked_of(table: Table, columns: Sequence[Sequence[int]], requirement: Requirement) -> list[Asked]:
-    """The sensitive attributes that the models ask about, each in its column."""
+    """The attributes that the models ask about, each in its column; of a quasi-identifier only the others are known."""
     found = []
+    known = table.with_role(Role.QUASI_IDENTIFIER)
     for index in requirement.sensitive:
         column = next(k for k, members in enumerate(columns) if index in members)
-        found.append(Asked(column, table.columns[index].astype(np.int64), table.attributes[index].codes))
+        own = None
+        if index in known:
+            own = make_slices([_cells(table, [i for i in members if i in known and i != index]) for members in columns])
+        found.append(Asked(column, table.columns[index].astype(np.int64), table.attributes[index].codes, own))
     return found
+
+
+def _cells(table: Table, known: Sequence[int]) -> NDArray[np.int64]:
+    """(rows,) one number for rows with equal values of these attributes."""
+    return row_numbers([table.columns[i] for i in known]) if known else np.zeros(table.rows, dtype=np.int64)
+
+
+def _in_turn(slicing: Slicing, table: Table) -> tuple[int, ...]:
+    """What models of values are asked about, if it is not simply every sensitive attribute."""
+    possible = asked_in_turn(table.attributes)
+    names = [table.attributes[i].name for i in possible]
+    for name in slicing.asked:
+        if name not in names:
+            raise UsageError(f"slicing: asked names {shown(name)}; it may name {', '.join(names) or 'nothing'}")
+    chosen = tuple(i for i, name in zip(possible, names, strict=True) if not slicing.asked or name in slicing.asked)
+    of_values = any("values" in model.needs for model in slicing.require)
+    if of_values and slicing.generalise is not None and not table.with_role(Role.SENSITIVE):
+        raise UsageError(
+            "slicing: generalise widens what is asked about where no attribute is sensitive; leave it out, or give one "
+            "attribute that role"
+        )
+    return chosen
 
 
 def sliced(
@@ -182,10 +211,8 @@ def _column_cells(
     regions: dict[int, tuple[Regions, NDArray[np.integer]]] = {}
     for column in columns:
         known = [i for i in column if table.attributes[i].role is Role.QUASI_IDENTIFIER]
-        if not known:
-            cells.append(np.zeros(table.rows, dtype=np.int64))
-        elif slicing.generalise is None:
-            cells.append(row_numbers([table.columns[i] for i in known]))
+        if not known or slicing.generalise is None:
+            cells.append(_cells(table, known))
         else:
             part = Table(tuple(table.attributes[i] for i in known), tuple(table.columns[i] for i in known))
             made = Mondrian(require=(KAnonymity(k=slicing.generalise),)).anonymize(part, engine)

@@ -35,7 +35,7 @@ def with_roster(release: Release, roster: Targets) -> Rostered:
     """
     check_targets(release, roster)
     asked = roster.asked
-    known = release.with_role(Role.QUASI_IDENTIFIER)
+    known = tuple(i for i in release.with_role(Role.QUASI_IDENTIFIER) if i != asked)
     own = release.block_of(asked)
     for index in (i for i in own.attributes if i in known):
         region = own.region(index)
@@ -59,7 +59,7 @@ def with_roster(release: Release, roster: Targets) -> Rostered:
 
 def put_apart(release: Release, asked: int) -> Rostered:
     """A release that is its own roster: exact cells, the same beside all values of a group, stand apart from these."""
-    known = release.with_role(Role.QUASI_IDENTIFIER)
+    known = tuple(i for i in release.with_role(Role.QUASI_IDENTIFIER) if i != asked)
     own = release.block_of(asked)
     same = all(
         i in own.attributes
@@ -111,7 +111,7 @@ def place_members(release: Release, roster: Targets) -> NDArray[np.int64]:
 
 def member_block(release: Release, asked: int) -> Block:
     """The block that shows everybody's quasi-identifiers, exactly and apart from the value asked about."""
-    known = release.with_role(Role.QUASI_IDENTIFIER)
+    known = tuple(i for i in release.with_role(Role.QUASI_IDENTIFIER) if i != asked)
     blocks = {id(release.block_of(i)): release.block_of(i) for i in known}
     own = release.block_of(asked)
     if len(blocks) != 1 or id(own) in blocks or any((release.regions[i].sizes > 1).any() for i in known):

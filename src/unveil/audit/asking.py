@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 
 from unveil.attack import run_attack, targets_of_table
 from unveil.attackers._posterior import Chains
-from unveil.attribute import Attribute, Role
-from unveil.belief import Belief, Estimate, Known, Prior, Targets
+from unveil.attribute import Attribute, Role, asked_in_turn
+from unveil.belief import Belief, Estimate, Known, Prior, Targets, every_known
 from unveil.engine import Engine
-from unveil.errors import UsageError, shown
+from unveil.errors import NotApplicable, UsageError, shown
 from unveil.faithfulness import faithfulness, original_as
 from unveil.formats.cells import write_cells
 from unveil.formats.tables import Columns
 from unveil.release import Release
 from unveil.table import Table
 
-__all__ = ["Answers", "Readers", "answers", "code_people", "published_targets"]
+__all__ = ["Answers", "Readers", "answers", "asked_of", "check_unnamed", "code_people", "published_targets"]
 
+MOST_VALUES_UNNAMED = 1000  # of an attribute that nobody named: everybody's beliefs in all of them are kept
 DRAWS = 10_000  # for faithfulness over a large domain: an error of about .005
 
 
@@ -52,9 +53,9 @@ class Readers:
         published = {a.name for a in release.attributes}
         return [name for name in self.known if name in published and name != release.attributes[asked].name]
 
-    def target_words(self, names: Sequence[str], *, coarse: bool) -> str:
+    def target_words(self, names: Sequence[str], *, coarse: bool, every: str = "all quasi-identifiers") -> str:
         """What is known of a target, for the threat model."""
-        words = "all quasi-identifiers" if self.known is None else ", ".join(names)
+        words = every if self.known is None else ", ".join(names)
         if not names:
             words = "nothing"
         if coarse and names:
@@ -95,6 +96,23 @@ class Controls:
     attackers: Mapping[str, Belief]
     truth: NDArray[np.integer]
     unplaced: int
+
+
+def asked_of(release: Release, names: Sequence[str] | None = None) -> tuple[int, ...]:
+    """Positions of the attributes that readers are asked about, those named if any are."""
+    possible = asked_in_turn(release.attributes)
+    return possible if names is None else tuple(i for i in possible if release.attributes[i].name in names)
+
+
+def check_unnamed(release: Release, asked: int) -> None:
+    """Refuse to ask about a quasi-identifier that nobody named if that would take very long."""
+    attribute = release.attributes[asked]
+    if attribute.role is not Role.QUASI_IDENTIFIER:
+        return
+    if attribute.codes > MOST_VALUES_UNNAMED:
+        raise NotApplicable(f"it has {attribute.codes:,} values and is not sensitive; declare bins, or name it (asked)")
+    if (release.regions[asked].sizes > 1).any():
+        raise NotApplicable("it is published in wider cells and is not sensitive; name it (asked), which takes long")
 
 
 def answers(
@@ -141,7 +159,7 @@ def answers(
     )
     assert found.placed is not None
     refused = dict(found.refused)
-    words = readers.target_words(names, coarse=table is None)
+    words = readers.target_words(names, coarse=table is None, every=every_known(release, asked))
     mine = np.arange(people.count)
     told = {name: _told(belief, words) for name, belief in found.attackers.items()}
     controls = None

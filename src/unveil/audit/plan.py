@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attribute import Role
-from unveil.audit.asking import Answers, Readers
+from unveil.audit.asking import Answers, Readers, asked_of
 from unveil.audit.limits import check_limits
 from unveil.audit.measures import labels_of
 from unveil.document import Finding
@@ -30,6 +30,7 @@ class Plan:
     population: Table | None
     readers: Readers
     sample: int | None
+    asked: tuple[str, ...] | None  # attributes to ask about; None: the sensitive ones, or all that may be known
     joint: bool
     assignments: Mapping[str, NDArray[np.integer]]
     limits: tuple[str, ...]
@@ -73,6 +74,13 @@ class Plan:
                     if held.get(release.attributes[index].name) != release.attributes[index].codes:
                         what = shown(release.attributes[index].name)
                         raise UsageError(f"the population does not speak of {what} of {name}, or in another domain")
+        possible = {r.attributes[i].name for r in self.releases.values() for i in asked_of(r)}
+        strange = [n for n in self.asked or () if n not in possible]
+        if strange or (self.asked is not None and not self.asked):
+            what = f"asked names {shown(strange[0])}" if strange else "asked names nothing"
+            raise UsageError(
+                f"{what}; it may name {', '.join(sorted(possible)) or 'nothing: no attribute is sensitive'}"
+            )
         published = {a.name for release in self.releases.values() for a in release.attributes}
         unknown = [n for n in self.readers.known or () if n not in published]
         if unknown:
@@ -81,7 +89,7 @@ class Plan:
             )
         labels: set[str] = set()
         for release in self.releases.values():
-            for index in release.with_role(Role.SENSITIVE):
+            for index in asked_of(release, self.asked):
                 labels |= set(labels_of(release.attributes[index]))
         check_limits(self.limits, self.attackers, None if self.joint else labels)
 

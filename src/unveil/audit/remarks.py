@@ -25,6 +25,14 @@ def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
     unpublished = [n for n in plan.readers.known or () if n not in published]
     if unpublished:
         yield f"{name}: {', '.join(unpublished)} is known of people but not published, so it tells nobody anything."
+    if release.with_role(Role.QUASI_IDENTIFIER) and not release.with_role(Role.SENSITIVE):
+        yield (
+            f"{name} has no sensitive attribute: each quasi-identifier that is published in single values was asked "
+            "about in turn, the others being known."
+            if plan.asked is None
+            else f"{name} has no sensitive attribute: readers know all but one attribute of a person, and were asked "
+            f"about {', '.join(plan.asked)} in turn."
+        )
     if not release.with_role(Role.QUASI_IDENTIFIER):
         yield f"{name} publishes no quasi-identifier: nobody can be told from another."
     if plan.population is not None:

@@ -15,7 +15,7 @@ from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.attribute import Attribute, Role
-from unveil.audit.asking import Answers, Readers, answers
+from unveil.audit.asking import Answers, Readers, answers, asked_of, check_unnamed
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.compare import dominance
 from unveil.audit.definitions import OF_READERS, definitions_of
@@ -114,6 +114,7 @@ def run_audit(
     chains: Chains | None = None,
     engine: Engine | None = None,
     sample: int | None = None,
+    asked: Sequence[str] | None = None,
     joint: bool = False,
     assignments: Mapping[str, NDArray[np.integer]] | None = None,
     limits: Sequence[str] = (),
@@ -127,6 +128,7 @@ def run_audit(
 ) -> Audit:
     """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
 
+    Where the schema names none, each quasi-identifier is asked about in turn, all others known. `asked`: only these.
     Without the original (`table`) targets are the published rows as coarsely as they stand there, and success is
     unknown. `control`: people known not to be in the table. `population`: all people among whom someone may look, for
     the journalist's risk; only its quasi-identifiers are read. `assignments`, by release: the group of each original
@@ -156,6 +158,7 @@ def run_audit(
             in_group={IN_GROUP: Bayesian()} if assignments else {},
         ),
         sample=sample,
+        asked=None if asked is None else tuple(asked),
         joint=joint,
         assignments=assignments or {},
         limits=(*_limits_of(preset, presets), *limits),
@@ -170,6 +173,7 @@ def run_audit(
         "release_type": release_type,
         "recipient": recipient,
         "attackers": list(plan.attackers),
+        "asked": None if asked is None else list(asked),
         "known": None if known is None else list(known),
         "wrong": wrong,
         "alpha": alpha,
@@ -222,6 +226,8 @@ def _release_part(plan: Plan, name: str) -> Part:
         attribute = version.attributes[asked].name
         plan.readers.engine.report(f"{name}, {attribute}", 0, 1)
         try:
+            if plan.asked is None:
+                check_unnamed(version, asked)
             found[attribute] = answers(
                 version,
                 asked,
@@ -265,9 +271,9 @@ def _asked(
     plan: Plan, release: Release, refused: dict[str, str], remarks: list[str]
 ) -> Iterator[tuple[Release, int, Table | None, Table | None]]:
     """Every sensitive attribute alone, then all of them as one if that was asked for."""
-    sensitive = release.with_role(Role.SENSITIVE)
-    for asked in sensitive:
+    for asked in asked_of(release, plan.asked):
         yield release, asked, plan.table, plan.control
+    sensitive = release.with_role(Role.SENSITIVE)
     if not plan.joint or len(sensitive) < 2:
         return
     names = " × ".join(release.attributes[i].name for i in sensitive)

@@ -24,6 +24,7 @@ class AuditSettings(_Part):
     release_type: Literal["not stated", "public", "controlled", "internal"]
     recipient: str | None
     attackers: list[str]
+    asked: list[str] | None = None
     known: list[str] | None
     wrong: float
     alpha: float

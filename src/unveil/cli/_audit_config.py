@@ -26,6 +26,7 @@ class Names:
     whole: tuple[str, ...]
     numbers: tuple[str, ...]
     flags: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ("known",)  # lists that the command line writes with commas
 
     @property
     def kinds(self) -> dict[str, tuple[type, ...]]:
@@ -35,7 +36,7 @@ class Names:
             **dict.fromkeys(self.whole, (int,)),
             **dict.fromkeys(self.numbers, (int, float)),
             **dict.fromkeys(self.flags, (bool,)),
-            **dict.fromkeys((*self.lists, *self.path_lists, "known"), (list,)),
+            **dict.fromkeys((*self.lists, *self.path_lists, *self.joined), (list,)),
         }
 
 
@@ -47,6 +48,7 @@ AUDIT = Names(
     whole=("sample", "chains", "sweeps", "most_sweeps", "seed", "workers", "least_count"),
     numbers=("wrong", "alpha", "beta", "precision"),
     flags=("joint",),
+    joined=("asked", "known"),
 )
 FRONTIER = Names(
     paths=("data", "schema", "report", "output", "checkpoint"),
@@ -107,6 +109,6 @@ def _value(name: str, value: Any, folder: Path, names: Names) -> Any:
         return [folder / item for item in value]
     if name == "json" and value != "-":
         return str(folder / value)
-    if name == "known":
+    if name in names.joined:
         return ",".join(value)
     return float(value) if name in names.numbers else value

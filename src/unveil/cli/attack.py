@@ -45,7 +45,11 @@ def attack(
     ] = None,
     asked: Annotated[
         str | None,
-        typer.Option(metavar="ATTRIBUTE", help="The sensitive attribute, if there are several.", show_default=False),
+        typer.Option(
+            metavar="ATTRIBUTE",
+            help="The sensitive attribute, if there are several; a quasi-identifier if there is none.",
+            show_default=False,
+        ),
     ] = None,
     known: Annotated[
         str | None,

@@ -62,6 +62,9 @@ def audit(
     attacker: Annotated[
         list[str] | None, _option("bayesian and random_worlds if not given; repeatable.", "NAME:options")
     ] = None,
+    asked: Annotated[
+        str | None, _option("What to ask about; all sensitive attributes, or else all that are known in turn.", "A,B")
+    ] = None,
     known: Annotated[str | None, _option("What is known of people; all quasi-identifiers if not given.", "A,B")] = None,
     wrong: Annotated[float, typer.Option(help="Probability that a known attribute is wrong.")] = 0.0,
     alpha: Annotated[float, typer.Option(help="Prior pseudo-count of each sensitive value.")] = 1.0,
@@ -124,6 +127,7 @@ def _audit(
     population: Path | None,
     sample: int | None,
     attacker: list[str],
+    asked: str | None,
     known: str | None,
     wrong: float,
     alpha: float,
@@ -203,7 +207,7 @@ def _audit(
         )
         for name, path in zip(names, releases, strict=True)
     }
-    people_files = {} if people is None else _people_paths(people, published, joint)
+    people_files = {} if people is None else _people_paths(people, published, joint, _listed(asked))
     outputs = [*(p for p in outputs if p != people), *people_files]
     keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
     assigned = {}
@@ -241,7 +245,8 @@ def _audit(
             control=others,
             population=around,
             attackers=attackers or None,
-            known=None if known is None else [n.strip() for n in known.split(",") if n.strip()],
+            asked=_listed(asked),
+            known=_listed(known),
             wrong=wrong,
             alpha=alpha,
             beta=beta,
@@ -305,14 +310,20 @@ def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
         raise UsageError(f"{option} {shown(value)}: choose one of {', '.join(allowed)}")
 
 
-def _people_paths(people: Path, published: Any, joint: bool) -> dict[Path, tuple[str, str]]:
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [n.strip() for n in names.split(",") if n.strip()]
+
+
+def _people_paths(people: Path, published: Any, joint: bool, asked: list[str] | None) -> dict[Path, tuple[str, str]]:
     """One file a release and attribute: `-RELEASE` and `-ATTRIBUTE` before the ending where there are several."""
     from unveil.attribute import Role
+    from unveil.audit.asking import asked_of
 
     keys = []
     for name, release in published.items():
-        attributes = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
-        attributes += [" × ".join(attributes)] if joint and len(attributes) > 1 else []
+        attributes = [release.attributes[i].name for i in asked_of(release, asked)]
+        sensitive = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
+        attributes += [" × ".join(sensitive)] if joint and len(sensitive) > 1 else []
         keys += [(name, attribute) for attribute in attributes]
     several = len({attribute for _, attribute in keys}) > 1
     found: dict[Path, tuple[str, str]] = {}

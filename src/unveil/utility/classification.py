@@ -11,15 +11,16 @@ from unveil.attribute import Attribute
 from unveil.belief import Estimate, t_quantile
 from unveil.errors import NotApplicable, UsageError
 from unveil.regions import Regions
-from unveil.release import Block, Release
+from unveil.release import Release
 from unveil.table import Table
 from unveil.utility._asked import asked_attribute, column_of
+from unveil.utility.linking import random_linkings
 from unveil.utility.queries import mean_of_draws
 
 __all__ = ["Encoding", "Model", "classification_accuracy", "classification_accuracy_held_out"]
 
 Encoding = Literal["midpoint", "bounds"]
-Model = Literal["naive_bayes", "tree", "boosting"]
+Model = Literal["naive_bayes", "tree", "pruned_tree", "boosting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,30 +103,19 @@ def _readings(release: Release, asked: int, encoding: Encoding, matchings: int, 
         raise UsageError(f"matchings = {matchings}: draw the hidden link at least once")
     if len(release.attributes) < 2:
         raise NotApplicable("a classifier needs another attribute beside its target")
-    random = np.random.default_rng(seed)
-    return [_linked(release, asked, encoding, random) for _ in range(matchings if len(release.blocks) > 1 else 1)]
+    linkings = random_linkings(release, draws=matchings, seed=seed)
+    return [_read(release, asked, encoding, region) for region in linkings]
 
 
-def _linked(release: Release, asked: int, encoding: Encoding, random: np.random.Generator) -> _Rows:
-    region: dict[int, NDArray[np.int64]] = {}
-    for number, block in enumerate(release.blocks):
-        entry = _shuffled(block, random) if number else np.repeat(np.arange(len(block.cell)), block.count)
-        for index in block.attributes:
-            region[index] = block.region(index)[entry].astype(np.int64)
+def _read(release: Release, asked: int, encoding: Encoding, region: NDArray[np.int64]) -> _Rows:
     others = [i for i in range(len(release.attributes)) if i != asked]
     features, codes = _encoded(
         [release.attributes[i] for i in others],
         [release.regions[i] for i in others],
-        [region[i] for i in others],
+        [region[:, i] for i in others],
         encoding,
     )
-    return _Rows(features, _labels(release, asked)[region[asked]], codes)
-
-
-def _shuffled(block: Block, random: np.random.Generator) -> NDArray[np.int64]:
-    """(rows,) entries in the order of their groups, inside a group in any order."""
-    entry = np.repeat(np.arange(len(block.cell)), block.count)
-    return np.asarray(entry[np.lexsort((random.random(len(entry)), block.group[entry]))])
+    return _Rows(features, _labels(release, asked)[region[:, asked]], codes)
 
 
 def _labels(release: Release, asked: int) -> NDArray[np.int64]:
@@ -192,12 +182,33 @@ def _fitted(
         from sklearn.tree import DecisionTreeClassifier
 
         return DecisionTreeClassifier(min_samples_leaf=10, random_state=seed).fit(features, label).predict
+    if model == "pruned_tree":
+        return _pruned_tree(features, label, seed).predict
     if model == "boosting":
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         booster = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=seed)
         return _on_one_thread(_on_one_thread(booster.fit)(features, label).predict)
-    raise UsageError(f"model = {model!r}: choose naive_bayes, tree or boosting")
+    raise UsageError(f"model = {model!r}: choose naive_bayes, tree, pruned_tree or boosting")
+
+
+def _pruned_tree(features: NDArray[np.float64], label: NDArray[np.int64], seed: int) -> Any:
+    """A tree by entropy, as C4.5 grows it, cut back as long as its leaves cost more bits than they save.
+
+    A leaf costs half a log2 of the rows for each free share of a label (Rissanen 1978); leaves of so few rows that they
+    could hardly save as much are not grown at all.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    rows, labels = len(label), len(np.unique(label))
+    bits = (labels - 1) / 2 * np.log2(rows)
+    tree = DecisionTreeClassifier(
+        criterion="entropy",
+        min_samples_leaf=max(2, int(bits / np.log2(labels))),
+        ccp_alpha=bits / rows,
+        random_state=seed,
+    )
+    return tree.fit(features, label)
 
 
 def _on_one_thread(call: Callable[..., Any]) -> Callable[..., Any]:
