@@ -17,6 +17,8 @@ _HOME = {
     "Hierarchy": "hierarchy",
     "Kind": "attribute",
     "LaplaceCounts": "differential",
+    "Masked": "masked",
+    "MaskedTable": "masked",
     "NotApplicable": "errors",
     "Oracle": "differential",
     "Regions": "regions",
@@ -31,6 +33,7 @@ _HOME = {
     "draft_schema": "draft",
     "privacy_model": "catalog",
     "query_error": "utility",
+    "read_masked": "formats.masked",
     "read_release": "formats.releases",
     "read_schema": "schema",
     "read_table": "formats.tables",
@@ -39,6 +42,7 @@ _HOME = {
     "run_differential": "differential",
     "run_frontier": "frontier",
     "utility_loss": "utility",
+    "write_masked": "formats.masked",
     "write_release": "formats.releases",
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers._channel import channel_beliefs
 from unveil.attackers._fits import check_targets
 from unveil.attackers._posterior import Chains, Posterior, Reader, learn
 from unveil.attackers._weigh import Fitted
@@ -18,10 +19,11 @@ from unveil.errors import NotApplicable, UsageError, shown
 from unveil.formats.cells import CellError, read_cells, write_cells
 from unveil.formats.tables import Columns
 from unveil.joined import join
+from unveil.masked import Masked
 from unveil.release import Release
 from unveil.table import Table
 
-__all__ = ["Attack", "run_attack", "targets_of_file", "targets_of_table"]
+__all__ = ["Attack", "run_attack", "run_channel_attack", "targets_of_file", "targets_of_table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +37,7 @@ class Attack:
     refused: Mapping[str, str] = field(default_factory=dict)  # by attacker: why it says nothing
     learned: Posterior | None = None  # what the release teaches of the population
 
-    def known_texts(self, release: Release) -> dict[str, list[str]]:
+    def known_texts(self, release: Release | Masked) -> dict[str, list[str]]:
         """What is known of each target, as text, by attribute."""
         found = {}
         for index, known in self.targets.known.items():
@@ -160,9 +162,32 @@ def _run_joined(
     return replace(found, learner=learner, attackers=said, targets=targets)
 
 
+def run_channel_attack(
+    masked: Masked,
+    table: Table,
+    asked: int,
+    *,
+    known: Sequence[str] | None = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    engine: Engine | None = None,
+    chains: Chains | None = None,
+) -> Attack:
+    """Ask the learner and the Bayesian attacker about every row of a table whose masked release says with what chances
+    its categories changed (PRAM). Whose row is whose is not needed.
+    """
+    attribute = masked.attributes[asked]
+    if attribute.kind.measured and attribute.codes > 1000:
+        raise NotApplicable(f"{attribute.name} has {attribute.codes} values, over 1,000; declare bins for it")
+    targets = targets_of_table(table, masked, asked, known=known)
+    codes = {i: one.of_target for i, one in targets.known.items()}
+    found = channel_beliefs(masked, asked, codes, alpha=alpha, beta=beta, engine=engine, chains=chains)
+    return Attack(found.pop("learner"), found, targets)
+
+
 def targets_of_table(
     table: Table,
-    release: Release,
+    release: Release | Masked,
     asked: int,
     *,
     known: Sequence[str] | None = None,

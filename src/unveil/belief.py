@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Role, asked_in_turn
 from unveil.errors import UsageError
+from unveil.masked import Masked
 from unveil.regions import Regions
 from unveil.release import Release, row_numbers
 from unveil.smooth import check_kernel, kernels, tied
@@ -274,7 +275,7 @@ def known_exactly(release: Release, columns: Mapping[int, NDArray[np.integer]], 
     return Targets(asked, known, counts.pop())
 
 
-def sensitive_attribute(release: Release, name: str | None = None) -> int:
+def sensitive_attribute(release: Release | Masked, name: str | None = None) -> int:
     """The position of the sensitive attribute that is asked about; of a quasi-identifier where none is sensitive."""
     possible = asked_in_turn(release.attributes)
     names = [release.attributes[i].name for i in possible]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unveil import cli, risk, utility
+from unveil import cli, disclosure, risk, utility
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import members
 from unveil.differential.shape import DifferentialDocument
@@ -104,7 +104,8 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["anonymizers", "attackers", "audit", "check", "differential", "frontier", "knowledge", "releases"]
+    "page",
+    ["anonymizers", "attackers", "audit", "check", "differential", "disclosure", "frontier", "knowledge", "releases"],
 )
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
@@ -140,6 +141,12 @@ def test_every_member_has_a_heading(page: str, names: tuple[str, ...]) -> None:
     assert names
     for name in names:
         assert f"`{name}`" in headings, name
+
+
+def test_every_measure_of_disclosure_is_explained() -> None:
+    text = (ROOT / "docs" / "disclosure.md").read_text()
+    for name in disclosure.__all__:
+        assert not name.islower() or f"`{name}`" in text or f"import {name}," in text, name
 
 
 def test_the_published_json_schemas_are_those_of_the_program() -> None:

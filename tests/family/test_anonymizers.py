@@ -72,6 +72,15 @@ CONFIGURATIONS: dict[str, list[tuple[str, Callable[[Counts], bool]]]] = {
         ("c=3,grouping=random,size=7", at_least(7)),
     ],
 }
+MASKING = {
+    "microaggregation",
+    "noise",
+    "pram",
+    "rank_swapping",
+    "rounding",
+    "sampling",
+    "top_bottom",
+}  # test_masking_members.py
 DRAWN = {"anatomy", "injector"}  # members whose release is drawn, not determined
 DRAWS = ("relaxed", "random")  # options that make any member draw
 CASES = [(name, options, holds) for name, cases in CONFIGURATIONS.items() for options, holds in cases]
@@ -167,7 +176,8 @@ class Files:
 
 
 def test_every_member_is_tried() -> None:
-    assert set(CONFIGURATIONS) == set(catalog.members("anonymizers")), "add the new member's options above"
+    made_of_groups = set(catalog.members("anonymizers")) - MASKING
+    assert set(CONFIGURATIONS) == made_of_groups, "add the new member's options above, or to test_masking_members.py"
 
 
 @pytest.mark.parametrize(("name", "options", "holds"), CASES)

@@ -365,7 +365,7 @@ def test_a_column_of_nothing_but_stars_has_no_domain(tmp_path: Path) -> None:
 def test_masked_columns_are_not_for_groups(tmp_path: Path) -> None:
     path = file(tmp_path, "r.csv", PLAIN)
     file(tmp_path, "r.toml", 'masked = ["age"]\n')
-    with pytest.raises(NotApplicable, match="age were perturbed"):
+    with pytest.raises(NotApplicable, match="age was perturbed"):
         read_release(path, SCHEMA)
 
 

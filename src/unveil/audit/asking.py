@@ -16,6 +16,7 @@ from unveil.errors import NotApplicable, UsageError, shown
 from unveil.faithfulness import faithfulness, original_as
 from unveil.formats.cells import write_cells
 from unveil.formats.tables import Columns
+from unveil.masked import Masked
 from unveil.release import Release
 from unveil.table import Table
 
@@ -98,7 +99,7 @@ class Controls:
     unplaced: int
 
 
-def asked_of(release: Release, names: Sequence[str] | None = None) -> tuple[int, ...]:
+def asked_of(release: Release | Masked, names: Sequence[str] | None = None) -> tuple[int, ...]:
     """Positions of the attributes that readers are asked about, those named if any are."""
     possible = asked_in_turn(release.attributes)
     return possible if names is None else tuple(i for i in possible if release.attributes[i].name in names)

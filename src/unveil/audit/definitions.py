@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 
+from unveil.audit.masked_words import MASKED_MEASURES
 from unveil.document import Finding
 from unveil.privacy_models import MODELS
 
@@ -147,6 +148,7 @@ _OWN = {
         f"{BOREALE}, definition 2",
         "docs/audit.md#what-is-measured",
     ),
+    **MASKED_MEASURES,
 }
 
 MEASURES = tuple(_OWN)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil import risk
 from unveil.audit.findings import number
@@ -51,6 +52,10 @@ def unreliable_readers(parts: Sequence[Part]) -> dict[tuple[str, str | None, str
             for reader, state in states.items():
                 if state is not None:
                     found[part.name, attribute, reader] = state
+        for attribute, readers in part.beliefs.items():
+            for reader, belief in readers.items():
+                if (unsure := _state(belief)) is not None:
+                    found[part.name, attribute, reader] = unsure
     return found
 
 
@@ -68,30 +73,40 @@ def reader_rows(part: Part) -> Iterator[dict[str, Any]]:
     """One line a reader: who knows what, how it was computed, how sure that is; or why it does not apply."""
     for attribute, found in part.answers.items():
         for reader, belief in {"learner": found.learner, **found.attackers}.items():
-            diagnostics = belief.diagnostics
-            modes = []
-            if not diagnostics.converged and belief.chains is not None and found.truth is not None:
-                for chain, p in enumerate(belief.chains, start=1):
-                    modes.append(
-                        {"chain": chain, "global_threat": risk.global_threat(Belief(p.copy()), found.truth).value}
-                    )
-            yield {
-                "release": part.name,
-                "attribute": attribute,
-                "reader": reader,
-                "applicable": True,
-                "reason": None,
-                "threat": asdict(belief.threat),
-                "method": diagnostics.method,
-                "converged": diagnostics.converged,
-                "precise": diagnostics.precise,
-                "facts": {k: v if isinstance(v, str) else number(float(v)) for k, v in diagnostics.facts.items()},
-                "modes": modes,
-            }
+            yield _reader(part.name, attribute, reader, belief, found.truth)
         for reader, reason in found.refused.items():
+            yield _refused(part.name, attribute, reader, reason)
+    for attribute, readers in part.beliefs.items():
+        for reader, belief in readers.items():
+            yield _reader(part.name, attribute, reader, belief, None)
+    for attribute, reasons in part.refused.items():
+        for reader, reason in reasons.items():
             yield _refused(part.name, attribute, reader, reason)
     for attribute, reason in part.not_applicable.items():
         yield _refused(part.name, attribute, "learner", reason)
+
+
+def _reader(
+    release: str, attribute: str, reader: str, belief: Belief, truth: NDArray[np.integer] | None
+) -> dict[str, Any]:
+    diagnostics = belief.diagnostics
+    modes = []
+    if not diagnostics.converged and belief.chains is not None and truth is not None:
+        for chain, p in enumerate(belief.chains, start=1):
+            modes.append({"chain": chain, "global_threat": risk.global_threat(Belief(p.copy()), truth).value})
+    return {
+        "release": release,
+        "attribute": attribute,
+        "reader": reader,
+        "applicable": True,
+        "reason": None,
+        "threat": asdict(belief.threat),
+        "method": diagnostics.method,
+        "converged": diagnostics.converged,
+        "precise": diagnostics.precise,
+        "facts": {k: v if isinstance(v, str) else number(float(v)) for k, v in diagnostics.facts.items()},
+        "modes": modes,
+    }
 
 
 def _refused(release: str, attribute: str, reader: str, reason: str) -> dict[str, Any]:

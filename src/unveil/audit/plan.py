@@ -1,7 +1,7 @@
 """What an audit was asked for, checked before the work; and what it found of one release."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ from unveil.attribute import Role
 from unveil.audit.asking import Answers, Readers, asked_of
 from unveil.audit.limits import check_limits
 from unveil.audit.measures import labels_of
+from unveil.belief import Belief
 from unveil.document import Finding
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
+from unveil.masked import Masked
 from unveil.release import Release
 from unveil.table import Table
 
@@ -24,7 +26,7 @@ __all__ = ["Part", "Plan"]
 class Plan:
     """Everything that was asked for, checked before the work."""
 
-    releases: Mapping[str, Release]
+    releases: Mapping[str, Release | Masked]
     table: Table | None
     control: Table | None
     population: Table | None
@@ -65,8 +67,10 @@ class Plan:
             if name not in self.releases:
                 raise UsageError(f"an assignment for {shown(name)}, which is no release here")
             assert self.table is not None
-            if len(group) != self.table.rows:
-                raise UsageError(f"the assignment of {name} has {len(group)} rows, the original {self.table.rows}")
+            release = self.releases[name]
+            rows, of = (release.rows, "it") if isinstance(release, Masked) else (self.table.rows, "the original")
+            if len(group) != rows:
+                raise UsageError(f"the assignment of {name} has {len(group)} rows, {of} {rows}")
         if self.population is not None:
             held = {a.name: a.codes for a in self.population.attributes}
             for name, release in self.releases.items():
@@ -114,3 +118,6 @@ class Part:
     facts: Mapping[str, Any]
     remarks: tuple[str, ...]
     sampled: int | None  # people asked about, if not all
+    sentences: Mapping[str, str] = field(default_factory=dict)  # by attribute, of a masked release
+    beliefs: Mapping[str, Mapping[str, Belief]] = field(default_factory=dict)  # likewise, by attribute and reader
+    refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # likewise: why a reader does not apply

@@ -15,6 +15,7 @@ __all__ = ["count_words", "remarks_of_answers", "remarks_of_release"]
 def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
     """What a reader of the report must bear in mind about one release."""
     release = plan.releases[name]
+    assert isinstance(release, Release)  # a masked one has remarks of its own
     published = {a.name for a in release.attributes}
     if plan.table is not None:
         absent = [a.name for a in plan.table.attributes if a.name not in published]

@@ -3,7 +3,7 @@
 import importlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +31,7 @@ from unveil.audit.findings import belief_findings, unknown_finding
 from unveil.audit.identity import identity_findings, utility_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
+from unveil.audit.masked import masked_charts, masked_part
 from unveil.audit.measures import Sample, labels_of
 from unveil.audit.plan import Part, Plan
 from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
@@ -41,6 +42,7 @@ from unveil.check import run_check
 from unveil.document import Document, Finding, Input
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError, shown
+from unveil.masked import Masked
 from unveil.release import Release
 from unveil.table import Table
 
@@ -99,7 +101,7 @@ class Audit:
 
 
 def run_audit(
-    releases: Mapping[str, Release],
+    releases: Mapping[str, Release | Masked],
     *,
     table: Table | None = None,
     control: Table | None = None,
@@ -132,8 +134,9 @@ def run_audit(
     Without the original (`table`) targets are the published rows as coarsely as they stand there, and success is
     unknown. `control`: people known not to be in the table. `population`: all people among whom someone may look, for
     the journalist's risk; only its quasi-identifiers are read. `assignments`, by release: the group of each original
-    row, for the attacker who knows it. `prior`: what is held of the population beforehand, for a release and the
-    position of the attribute asked about. `joined`: attributes that the model takes as one, as in the schema.
+    row, for the attacker who knows it; of a masked release the original row of each published one. `prior`: what is
+    held of the population beforehand, for a release and the position of the attribute asked about. `joined`:
+    attributes that the model takes as one, as in the schema.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -155,7 +158,7 @@ def run_audit(
             joined=tuple(tuple(names) for names in joined),
             chains=Chains() if chains is None else chains,
             engine=engine,
-            in_group={IN_GROUP: Bayesian()} if assignments else {},
+            in_group={IN_GROUP: Bayesian()} if _grouped(releases, assignments or {}) else {},
         ),
         sample=sample,
         asked=None if asked is None else tuple(asked),
@@ -197,6 +200,11 @@ def run_audit(
     return _put_together(plan, parts, settings, tuple(inputs), started)
 
 
+def _grouped(releases: Mapping[str, Release | Masked], assignments: Mapping[str, Any]) -> bool:
+    """Whether some assignment is one to groups."""
+    return any(not isinstance(releases.get(name), Masked) for name in assignments)
+
+
 def _limits_of(preset: str | None, presets: Mapping[str, Preset] | None) -> tuple[str, ...]:
     if preset is None:
         return ()
@@ -208,6 +216,14 @@ def _limits_of(preset: str | None, presets: Mapping[str, Preset] | None) -> tupl
 
 def _release_part(plan: Plan, name: str) -> Part:
     release = plan.releases[name]
+    if isinstance(release, Masked):
+        part = masked_part(plan, name, release)
+        unknown = []
+        for attribute in (release.attributes[i] for i in release.with_role(Role.SENSITIVE)):
+            known = part.beliefs.get(attribute.name, {})
+            without = [r for r in ("learner", *plan.attackers) if r not in known]
+            unknown += _unmeasured(plan, name, attribute, without)
+        return replace(part, findings=(*part.findings, *unknown))
     checked = run_check(release, name=name)
     people = release.rows if plan.table is None else plan.table.rows
     rows = None
@@ -326,6 +342,7 @@ def _put_together(
         "exit_code": {"exceeded": 1, "inconclusive": 3}.get(verdict, 0),
         "sentence": {
             p.name: {n: sentence(a, least=plan.least, sampled=p.sampled is not None) for n, a in p.answers.items()}
+            | dict(p.sentences)
             for p in parts
         },
         "releases": {p.name: release_facts(p, repeated, plan.least) for p in parts},
@@ -338,7 +355,7 @@ def _put_together(
         "dominance_text": pairs_words,
         "wp29": {p.name: wp29(findings, p.name, plan.attackers) for p in parts},
         "not_tested": not_tested(
-            has_sensitive=any(p.answers or p.not_applicable for p in parts),
+            has_sensitive=any(p.answers or p.not_applicable or p.beliefs for p in parts),
             original=plan.table is not None,
             control=plan.control is not None,
             assignment=bool(plan.assignments),
@@ -350,9 +367,9 @@ def _put_together(
     charts = {
         p.name: {
             **{name: attribute_charts(found) for name, found in p.answers.items()},
-            "": {"group_sizes": group_sizes(plan.releases[p.name])},
+            "": {"group_sizes": group_sizes(release)} if isinstance(release, Release) else masked_charts(p.findings),
         }
-        for p in parts
+        for p, release in ((p, plan.releases[p.name]) for p in parts)
     }
     document = Document(
         document="audit",

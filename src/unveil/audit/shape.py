@@ -57,6 +57,7 @@ class ReleaseFacts(_Part):
     domains: dict[str, str]
     distances: dict[str, str]
     repeated_identifiers: Count
+    masked: list[str] = []  # columns that were perturbed; then there are no groups
 
 
 class ThreatModel(_Part):

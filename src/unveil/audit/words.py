@@ -19,7 +19,7 @@ NOT_TESTED = (
     "Membership was not tested: whether a reader can find out who is in the table.",
     "Readers who know other people's sensitive values, or negative and background rules, were not tested.",
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
-    "Perturbed numbers (noise, swapping, microaggregation) are not read yet; groups say nothing of them.",
+    "A reader who knows how values were perturbed (noise, swapping, microaggregation) and inverts it was not tested.",
     "Several releases of one table were not read together.",
 )
 
@@ -93,12 +93,11 @@ def not_tested(
 def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) -> dict[str, Any]:
     """The three risks of Opinion 05/2014 of the Article 29 Working Party, as far as they were measured."""
     mine = [f for f in findings if f.release == release]
-    alone = next(f for f in mine if f.id == "singled_out")
-    of_original = "" if alone.baseline is None else f" (in the original {_number(alone.baseline)})"
+    alone = next((f for f in mine if f.id == "singled_out"), None)
     found = {
-        "singling_out": _row(
-            alone, f"{_number(alone.value)} of the rows stand alone in their published cells{of_original}."
-        ),
+        "singling_out": _not_tested("Values were perturbed: whether a row stands alone says nothing; see unveil link.")
+        if alone is None
+        else _row(alone, f"{_number(alone.value)} of the rows stand alone in their published cells{_before(alone)}."),
         "linkability": _not_tested("Whether records of one person can be linked was not tested."),
     }
     threats = [f for f in mine if f.id in {f"{a}.global_threat" for a in attackers}]
@@ -110,11 +109,22 @@ def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) ->
             f"The worst attacker guesses {_number(worst.value)} of {worst.attribute} right, "
             f"someone who knows only the population {_number(worst.baseline)}.",
         )
+    elif learned := [f for f in mine if f.id == "model_disclosure" and isinstance(f.value, float)]:
+        worst = max(learned, key=lambda f: float(f.value or 0) - float(f.baseline or 0))
+        found["inference"] = _row(
+            worst,
+            f"A model that learned from the file guesses {_number(worst.value)} of {worst.attribute} right, "
+            f"one that did not learn from the person's row {_number(worst.baseline)}.",
+        )
     elif threats:
         found["inference"] = _row(threats[0], "Success unknown: there was no original to compare guesses with.")
     else:
         found["inference"] = _not_tested("No attacker could be asked about a sensitive attribute.")
     return found
+
+
+def _before(alone: Finding) -> str:
+    return "" if alone.baseline is None else f" (in the original {_number(alone.baseline)})"
 
 
 def _row(finding: Finding, words: str) -> dict[str, Any]:

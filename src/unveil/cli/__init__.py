@@ -168,9 +168,7 @@ def anonymize(
     ] = None,
     assignment: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write which row went to which group. Keep it secret.", show_default=False
-        ),
+        typer.Option(metavar="FILE", help="Also write which row went where. Keep it secret.", show_default=False),
     ] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
@@ -179,9 +177,11 @@ def anonymize(
     """Make a release of a table that keeps a privacy requirement."""
     from unveil.catalog import anonymizer
     from unveil.engine import Engine
-    from unveil.formats.output import csv_bytes, write_whole
-    from unveil.formats.releases import release_files
+    from unveil.formats.masked import masked_files, origin_bytes
+    from unveil.formats.output import write_whole
+    from unveil.formats.releases import assignment_bytes, release_files
     from unveil.formats.tables import read_table
+    from unveil.masked import MaskedTable
     from unveil.schema import read_schema
 
     keep_apart(inputs=[data, schema], outputs=[output, *([assignment] if assignment is not None else [])])
@@ -194,17 +194,20 @@ def anonymize(
     made = method.anonymize(table, Engine(seed=seed))
     if made.note:
         say(made.note)
-    files = release_files(made.release, output)
+    masked = isinstance(made, MaskedTable)
+    files = masked_files(made.masked, output) if masked else release_files(made.release, output)
     parts = {output.with_suffix(".toml"), output.with_name(f"{output.stem}-sensitive.csv")}
     keep_apart(inputs=[data, schema], outputs=list(files))
     if assignment is not None:
         keep_apart(inputs=[data, schema, *files, *(parts - set(files))], outputs=[assignment])
     if assignment is not None:
-        rows = [str(i) for i in range(1, table.rows + 1)]
-        files[assignment] = csv_bytes(["row", "group"], [rows, (made.group_of_row + 1).astype(str).tolist()])
+        files[assignment] = origin_bytes(made.origin) if masked else assignment_bytes(made.group_of_row)
     write_whole(files, private=() if assignment is None else (assignment,))
-    release = made.release
-    say(f"{release.rows} rows in {release.groups} groups; wrote {', '.join(str(p) for p in files)}")
+    if masked:
+        what = f"{made.masked.rows} rows, {len(made.masked.masked)} columns perturbed"
+    else:
+        what = f"{made.release.rows} rows in {made.release.groups} groups"
+    say(f"{what}; wrote {', '.join(str(p) for p in files)}")
 
 
 @app.command()

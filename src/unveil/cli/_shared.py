@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -23,6 +23,7 @@ __all__ = [
     "keep_apart",
     "long_work",
     "read_assignment",
+    "refuse_unsure",
     "release_parts",
     "say",
     "write",
@@ -153,3 +154,15 @@ def read_assignment(path: Path, rows: int, groups: int) -> Any:
     group = np.empty(rows, dtype=np.int64)
     group[numbers["row"]] = numbers["group"]
     return group
+
+
+def refuse_unsure(found: Iterable[Any], *, stopped: bool, precision: float) -> None:
+    """Exit code 3 if chains disagree or did not reach the stated precision; `found`: diagnostics of beliefs."""
+    found = list(found)
+    if not all(diagnostics.converged for diagnostics in found):
+        say("unveil: the chains disagree: they found different modes, shown one by one; none is to be relied on")
+        raise typer.Exit(3)
+    if not all(diagnostics.precise for diagnostics in found):
+        budget = "you stopped" if stopped else "the budget ended"
+        say(f"unveil: {budget} before the stated precision ({precision:g} for 99% of people); add --most-sweeps")
+        raise typer.Exit(3)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from unveil.cli._masked import attack_masked
 from unveil.cli._shared import (
     Decimal,
     Delimiter,
@@ -16,6 +17,7 @@ from unveil.cli._shared import (
     keep_apart,
     long_work,
     read_assignment,
+    refuse_unsure,
     release_parts,
     say,
 )
@@ -158,6 +160,7 @@ def attack(
     from unveil.belief import Prior, sensitive_attribute
     from unveil.catalog import make, member, parse
     from unveil.engine import Engine
+    from unveil.formats.masked import is_masked
     from unveil.formats.people import people_frame, write_people
     from unveil.formats.priors import read_held, read_prior
     from unveil.formats.releases import read_release
@@ -191,6 +194,35 @@ def attack(
     dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     table = read_table(original, document, **dialect) if original is not None else None
     domains = table.attributes if table is not None else ()
+    if is_masked(release):
+        if (
+            table is None
+            or list(attackers) != ["bayesian"]
+            or wrong
+            or roster
+            or coalition is not None
+            or any(one is not None for one in (prior, held, others, assignment, knowledge, smooth))
+        ):
+            raise UsageError(
+                f"{release}: its values were perturbed; it is read by bayesian alone, with --original, --known, "
+                "--alpha and --beta"
+            )
+        engine = Engine(seed=seed) if workers is None else Engine(seed=seed, workers=workers)
+        start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision)
+        attack_masked(
+            release,
+            document,
+            table,
+            asked=asked,
+            known=known,
+            dialect={"delimiter": release_delimiter, "encoding": release_encoding},
+            engine=engine,
+            chains=replace(start, most_sweeps=most_sweeps) if most_sweeps is not None else start,
+            alpha=alpha,
+            beta=beta,
+            people=people,
+        )
+        return
     published = read_release(
         release, document, attributes=domains, delimiter=release_delimiter, encoding=release_encoding
     )
@@ -254,10 +286,4 @@ def attack(
         say(f"wrote {people}; it names people: keep it secret")
     print_attack(published.attributes[index].name, result.learner, result.attackers, truth, console())
     found = [belief.diagnostics for belief in (result.learner, *result.attackers.values())]
-    if not all(diagnostics.converged for diagnostics in found):
-        say("unveil: the chains disagree: they found different modes, shown one by one; none is to be relied on")
-        raise typer.Exit(3)
-    if not all(diagnostics.precise for diagnostics in found):
-        budget = "you stopped" if stop.is_set() else "the budget ended"
-        say(f"unveil: {budget} before the stated precision ({precision:g} for 99% of people); add --most-sweeps")
-        raise typer.Exit(3)
+    refuse_unsure(found, stopped=stop.is_set(), precision=precision)

@@ -161,6 +161,7 @@ def _audit(
     from unveil.catalog import make, member, parse
     from unveil.document import describe_inputs
     from unveil.engine import Engine
+    from unveil.formats.masked import is_masked, read_masked, read_origin
     from unveil.formats.output import write_whole
     from unveil.formats.people import people_content
     from unveil.formats.priors import read_prior
@@ -197,8 +198,9 @@ def _audit(
     table = read_table(original, document, **dialect) if original is not None else None
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
-    published = {
-        name: read_release(
+    masked = {name for name, path in zip(names, releases, strict=True) if is_masked(path)}
+    published: dict[str, Any] = {
+        name: (read_masked if name in masked else read_release)(
             path,
             document,
             attributes=table.attributes if table is not None else (),
@@ -215,7 +217,10 @@ def _audit(
         if len(assignment) != len(releases) or table is None:
             raise UsageError("--assignment: give --original, and one file a release, in their order")
         for name, path in zip(names, assignment, strict=True):
-            assigned[name] = read_assignment(path, table.rows, published[name].groups)
+            if name in masked:
+                assigned[name] = read_origin(path, table.rows, published[name].rows)
+            else:
+                assigned[name] = read_assignment(path, table.rows, published[name].groups)
     engine = Engine(seed=seed, checkpoints=checkpoint)
     if workers is not None:
         engine = replace(engine, workers=workers)

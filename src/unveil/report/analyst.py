@@ -240,7 +240,8 @@ def _readings(document: Document, names: Names) -> Grid | None:
             lines.append((title, [t or "–" for t in texts]))
 
     add("Rows", lambda f: count(f["rows"], names.least) if "rows" in f else "")
-    add("Groups", lambda f: count(f["groups"], names.least) if "groups" in f else "")
+    add("Groups", lambda f: count(f["groups"], names.least) if f.get("groups") else "")
+    add("Perturbed", lambda f: ", ".join(map(label, f.get("masked", ()))))
     add("Blocks", lambda f: clean(" | ".join(", ".join(map(label, b)) for b in f.get("blocks", ())), 600))
     add("Suppressed rows", lambda f: count(f["suppressed_rows"], names.least) if "suppressed_rows" in f else "")
     add("Values withheld", lambda f: _pairs(f.get("withheld_values"), lambda n: count(n, names.least)))

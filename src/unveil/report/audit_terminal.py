@@ -35,6 +35,17 @@ _UTILITY = (
     ("discernibility", "discernibility", "plain"),
     ("query_error", "error of random counts", "share"),
 )
+# Of masked releases, with the baseline beside the value.
+_MASKED = (
+    ("model_disclosure", "a model that learned from it: right", "share"),
+    ("model_disclosure.inputs:1", "… from the one best attribute", "share"),
+    ("model_disclosure.inputs:2", "… from two", "share"),
+    ("model_disclosure.inputs:3", "… from three", "share"),
+    ("model_gain", "… because the own row was learned from", "share"),
+    ("simple_disclosure", "category published as it is", "share"),
+    ("rank_interval_disclosure.10", "truth within 10% of the ranks", "share"),
+    ("deviation_interval_disclosure.10", "truth within 10% of a deviation", "share"),
+)
 _BELIEF = (
     ("baseline_accuracy", "right by guessing the most frequent value", "share"),
     ("learner.global_threat", "learner: knows only the population, right", "share"),
@@ -59,11 +70,14 @@ def print_audit(document: Document, console: Console) -> None:
     for release in releases:
         for attribute, words in facts["sentence"][release].items():
             console.print(escape(f"{_plain(release)}, {_plain(attribute)}: {_plain(words)}"))
-    table = _by_release(document, None, [*_IDENTITY, *_UTILITY], "Being found, and what is left")
-    console.print(table)
+    tables = [_by_release(document, None, [*_IDENTITY, *_UTILITY], "Being found, and what is left")]
     for attribute in dict.fromkeys(f.attribute for f in document.findings if f.attribute is not None):
         rows = list(_for_attackers(_BELIEF, document.settings["attackers"]))
-        console.print(_by_release(document, attribute, rows, f"{attribute}: what readers believe"))
+        tables.append(_by_release(document, attribute, rows, f"{attribute}: what readers believe"))
+        tables.append(_by_release(document, attribute, _MASKED, f"{attribute}: what masked values give away"))
+    for table in tables:
+        if table.row_count:
+            console.print(table)
     for release, people in facts["worst_attribute"].items():
         if len(people) > 1:
             counts = ", ".join(f"{name} {'few' if n is None else f'{n:,}'}" for name, n in people.items())
@@ -128,7 +142,8 @@ def _by_release(document: Document, attribute: str | None, rows: Sequence[tuple[
     for id, words, kind in rows:
         cells: list[Any] = [found.get((release, id)) for release in releases]
         if any(cell is not None for cell in cells):
-            table.add_row(escape(words), *("" if c is None else _estimate(c, kind) for c in cells))
+            based = rows is _MASKED
+            table.add_row(escape(words), *("" if c is None else _estimate(c, kind) + _base(c, based) for c in cells))
     return table
 
 
@@ -141,6 +156,12 @@ def _estimate(finding: Finding, kind: str) -> str:
     if finding.id == "journalist_risk.max":
         return f"at most {text}"
     return f"{text} ({_number(finding.low, kind)} – {_number(finding.high, kind)})"
+
+
+def _base(finding: Finding, shown: bool) -> str:
+    if not shown or finding.value is None or finding.baseline is None:
+        return ""
+    return f", baseline {_number(finding.baseline, 'share')}"
 
 
 def _number(value: Number, kind: str) -> str:

@@ -54,18 +54,22 @@ _SHARES = {
     "certainty_penalty",
     "confident",
     "confident_right",
+    "deviation_interval_disclosure",
     "global_threat",
     "journalist_risk",
     "marketer_risk",
     "member_advantage",
+    "model_disclosure",
     "near_truth",
     "prosecutor_risk",
     "query_error",
+    "rank_interval_disclosure",
     "similar",
+    "simple_disclosure",
     "singled_out",
     "suppressed_share",
 }
-_POINTS = {"belief_gain", "relative_global_threat"}
+_POINTS = {"belief_gain", "model_gain", "relative_global_threat"}
 _TIMES = {"belief_ratio", "relative_threat"}
 _ODD = re.compile(r"[^\S ]+")
 

@@ -1,0 +1,88 @@
+"""Microaggregation: rows in groups of k near ones, each published with its group's mean."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.anonymizers._masking import NUMBERS, chosen, on_line, published
+from unveil.engine import Engine
+from unveil.errors import RequirementError, UsageError
+from unveil.kernels import masking
+from unveil.masked import MaskedTable, numbers_of
+from unveil.table import Table
+
+__all__ = ["Microaggregation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Microaggregation:
+    """Groups of k to 2k - 1 near rows; numbers become the mean of their group.
+
+    `mdav`: all attributes together, each in units of its standard deviation (Domingo-Ferrer and Torra 2005).
+    `univariate`: each attribute by itself, with the least loss possible (Hansen and Mukherjee 2003); then k rows share
+    each number, but not the numbers of several attributes. A missing number counts as the mean when rows are grouped,
+    and is published as its group's mean, so that it tells nobody apart.
+    """
+
+    k: int
+    method: Literal["mdav", "univariate"] = "mdav"
+    attributes: tuple[str, ...] = ()  # numeric and date quasi-identifiers, if none is named
+    publish: bool = False  # say in the sidecar how it was made
+
+    def __post_init__(self) -> None:
+        if self.k < 2:
+            raise UsageError(f"microaggregation: k={self.k} hides nothing; choose k ≥ 2")
+
+    def anonymize(self, table: Table, engine: Engine) -> MaskedTable:
+        """Cost: rows² / k for mdav, rows · k an attribute for univariate."""
+        which = chosen(table, self.attributes, NUMBERS, "microaggregation")
+        if table.rows < self.k:
+            raise RequirementError(
+                f"microaggregation: {table.rows} rows make no group of k={self.k}; choose k ≤ {table.rows}"
+            )
+        values = {i: numbers_of(table.attributes[i], table.columns[i]) for i in which}
+        if self.method == "mdav":
+            group = _near(np.stack([_standard(v) for v in values.values()], axis=1), self.k)
+            groups = dict.fromkeys(which, group)
+        else:
+            groups = {i: _along(_standard(v), self.k) for i, v in values.items()}
+        changed = {i: on_line(table.attributes[i], _means(values[i], groups[i])) for i in which}
+        return published(table, changed, engine.named("microaggregation"), self, "microaggregation")
+
+
+def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """In units of the standard deviation from the mean; missing = the mean, a column of one value = 0."""
+    known = values[~np.isnan(values)]
+    if not len(known) or known.min() == known.max():
+        return np.zeros(len(values))
+    return np.asarray(np.nan_to_num((values - known.mean()) / known.std(), nan=0.0))
+
+
+def _near(point: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """(rows,) groups by MDAV. Rows are sorted first, so that their order decides nothing."""
+    order = np.lexsort(point.T[::-1])
+    group = np.full(len(point), -1, dtype=np.int64)
+    masking.mdav(np.ascontiguousarray(point[order]), k, group)
+    found = np.empty_like(group)
+    found[order] = group
+    return found
+
+
+def _along(value: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    order = np.argsort(value, kind="stable")
+    group = np.full(len(value), -1, dtype=np.int64)
+    masking.optimal_line(value[order], k, group)
+    found = np.empty_like(group)
+    found[order] = group
+    return found
+
+
+def _means(values: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(rows,) the mean of the known values in each row's group, NaN where none is known."""
+    known = ~np.isnan(values)
+    count = np.bincount(group[known], minlength=int(group.max()) + 1)
+    total = np.bincount(group[known], weights=values[known], minlength=len(count))
+    mean = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+    return np.asarray(mean[group])

@@ -1,0 +1,82 @@
+"""PRAM, the post-randomisation method: categories change at random, with chances that may be published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.anonymizers._masking import CODES, chosen, published
+from unveil.attribute import Attribute
+from unveil.engine import Engine
+from unveil.errors import UsageError, shown
+from unveil.masked import MaskedTable
+from unveil.table import Table
+
+__all__ = ["Pram"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pram:
+    """A category stays with probability `retain`, else it is drawn anew (Gouweleeuw et al. 1998).
+
+    `uniform`: every other category is equally likely. `invariant`: it is drawn from the table's own shares, which may
+    give the same again, so that expected shares stay as they are. `matrix`, by attribute, one row of chances for each
+    true category (in a file: `pram:@options.toml`), goes before both. Missing is one more category, the last.
+    """
+
+    retain: float = 0.8
+    kind: Literal["uniform", "invariant"] = "uniform"
+    attributes: tuple[str, ...] = ()  # categorical and ordinal quasi-identifiers, if none is named
+    matrix: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    publish: bool = False  # say in the sidecar how it was made, with the matrices
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.retain <= 1:
+            raise UsageError(f"pram: retain={self.retain:g} is no probability; choose one from 0 to 1")
+        if not isinstance(self.matrix, Mapping):
+            raise UsageError("pram: matrix names attributes: [matrix] and below it NAME = [[0.9, 0.1], [0.2, 0.8]]")
+
+    def anonymize(self, table: Table, engine: Engine) -> MaskedTable:
+        """Cost: rows · categories an attribute."""
+        named = self.attributes or (tuple(self.matrix) if self.matrix else ())
+        strange = [name for name in self.matrix if name not in named]
+        if strange:
+            raise UsageError(f"pram: a matrix for {shown(strange[0])}, which is not among attributes; add it there")
+        which = chosen(table, named, CODES, "pram")
+        random = engine.named("pram").generator()
+        changed, channel = {}, {}
+        for index in which:
+            attribute, column = table.attributes[index], table.columns[index].astype(np.int64)
+            channel[index] = self._chances(attribute, column)
+            edges = np.cumsum(channel[index], axis=1)
+            edges /= edges[:, -1:]
+            drawn, new = random.random(len(column)), np.empty(len(column), dtype=np.int64)
+            for code in range(attribute.codes):
+                # A draw in [0, 1) falls before the first edge above it; a category of chance 0 has no width.
+                held = column == code
+                new[held] = np.searchsorted(edges[code], drawn[held], side="right")
+            changed[index] = new
+        return published(table, changed, engine.named("pram"), self, "pram", channel=channel)
+
+    def _chances(self, attribute: Attribute, column: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(categories, categories) P(published | true)."""
+        codes = attribute.codes
+        if attribute.name in self.matrix:
+            try:
+                given = np.array(self.matrix[attribute.name], dtype=np.float64)
+            except (TypeError, ValueError):
+                given = np.empty(0)
+            if given.shape != (codes, codes) or not (given >= 0).all() or (np.abs(given.sum(axis=1) - 1) > 1e-6).any():
+                raise UsageError(
+                    f"pram: the matrix of {attribute.name} needs {codes} rows of {codes} chances that add up to 1, "
+                    f"in the order {', '.join(map(shown, attribute.values[:6]))}{' …' if codes > 6 else ''}"
+                )
+            return np.asarray(given / given.sum(axis=1, keepdims=True))
+        if codes == 1:
+            return np.ones((1, 1))
+        if self.kind == "invariant":
+            share = np.bincount(column, minlength=codes) / len(column)
+            return np.asarray(self.retain * np.eye(codes) + (1 - self.retain) * share)
+        return np.where(np.eye(codes, dtype=bool), self.retain, (1 - self.retain) / (codes - 1))

@@ -1,0 +1,261 @@
+"""An audit of a masked release: how near its values lie to the truth, and what models learn from it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attack import run_channel_attack
+from unveil.attribute import Attribute, Role
+from unveil.audit.findings import finding_of, unknown_finding
+from unveil.audit.measures import Measure, People, measures_of
+from unveil.audit.plan import Part, Plan
+from unveil.belief import Belief, Estimate
+from unveil.disclosure import (
+    deviation_interval_baseline,
+    deviation_interval_disclosure,
+    disclosure_by_inputs,
+    model_baseline,
+    model_disclosure,
+    model_gain,
+    model_guesses,
+    paired,
+    rank_interval_baseline,
+    rank_interval_disclosure,
+    simple_baseline,
+    simple_disclosure,
+)
+from unveil.document import Finding
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, UsageError
+from unveil.masked import Masked, MaskedTable
+from unveil.risk import global_threat
+from unveil.table import Table
+
+__all__ = ["PERCENTAGES", "masked_charts", "masked_part"]
+
+PERCENTAGES = (1, 2, 5, 10, 20, 50)  # of ranks, and of a standard deviation
+BY_PERCENTAGE = ("rank_interval_disclosure", "deviation_interval_disclosure")
+MOST_INPUTS = 3  # a good guess from so few is the alarm
+FOLDS, REPEATS = 5, 3
+REASON = "the values were perturbed, not widened: there are no groups that hide whose row is whose"
+
+
+def masked_part(plan: Plan, name: str, masked: Masked) -> Part:
+    """What is found of a masked release. Without the original and the assignment it is unknown, never 0."""
+    origin = plan.assignments.get(name)
+    made = None
+    remarks = list(_remarks(plan, name, masked))
+    if plan.table is not None and origin is not None:
+        _check_domains(plan.table, masked, name)
+        made = MaskedTable(masked, np.asarray(origin, dtype=np.int64))
+    else:
+        remarks.append(
+            f"{name}: its rows are in no telling order; how near they lie to the truth is measured only with the "
+            "original and --assignment, the file that says whose row is whose."
+        )
+    findings: list[Finding] = []
+    for index in masked.masked:
+        findings += _near(plan.table, made, name, masked.attributes[index])
+    sentences = {}
+    for index in masked.with_role(Role.SENSITIVE):
+        attribute = masked.attributes[index]
+        found = list(_learned(plan, made, name, attribute, remarks))
+        findings += found
+        sentences[attribute.name] = _sentence(attribute, found)
+    part = Part(name, (), {}, {}, _facts(masked), tuple(remarks), None, sentences)
+    for index in masked.with_role(Role.SENSITIVE):
+        part = _read_channel(plan, part, masked, index)
+    return replace(part, findings=(*findings, *part.findings))
+
+
+def _read_channel(plan: Plan, part: Part, masked: Masked, asked: int) -> Part:
+    """What the Bayesian attacker believes, where it is published with what chances categories changed."""
+    attribute = masked.attributes[asked]
+    readers = plan.readers
+    others = {name: REASON for name in plan.attackers if name != "bayesian"}
+    bayesian = readers.attackers.get("bayesian")
+    if plan.table is None or bayesian is None or not masked.known_channel:
+        return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
+    if readers.wrong or readers.prior is not None or readers.joined or bayesian.membership != 1:
+        reason = (
+            "with perturbed values it knows no wrong attributes, no prior of single values and no joined attributes"
+        )
+        return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": reason}})
+    names = None if readers.known is None else [n for n in readers.known if n != attribute.name]
+    try:
+        found = run_channel_attack(
+            masked,
+            plan.table,
+            asked,
+            known=names,
+            alpha=readers.alpha,
+            beta=readers.beta,
+            engine=readers.engine,
+            chains=readers.chains,
+        )
+    except (NotApplicable, UsageError) as reason:
+        return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": str(reason)}})
+    truth = plan.table.columns[plan.table.index(attribute.name)]
+    counts = np.bincount(truth, minlength=attribute.codes)
+    measures = [
+        m for m in measures_of(attribute, plan.wanted(), counts) if m.code is None or counts[m.code] >= plan.least
+    ]
+    beliefs = {"learner": found.learner, **found.attackers}
+    findings = []
+    for reader, belief in beliefs.items():
+        for measure in measures:
+            if reader != "learner" or measure.of_learner:
+                id = f"{reader}.{measure.name}"
+                value = _measured(measure, People(belief, found.learner, truth))
+                under = _measured(measure, People(found.learner, found.learner, truth))
+                based = reader != "learner" and (measure.of_learner or measure.has_baseline)
+                base = under.value if under is not None and based else None
+                findings.append(
+                    unknown_finding(id, part.name, attribute.name)
+                    if value is None
+                    else finding_of(id, part.name, attribute.name, value, base)
+                )
+    return replace(
+        part,
+        findings=(*part.findings, *findings),
+        sentences={**part.sentences, attribute.name: _known_chances(part.sentences[attribute.name], beliefs, truth)},
+        beliefs={**part.beliefs, attribute.name: beliefs},
+        refused={**part.refused, attribute.name: others},
+    )
+
+
+def _known_chances(words: str, beliefs: Mapping[str, Belief], truth: NDArray[np.integer]) -> str:
+    learner, attacker = (global_threat(beliefs[name], truth).value for name in ("learner", "bayesian"))
+    return (
+        f"{words} Someone who knows only the population guesses {learner:.0%} right; someone holding this file, who "
+        f"reads the published chances of each change, {attacker:.0%}."
+    )
+
+
+def _measured(measure: Measure, people: People) -> Estimate | None:
+    try:
+        return measure.of(people)
+    except UsageError:  # a numeric truth that is missing for everyone
+        return None
+
+
+def masked_charts(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Risk by p: for each perturbed number and measure the shares of people and their baselines."""
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for finding in findings:
+        measure, _, p = finding.id.partition(".")
+        if p.isdigit() and measure in BY_PERCENTAGE and finding.attribute is not None and finding.value is not None:
+            points = found.setdefault(finding.attribute, {}).setdefault(measure, [])
+            points.append({"p": int(p), "share": finding.value, "baseline": finding.baseline})
+    return {"masked": found}
+
+
+def _near(table: Table | None, made: MaskedTable | None, release: str, attribute: Attribute) -> Iterator[Finding]:
+    """Interval and equality disclosure of one perturbed attribute."""
+    name = attribute.name
+    if table is None or made is None:
+        for id in _near_ids(attribute):
+            yield unknown_finding(id, release, name)
+        return
+    truth, published = paired(table, made, name)
+    if not attribute.kind.measured:
+        value, base = simple_disclosure(truth, published), simple_baseline(truth)
+        yield finding_of("simple_disclosure", release, name, value, base.value)
+        return
+    for p in PERCENTAGES:
+        value, base = rank_interval_disclosure(truth, published, p), rank_interval_baseline(truth, published, p)
+        yield finding_of(f"rank_interval_disclosure.{p}", release, name, value, base.value)
+        value, base = deviation_interval_disclosure(truth, published, p), deviation_interval_baseline(truth, p)
+        yield finding_of(f"deviation_interval_disclosure.{p}", release, name, value, base.value)
+
+
+def _near_ids(attribute: Attribute) -> list[str]:
+    if not attribute.kind.measured:
+        return ["simple_disclosure"]
+    return [f"{measure}.{p}" for p in PERCENTAGES for measure in BY_PERCENTAGE]
+
+
+def _learned(
+    plan: Plan, made: MaskedTable | None, release: str, attribute: Attribute, remarks: list[str]
+) -> Iterator[Finding]:
+    """What a model says of one sensitive attribute, from everything known of a person, and from little."""
+    name = attribute.name
+    known = plan.readers.known
+    if plan.table is None or made is None:
+        for id in ("model_disclosure", "model_gain"):
+            yield unknown_finding(id, release, name)
+        return
+    published = {a.name for a in made.masked.attributes}
+    inputs = None if known is None else [n for n in known if n in published and n != name]
+    engine: Engine = plan.readers.engine.named(f"disclosure/{release}")
+    options: dict[str, Any] = {"known": inputs, "repeats": REPEATS, "engine": engine}
+    options["folds"] = min(FOLDS, made.masked.rows)
+    try:
+        guesses = model_guesses(plan.table, made, name, **options)
+        few = disclosure_by_inputs(plan.table, made, name, most=MOST_INPUTS, **options)
+    except UsageError as reason:
+        remarks.append(f"{release}, {name}: no model could learn: {reason}.")
+        for id in ("model_disclosure", "model_gain"):
+            yield unknown_finding(id, release, name)
+        return
+    yield finding_of("model_disclosure", release, name, model_disclosure(guesses), model_baseline(guesses).value)
+    yield finding_of("model_gain", release, name, model_gain(guesses), 0.0)
+    for one in few:
+        id = f"model_disclosure.inputs:{len(one.inputs)}"
+        yield finding_of(id, release, name, one.disclosure, one.baseline.value)
+    best = "; ".join(f"{len(one.inputs)}: {', '.join(one.inputs)}" for one in few)
+    remarks.append(f"{release}, {name}: the inputs from which it is guessed best, one added to the other: {best}.")
+
+
+def _sentence(attribute: Attribute, found: list[Finding]) -> str:
+    value = next((f for f in found if f.id == "model_disclosure"), None)
+    if value is None or not isinstance(value.value, float) or not isinstance(value.baseline, float):
+        return f"What this file gives away of {attribute.name} is not known without the original and the assignment."
+    return (
+        f"A model that learned from this file guesses {value.value:.0%} of {attribute.name} right; one that learned "
+        f"from everybody's rows but the person's own {value.baseline:.0%}."
+    )
+
+
+def _remarks(plan: Plan, name: str, masked: Masked) -> Iterator[str]:
+    perturbed = ", ".join(masked.attributes[i].name for i in masked.masked)
+    yield f"{name}: {perturbed} {'was' if len(masked.masked) == 1 else 'were'} perturbed; other columns were not."
+    if plan.sample is not None:
+        yield f"{name}: a sample of people was asked for; of a masked release everybody is asked about."
+    if masked.method:
+        yield f"{name} says how it was made ({masked.method}); a reader who inverts that may come nearer to the truth."
+    if plan.table is not None and plan.table.rows != masked.rows:
+        yield f"{name} has {masked.rows:,} rows, the original {plan.table.rows:,}; who is not published is left out."
+    exact = [
+        a.name for i, a in enumerate(masked.attributes) if a.role is Role.QUASI_IDENTIFIER and i not in masked.masked
+    ]
+    if exact:
+        verb = "is" if len(exact) == 1 else "are"
+        yield f"{name}: {', '.join(exact)} {verb} known of people and published unchanged."
+
+
+def _check_domains(table: Table, masked: Masked, release: str) -> None:
+    held = {a.name: a for a in table.attributes}
+    for attribute in masked.attributes:
+        if attribute.name not in held or held[attribute.name].values != attribute.values:
+            raise NotApplicable(
+                f"{release}: the domain of {attribute.name} is not the original's; declare it in the schema"
+            )
+
+
+def _facts(masked: Masked) -> dict[str, Any]:
+    names = [a.name for a in masked.attributes]
+    return {
+        "rows": masked.rows,
+        "groups": 0,
+        "blocks": [names],
+        "suppressed_rows": 0,
+        "withheld_values": {},
+        "widened_sensitive": [],
+        "domains": {a.name: a.source for a in masked.attributes},
+        "distances": {},
+        "masked": [names[i] for i in masked.masked],
+    }

@@ -1,0 +1,58 @@
+"""unveil attack on a masked release: the Bayesian attacker reads it where the chances of each change are published."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unveil.cli._shared import console, long_work, refuse_unsure, say
+
+__all__ = ["attack_masked"]
+
+
+def attack_masked(
+    release: Path,
+    schema: Any,
+    table: Any,
+    *,
+    asked: str | None,
+    known: str | None,
+    dialect: dict[str, Any],
+    engine: Any,
+    chains: Any,
+    alpha: float,
+    beta: float,
+    people: Path | None,
+) -> None:
+    """Read, ask, print; a file whose chances are not published is refused in one line."""
+    from unveil.attack import run_channel_attack
+    from unveil.belief import sensitive_attribute
+    from unveil.formats.masked import read_masked
+    from unveil.formats.people import people_frame, write_people
+    from unveil.formats.releases import read_release
+    from unveil.report.terminal import print_attack
+
+    masked = read_masked(release, schema, attributes=table.attributes, **dialect)
+    if not masked.known_channel:
+        read_release(release, schema, **dialect)  # which says why not
+    index = sensitive_attribute(masked, asked)
+    names = None if known is None else [n.strip() for n in known.split(",") if n.strip()]
+    with long_work() as (progress, stop):
+        result = run_channel_attack(
+            masked,
+            table,
+            index,
+            known=names,
+            alpha=alpha,
+            beta=beta,
+            engine=replace(engine, progress=progress, stop=stop),
+            chains=chains,
+        )
+    attribute = masked.attributes[index]
+    truth = table.columns[table.index(attribute.name)]
+    if people is not None:
+        frame = people_frame(attribute, result.known_texts(masked), result.learner, result.attackers, truth)
+        write_people(people, frame)
+        say(f"wrote {people}; it names people: keep it secret")
+    print_attack(attribute.name, result.learner, result.attackers, truth, console())
+    found = [belief.diagnostics for belief in (result.learner, *result.attackers.values())]
+    refuse_unsure(found, stopped=stop.is_set(), precision=chains.precision)
