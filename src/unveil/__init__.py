@@ -17,6 +17,7 @@ _HOME = {
     "Hierarchy": "hierarchy",
     "Kind": "attribute",
     "LaplaceCounts": "differential",
+    "Link": "identity",
     "NotApplicable": "errors",
     "Oracle": "differential",
     "Regions": "regions",
@@ -38,6 +39,7 @@ _HOME = {
     "run_check": "check",
     "run_differential": "differential",
     "run_frontier": "frontier",
+    "run_link": "identity",
     "utility_loss": "utility",
     "write_release": "formats.releases",
 }

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 
+from unveil.audit.link_words import LINK_MEASURES
 from unveil.document import Finding
 from unveil.privacy_models import MODELS
 
@@ -147,6 +148,7 @@ _OWN = {
         f"{BOREALE}, definition 2",
         "docs/audit.md#what-is-measured",
     ),
+    **LINK_MEASURES,
 }
 
 MEASURES = tuple(_OWN)

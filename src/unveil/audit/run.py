@@ -31,6 +31,7 @@ from unveil.audit.findings import belief_findings, unknown_finding
 from unveil.audit.identity import identity_findings, utility_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
+from unveil.audit.linkability import linked, with_linkability
 from unveil.audit.measures import Sample, labels_of
 from unveil.audit.plan import Part, Plan
 from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
@@ -188,7 +189,7 @@ def run_audit(
         "variant": variant,
         "least_count": least_count,
     }
-    parts = [_release_part(plan, name) for name in releases]
+    parts = [with_linkability(plan, _release_part(plan, name)) for name in releases]
     return _put_together(plan, parts, settings, tuple(inputs), started)
 
 
@@ -335,6 +336,7 @@ def _put_together(
             original=plan.table is not None,
             control=plan.control is not None,
             assignment=bool(plan.assignments),
+            linked=any(linked(p.findings) for p in parts),
             refused=refused,
         ),
         "remarks": remarks,

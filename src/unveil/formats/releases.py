@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from unveil.attribute import Attribute, Role
 from unveil.errors import NotApplicable, ReleaseError, shown
@@ -24,7 +24,15 @@ from unveil.schema import Schema
 from unveil.table import CodedColumn
 from unveil.toml_lines import line_of_key
 
-__all__ = ["Sidecar", "read_release", "release_files", "write_release"]
+__all__ = [
+    "Sidecar",
+    "assignment_bytes",
+    "check_columns",
+    "read_release",
+    "read_sidecar",
+    "release_files",
+    "write_release",
+]
 
 
 class Sidecar(BaseModel):
@@ -35,6 +43,8 @@ class Sidecar(BaseModel):
     blocks: tuple[tuple[str, ...], ...] | None = None
     sensitive_table: str | None = None
     masked: tuple[str, ...] = ()
+    channel: dict[str, tuple[tuple[float, ...], ...]] = Field(default_factory=dict)  # of masked columns, if published
+    method: str = ""  # of masking, if published
 
 
 def read_release(
@@ -50,10 +60,12 @@ def read_release(
     Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier cells.
     """
     path = Path(path)
-    sidecar = _read_sidecar(path)
+    sidecar = read_sidecar(path)
     if sidecar.masked:
+        perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
         raise NotApplicable(
-            f"{path}: {', '.join(sidecar.masked)} were perturbed, not widened; groups say nothing of masked columns"
+            f"{path}: {perturbed} {verb} perturbed, not widened: "
+            "there are no groups; unveil audit and unveil link measure masked releases"
         )
     known = {a.name: a for a in attributes}
     missing = schema.document.missing[0] if schema.document.missing else ""
@@ -63,7 +75,7 @@ def read_release(
 
     main = columns_of(path)
     second = _read_second(path, sidecar, columns_of)
-    _check_names(path, schema, sidecar, main, second)
+    check_columns(path, schema, sidecar, main, second)
     published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
     names = [n for n in schema.names if n in published]
     if not names:
@@ -137,7 +149,14 @@ def release_files(release: Release, path: str | Path) -> dict[Path, bytes]:
     return files
 
 
-def _read_sidecar(path: Path) -> Sidecar:
+def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:
+    """Which original row went to which group, as a file; both counted from 1, people who are not published left out."""
+    row = np.flatnonzero(group_of_row >= 0)
+    return csv_bytes(["row", "group"], [(row + 1).astype(str).tolist(), (group_of_row[row] + 1).astype(str).tolist()])
+
+
+def read_sidecar(path: Path) -> Sidecar:
+    """What stands beside a release; nothing said if there is no sidecar."""
     file = path.with_suffix(".toml")
     if not file.is_file() or not _is_sidecar(file):
         return Sidecar()
@@ -148,7 +167,7 @@ def _read_sidecar(path: Path) -> Sidecar:
         fault = error.errors()[0]
         key = tuple(str(p) for p in fault["loc"])
         what = (
-            "is unknown; a sidecar has group, blocks, sensitive_table, masked"
+            "is unknown; a sidecar has group, blocks, sensitive_table, masked, channel, method"
             if fault["type"] == "extra_forbidden"
             else fault["msg"]
         )
@@ -212,7 +231,8 @@ def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> N
     return _whole_numbers(main, main.columns[key], str(path), key)
 
 
-def _check_names(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: _Second | None) -> None:
+def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: "_Second | None" = None) -> None:
+    """Every column must be one of the schema's, and none an identifier."""
     if sidecar.group is not None and sidecar.group not in main.columns:
         raise ReleaseError(f"{path}: the sidecar's group column {shown(sidecar.group)} is not there")
     for name in [*main.columns, *([second.attribute] if second is not None else [])]:

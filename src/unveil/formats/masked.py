@@ -1,0 +1,184 @@
+"""Masked releases as files: a CSV of single values, and a sidecar that says which columns were perturbed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attribute import Attribute, canonical, position
+from unveil.errors import ReleaseError, UsageError, shown
+from unveil.formats.cells import shown_values
+from unveil.formats.output import csv_bytes, write_whole
+from unveil.formats.releases import Sidecar, _is_sidecar, _toml, check_columns, read_sidecar
+from unveil.formats.tables import Columns, read_columns
+from unveil.masked import SUPPRESSED, Masked
+from unveil.schema import Schema
+
+__all__ = ["is_masked", "masked_files", "origin_bytes", "read_masked", "read_origin", "write_masked"]
+
+
+def is_masked(path: str | Path) -> bool:
+    """Whether the sidecar beside a release says that columns were perturbed."""
+    return bool(read_sidecar(Path(path)).masked)
+
+
+def read_masked(
+    path: str | Path,
+    schema: Schema,
+    *,
+    attributes: Sequence[Attribute] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Masked:
+    """Read a masked release, ours or another tool's. `attributes`: domains already known, from the original.
+
+    A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell.
+    """
+    path = Path(path)
+    sidecar = read_sidecar(path)
+    beside = path.with_suffix(".toml")
+    if not sidecar.masked:
+        raise ReleaseError(f"{path}: nothing says that columns were perturbed; add {beside.name} with masked = [...]")
+    if sidecar.group is not None or sidecar.blocks is not None or sidecar.sensitive_table is not None:
+        raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
+    missing = schema.document.missing[0] if schema.document.missing else ""
+    found = read_columns(path, delimiter=delimiter, encoding=encoding, missing=missing, error=ReleaseError)
+    check_columns(path, schema, sidecar, found)
+    names = [n for n in schema.names if n in found.columns]
+    if not names:
+        raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
+    for name in (*sidecar.masked, *sidecar.channel):
+        if name not in names:
+            raise ReleaseError(f"{beside}: {shown(name)} is no column of {path.name} that the schema names")
+    known = {a.name: a for a in attributes}
+    read = [_read_column(schema, known.get(name), found, name, str(path)) for name in names]
+    return Masked(
+        tuple(attribute for attribute, _ in read),
+        tuple(column for _, column in read),
+        tuple(sorted({names.index(name) for name in sidecar.masked})),
+        _channel(sidecar, [attribute for attribute, _ in read], beside),
+        sidecar.method,
+    )
+
+
+def write_masked(masked: Masked, path: str | Path) -> list[Path]:
+    """Write a masked release; all its files appear whole, or none. Reading them gives the same release."""
+    files = masked_files(masked, path)
+    write_whole(files)
+    return list(files)
+
+
+def masked_files(masked: Masked, path: str | Path) -> dict[Path, bytes]:
+    """The files of a masked release: the sidecar, with matrices and method where they are published, and the CSV."""
+    path = Path(path)
+    if path.suffix.lower() != ".csv":
+        raise ReleaseError(f"{path}: a release is written as CSV; name it {path.with_suffix('.csv').name}")
+    if not masked.masked:
+        raise ReleaseError("nothing was perturbed: it is an ordinary release")
+    beside = path.with_suffix(".toml")
+    if beside.exists() and not _is_sidecar(beside):
+        raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
+    names = [a.name for a in masked.attributes]
+    lines = [f"masked = {_toml([names[i] for i in masked.masked])}"]
+    if masked.method:
+        lines.append(f"method = {_toml(masked.method)}")
+    if masked.channel:
+        lines.append(
+            "\n[channel]  # chances of each published value, one row for each true value in the domain's order"
+        )
+        for index, matrix in sorted(masked.channel.items()):
+            rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
+            lines.append(f"{_toml(names[index])} = [\n{rows},\n]")
+    texts = [_texts(a, c) for a, c in zip(masked.attributes, masked.columns, strict=True)]
+    return {beside: ("\n".join(lines) + "\n").encode(), path: csv_bytes(names, texts)}
+
+
+def origin_bytes(origin: NDArray[np.int64]) -> bytes:
+    """Whose row each published row is, as a file; both counted from 1."""
+    order = np.argsort(origin)
+    return csv_bytes(["row", "published"], [(origin[order] + 1).astype(str).tolist(), (order + 1).astype(str).tolist()])
+
+
+def read_origin(path: str | Path, rows: int, published: int) -> NDArray[np.int64]:
+    """(published rows,) the original row of each, counted from 0, from the file that anonymize --assignment writes."""
+    found = read_columns(path)
+    if set(found.columns) != {"row", "published"} or found.rows != published:
+        raise UsageError(
+            f"{path}: the assignment of a masked release has the columns row and published, and one line for each of "
+            f"{published} published rows"
+        )
+    numbers = {}
+    for name, top in (("row", rows), ("published", published)):
+        column = found.columns[name]
+        wrong = [t for t in column.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= top]
+        if wrong:
+            raise UsageError(f"{path}: {shown(wrong[0])} is no {name} number from 1 to {top}")
+        numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
+        if len(np.unique(numbers[name])) != published:
+            raise UsageError(f"{path}: a {name} number stands there twice")
+    origin = np.empty(published, dtype=np.int64)
+    origin[numbers["published"]] = numbers["row"]
+    return origin
+
+
+def _texts(attribute: Attribute, column: NDArray[Any]) -> list[str]:
+    if not attribute.kind.measured:
+        values = np.array([*attribute.values, "*"], dtype=object)
+        return values[column].tolist()  # type: ignore[no-any-return]  # -1 = suppressed is the last of them
+    absent = attribute.values[-1] if attribute.missing else "*"
+    distinct, number = np.unique(column, return_inverse=True)
+    texts = [absent if np.isnan(place) else canonical(place, attribute.kind) for place in distinct]
+    return np.array(texts, dtype=object)[number].tolist()  # type: ignore[no-any-return]
+
+
+def _read_column(
+    schema: Schema, known: Attribute | None, found: Columns, name: str, file: str
+) -> tuple[Attribute, NDArray[Any]]:
+    column, attribute = found.columns[name], known
+    declared = schema.declaration(name)
+    if attribute is None:
+        observed = shown_values(column.texts, declared.kind, found.decimal)
+        if not observed and declared.domain is None and declared.bins is None and name not in schema.ladders:
+            raise ReleaseError(f"{file}: {name}: no cell names a value; declare its domain, or give the original")
+        attribute = schema.attribute(name, observed, decimal=found.decimal, source="release")
+    values: NDArray[Any]
+    if attribute.kind.measured:
+        places = [_place(text, attribute, found.decimal) for text in column.texts]
+        values = np.array([np.inf if p is None else p for p in places])
+        wrong = np.isinf(values)
+    else:
+        values = attribute.encode(column.texts, found.decimal)
+        suppressed = np.array([text.strip() == "*" for text in column.texts])
+        wrong = (values < 0) & ~suppressed
+        values = np.where(suppressed, SUPPRESSED, values)
+    if wrong.any():
+        index = int(np.flatnonzero(wrong)[0])
+        row = int(np.flatnonzero(column.text_of_row == index)[0])
+        what = "single number or date" if attribute.kind.measured else f"value of the {attribute.source} domain"
+        raise ReleaseError(
+            f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is no {what}; a masked release holds "
+            "single values, or * where one is suppressed"
+        )
+    return attribute, values[column.text_of_row]
+
+
+def _place(text: str, attribute: Attribute, decimal: str) -> float | None:
+    if text.strip() == "*" or (text in attribute.missing_tokens):
+        return float("nan")
+    return position(text, attribute.kind, decimal)
+
+
+def _channel(sidecar: Sidecar, attributes: list[Attribute], file: Path) -> dict[int, NDArray[np.float64]]:
+    found = {}
+    for index, attribute in enumerate(attributes):
+        if attribute.name in sidecar.channel:
+            rows = sidecar.channel[attribute.name]
+            if len(rows) != attribute.codes or any(len(row) != attribute.codes for row in rows):
+                raise ReleaseError(
+                    f"{file}: the matrix of {attribute.name} is not {attribute.codes} × {attribute.codes}, the size of "
+                    "its domain; declare the domain in the schema, or give the original"
+                )
+            found[index] = np.array(rows, dtype=np.float64)
+    return found
