@@ -18,6 +18,7 @@ from unveil.document import Document
 from unveil.formats.output import csv_bytes
 from unveil.frontier.shape import FrontierDocument
 from unveil.hospital import made_up_hospital
+from unveil.identity.shape import LinkDocument
 from unveil.privacy_models import MODELS
 from unveil.schema import Schema
 
@@ -31,6 +32,7 @@ EXITS = {
     "audit": (0, 1, 3),
     "differential": (0, 1),
     "frontier": (0, 1, 3),
+    "link": (0, 1, 3),
 }  # a requirement may be missed, short chains may disagree
 
 
@@ -71,6 +73,9 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "audit.toml").write_text(next(b for b in blocks(audit, "toml") if "releases" in b))
     frontier = (ROOT / "docs" / "frontier.md").read_text()
     (tmp_path / "sweep.toml").write_text(next(b for b in blocks(frontier, "toml") if "with" in b))
+    linkage = (ROOT / "docs" / "linkage.md").read_text()
+    (tmp_path / "mapping.toml").write_text(next(b for b in blocks(linkage, "toml") if "row" in b))
+    (tmp_path / "club.csv").write_text(next(iter(blocks(linkage, "csv"))))
     (tmp_path / "schema.toml").write_text(hospital.schema_toml)
     unsplit = hospital.schema_toml.partition("harmless")[0].replace('"sensitive"', '"quasi-identifier"')
     (tmp_path / "no-sensitive.toml").write_text(unsplit)
@@ -105,7 +110,10 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["anonymizers", "attackers", "audit", "check", "differential", "disclosure", "frontier", "knowledge", "releases"],
+    [
+        *("anonymizers", "attackers", "audit", "check", "differential", "disclosure", "frontier", "knowledge"),
+        *("linkage", "releases"),
+    ],
 )
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
@@ -155,6 +163,7 @@ def test_the_published_json_schemas_are_those_of_the_program() -> None:
         ("differential-1", DifferentialDocument.model_json_schema()),
         ("document-1", Document.model_json_schema()),
         ("frontier-1", FrontierDocument.model_json_schema()),
+        ("link-1", LinkDocument.model_json_schema()),
         ("schema-1", Schema.json_schema()),
     ):
         assert json.loads((ROOT / "docs" / "schemas" / f"{name}.json").read_text()) == made, name

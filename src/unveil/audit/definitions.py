@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 
+from unveil.audit.link_words import LINK_MEASURES
 from unveil.audit.masked_words import MASKED_MEASURES
 from unveil.document import Finding
 from unveil.privacy_models import MODELS
@@ -149,6 +150,7 @@ _OWN = {
         "docs/audit.md#what-is-measured",
     ),
     **MASKED_MEASURES,
+    **LINK_MEASURES,
 }
 
 MEASURES = tuple(_OWN)

@@ -31,6 +31,7 @@ from unveil.audit.findings import belief_findings, unknown_finding
 from unveil.audit.identity import identity_findings, utility_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
+from unveil.audit.linkability import linked, with_linkability
 from unveil.audit.masked import masked_charts, masked_part
 from unveil.audit.measures import Sample, labels_of
 from unveil.audit.plan import Part, Plan
@@ -196,7 +197,7 @@ def run_audit(
         "variant": variant,
         "least_count": least_count,
     }
-    parts = side_by_side(list(releases), engine, lambda name, own: _release_part(plan.at(own), name))
+    parts = side_by_side(list(releases), engine, lambda name, own: _whole_part(plan.at(own), name))
     return _put_together(plan, parts, settings, tuple(inputs), started)
 
 
@@ -214,15 +215,20 @@ def _limits_of(preset: str | None, presets: Mapping[str, Preset] | None) -> tupl
     return known[preset].limits
 
 
+def _whole_part(plan: Plan, name: str) -> Part:
+    """All that is measured of one release."""
+    return with_linkability(plan, _release_part(plan, name))
+
+
 def _release_part(plan: Plan, name: str) -> Part:
     release = plan.releases[name]
     if isinstance(release, Masked):
         part = masked_part(plan, name, release)
         unknown = []
-        for attribute in (release.attributes[i] for i in release.with_role(Role.SENSITIVE)):
-            known = part.beliefs.get(attribute.name, {})
+        for asked in release.with_role(Role.SENSITIVE):
+            known = part.beliefs.get(release.attributes[asked].name, {})
             without = [r for r in ("learner", *plan.attackers) if r not in known]
-            unknown += _unmeasured(plan, name, attribute, without)
+            unknown += _unmeasured(plan, name, release.attributes[asked], without)
         return replace(part, findings=(*part.findings, *unknown))
     checked = run_check(release, name=name)
     people = release.rows if plan.table is None else plan.table.rows
@@ -359,6 +365,7 @@ def _put_together(
             original=plan.table is not None,
             control=plan.control is not None,
             assignment=bool(plan.assignments),
+            linked=any(linked(p.findings) for p in parts),
             refused=refused,
         ),
         "remarks": remarks,

@@ -15,7 +15,6 @@ NOT_TESTED = (
     "release was made can rule tables out: what is measured here is a lower bound.",
     "Attributes are taken as independent given the sensitive value (naive Bayes). A richer model could learn more: "
     "this too makes the numbers lower bounds.",
-    "Linkability was not tested: whether two records of one person, in this file or in another, can be linked.",
     "Membership was not tested: whether a reader can find out who is in the table.",
     "Readers who know other people's sensitive values, or negative and background rules, were not tested.",
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
@@ -72,6 +71,7 @@ def not_tested(
     original: bool,
     control: bool,
     assignment: bool,
+    linked: bool = False,
     refused: Sequence[tuple[str, str, str, str]],
 ) -> list[str]:
     """What this audit does not speak of. `refused`: release, attribute, attacker, reason."""
@@ -80,6 +80,8 @@ def not_tested(
         found.insert(0, "The schema names no sensitive attribute: no attacker was asked about anything.")
     if not original:
         found.insert(0, "There was no original: whether a reader would be right is unknown.")
+    if not linked:
+        found.append("Linkability was not tested: whether a person's record elsewhere can be linked with the one here.")
     if not control:
         found.append("No control people were given: success on members was not compared with success on others.")
     if not assignment:
@@ -98,7 +100,7 @@ def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) ->
         "singling_out": _not_tested("Values were perturbed: whether a row stands alone says nothing; see unveil link.")
         if alone is None
         else _row(alone, f"{_number(alone.value)} of the rows stand alone in their published cells{_before(alone)}."),
-        "linkability": _not_tested("Whether records of one person can be linked was not tested."),
+        "linkability": _linkability(mine),
     }
     threats = [f for f in mine if f.id in {f"{a}.global_threat" for a in attackers}]
     known = [f for f in threats if isinstance(f.value, float) and isinstance(f.baseline, float)]
@@ -125,6 +127,20 @@ def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) ->
 
 def _before(alone: Finding) -> str:
     return "" if alone.baseline is None else f" (in the original {_number(alone.baseline)})"
+
+
+def _linkability(findings: Sequence[Finding]) -> dict[str, Any]:
+    found = next((f for f in findings if f.id == "reid" and f.value is not None), None)
+    if found is None:
+        return _not_tested("Whether records of one person can be linked was not tested.")
+    guess = f" (a guess: one in {1 / found.baseline:,.0f})" if isinstance(found.baseline, float) else ""
+    claims = next((f.value for f in findings if f.id == "claimed"), None)
+    sure = "" if claims is None else f"; for {_number(claims)} one row alone is nearest"
+    return _row(
+        found,
+        f"Someone who holds everybody's quasi-identifiers links {_number(found.value)} with their own "
+        f"row{guess}{sure}.",
+    )
 
 
 def _row(finding: Finding, words: str) -> dict[str, Any]:

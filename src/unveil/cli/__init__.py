@@ -27,6 +27,7 @@ from unveil.cli.differential import differential
 from unveil.cli.frontier import frontier
 from unveil.cli.hierarchy import hierarchy_app
 from unveil.cli.knowledge import knowledge
+from unveil.cli.link import link
 from unveil.errors import UnveilError, UsageError
 
 __all__ = ["app", "main"]
@@ -46,6 +47,7 @@ app.command()(audit)
 app.command()(differential)
 app.command()(knowledge)
 app.command()(frontier)
+app.command()(link)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]

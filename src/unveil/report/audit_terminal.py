@@ -26,6 +26,7 @@ _IDENTITY = (
     ("journalist_risk.max", "… without knowing who is in it (journalist)", "share"),
     ("marketer_risk", "share of all people one would find (marketer)", "share"),
     ("singled_out", "rows that stand alone", "share"),
+    ("reid", "people linked with their own row", "share"),
     ("k_anonymity", "rows that look alike, at least", "plain"),
 )
 _UTILITY = (

@@ -27,7 +27,14 @@ QUESTIONS = {
     "linkability": ("Linkability", "Can rows about one person be linked?"),
     "inference": ("Inference", "Can a sensitive value be deduced?"),
 }
-IDENTITY = ("prosecutor_risk.max", "prosecutor_risk.mean", "journalist_risk.max", "marketer_risk", "singled_out")
+IDENTITY = (
+    "prosecutor_risk.max",
+    "prosecutor_risk.mean",
+    "journalist_risk.max",
+    "marketer_risk",
+    "singled_out",
+    "reid",
+)
 UTILITY = (
     *("suppressed_share", "certainty_penalty", "faithfulness", "query_error"),
     *("groups.mean_size", "discernibility"),
@@ -38,6 +45,7 @@ EXPLAINED = {
     "journalist_risk.max": "does not know who is in the file",
     "marketer_risk": "share of all rows matched by guessing",
     "singled_out": "nobody else shows the same cells",
+    "reid": "by someone who holds everybody's quasi-identifiers",
     "suppressed_share": "nothing left of them but *",
     "certainty_penalty": "0% as in the original, 100% all *",
     "faithfulness": "what a learner still gets right, against the original: 1 as much",

@@ -1,0 +1,138 @@
+"""Identity disclosure on Adult: nearest rows, agreement patterns, uniqueness; growth to 300,000 rows; CPU seconds."""
+
+import resource
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import Row
+from benchmarks._growth import resampled
+from benchmarks._timing import best_cpu
+from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
+from unveil.anonymizers.mondrian import Mondrian
+from unveil.attribute import Attribute, Kind, Role
+from unveil.belief import Known
+from unveil.engine import Engine
+from unveil.kernels.linkage import warm
+from unveil.linkage.held import Held, held_of_table
+from unveil.linkage.links import reid
+from unveil.linkage.patterns import pattern_counts, person_patterns
+from unveil.linkage.readers import Published, compare_values, link_by_distance, published_of
+from unveil.masked import Masked
+from unveil.privacy_models import KAnonymity
+from unveil.table import Table
+from unveil.uniqueness import ESTIMATORS, key_counts, minimal_uniques, uniqueness_curve
+
+NUMERIC = ("age", "fnlwgt", "education-num", "hours-per-week")
+SEED = 4
+LARGE = 300_000
+
+
+def measure() -> Iterator[Row]:
+    """30,162 people against as many rows; equal work for every reader, the charts' too."""
+    warm()
+    columns = read_adult()
+    names = (*QUASI_IDENTIFIERS, SENSITIVE)
+    table = Table.from_columns(adult_schema(columns), {name: columns[name] for name in names})
+    size = f"{table.rows:,} × {table.rows:,}"
+    numeric = _numeric(columns)
+    for name, (published, held) in {
+        "numeric (4), noise of a tenth": numeric,
+        "categorical (6), 15% changed": _categorical(table, hierarchies=False),
+        "categorical with hierarchies (6), 15% changed": _categorical(table, hierarchies=True),
+        "mixed (4 numbers, 5 categories)": _mixed(numeric, _categorical(table, hierarchies=False)),
+    }.items():
+        links = link_by_distance(published, held)
+        spent = best_cpu(lambda published=published, held=held: link_by_distance(published, held), 3)
+        floor = "<= 2" if name.startswith("numeric") else "<= 5"
+        yield Row(
+            f"nearest rows, {name}, {size}", spent, unit="s CPU", floor=floor, note=f"Reid {reid(links).value:.3f}"
+        )
+    release = Mondrian(require=(KAnonymity(k=5),)).anonymize(table, Engine(seed=1)).release
+    everyone = held_of_table(table, release.attributes)
+    regions = published_of(release, tuple(everyone.known))
+    spent = best_cpu(lambda: link_by_distance(regions, everyone), 3)
+    note = f"Reid {reid(link_by_distance(regions, everyone)).value:.3f}; as in every audit"
+    yield Row(f"nearest regions, mondrian:k=5, {size}", spent, unit="s CPU", floor="<= 3", note=note)
+    files = compare_values(*_categorical(table, hierarchies=False))
+    assert int(pattern_counts(files).sum()) == table.rows**2
+    spent = best_cpu(lambda: pattern_counts(files), 3)
+    yield Row(
+        f"exact pattern counts, 6 attributes, {size}", spent, unit="s CPU", floor="<= 1", note="they add up to n²"
+    )
+    spent = best_cpu(lambda: person_patterns(files), 3)
+    yield Row(f"… for each person, {size}", spent, unit="s CPU", floor="<= 1")
+    sample = key_counts(table, fraction=0.1)
+    spent = best_cpu(lambda: ([one(sample) for one in ESTIMATORS.values()], minimal_uniques(sample)), 3)
+    note = "four estimators and minimal sample uniques of up to 3 attributes"
+    yield Row(f"uniqueness, {table.rows:,} rows", spent, unit="s CPU", floor="<= 20", note=note)
+    spent = best_cpu(lambda: uniqueness_curve(key_counts(table, fraction=1.0)), 1)
+    yield Row("uniqueness by sampling fraction, six samples", spent, unit="s CPU", floor="<= 20")
+    larger = resampled(table, LARGE, False)
+    for name, (published, held) in {
+        "categorical (6), 15% changed": _categorical(larger, hierarchies=False),
+        "numeric (4), noise of a tenth": _numeric(columns, LARGE),
+    }.items():
+        spent = best_cpu(lambda published=published, held=held: link_by_distance(published, held), 1)
+        yield Row(f"nearest rows, {name}, {LARGE:,} × {LARGE:,}", spent, unit="s CPU", floor="<= 180", note="exact")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield Row("peak memory of all of this", peak, unit="MB", floor="<= 2000")
+
+
+def _numeric(columns: dict[str, list[str]], rows: int | None = None) -> tuple[Published, Held]:
+    """Four numbers with normal noise of a tenth of their deviation; `rows`: drawn again, fnlwgt moved a little."""
+    random = np.random.default_rng(SEED)
+    numbers = [np.array([float(text) for text in columns[name]]) for name in NUMERIC]
+    if rows is not None:
+        drawn = random.integers(len(numbers[0]), size=rows)
+        numbers = [n[drawn] for n in numbers]
+        numbers[1] = numbers[1] + random.integers(-5000, 5001, size=rows)
+    attributes, codes = [], []
+    for name, values in zip(NUMERIC, numbers, strict=True):
+        places, code = np.unique(values, return_inverse=True)
+        texts = tuple(f"{p:.0f}" for p in places)
+        attributes.append(Attribute(name, Role.QUASI_IDENTIFIER, Kind.NUMERIC, texts, low=places, high=places))
+        codes.append(code)
+    noisy = [n + random.normal(size=len(n)) * n.std() / 10 for n in numbers]
+    return _files(attributes, codes, noisy)
+
+
+def _categorical(table: Table, *, hierarchies: bool) -> tuple[Published, Held]:
+    """The six quasi-identifiers, each of 15% of people drawn anew; ages as categories."""
+    random = np.random.default_rng(SEED)
+    attributes, codes, changed = [], [], []
+    for index, attribute in enumerate(table.attributes[:6]):
+        tree = attribute.hierarchy if hierarchies else None
+        attributes.append(
+            Attribute(attribute.name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, attribute.values, hierarchy=tree)
+        )
+        column = table.columns[index].astype(np.int64)
+        anew = random.random(table.rows) < 0.15
+        codes.append(column)
+        changed.append(np.where(anew, random.permutation(column), column))
+    return _files(attributes, codes, changed)
+
+
+def _mixed(numeric: tuple[Published, Held], categorical: tuple[Published, Held]) -> tuple[Published, Held]:
+    """All numbers, and all categories but age."""
+    held = {n: k for part in (categorical, numeric) for n, k in part[1].known.items()}
+    published = Published(
+        tuple(a for a in (*numeric[0].attributes, *categorical[0].attributes[1:])),
+        numeric[0].rows,
+        None,
+        {n: r for n, r in categorical[0].regions.items() if n != "age"},
+        numeric[0].numbers,
+        numeric[0].origin,
+        numeric[0].perturbed | categorical[0].perturbed,
+    )
+    return published, Held(held, numeric[1].people, numeric[1].row)
+
+
+def _files(
+    attributes: Sequence[Attribute], codes: Sequence[NDArray[np.integer]], columns: Sequence[NDArray[np.generic]]
+) -> tuple[Published, Held]:
+    rows = len(codes[0])
+    masked = Masked(tuple(attributes), tuple(columns), tuple(range(len(attributes))))
+    known = {a.name: Known.exactly(a, c) for a, c in zip(attributes, codes, strict=True)}
+    return published_of(masked, list(known), np.arange(rows)), Held(known, rows, np.arange(rows))

@@ -1,0 +1,206 @@
+"""unveil link: whose row is whose, and who is alone in the population?"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    ReleaseDelimiter,
+    ReleaseEncoding,
+    console,
+    keep_apart,
+    long_work,
+    release_parts,
+    say,
+)
+from unveil.cli.audit import _check_outputs
+from unveil.errors import UsageError
+
+__all__ = ["link"]
+
+
+def link(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    schema: Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)],
+    original: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="The original table: everybody in it is held.", show_default=False),
+    ] = None,
+    held: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The people an attacker holds instead: some people, some columns; empty = unknown.",
+            show_default=False,
+        ),
+    ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What the columns and values of --held are called here.", show_default=False),
+    ] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="What is known of the people; all quasi-identifiers if not given.", show_default=False
+        ),
+    ] = None,
+    assignment: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Of a masked release: whose row each published row is, as anonymize --assignment writes it.",
+            show_default=False,
+        ),
+    ] = None,
+    aligned: Annotated[
+        bool, typer.Option("--aligned", help="Of a masked release: row i of it is row i of the original.")
+    ] = False,
+    population: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="A table of the population, for uniqueness.", show_default=False),
+    ] = None,
+    fraction: Annotated[
+        float | None,
+        typer.Option(help="The share of the population that is published, for uniqueness.", show_default=False),
+    ] = None,
+    false_links: Annotated[
+        float, typer.Option(help="Share of other pairs that may be called links (probabilistic).")
+    ] = 0.001,
+    missed_links: Annotated[float, typer.Option(help="Share of links that may be called none (probabilistic).")] = 0.05,
+    largest: Annotated[
+        int | None,
+        typer.Option(help="Attributes of a minimal sample unique at most; 3 if not given.", show_default=False),
+    ] = None,
+    subsets: Annotated[
+        int, typer.Option(help="Sets of attributes that the chart of what is known is made of; 0 = no charts.")
+    ] = 64,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'ID <= NUMBER'", help="For instance 'distance.reid <= 0.05'; repeatable.", show_default=False
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report, one HTML file.", show_default=False)
+    ] = None,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
+        ),
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write whom each person is linked with (.csv, .parquet).", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of what is drawn.")] = 0,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    release_delimiter: ReleaseDelimiter = None,
+    release_encoding: ReleaseEncoding = None,
+) -> None:
+    """Link the people an attacker holds with published rows: by distance and by probability; and uniqueness."""
+    import numpy as np
+
+    from unveil.document import describe_inputs
+    from unveil.engine import Engine
+    from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.output import write_whole
+    from unveil.formats.people import people_content
+    from unveil.formats.releases import read_release
+    from unveil.formats.tables import read_columns, read_table
+    from unveil.identity import run_link
+    from unveil.linkage.held import held_of_file, read_naming
+    from unveil.report.link import render_link
+    from unveil.report.link_terminal import print_link
+    from unveil.schema import read_schema
+
+    if original is None and held is None:
+        raise UsageError("say whom an attacker holds: --original DATA, or --held FILE")
+    if mapping is not None and held is None:
+        raise UsageError("--mapping goes with --held FILE")
+    if assignment is not None and aligned:
+        raise UsageError("--aligned and --assignment say the same thing in two ways; keep one")
+    read = [p for p in (release, schema, original, held, mapping, assignment, population) if p is not None]
+    outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
+    keep_apart(inputs=[*read, *release_parts(release)], outputs=outputs)
+    _check_outputs(outputs, people)
+    document = read_schema(schema).confirmed()
+    dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    table = None if original is None else read_table(original, document, **dialect)
+    everyone = None if population is None else read_table(population, document, **dialect)
+    masked = is_masked(release)
+    published: Any = (read_masked if masked else read_release)(
+        release,
+        document,
+        attributes=() if table is None else table.attributes,
+        delimiter=release_delimiter,
+        encoding=release_encoding,
+    )
+    names = None if known is None else [part.strip() for part in known.split(",") if part.strip()]
+    if not masked and (aligned or assignment is not None):
+        raise UsageError("--aligned and --assignment are for masked releases; cells that hold the truth need neither")
+    origin = None
+    if aligned:
+        if table is not None and table.rows != published.rows:
+            raise UsageError(
+                f"--aligned: the original has {table.rows:,} rows and the release {published.rows:,}; give --assignment"
+            )
+        origin = np.arange(published.rows)
+    elif assignment is not None:
+        origin = read_origin(assignment, published.rows if table is None else table.rows, published.rows)
+    somebody = None
+    if held is not None:
+        somebody = held_of_file(
+            read_columns(held, **dialect, error=UsageError),
+            published.attributes,
+            name=str(held),
+            naming=None if mapping is None else read_naming(mapping),
+            known=names,
+            rows=None if table is None else table.rows,
+        )
+    engine = Engine(seed=seed)
+    with long_work() as (progress, stop):
+        found = run_link(
+            published,
+            name=release.name,
+            table=table,
+            held=somebody,
+            known=names,
+            origin=origin,
+            population=everyone,
+            fraction=fraction,
+            false_links=false_links,
+            missed_links=missed_links,
+            largest=largest,
+            subsets=subsets,
+            margins=people is not None,
+            limits=limit or [],
+            engine=replace(engine, progress=progress, stop=stop),
+            inputs=describe_inputs([*read, *(p for p in release_parts(release) if p.is_file())]),
+        )
+    text = found.document.model_dump_json(indent=2) + "\n"
+    contents: dict[Path, Any] = {}
+    if report is not None:
+        contents[report] = render_link(found.document).encode()
+    if json not in (None, "-"):
+        contents[Path(str(json))] = text.encode()
+    if people is not None:
+        contents[people] = people_content(people, found.people())
+    write_whole(contents, private=[] if people is None else [people])
+    for path in contents:
+        say(f"wrote {path}" + ("; it names people: keep it secret" if path == people else ""))
+    if json == "-":
+        print(text, end="")
+    else:
+        print_link(found.document, console())
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)

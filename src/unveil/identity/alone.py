@@ -1,0 +1,177 @@
+"""Alone here, alone in the population? Uniqueness as `unveil link` asks for it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unveil.document import Finding
+from unveil.engine import Engine
+from unveil.errors import NotApplicable
+from unveil.identity.keys import Keys, keys_of_original, keys_of_release
+from unveil.masked import Masked
+from unveil.release import Release
+from unveil.table import Table
+from unveil.uniqueness import (
+    ESTIMATORS,
+    CellRisk,
+    CurvePoint,
+    MinimalUniques,
+    counted,
+    expected_links,
+    minimal_uniques,
+    population_unique,
+    uniqueness_curve,
+)
+
+__all__ = ["Alone", "ask_uniqueness", "uniqueness_findings"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alone:
+    """What was found out of a sample's cells, and why not more."""
+
+    keys: Keys | None = None
+    found: dict[str, CellRisk] = field(default_factory=dict)  # by estimator; `counted` with a population
+    refused: dict[str, str] = field(default_factory=dict)  # by estimator: why it says nothing
+    minimal: MinimalUniques | None = None
+    curve: tuple[CurvePoint, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """In plain words."""
+        if self.keys is None:
+            return []
+        counts = self.keys.counts
+        alone = int(counts.alone.sum())
+        where = "published cells" if self.keys.of == "release" else "own values in the original"
+        said = [f"{alone:,} of {counts.rows:,} people are alone in their {where} of {', '.join(counts.names)}."]
+        if self.found and alone:
+            shares = {name: population_unique(counts, one) for name, one in self.found.items()}
+            low, high = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
+            if "counted" in shares:
+                said.append(f"{shares['counted']:.1%} of those are alone in the population, too.")
+            else:
+                said.append(
+                    f"Of those {shares[low]:.1%} ({low}) to {shares[high]:.1%} ({high}) are estimated to be alone "
+                    "in the population, too."
+                )
+        return said
+
+    def remarks(self) -> list[str]:
+        """What is to be borne in mind."""
+        return [*self.notes, *(f"{name} was not run: {why}." for name, why in self.refused.items())]
+
+    def facts(self) -> dict[str, Any] | None:
+        """Cells, estimators with what they fitted, and minimal uniques; never of a person."""
+        if self.keys is None:
+            return None
+        counts = self.keys.counts
+        estimators = [
+            {
+                "estimator": name,
+                "population_unique": _number(population_unique(counts, one)),
+                "expected_links": expected_links(counts, one),
+                "largest_risk": float(one.risk.max()),
+                "mean_risk": float((one.risk * counts.count).sum() / counts.rows),
+                "fitted": one.facts,
+            }
+            for name, one in self.found.items()
+        ]
+        minimal = None
+        if self.minimal is not None:
+            minimal = {
+                "largest": self.minimal.largest,
+                "sets": self.minimal.subsets,
+                "rows": self.minimal.risky,
+                "by_size": [int(n) for n in self.minimal.found],
+                "by_attribute": {n: int(c) for n, c in zip(self.minimal.names, self.minimal.takes_part, strict=True)},
+                "largest_score": float(self.minimal.score.max()),
+            }
+        return {
+            "of": self.keys.of,
+            "rows": counts.rows,
+            "cells": len(counts.count),
+            "alone": int(counts.alone.sum()),
+            "suppressed": self.keys.suppressed,
+            "fraction": counts.fraction,
+            "estimators": estimators,
+            "minimal_uniques": minimal,
+        }
+
+    def chart(self) -> list[dict[str, Any]]:
+        """Uniqueness by sampling fraction."""
+        return [
+            {
+                "fraction": p.fraction,
+                "people": p.people,
+                "expected": p.expected,
+                "drawn": p.drawn,
+                "estimates": p.estimates,
+            }
+            for p in self.curve
+        ]
+
+
+def ask_uniqueness(
+    release: Release | Masked,
+    table: Table | None,
+    names: Sequence[str],
+    *,
+    population: Table | None,
+    fraction: float | None,
+    largest: int | None,
+    curve: bool,
+    engine: Engine,
+) -> Alone:
+    """Of the published cells where each value has one; else of the original's own values, if there is an original."""
+    notes = []
+    if fraction is None and table is not None and table.weight is not None:
+        fraction = table.rows / float(table.weight.sum())
+    try:
+        keys = keys_of_release(release, names, fraction=fraction)
+    except NotApplicable as reason:
+        if table is None or any(n not in [a.name for a in table.attributes] for n in names):
+            return Alone(notes=(f"Uniqueness was not measured: {reason}.",))
+        notes.append(f"Uniqueness is that of the original's own values, before they were protected: {reason}.")
+        keys = keys_of_original(table, names, fraction=fraction)
+    counts, found, refused = keys.counts, {}, {}
+    if population is not None:
+        found["counted"] = counted(counts, keys.in_population(population))
+    if counts.fraction < 1:
+        for name, estimator in ESTIMATORS.items():
+            try:
+                found[name] = estimator(counts)
+            except NotApplicable as reason:
+                refused[name] = str(reason)
+    elif population is None:
+        notes.append("Give --fraction or --population to ask whether who is alone here is alone in the population.")
+    points = tuple(uniqueness_curve(counts, engine=engine)) if curve else ()
+    return Alone(keys, found, refused, minimal_uniques(counts, largest), points, tuple(notes))
+
+
+def uniqueness_findings(release: str, alone: Alone) -> list[Finding]:
+    """Sample uniques, minimal uniques, and of every estimator P(PU|SU), the expected right links and 1/F."""
+    if alone.keys is None:
+        return []
+    counts = alone.keys.counts
+    found = [Finding.exact("sample_unique", release, None, float(counts.alone.sum()) / counts.rows)]
+    if alone.minimal is not None:
+        found.append(Finding.exact("minimal_unique", release, None, alone.minimal.risky / counts.rows))
+    for name, one in alone.found.items():
+        share = _number(population_unique(counts, one))
+        id = f"{name}.population_unique"
+        found.append(Finding(id=id, release=release, attribute=None, value=share, low=share, high=share))
+        mean = float((one.risk * counts.count).sum() / counts.rows)
+        found += [
+            Finding.exact(f"{name}.expected_links", release, None, expected_links(counts, one)),
+            Finding.exact(f"{name}.record_risk.max", release, None, float(one.risk.max())),
+            Finding.exact(f"{name}.record_risk.mean", release, None, mean),
+        ]
+    return found
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) or np.isinf(value) else value

@@ -1,0 +1,376 @@
+"""run_link: one release and the people an attacker holds in, one Link out."""
+
+import difflib
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.audit.diagnosis import describe_audit_run
+from unveil.audit.identity import identity_findings
+from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.document import Document, Finding, Input
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, UsageError, shown
+from unveil.identity.alone import ask_uniqueness, uniqueness_findings
+from unveil.identity.people import people_frame
+from unveil.identity.sweep import SubsetLinks, link_by_subsets
+from unveil.linkage.held import Held, held_of_table
+from unveil.linkage.links import Links, claim_precision, claimed, reid
+from unveil.linkage.patterns import Compared, pattern_counts
+from unveil.linkage.probabilistic import (
+    Agreement,
+    Classes,
+    classify,
+    estimate_unsupervised,
+    from_true_links,
+    link_by_patterns,
+)
+from unveil.linkage.readers import Published, compare_values, link_by_distance, published_of
+from unveil.masked import Masked
+from unveil.release import Release
+from unveil.table import Table
+from unveil.uniqueness import ESTIMATORS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["READERS", "Link", "run_link"]
+
+READERS = ("distance", "probabilistic", "unsupervised", "counted", *ESTIMATORS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """What was linked. `document` is all that a report needs; whom each reader links stays here."""
+
+    document: Document
+    links: Mapping[str, Links] = field(repr=False)  # by reader
+    held: Held = field(repr=False)
+    published: Published = field(repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of all findings."""
+        return self.document.diagnostics["verdict"]  # type: ignore[no-any-return]
+
+    @property
+    def exit_code(self) -> int:
+        """0 within limits or none given, 1 exceeded, 3 inconclusive."""
+        return int(self.document.diagnostics["exit_code"])
+
+    def people(self) -> "pl.DataFrame":
+        """Whom each person is linked with: it names people."""
+        return people_frame(self.links, self.held, self.published)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reader:
+    """One reader's links, or why there are none."""
+
+    links: Links | None
+    reason: str | None = None
+    model: Agreement | None = None
+    classes: Classes | None = None
+    pairs: dict[str, int] = field(default_factory=dict)  # in each class, and true links among them
+
+
+def run_link(
+    release: Release | Masked,
+    *,
+    name: str = "release",
+    table: Table | None = None,
+    held: Held | None = None,
+    known: Sequence[str] | None = None,
+    origin: NDArray[np.integer] | None = None,
+    population: Table | None = None,
+    fraction: float | None = None,
+    false_links: float = 0.001,
+    missed_links: float = 0.05,
+    largest: int | None = None,
+    subsets: int = 64,
+    margins: bool = True,
+    limits: Sequence[str] = (),
+    engine: Engine | None = None,
+    inputs: Sequence[Input] = (),
+) -> Link:
+    """Link the people held (everybody in the original, by all quasi-identifiers) with the published rows.
+
+    `origin`: the original row of each published row of a masked release; without it, and with perturbed columns, links
+    can be counted but not judged. `population` or `fraction`: what the release is a sample of. `largest`: size up to
+    which minimal sample uniques are sought. `subsets`: about how many sets of attributes the chart shows; 0 = none.
+    """
+    started = time.monotonic()
+    engine = Engine() if engine is None else engine
+    if held is None:
+        if table is None:
+            raise UsageError("nobody is held: give the original, or a file of people")
+        held = held_of_table(table, release.attributes, known)
+    elif known is not None:
+        absent = [n for n in known if n not in held.known]
+        if absent:
+            raise UsageError(f"{shown(absent[0])} is not known of the people held; it may be {', '.join(held.known)}")
+        held = held.only(known)
+    _check_limits(limits)
+    names = tuple(held.known)
+    rows = None if origin is None else np.asarray(origin, dtype=np.int64)
+    published = published_of(release, names, rows)
+    found = {"distance": _Reader(link_by_distance(published, held, margins=margins, engine=engine))}
+    found |= _by_probability(published, held, false_links, missed_links)
+    alone = ask_uniqueness(
+        release,
+        table,
+        names,
+        population=population,
+        fraction=fraction,
+        largest=largest,
+        curve=subsets > 0,
+        engine=engine,
+    )
+    sets: tuple[list[SubsetLinks], int] = ([], 0)
+    if subsets > 0:
+        sets = link_by_subsets(release, held, origin=rows, most=subsets, engine=engine)
+    findings = [f for reader, one in found.items() for f in _findings(name, reader, one, published)]
+    findings += uniqueness_findings(name, alone)
+    if isinstance(release, Release):
+        findings += identity_findings(release, name, table, population)
+    marked = judged(findings, limits, READERS, {})
+    verdict = worst(f.verdict for f in marked)
+    document = Document(
+        document="link",
+        settings={
+            "release": name,
+            "original": None if table is None else Path(table.name).name,
+            "population": None if population is None else Path(population.name).name,
+            "known": list(names),
+            "fraction": fraction,
+            "false_links": false_links,
+            "missed_links": missed_links,
+            "subsets": subsets,
+            "seed": engine.seed,
+            "limits": list(limits),
+        },
+        inputs=tuple(inputs),
+        run=describe_audit_run(started),
+        findings=marked,
+        diagnostics={
+            "verdict": verdict,
+            "exit_code": {"exceeded": 1, "inconclusive": 3}.get(verdict, 0),
+            "people": held.people,
+            "rows": published.rows,
+            "truth": _truth(published, held),
+            "perturbed": sorted(published.perturbed),
+            "readers": [_reader_row(reader, one, published, names) for reader, one in found.items()],
+            "sentences": _sentences(found, published, held, names) + alone.sentences(),
+            "uniqueness": alone.facts(),
+            "remarks": _remarks(published, held, table) + _unsettled(found) + alone.remarks(),
+        },
+        charts={
+            "set_sizes": {reader: _set_sizes(one.links) for reader, one in found.items() if one.links is not None},
+            "known": _known_chart(*sets),
+            "uniqueness": alone.chart(),
+        },
+    )
+    links = {reader: one.links for reader, one in found.items() if one.links is not None}
+    return Link(document, links, held, published)
+
+
+def _check_limits(limits: Sequence[str]) -> None:
+    """Refuse, before the work, a limit on what no link has."""
+    linking = ("reid", "claimed", "claim_precision")
+    sampling = ("population_unique", "expected_links", "record_risk.max", "record_risk.mean")
+    ids = [*linking, *(f"{r}.{m}" for r in READERS[:3] for m in linking), "sample_unique", "minimal_unique"]
+    ids += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
+    ids += ["journalist_risk.max", "journalist_risk.mean"]
+    ids += [*sampling, *(f"{r}.{m}" for r in READERS[3:] for m in sampling)]
+    for text in limits:
+        for id in parse_limit(text, ids).ids:
+            if id not in ids:
+                close = difflib.get_close_matches(id, ids, n=3, cutoff=0.4)
+                raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(close or linking)}")
+
+
+def _by_probability(published: Published, held: Held, false_links: float, missed_links: float) -> dict[str, _Reader]:
+    """The worst case, whose m come from the true links, and the one whom nobody tells anything."""
+    own = published.true_rows(held)
+    try:
+        files = compare_values(published, held)
+        counts = pattern_counts(files)
+    except NotApplicable as reason:
+        return dict.fromkeys(("probabilistic", "unsupervised"), _Reader(None, str(reason)))
+    found = {"probabilistic": _Reader(None, "its m are those of the true links, and nothing says which these are")}
+    models = {}
+    if own is not None and (own >= 0).any():
+        models["probabilistic"] = from_true_links(files, own)
+    # Nearly all pairs are no links, so that u is theirs; whoever holds people of the table expects one row for each.
+    each = np.array([counts[np.arange(len(counts)) >> bit & 1 == 1].sum() for bit in range(files.attributes)])
+    share = min(held.people, published.rows) / float(counts.sum())
+    models["unsupervised"] = estimate_unsupervised(counts, share=share, u=each / counts.sum(), fixed_share=True)
+    for reader, model in models.items():
+        classes = classify(model, false_links=false_links, missed_links=missed_links)
+        try:
+            links = link_by_patterns(files, model, classes, true_row=own)
+        except NotApplicable as reason:
+            found[reader] = _Reader(None, str(reason))
+            continue
+        found[reader] = _Reader(links, None, model, classes, _pairs(files, counts, classes, own))
+    return found
+
+
+def _pairs(
+    files: Compared, counts: NDArray[np.int64], classes: Classes, own: NDArray[np.int64] | None
+) -> dict[str, int]:
+    """Pairs called link, clerical and none; and, where it is known, how many of each are links."""
+    from unveil.linkage.patterns import pattern_of
+
+    called = {"link": 2, "clerical": 1, "no_link": 0}
+    found = {word: int(counts[classes.of_pattern == number].sum()) for word, number in called.items()}
+    if own is not None:
+        there = np.flatnonzero(own >= 0)
+        true = classes.of_pattern[pattern_of(files, files.of_person[there], files.of_row[own[there]])]
+        found |= {f"true_{word}": int((true == number).sum()) for word, number in called.items()}
+    return found
+
+
+def _findings(release: str, reader: str, one: _Reader, published: Published) -> list[Finding]:
+    ids = [f"{reader}.{measure}" for measure in ("reid", "claimed", "claim_precision")]
+    if one.links is None:
+        return [Finding(id=id, release=release, attribute=None, value=None, low=None, high=None) for id in ids]
+    guess = 1 / published.rows
+    values: list[float | None] = [None, claimed(one.links).value, None]
+    if one.links.chance is not None:
+        precision = claim_precision(one.links)
+        values = [reid(one.links).value, values[1], None if precision is None else precision.value]
+    return [
+        Finding(
+            id=id,
+            release=release,
+            attribute=None,
+            value=v,
+            low=v,
+            high=v,
+            baseline=guess if id.endswith("reid") else None,
+        )
+        for id, v in zip(ids, values, strict=True)
+    ]
+
+
+def _truth(published: Published, held: Held) -> str:
+    if published.true_rows(held) is not None:
+        return "given"
+    return "own row fits" if published.truthful else "unknown"
+
+
+def _reader_row(reader: str, one: _Reader, published: Published, names: Sequence[str]) -> dict[str, Any]:
+    parameters = []
+    if one.model is not None:
+        parameters = [
+            {"attribute": name, "m": float(m), "u": float(u)}
+            for name, m, u in zip((a.name for a in published.attributes), one.model.m, one.model.u, strict=True)
+        ]
+    thresholds = None
+    if one.classes is not None:
+        ends = {"upper": one.classes.upper, "lower": one.classes.lower}
+        thresholds = {
+            **{key: None if math.isinf(v) else v for key, v in ends.items()},
+            "false_links": one.classes.false_links,
+            "missed_links": one.classes.missed_links,
+        }
+    return {
+        "reader": reader,
+        "applicable": one.links is not None,
+        "reason": one.reason,
+        "parameters": parameters,
+        "thresholds": thresholds,
+        "pairs": one.pairs,
+    }
+
+
+WORDS = {
+    "distance": "to the nearest row",
+    "probabilistic": "by weights taken from the true links (the worst of its kind)",
+    "unsupervised": "by weights estimated without being told any link",
+}
+
+
+def _sentences(found: Mapping[str, _Reader], published: Published, held: Held, names: Sequence[str]) -> list[str]:
+    sentences = []
+    for reader, one in found.items():
+        if one.links is None:
+            continue
+        who = f"Linked {WORDS[reader]} by {', '.join(names)}"
+        share = claimed(one.links).value
+        if one.links.chance is None:
+            sentences.append(
+                f"{who}: for {share:.1%} of {held.people:,} people one row alone is best; "
+                "whether it is theirs is unknown."
+            )
+            continue
+        text = f"{who}, {reid(one.links).value:.2%} of {held.people:,} people get their own row (a guess: one in "
+        text += f"{published.rows:,}). For {share:.1%} one row alone is best"
+        precision = claim_precision(one.links)
+        sentences.append(text + ("." if precision is None else f", rightly so for {precision.value:.1%} of them."))
+    return sentences
+
+
+def _remarks(published: Published, held: Held, table: Table | None) -> list[str]:
+    found = []
+    if _truth(published, held) == "unknown":
+        found.append("Nothing says whose row is whose: give --assignment, or --aligned if both files have one order.")
+    if published.truthful and published.origin is None and held.row is not None:
+        found.append(
+            "Published cells hold the truth, so each person's own row is among those that fit; ties count as 1 / ties."
+        )
+        if table is not None and published.rows < table.rows:
+            found.append(
+                f"{table.rows - published.rows:,} people of the original are not published; each number is that of "
+                "someone who knows the person is in the release, an upper bound for the others."
+            )
+    if published.perturbed:
+        found.append(
+            "Perturbed numbers are standardised in each file by its own mean and deviation; for probabilities they "
+            "agree if they lie in the same tenth of their files."
+        )
+    return found
+
+
+def _unsettled(found: Mapping[str, _Reader]) -> list[str]:
+    return [
+        f"The weights of {reader} were still moving after {one.model.rounds:,} rounds; its links are not final."
+        for reader, one in found.items()
+        if one.model is not None and not one.model.converged
+    ]
+
+
+def _set_sizes(links: Links) -> dict[str, Any]:
+    """People by the number of rows that fit them best: 1, 2, 3-4, 5-8, …"""
+    top = max(1, math.ceil(math.log2(max(int(links.size.max()), 2))))
+    edges = [0, *(2**i for i in range(top + 1))]
+    counts = [int(((links.size > a) & (links.size <= b)).sum()) for a, b in pairwise(edges)]
+    return {"edges": edges, "people": counts}
+
+
+def _known_chart(sets: Sequence[SubsetLinks], people: int) -> dict[str, Any]:
+    """By number of attributes: the mean and the largest share, and which attributes reach it."""
+    points = []
+    for size in sorted({len(s.names) for s in sets}):
+        mine = [s for s in sets if len(s.names) == size]
+        right = [s.reid for s in mine if s.reid is not None]
+        best = max(mine, key=lambda s: (s.reid or 0.0, s.claimed))
+        points.append(
+            {
+                "known": size,
+                "sets": len(mine),
+                "mean": float(np.mean(right)) if right else None,
+                "most": float(max(right)) if right else None,
+                "claimed": float(np.mean([s.claimed for s in mine])),
+                "most_by": list(best.names),
+            }
+        )
+    return {"people": people, "points": points}

@@ -1,0 +1,1 @@
+"""Linkage: whose row is whose? People that an attacker holds, compared with the rows of a release."""
