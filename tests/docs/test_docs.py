@@ -102,7 +102,8 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["anonymizers", "attackers", "audit", "check", "differential", "frontier", "knowledge", "releases"]
+    "page",
+    ["anonymizers", "attackers", "audit", "check", "differential", "frontier", "knowledge", "membership", "releases"],
 )
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (

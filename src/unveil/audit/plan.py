@@ -11,6 +11,7 @@ from unveil.attribute import Role
 from unveil.audit.asking import Answers, Readers
 from unveil.audit.limits import check_limits
 from unveil.audit.measures import labels_of
+from unveil.audit.membership import Membership, MembershipAsked
 from unveil.document import Finding
 from unveil.errors import UsageError, shown
 from unveil.release import Release
@@ -33,6 +34,7 @@ class Plan:
     assignments: Mapping[str, NDArray[np.integer]]
     limits: tuple[str, ...]
     least: int
+    membership: MembershipAsked | None = None  # None: not asked
 
     @property
     def attackers(self) -> tuple[str, ...]:
@@ -101,3 +103,4 @@ class Part:
     facts: Mapping[str, Any]
     remarks: tuple[str, ...]
     sampled: int | None  # people asked about, if not all
+    membership: Membership | None = None

@@ -32,6 +32,7 @@ from unveil.audit.identity import identity_findings, utility_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
 from unveil.audit.measures import Sample, labels_of
+from unveil.audit.membership import MembershipAsked, known_of, membership_limits, membership_of
 from unveil.audit.plan import Part, Plan
 from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
@@ -122,6 +123,7 @@ def run_audit(
     recipient: str | None = None,
     variant: Literal["internal", "external"] = "internal",
     least_count: int = 10,
+    membership: MembershipAsked | None = MembershipAsked(),  # noqa: B008  frozen
     inputs: Sequence[Input] = (),
 ) -> Audit:
     """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
@@ -131,6 +133,7 @@ def run_audit(
     the journalist's risk; only its quasi-identifiers are read. `assignments`, by release: the group of each original
     row, for the attacker who knows it. `prior`: what is held of the population beforehand, for a release and the
     position of the attribute asked about. `joined`: attributes that the model takes as one, as in the schema.
+    `membership`: whether being in the table is sensitive, which brings a limit on it; None: it is not measured.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -157,8 +160,9 @@ def run_audit(
         sample=sample,
         joint=joint,
         assignments=assignments or {},
-        limits=(*_limits_of(preset, presets), *limits),
+        limits=(stated := (*_limits_of(preset, presets), *limits)) + membership_limits(membership, stated),
         least=least_count if variant == "external" else 0,
+        membership=membership,
     )
     plan.check()
     if least_count < 1:
@@ -187,6 +191,7 @@ def run_audit(
         "limits": list(plan.limits),
         "variant": variant,
         "least_count": least_count,
+        "membership": None if membership is None else "sensitive" if membership.sensitive else "harmless",
     }
     parts = [_release_part(plan, name) for name in releases]
     return _put_together(plan, parts, settings, tuple(inputs), started)
@@ -214,6 +219,19 @@ def _release_part(plan: Plan, name: str) -> Part:
         *checked.findings,
         *utility_findings(release, name, plan.table),
     ]
+    membership = None
+    if plan.membership is not None:
+        membership = membership_of(
+            release,
+            name,
+            plan.membership,
+            known=known_of(release, plan.readers.known),
+            table=plan.table,
+            control=plan.control,
+            population=plan.population,
+            engine=plan.readers.engine,
+        )
+        findings += membership.findings
     remarks = list(remarks_of_release(plan, name))
     found: dict[str, Answers] = {}
     refused: dict[str, str] = {}
@@ -247,6 +265,7 @@ def _release_part(plan: Plan, name: str) -> Part:
         checked.diagnostics,
         tuple(remarks),
         None if rows is None else len(rows),
+        membership,
     )
 
 
@@ -336,14 +355,19 @@ def _put_together(
             control=plan.control is not None,
             assignment=bool(plan.assignments),
             refused=refused,
+            membership=plan.membership is not None,
         ),
+        "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},
         "remarks": remarks,
         "definitions": definitions_of(findings, plan.attackers),
     }
     charts = {
         p.name: {
             **{name: attribute_charts(found) for name, found in p.answers.items()},
-            "": {"group_sizes": group_sizes(plan.releases[p.name])},
+            "": {
+                "group_sizes": group_sizes(plan.releases[p.name]),
+                **({} if p.membership is None else {"membership": p.membership.charts}),
+            },
         }
         for p in parts
     }

@@ -16,7 +16,6 @@ NOT_TESTED = (
     "Attributes are taken as independent given the sensitive value (naive Bayes). A richer model could learn more: "
     "this too makes the numbers lower bounds.",
     "Linkability was not tested: whether two records of one person, in this file or in another, can be linked.",
-    "Membership was not tested: whether a reader can find out who is in the table.",
     "Readers who know other people's sensitive values, or negative and background rules, were not tested.",
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
     "Perturbed numbers (noise, swapping, microaggregation) are not read yet; groups say nothing of them.",
@@ -73,6 +72,7 @@ def not_tested(
     control: bool,
     assignment: bool,
     refused: Sequence[tuple[str, str, str, str]],
+    membership: bool = False,
 ) -> list[str]:
     """What this audit does not speak of. `refused`: release, attribute, attacker, reason."""
     found = list(NOT_TESTED)
@@ -80,6 +80,12 @@ def not_tested(
         found.insert(0, "The schema names no sensitive attribute: no attacker was asked about anything.")
     if not original:
         found.insert(0, "There was no original: whether a reader would be right is unknown.")
+    found.append(
+        "Membership was tested by how many groups a person matches. A reader who knows how the release was made, who "
+        "else is in the table, or what the population is like in detail may find out more."
+        if membership
+        else "Membership was not tested: whether a reader can find out who is in the table."
+    )
     if not control:
         found.append("No control people were given: success on members was not compared with success on others.")
     if not assignment:
