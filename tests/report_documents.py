@@ -54,7 +54,8 @@ def document(
     readers: list[dict[str, Any]] = []
     for place, release in enumerate(releases):
         findings += _identity(release, place)
-        charts[release] = {"": {"group_sizes": _sizes(random)}}
+        findings += _membership(release)
+        charts[release] = {"": {"group_sizes": _sizes(random), "membership": _membership_charts()}}
         for attribute in attributes:
             learner = random.beta(2, 4, 2_000)
             beliefs = {
@@ -143,6 +144,7 @@ def document(
                 "The attacker counts every table that fits the cells: a lower bound.",
                 "Attributes are independent given the sensitive value (naive Bayes): a lower bound.",
             ],
+            "membership": {r: {"words": "Being in the table is sensitive."} for r in releases},
             "remarks": ["ward is not published in anatomy-l4.csv."],
             "definitions": _definitions(findings),
         },
@@ -207,6 +209,7 @@ def hostile() -> dict[str, Any]:
     attacked |= {"recipient": HOSTILE[4], "original": HOSTILE[7], "release_type": HOSTILE[5], "preset": HOSTILE[6]}
     facts = found["diagnostics"]
     facts["remarks"] = facts["not_tested"] = [*HOSTILE]
+    facts["membership"] = {r: {"words": HOSTILE[0]} for r in attacked["releases"]}
     for reader in facts["readers"]:
         reader["reason"], reader["method"] = HOSTILE[8], HOSTILE[11]
         reader["facts"] = {HOSTILE[12]: HOSTILE[13], HOSTILE[6]: 2.5}
@@ -253,6 +256,29 @@ def _identity(release: str, place: int) -> list[dict[str, Any]]:
         _finding("groups.mean_size", release, None, 9.2),
         _finding("k_anonymity", release, None, 5.0 if place == 0 else 1.0),
     ]
+
+
+def _membership(release: str) -> list[dict[str, Any]]:
+    return [
+        _finding("membership_posterior.max", release, None, 0.56, 0.01, baseline=0.5),
+        _finding("membership_odds.max", release, None, 1.27, 0.05, baseline=1.0),
+        _finding("membership_auc.degree", release, None, None),
+        _finding("fake_tuples", release, None, 1.3e10),
+    ]
+
+
+def _membership_charts() -> dict[str, Any]:
+    at = [0.0, 0.5, 1.0]
+    return {
+        "bands": {"labels": ["at most 10", "11 to 20", "over 20"], "rows": [1_995, 5, 0], "fake": [1.3e10, 12.0, 0.0]},
+        "degrees": {
+            "labels": ["0", "1", "2", "3"],
+            "people": [0, 1_995, 5, 0],
+            "others": [0.2, 0.7, 0.1, 0.0],
+            "posterior": [0.0, 0.56, 0.4, None],
+        },
+        "roc": {"false_positive": at, "degree": [0.0, 0.55, 1.0], "frequency": [0.0, 0.6, 1.0]},
+    }
 
 
 def _levels(release: str, attribute: str) -> list[dict[str, Any]]:

@@ -112,7 +112,7 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
     "page",
     [
         *("anonymizers", "attackers", "audit", "check", "differential", "disclosure", "frontier", "knowledge"),
-        *("linkage", "releases"),
+        *("linkage", "membership", "releases"),
     ],
 )
 def test_every_command_of_a_page_works(page: str, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,3 +217,11 @@ def test_long_strings_are_cut() -> None:
     page = render_html(hostile())
     assert max(map(len, re.findall("A+", page))) < 1_201
     assert HOSTILE[-1] not in page
+
+
+def test_membership_has_its_section_and_its_charts() -> None:
+    text = text_of(ALL["plain"])
+    for part in ("Being in the table is sensitive.", "Factor on the odds of membership", "Members told from controls"):
+        assert part in text
+    assert "13,000,000,000" in text
+    assert "Being in the table" not in text_of({**ALL["plain"], "diagnostics": {}, "charts": {}, "findings": []})

@@ -152,6 +152,13 @@ def _fitting(regions: Regions, known: Known) -> NDArray[np.uint8]:
     """(knowledge, regions) whether the two can both be right."""
     if known.wrong > 0:
         return np.ones((len(known.regions), len(regions)), dtype=np.uint8)
+    if (known.regions.sizes == 1).all():  # values: no sums over codes
+        holds = np.zeros((regions.codes + 1, len(regions)), dtype=np.int8)
+        owner = np.repeat(np.arange(len(regions)), regions.runs)
+        np.add.at(holds, (regions.low, owner), 1)
+        np.add.at(holds, (regions.high + 1, owner), -1)
+        np.cumsum(holds, axis=0, out=holds)
+        return holds[known.regions.low].view(np.uint8)
     mask = np.zeros((len(regions), regions.codes + 1), dtype=np.int32)
     np.add.at(mask, (np.repeat(np.arange(len(regions)), regions.runs), regions.low), 1)
     np.add.at(mask, (np.repeat(np.arange(len(regions)), regions.runs), regions.high + 1), -1)

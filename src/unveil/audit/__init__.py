@@ -2,6 +2,17 @@
 
 from unveil.audit.asking import code_people
 from unveil.audit.limits import Limit, Preset, parse_limit, read_presets
+from unveil.audit.membership import MembershipAsked, hold_out
 from unveil.audit.run import Audit, run_audit
 
-__all__ = ["Audit", "Limit", "Preset", "code_people", "parse_limit", "read_presets", "run_audit"]
+__all__ = [
+    "Audit",
+    "Limit",
+    "MembershipAsked",
+    "Preset",
+    "code_people",
+    "hold_out",
+    "parse_limit",
+    "read_presets",
+    "run_audit",
+]

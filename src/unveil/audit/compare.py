@@ -8,7 +8,9 @@ from unveil.document import Finding, Number
 __all__ = ["HIGHER_IS_SAFER", "compared", "dominance"]
 
 # What a finding says of a release: risks, where less is safer unless named here; and utility.
-HIGHER_IS_SAFER = frozenset({"absolute_error", "squared_error", "expected_absolute_error", "interval_width"})
+HIGHER_IS_SAFER = frozenset(
+    {"absolute_error", "squared_error", "expected_absolute_error", "interval_width", "fake_tuples"}
+)
 RISKS = frozenset(
     {
         "global_threat",

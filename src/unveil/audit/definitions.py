@@ -142,6 +142,34 @@ _OWN = {
         "Li 2010, section 1.2.3",
         "docs/utility.md#query_error-query_errors-and-random_queries",
     ),
+    "membership_posterior": (
+        "Belief that a person in the table is in it, from how many groups the person matches: largest, and mean over "
+        "people. The baseline is what was believed beforehand.",
+        "Li 2010, section 4.4; as a belief: unveil",
+        "docs/membership.md#what-a-reader-believes",
+    ),
+    "membership_odds": (
+        "By how much the number of matching groups multiplies the odds of being in the table, for the worst-off.",
+        "Li 2010, section 4.4; as a belief: unveil",
+        "docs/membership.md#what-a-reader-believes",
+    ),
+    "membership_auc": (
+        "Chance that a person in the table scores higher than a control who is not; .5 tells nothing. By the number of "
+        "matching groups (degree), and by expected rows against what the population would show (frequency).",
+        "DeLong et al. 1988 for the interval",
+        "docs/membership.md#people-held-out",
+    ),
+    "fake_tuples": (
+        "Combinations of values that fit the release and are not in the original: of all published attributes; known: "
+        "of what is known of a person.",
+        "Li 2010, section 4.4",
+        "docs/membership.md#fake-tuples-and-matching-groups",
+    ),
+    "matching_groups": (
+        "Share of the rows, and of the fake tuples, that match up to 10 groups, 11 to 20, more.",
+        "Li 2010, section 4.5.3",
+        "docs/membership.md#fake-tuples-and-matching-groups",
+    ),
     "suppressed_share": ("Share of rows with every quasi-identifier *.", "unveil", "docs/audit.md#what-is-measured"),
     "groups": ("Rows a group, on average.", "unveil", "docs/audit.md#what-is-measured"),
     "faithfulness": (

@@ -11,6 +11,7 @@ from unveil.attribute import Role
 from unveil.audit.asking import Answers, Readers, asked_of
 from unveil.audit.limits import check_limits
 from unveil.audit.measures import labels_of
+from unveil.audit.membership import Membership, MembershipAsked
 from unveil.belief import Belief
 from unveil.document import Finding
 from unveil.engine import Engine
@@ -37,6 +38,7 @@ class Plan:
     assignments: Mapping[str, NDArray[np.integer]]
     limits: tuple[str, ...]
     least: int
+    membership: MembershipAsked | None = None  # None: not asked
 
     @property
     def attackers(self) -> tuple[str, ...]:
@@ -121,3 +123,4 @@ class Part:
     sentences: Mapping[str, str] = field(default_factory=dict)  # by attribute, of a masked release
     beliefs: Mapping[str, Mapping[str, Belief]] = field(default_factory=dict)  # likewise, by attribute and reader
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # likewise: why a reader does not apply
+    membership: Membership | None = None

@@ -34,6 +34,7 @@ from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
 from unveil.audit.linkability import linked, with_linkability
 from unveil.audit.masked import masked_charts, masked_part
 from unveil.audit.measures import Sample, labels_of
+from unveil.audit.membership import MembershipAsked, known_of, membership_limits, membership_of
 from unveil.audit.plan import Part, Plan
 from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
 from unveil.audit.side_by_side import side_by_side
@@ -127,6 +128,7 @@ def run_audit(
     recipient: str | None = None,
     variant: Literal["internal", "external"] = "internal",
     least_count: int = 10,
+    membership: MembershipAsked | None = MembershipAsked(),  # noqa: B008  frozen
     inputs: Sequence[Input] = (),
 ) -> Audit:
     """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
@@ -138,6 +140,7 @@ def run_audit(
     row, for the attacker who knows it; of a masked release the original row of each published one. `prior`: what is
     held of the population beforehand, for a release and the position of the attribute asked about. `joined`:
     attributes that the model takes as one, as in the schema.
+    `membership`: whether being in the table is sensitive, which brings a limit on it; None: it is not measured.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -165,8 +168,9 @@ def run_audit(
         asked=None if asked is None else tuple(asked),
         joint=joint,
         assignments=assignments or {},
-        limits=(*_limits_of(preset, presets), *limits),
+        limits=(stated := (*_limits_of(preset, presets), *limits)) + membership_limits(membership, stated),
         least=least_count if variant == "external" else 0,
+        membership=membership,
     )
     plan.check()
     if least_count < 1:
@@ -196,6 +200,7 @@ def run_audit(
         "limits": list(plan.limits),
         "variant": variant,
         "least_count": least_count,
+        "membership": None if membership is None else "sensitive" if membership.sensitive else "harmless",
     }
     parts = side_by_side(list(releases), engine, lambda name, own: _whole_part(plan.at(own), name))
     return _put_together(plan, parts, settings, tuple(inputs), started)
@@ -224,7 +229,7 @@ def _release_part(plan: Plan, name: str) -> Part:
     release = plan.releases[name]
     if isinstance(release, Masked):
         part = masked_part(plan, name, release)
-        unknown = []
+        unknown: list[Finding] = []
         for asked in release.with_role(Role.SENSITIVE):
             known = part.beliefs.get(release.attributes[asked].name, {})
             without = [r for r in ("learner", *plan.attackers) if r not in known]
@@ -241,6 +246,19 @@ def _release_part(plan: Plan, name: str) -> Part:
         *checked.findings,
         *utility_findings(release, name, plan.table),
     ]
+    membership = None
+    if plan.membership is not None:
+        membership = membership_of(
+            release,
+            name,
+            plan.membership,
+            known=known_of(release, plan.readers.known),
+            table=plan.table,
+            control=plan.control,
+            population=plan.population,
+            engine=plan.readers.engine,
+        )
+        findings += membership.findings
     remarks = list(remarks_of_release(plan, name))
     found: dict[str, Answers] = {}
     refused: dict[str, str] = {}
@@ -276,6 +294,7 @@ def _release_part(plan: Plan, name: str) -> Part:
         checked.diagnostics,
         tuple(remarks),
         None if rows is None else len(rows),
+        membership=membership,
     )
 
 
@@ -367,14 +386,21 @@ def _put_together(
             assignment=bool(plan.assignments),
             linked=any(linked(p.findings) for p in parts),
             refused=refused,
+            membership=plan.membership is not None,
         ),
+        "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},
         "remarks": remarks,
         "definitions": definitions_of(findings, plan.attackers),
     }
     charts = {
         p.name: {
             **{name: attribute_charts(found) for name, found in p.answers.items()},
-            "": {"group_sizes": group_sizes(release)} if isinstance(release, Release) else masked_charts(p.findings),
+            "": {
+                **(
+                    {"group_sizes": group_sizes(release)} if isinstance(release, Release) else masked_charts(p.findings)
+                ),
+                **({} if p.membership is None else {"membership": p.membership.charts}),
+            },
         }
         for p, release in ((p, plan.releases[p.name]) for p in parts)
     }

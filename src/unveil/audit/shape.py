@@ -43,6 +43,7 @@ class AuditSettings(_Part):
     limits: list[str]
     variant: Literal["internal", "external"]
     least_count: int
+    membership: Literal["sensitive", "harmless"] | None = None  # None: not measured
 
 
 class ReleaseFacts(_Part):
@@ -107,6 +108,29 @@ class Wp29(_Part):
     inference: Wp29Row
 
 
+class FakeCount(_Part):
+    """How many fake tuples there are, in digits."""
+
+    fake: str
+    low: str
+    high: str
+    exact: bool
+
+
+class MembershipFacts(_Part):
+    """How membership was looked at."""
+
+    sensitive: bool
+    prior: float | None
+    others: str | None
+    known: list[str]
+    exact: bool
+    fake_tuples: dict[str, FakeCount]
+    rows_nobody_fills: Count
+    reason: str | None
+    words: str
+
+
 class Pair(_Part):
     """A release that dominates another."""
 
@@ -139,6 +163,7 @@ class AuditDiagnostics(_Part):
     dominance_text: str
     wp29: dict[str, Wp29]
     not_tested: list[str]
+    membership: dict[str, MembershipFacts] = {}
     remarks: list[str]
     definitions: dict[str, Definition]
 

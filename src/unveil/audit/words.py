@@ -15,7 +15,6 @@ NOT_TESTED = (
     "release was made can rule tables out: what is measured here is a lower bound.",
     "Attributes are taken as independent given the sensitive value (naive Bayes). A richer model could learn more: "
     "this too makes the numbers lower bounds.",
-    "Membership was not tested: whether a reader can find out who is in the table.",
     "Readers who know other people's sensitive values, or negative and background rules, were not tested.",
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
     "A reader who knows how values were perturbed (noise, swapping, microaggregation) and inverts it was not tested.",
@@ -73,6 +72,7 @@ def not_tested(
     assignment: bool,
     linked: bool = False,
     refused: Sequence[tuple[str, str, str, str]],
+    membership: bool = False,
 ) -> list[str]:
     """What this audit does not speak of. `refused`: release, attribute, attacker, reason."""
     found = list(NOT_TESTED)
@@ -82,6 +82,12 @@ def not_tested(
         found.insert(0, "There was no original: whether a reader would be right is unknown.")
     if not linked:
         found.append("Linkability was not tested: whether a person's record elsewhere can be linked with the one here.")
+    found.append(
+        "Membership was tested by how many groups a person matches. A reader who knows how the release was made, who "
+        "else is in the table, or what the population is like in detail may find out more."
+        if membership
+        else "Membership was not tested: whether a reader can find out who is in the table."
+    )
     if not control:
         found.append("No control people were given: success on members was not compared with success on others.")
     if not assignment:

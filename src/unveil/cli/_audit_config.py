@@ -46,7 +46,7 @@ AUDIT = Names(
     path_lists=("releases", "assignment"),
     texts=("preset", "release_type", "recipient", "variant", *_DIALECT, "release_delimiter", "release_encoding"),
     whole=("sample", "chains", "sweeps", "most_sweeps", "seed", "workers", "least_count"),
-    numbers=("wrong", "alpha", "beta", "precision"),
+    numbers=("wrong", "alpha", "beta", "precision", "membership_prior"),
     flags=("joint",),
     joined=("asked", "known"),
 )

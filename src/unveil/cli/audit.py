@@ -103,6 +103,10 @@ def audit(
         list[Path] | None,
         _option("Which row went to which group (one a release, in their order): an attacker knows it.", "FILE"),
     ] = None,
+    membership_prior: Annotated[
+        float | None,
+        _option("Probability, before the release, that somebody is in the table; a half if not given.", "P"),
+    ] = None,
     config: Annotated[FileOption, _option("A TOML file with the same names as these options.", "FILE")] = None,
 ) -> None:
     """Attackers, risks, utility and a verdict. Exit code 1: a limit is exceeded; 3: inconclusive."""
@@ -152,11 +156,12 @@ def _audit(
     least_count: int,
     joint: bool,
     assignment: list[Path],
+    membership_prior: float | None,
     config: Path | None,
 ) -> None:
     from unveil.attackers._posterior import Chains
     from unveil.attribute import Role
-    from unveil.audit import code_people, read_presets, run_audit
+    from unveil.audit import MembershipAsked, code_people, read_presets, run_audit
     from unveil.belief import Prior
     from unveil.catalog import make, member, parse
     from unveil.document import describe_inputs
@@ -269,6 +274,7 @@ def _audit(
             recipient=recipient,
             variant=variant,  # type: ignore[arg-type]
             least_count=least_count,
+            membership=MembershipAsked(document.document.membership == "sensitive", membership_prior),
             inputs=describe_inputs([*read, *(p for r in releases for p in release_parts(r) if p.is_file())]),
         )
     text = found.document.model_dump_json(indent=2) + "\n"

@@ -25,6 +25,8 @@ from unveil.audit.definitions import MEASURES, OF_READERS, definitions_of
 from unveil.audit.diagnosis import unreliable_readers
 from unveil.audit.findings import finding_of
 from unveil.audit.identity import identity_findings, utility_findings
+from unveil.audit.membership import MEASURES as OF_MEMBERSHIP
+from unveil.audit.membership import MembershipAsked, known_of, membership_of
 from unveil.audit.plan import Part
 from unveil.belief import Estimate
 from unveil.check import run_check
@@ -217,6 +219,10 @@ class Shape(Source):
         n = [int(match[1]) for id in ids if (match := re.fullmatch(r"\w*n_t_closeness\.(\d+)", id))]
         checked = run_check(release, name="", n=n[0]) if n else run_check(release, name="")
         every = [*identity_findings(release, "", shared.table), *checked.findings, *utility_findings(release, "")]
+        if any(id.partition(".")[0] in OF_MEMBERSHIP for id in ids):
+            names = known_of(release, shared.reading.known)
+            asked = MembershipAsked()
+            every += membership_of(release, "", asked, known=names, table=shared.table, engine=shared.engine).findings
         return [f for f in every if f.id in ids], {}
 
 
@@ -247,6 +253,7 @@ class Readers(Source):
                 sample=reading.sample,
                 engine=shared.engine,
                 limits=[f"{id}{_ASKED}" for id in ids],
+                membership=None,
             )
         except UsageError as error:
             raise UsageError(str(error).replace(_ASKED, "")) from None

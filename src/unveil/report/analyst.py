@@ -14,6 +14,7 @@ from unveil.report.charts import (
     relative_threat,
     subgroups,
 )
+from unveil.report.membership import membership_charts
 from unveil.report.officer import Cell, Grid, Names, merged, value_cell, verdict_cell
 from unveil.report.wording import clean, count, distinct_labels, label, measure_of, reader_name, spoken
 
@@ -61,6 +62,7 @@ def analyst_part(document: Document, names: Names) -> dict[str, Any]:
             for r in names.releases
             if charts.get(r, {}).get("", {}).get("group_sizes")
         ],
+        "membership": membership_charts(document, names.least, names.releases, names.shown),
         "levels": _levels(document.findings, names),
         "readings": _readings(document, names),
         "findings": _findings(document, names),

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.document import Document, Finding, Number
+from unveil.report.membership import MEMBERSHIP_ROWS
 
 __all__ = ["print_audit"]
 
@@ -83,6 +84,10 @@ def print_audit(document: Document, console: Console) -> None:
         if len(people) > 1:
             counts = ", ".join(f"{name} {'few' if n is None else f'{n:,}'}" for name, n in people.items())
             console.print(escape(_plain(f"{release}: people by the attribute they are most exposed in: {counts}")))
+    for words in (f"{r}: {found['words']}" for r, found in facts.get("membership", {}).items()):
+        console.print(escape(_plain(words)))
+    if facts.get("membership"):
+        console.print(_by_release(document, None, MEMBERSHIP_ROWS, "Being in the table"))
     _print_limits(document, console)
     if len(releases) > 1:
         console.print(escape(_plain(facts["dominance_text"])))
@@ -97,8 +102,8 @@ def print_audit(document: Document, console: Console) -> None:
     for remark in facts["remarks"]:
         console.print(escape(_plain(remark)))
     console.print(
-        "Not tested: how the release was made, richer models, linkability, membership and more; all numbers are lower\n"
-        "bounds. The document's not_tested says it in full."
+        "Not tested: how the release was made, richer models, linkability and more; all numbers are lower bounds.\n"
+        "The document's not_tested says it in full."
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil.document import Document, Finding
+from unveil.report.membership import MEMBERSHIP, MEMBERSHIP_EXPLAINED, membership_words
 from unveil.report.wording import (
     TITLES,
     VERDICTS,
@@ -52,6 +53,7 @@ EXPLAINED = {
     "query_error": "by two quasi-identifiers and the sensitive attribute, on average",
     "groups.mean_size": "rows that are hidden among each other",
     "discernibility": "lower keeps more",
+    **MEMBERSHIP_EXPLAINED,
 }
 _LIMIT = re.compile(r".*?(<=|>=|<|>)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", re.DOTALL)
 _RELATION = {"<=": "at most", "<": "below", ">=": "at least", ">": "above"}
@@ -147,6 +149,8 @@ def officer_page(document: Document, names: Names) -> dict[str, Any]:
         "wp29": _wp29(facts.get("wp29", {}), names),
         "identity": _side_by_side(document.findings, IDENTITY, names),
         "utility": _side_by_side(document.findings, UTILITY, names),
+        "membership": membership_words(document, names),
+        "membership_grid": _side_by_side(document.findings, MEMBERSHIP, names),
         "dominance": clean(facts.get("dominance_text") or ""),
         "not_tested": [clean(text) for text in facts.get("not_tested", ())],
         "remarks": [clean(text) for text in facts.get("remarks", ())],

@@ -48,6 +48,17 @@ TITLES = {
     "faithfulness": "Faithfulness",
     "groups.mean_size": "Average group size",
     "query_error": "Error of random counts",
+    "membership_posterior.max": "Belief in membership, the worst-off person",
+    "membership_posterior.mean": "Belief in membership, average over people in the table",
+    "membership_odds.max": "Factor on the odds of membership, the worst-off person",
+    "membership_auc.degree": "Members told from controls, by matching groups (AUC)",
+    "membership_auc.frequency": "Members told from controls, by frequency (AUC)",
+    "delta_presence.min": "Share of the matching population in the table, smallest",
+    "delta_presence.max": "Share of the matching population in the table, largest",
+    "fake_tuples": "Fake tuples, all published attributes",
+    "fake_tuples.known": "Fake tuples, attributes known of a person",
+    "matching_groups.rows_more": "Rows that match more than 20 groups",
+    "matching_groups.fake_more": "Fake tuples that match more than 20 groups",
 }
 
 _SHARES = {
@@ -61,8 +72,10 @@ _SHARES = {
     "global_threat",
     "journalist_risk",
     "marketer_risk",
+    "matching_groups",
     "member_advantage",
     "model_disclosure",
+    "membership_posterior",
     "near_truth",
     "prosecutor_risk",
     "query_error",
@@ -74,7 +87,7 @@ _SHARES = {
     "suppressed_share",
 }
 _POINTS = {"belief_gain", "model_gain", "relative_global_threat"}
-_TIMES = {"belief_ratio", "relative_threat"}
+_TIMES = {"belief_ratio", "membership_odds", "relative_threat"}
 _ODD = re.compile(r"[^\S ]+")
 
 

@@ -1,0 +1,291 @@
+"""Being in the table: what an audit says of membership, for one release."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attack import targets_of_table
+from unveil.attribute import Role
+from unveil.audit.findings import finding_of, number, unknown_finding
+from unveil.belief import Estimate, Targets
+from unveil.document import Finding
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, UsageError
+from unveil.membership.drawing import drawn_members, published_shares
+from unveil.membership.matching import matching_groups
+from unveil.membership.posterior import BINS, MembershipReader, Roc, bin_of, frequency_score, learn_membership, roc
+from unveil.membership.presence import delta_presence
+from unveil.membership.tuples import BANDS, Counted, FakeTuples, fake_tuples
+from unveil.release import Release
+from unveil.table import Table
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "MEASURES",
+    "Membership",
+    "MembershipAsked",
+    "hold_out",
+    "known_of",
+    "membership_limits",
+    "membership_of",
+]
+
+MEASURES = ("membership_posterior", "membership_odds", "membership_auc", "fake_tuples", "matching_groups")
+DEFAULT_LIMIT = "membership_odds.max <= 3"  # one in two before the release: at most three in four after it
+MOST_PAIRS = 50_000_000  # of a set of groups: about a second; beyond that tuples are drawn
+ROC_POINTS = np.round(np.linspace(0, 1, 41), 3)
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipAsked:
+    """Whether being in the table is sensitive, and how probable it is held beforehand (None: as `learn_membership`)."""
+
+    sensitive: bool = False
+    prior: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.prior is not None and not 0 < self.prior < 1:
+            raise UsageError(
+                f"the prior probability of being in the table must lie between 0 and 1, not {self.prior:g}"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Membership:
+    """Findings, facts and charts of one release."""
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]
+    charts: dict[str, Any]
+
+
+def membership_limits(asked: MembershipAsked | None, limits: Sequence[str]) -> tuple[str, ...]:
+    """The default limit, where membership is sensitive and no limit speaks of it."""
+    named = any(word in text for text in limits for word in ("membership_", "delta_presence"))
+    return () if asked is None or not asked.sensitive or named else (DEFAULT_LIMIT,)
+
+
+def hold_out(table: Table, share: float, engine: Engine | None = None) -> tuple[Table, Table]:
+    """People to release, and a random share of people held out, who are the controls when the release is audited."""
+    if not 0 < share < 1:
+        raise UsageError(f"the share of people held out must lie between 0 and 1, not {share:g}")
+    order = (Engine() if engine is None else engine).named("hold_out").generator().permutation(table.rows)
+    out = round(share * table.rows)
+    if not 0 < out < table.rows:
+        raise UsageError(f"{share:g} of {table.rows} rows leaves one side empty")
+    parts = (np.sort(order[out:]), np.sort(order[:out]))
+    inside, outside = (
+        Table(
+            table.attributes,
+            tuple(column[rows] for column in table.columns),
+            weight=None if table.weight is None else table.weight[rows],
+            name=table.name,
+        )
+        for rows in parts
+    )
+    return inside, outside
+
+
+def membership_of(
+    release: Release,
+    name: str,
+    asked: MembershipAsked,
+    *,
+    known: Sequence[str],
+    table: Table | None = None,
+    control: Table | None = None,
+    population: Table | None = None,
+    engine: Engine | None = None,
+) -> Membership:
+    """What a reader who knows these attributes of a person finds out about the person's being in the table."""
+    positions = [release.index(attribute) for attribute in known]
+    people, others, around = (
+        None if part is None else targets_of_table(part, release, -1, known=_held(part, known))
+        for part in (table, control, population)
+    )
+    if around is not None and set(around.known) != set(positions):
+        around = None  # the population does not speak of all that is known
+    try:
+        reader = learn_membership(release, positions, prior=asked.prior, population=around, engine=engine)
+    except NotApplicable as reason:
+        return _refused(name, asked, str(reason))
+    shares = published_shares(release, positions)
+    if people is None:
+        random = (Engine() if engine is None else engine).named("membership people").generator()
+        degree = matching_groups(release, drawn_members(release, shares, min(release.rows, 20_000), random)).degree
+    else:
+        degree = matching_groups(release, people).degree
+    curves: dict[str, Roc] = {}
+    if people is not None and others is not None:
+        outside = matching_groups(release, others).degree
+        curves["degree"] = roc(reader.believe(degree), reader.believe(outside))
+        curves["frequency"] = roc(*(frequency_score(release, part, shares) for part in (people, others)))
+    fakes = {} if table is None else dict(_fakes(release, table, people, engine))
+    presence = None if around is None else delta_presence(release, around)
+    findings = [
+        finding_of("membership_posterior.max", name, None, reader.largest(degree), reader.prior),
+        finding_of("membership_posterior.mean", name, None, reader.mean(degree), reader.prior),
+        finding_of("membership_odds.max", name, None, reader.largest(degree, odds=True), 1.0),
+        _area("membership_auc.degree", name, curves.get("degree")),
+        _area("membership_auc.frequency", name, curves.get("frequency")),
+        *_fake_findings(name, fakes),
+    ]
+    if presence is not None:
+        share = release.rows / presence.value.size
+        findings.append(finding_of("delta_presence.min", name, None, presence.smallest, share))
+        findings.append(finding_of("delta_presence.max", name, None, presence.largest, share))
+    facts = {
+        "sensitive": asked.sensitive,
+        "prior": reader.prior,
+        "others": reader.source,
+        "known": list(known),
+        "exact": reader.exact,
+        "fake_tuples": {key: _fake_fact(found) for key, found in fakes.items()},
+        "rows_nobody_fills": None if presence is None else presence.short,
+        "reason": None,
+        "words": _words(asked, reader, degree, curves, fakes),
+    }
+    return Membership(tuple(findings), facts, _charts(reader, degree, curves, fakes))
+
+
+def _held(table: Table, known: Sequence[str]) -> list[str]:
+    names = {a.name for a in table.attributes}
+    return [name for name in known if name in names]
+
+
+def _fakes(
+    release: Release, table: Table, people: Targets | None, engine: Engine | None
+) -> Iterator[tuple[str, FakeTuples]]:
+    """Of all published attributes, as the thesis has it, and of those that are known of a person."""
+    published = [a.name for a in release.attributes if a.name in {b.name for b in table.attributes}]
+    every = targets_of_table(table, release, -1, known=published)
+    for key, targets in (("published", every), ("known", people)):
+        if targets is not None and targets.known:
+            yield key, fake_tuples(release, targets, engine=engine, most=MOST_PAIRS)
+
+
+def _area(id: str, release: str, curve: Roc | None) -> Finding:
+    return unknown_finding(id, release, None) if curve is None else finding_of(id, release, None, curve.auc, 0.5)
+
+
+def _fake_findings(name: str, fakes: dict[str, FakeTuples]) -> Iterator[Finding]:
+    for id, key in (("fake_tuples", "published"), ("fake_tuples.known", "known")):
+        if key in fakes:
+            found = fakes[key].fake
+            yield finding_of(id, name, None, Estimate(*map(_float, (found.value, found.low, found.high))))
+        else:
+            yield unknown_finding(id, name, None)
+    every = fakes.get("published")
+    for place, word in enumerate(("10", "20", "more")):
+        ids = f"matching_groups.rows_{word}", f"matching_groups.fake_{word}"
+        if every is None:
+            yield from (unknown_finding(id, name, None) for id in ids)
+            continue
+        yield Finding.exact(ids[0], name, None, every.row_bands[place] / every.rows)
+        yield finding_of(ids[1], name, None, _share(every.bands[place], every.fake))
+
+
+def _float(value: int) -> float:
+    return float(value) if value.bit_length() < 1000 else float("inf")
+
+
+def _share(part: Counted, whole: Counted) -> Estimate:
+    """The share of the fake tuples in a band; of none it is 0."""
+    if not whole.value:
+        return Estimate.exact(0.0)
+    value = part.value / whole.value
+    low, high = part.low / whole.value, min(part.high / whole.value, 1.0)
+    return Estimate(min(value, 1.0), min(low, value, 1.0), max(high, min(value, 1.0)))
+
+
+def _fake_fact(found: FakeTuples) -> dict[str, Any]:
+    """In digits: JSON readers round large numbers."""
+    return {
+        "fake": str(found.fake.value),
+        "low": str(found.fake.low),
+        "high": str(found.fake.high),
+        "exact": found.exact,
+    }
+
+
+def _refused(name: str, asked: MembershipAsked, reason: str) -> Membership:
+    ids = (
+        *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
+        *("membership_auc.degree", "membership_auc.frequency"),
+    )
+    findings = (*(unknown_finding(id, name, None) for id in ids), *_fake_findings(name, {}))
+    facts: dict[str, Any] = dict.fromkeys(("prior", "others", "rows_nobody_fills"))
+    facts |= {"sensitive": asked.sensitive, "known": [], "exact": False, "fake_tuples": {}, "reason": reason}
+    return Membership(findings, {**facts, "words": f"Membership was not tested: {reason}."}, {})
+
+
+def _words(
+    asked: MembershipAsked,
+    reader: MembershipReader,
+    degree: NDArray[np.int64],
+    curves: dict[str, Roc],
+    fakes: dict[str, FakeTuples],
+) -> str:
+    first = "Being in the table is sensitive" if asked.sensitive else "Being in the table is not said to be sensitive"
+    largest = reader.largest(degree).value
+    words = (
+        f"{first}. Someone who gave a person in it a chance of {_percent(reader.prior)} of being there gives at most "
+        f"{_percent(largest)} after counting the groups that the person matches."
+    )
+    if curves:
+        best = max(curves.values(), key=lambda curve: curve.auc.value).auc
+        words += (
+            f" Of a member and a control, the member is picked out with a chance of {_percent(best.value)}; "
+            "a coin does it with 50%."
+        )
+    if "known" in fakes and not fakes["known"].fake.value:
+        words += " Whoever fits a row by what is known is one of the people in the table or just like one: "
+        words += "no other combination fits."
+    return words
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share in (0.0, 1.0) or 0.01 <= share <= 0.99 else f"{share:.1%}"
+
+
+def _charts(
+    reader: MembershipReader, degree: NDArray[np.int64], curves: dict[str, Roc], fakes: dict[str, FakeTuples]
+) -> dict[str, Any]:
+    """Binned: bands of matching groups for rows and fake tuples, what is believed by bin, ROC at fixed points."""
+    place = bin_of(degree)
+    posterior = reader.posterior()
+    found: dict[str, Any] = {
+        "degrees": {
+            "labels": list(BINS),
+            "people": np.bincount(place, minlength=len(BINS)).tolist(),
+            "others": [number(v) for v in reader.others[0]],
+            "posterior": [number(v) for v in posterior[0]],
+        }
+    }
+    if "published" in fakes:
+        every = fakes["published"]
+        found["bands"] = {
+            "labels": list(BANDS),
+            "rows": list(every.row_bands),
+            "fake": [_float(band.value) for band in every.bands],
+        }
+    if curves:
+        found["roc"] = {
+            "false_positive": ROC_POINTS.tolist(),
+            **{
+                key: np.interp(ROC_POINTS, curve.false_positive, curve.true_positive).tolist()
+                for key, curve in curves.items()
+            },
+        }
+    return found
+
+
+def known_of(release: Release, known: Sequence[str] | None) -> list[str]:
+    """What is known of a person: what was said, as far as it is published, or every quasi-identifier."""
+    if known is None:
+        return [release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER)]
+    published = {a.name for a in release.attributes}
+    return [name for name in known if name in published]
