@@ -1,7 +1,7 @@
 """What an audit was asked for, checked before the work; and what it found of one release."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.attribute import Role
 from unveil.audit.asking import Answers, Readers
+from unveil.audit.background import Asked, Section
 from unveil.audit.limits import check_limits
 from unveil.audit.measures import labels_of
 from unveil.document import Finding
@@ -33,6 +34,7 @@ class Plan:
     assignments: Mapping[str, NDArray[np.integer]]
     limits: tuple[str, ...]
     least: int
+    background: Asked = None
 
     @property
     def attackers(self) -> tuple[str, ...]:
@@ -80,13 +82,16 @@ class Plan:
                 labels |= set(labels_of(release.attributes[index]))
         check_limits(self.limits, self.attackers, None if self.joint else labels)
 
+    def limited(self) -> list[str]:
+        """The ids that limits name."""
+        return check_limits(self.limits, self.attackers, None)
+
     def wanted(self) -> list[str]:
         """Statistics that limits name, without the reader."""
         found = []
-        for text in self.limits:
-            for id in check_limits([text], self.attackers, None):
-                reader, _, rest = id.partition(".")
-                found.append(rest if reader in (*self.attackers, "learner") else id)
+        for id in self.limited():
+            reader, _, rest = id.partition(".")
+            found.append(rest if reader in (*self.attackers, "learner") else id)
         return found
 
 
@@ -101,3 +106,4 @@ class Part:
     facts: Mapping[str, Any]
     remarks: tuple[str, ...]
     sampled: int | None  # people asked about, if not all
+    background: Mapping[str, Section] = field(default_factory=dict)  # by attribute

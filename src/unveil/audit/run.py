@@ -3,7 +3,7 @@
 import importlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.attribute import Attribute, Role
 from unveil.audit.asking import Answers, Readers, answers
+from unveil.audit.background import Asked, Background, add_background, background_sections
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.compare import dominance
 from unveil.audit.definitions import OF_READERS, definitions_of
@@ -33,6 +34,7 @@ from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
 from unveil.audit.measures import Sample, labels_of
 from unveil.audit.plan import Part, Plan
+from unveil.audit.populations import population_findings
 from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.belief import Prior
@@ -115,6 +117,7 @@ def run_audit(
     sample: int | None = None,
     joint: bool = False,
     assignments: Mapping[str, NDArray[np.integer]] | None = None,
+    background: Asked = "auto",
     limits: Sequence[str] = (),
     preset: str | None = None,
     presets: Mapping[str, Preset] | None = None,
@@ -131,6 +134,7 @@ def run_audit(
     the journalist's risk; only its quasi-identifiers are read. `assignments`, by release: the group of each original
     row, for the attacker who knows it. `prior`: what is held of the population beforehand, for a release and the
     position of the attribute asked about. `joined`: attributes that the model takes as one, as in the schema.
+    `background`: what is asked of readers with background knowledge; "auto": if it is cheap; None: nothing.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -159,6 +163,7 @@ def run_audit(
         assignments=assignments or {},
         limits=(*_limits_of(preset, presets), *limits),
         least=least_count if variant == "external" else 0,
+        background=background,
     )
     plan.check()
     if least_count < 1:
@@ -183,6 +188,7 @@ def run_audit(
         "control": None if control is None else Path(control.name).name,
         "population": None if population is None else Path(population.name).name,
         "joint": joint,
+        "background": asdict(background) if isinstance(background, Background) else background,
         "preset": preset,
         "limits": list(plan.limits),
         "variant": variant,
@@ -214,7 +220,9 @@ def _release_part(plan: Plan, name: str) -> Part:
         *checked.findings,
         *utility_findings(release, name, plan.table),
     ]
-    remarks = list(remarks_of_release(plan, name))
+    losses, unmeasured = population_findings(release, name, plan.table)
+    findings += losses
+    remarks = [*remarks_of_release(plan, name), *unmeasured]
     found: dict[str, Answers] = {}
     refused: dict[str, str] = {}
     for version, asked, original, control in _asked(plan, release, refused, remarks):
@@ -239,6 +247,16 @@ def _release_part(plan: Plan, name: str) -> Part:
         findings += _unmeasured(plan, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(plan, name, found[attribute])
         plan.readers.engine.report(f"{name}, {attribute}", 1, 1)
+    background = background_sections(
+        release,
+        name,
+        plan.table,
+        plan.background,
+        group=plan.assignments.get(name),
+        limited=plan.limited(),
+        least=plan.least,
+    )
+    findings += [f for section in background.values() for f in section.findings]
     return Part(
         name,
         tuple(findings),
@@ -247,6 +265,7 @@ def _release_part(plan: Plan, name: str) -> Part:
         checked.diagnostics,
         tuple(remarks),
         None if rows is None else len(rows),
+        background,
     )
 
 
@@ -313,6 +332,7 @@ def _put_together(
         remarks.append(
             f"{count_words(repeated, plan.least)} rows share an identifier with another; each counts as one person."
         )
+    background = [section.row for p in parts for section in p.background.values()]
     diagnostics = {
         "verdict": verdict,
         "verdicts": verdicts,
@@ -336,17 +356,20 @@ def _put_together(
             control=plan.control is not None,
             assignment=bool(plan.assignments),
             refused=refused,
+            background=background,
         ),
+        "background": background,
         "remarks": remarks,
         "definitions": definitions_of(findings, plan.attackers),
     }
-    charts = {
+    charts: dict[str, dict[str, Any]] = {
         p.name: {
             **{name: attribute_charts(found) for name, found in p.answers.items()},
             "": {"group_sizes": group_sizes(plan.releases[p.name])},
         }
         for p in parts
     }
+    add_background(charts, {p.name: p.background for p in parts})
     document = Document(
         document="audit",
         settings=settings,

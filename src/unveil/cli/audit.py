@@ -100,6 +100,13 @@ def audit(
         list[Path] | None,
         _option("Which row went to which group (one a release, in their order): an attacker knows it.", "FILE"),
     ] = None,
+    background: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|no|yes:options",
+            help="Readers with background knowledge: if cheap, never, or always (yes:bandwidths=0.1+0.3,t=0.2,l=3).",
+        ),
+    ] = "auto",
     config: Annotated[FileOption, _option("A TOML file with the same names as these options.", "FILE")] = None,
 ) -> None:
     """Attackers, risks, utility and a verdict. Exit code 1: a limit is exceeded; 3: inconclusive."""
@@ -148,6 +155,7 @@ def _audit(
     least_count: int,
     joint: bool,
     assignment: list[Path],
+    background: str,
     config: Path | None,
 ) -> None:
     from unveil.attackers._posterior import Chains
@@ -187,6 +195,7 @@ def _audit(
     for text in attacker:
         name, options = parse(text)
         attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    held_before = _background(background)
     known_presets = read_presets(presets)
     document = read_schema(schema).confirmed()
     dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
@@ -252,6 +261,7 @@ def _audit(
             sample=sample,
             joint=joint,
             assignments=assigned,
+            background=held_before,
             limits=limit,
             preset=preset,
             presets=known_presets,
@@ -303,6 +313,19 @@ def _check_outputs(outputs: list[Path], people: Path | None) -> None:
 def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(f"{option} {shown(value)}: choose one of {', '.join(allowed)}")
+
+
+def _background(text: str) -> Any:
+    """auto, None, or what exactly is asked."""
+    from unveil.audit.background import Background
+    from unveil.catalog import make, parse
+
+    if text in ("auto", "no"):
+        return "auto" if text == "auto" else None
+    name, options = parse(text)
+    if name != "yes":
+        raise UsageError(f"--background {shown(text)}: choose auto, no, yes or yes:bandwidths=0.1+0.3,t=0.2,l=3")
+    return make(Background, options, "background")
 
 
 def _people_paths(people: Path, published: Any, joint: bool) -> dict[Path, tuple[str, str]]:

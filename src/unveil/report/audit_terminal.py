@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.document import Document, Finding, Number
+from unveil.report.background import background_lines
 
 __all__ = ["print_audit"]
 
@@ -48,6 +49,7 @@ _BELIEF = (
     ("A.interval_width", "A: width that holds 90% of the belief", "plain"),
     ("A.member_advantage", "A: right on members more than on controls", "share"),
     ("ideal.global_threat", "who learned from the original would be right", "share"),
+    ("utility_loss", "utility lost for large populations", "plain"),
     ("faithfulness", "faithfulness: 1 teaches what the original does", "plain"),
 )
 
@@ -68,6 +70,8 @@ def print_audit(document: Document, console: Console) -> None:
         if len(people) > 1:
             counts = ", ".join(f"{name} {'few' if n is None else f'{n:,}'}" for name, n in people.items())
             console.print(escape(_plain(f"{release}: people by the attribute they are most exposed in: {counts}")))
+    for text in background_lines(document):
+        console.print(escape(_plain(text)))
     _print_limits(document, console)
     if len(releases) > 1:
         console.print(escape(_plain(facts["dominance_text"])))

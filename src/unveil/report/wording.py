@@ -46,6 +46,7 @@ TITLES = {
     "faithfulness": "Faithfulness",
     "groups.mean_size": "Average group size",
     "query_error": "Error of random counts",
+    "utility_loss": "Utility lost for large populations",
 }
 
 _SHARES = {
@@ -54,6 +55,8 @@ _SHARES = {
     "certainty_penalty",
     "confident",
     "confident_right",
+    "exposed_by_fact",
+    "fewer_values",
     "global_threat",
     "journalist_risk",
     "marketer_risk",
@@ -64,8 +67,9 @@ _SHARES = {
     "similar",
     "singled_out",
     "suppressed_share",
+    "vulnerable",
 }
-_POINTS = {"belief_gain", "relative_global_threat"}
+_POINTS = {"belief_gain", "mean_gain", "relative_global_threat", "worst_gain"}
 _TIMES = {"belief_ratio", "relative_threat"}
 _ODD = re.compile(r"[^\S ]+")
 
@@ -103,7 +107,7 @@ def reader_name(name: str) -> str:
 def measure_of(id: str, readers: Iterable[str]) -> tuple[str, str, str]:
     """An id `[attacker.]measure[.statistic]` in its three parts; a part that is not there is empty."""
     first, _, rest = id.partition(".")
-    if rest and first in {*readers, "learner", "ideal"}:
+    if rest and first in {*readers, "learner", "ideal", "background"}:
         measure, _, statistic = rest.partition(".")
         return first, measure, statistic
     return "", first, rest
