@@ -14,9 +14,11 @@ from unveil.document import Finding
 from unveil.errors import NotApplicable, UsageError
 from unveil.ground import overall_of
 from unveil.kernels.supersets import large_supersets
+from unveil.members import groups_and_members
 from unveil.privacy_models import (
     AlphaK,
     BetaLikeness,
+    BTPrivacy,
     DeltaDisclosure,
     DeltaPresence,
     DistinctL,
@@ -70,8 +72,13 @@ def run_check(
     require: Sequence[PrivacyModel] = (),
     n: int = 1000,
     population: Table | None = None,
+    original: Table | None = None,
+    group: NDArray[np.integer] | None = None,
 ) -> Check:
     """Measure every model, and judge those that are required. `n`: the large population of (n,t)-closeness.
+
+    `original`: the people of the release, for a required model that is about members (`b_t_privacy`); `group`: of each
+    of its rows, where the cells fit several.
 
     Cost: one histogram a set of rows that cannot be told apart; (n,t)-closeness adds one pass a lattice node.
     """
@@ -80,10 +87,8 @@ def run_check(
             raise UsageError(
                 f"{model.name} is required without its threshold; write {model.name}:{fields(model)[0].name}=…"
             )
-        if "members" in model.needs:
-            raise NotApplicable(
-                f"{model.name} is about people whose cells are known: use unveil knowledge --release, with the original"
-            )
+        if "members" in model.needs and original is None:
+            raise NotApplicable(f"{model.name} is about people whose cells are known; add --original DATA")
     hidden = release.suppressed()
     sizes = release.class_sizes()
     one = Overall(np.ones(1, dtype=np.int64))
@@ -105,6 +110,8 @@ def run_check(
         units = _Units.of(release, index)
         withheld[attribute.name] = release.rows - int(units.total.sum())
         findings += _attribute_findings(units, attribute, name, require, n)
+        if original is not None:
+            findings += _member_findings(release, index, name, require, original, group)
     findings.append(Finding.exact("discernibility", name, None, discernibility(release).value))
     findings.append(Finding.exact("certainty_penalty", name, None, certainty_penalty(release).value))
     measured = {f.id.partition(".")[0] for f in findings}
@@ -223,6 +230,7 @@ def _attribute_findings(
 ) -> Iterator[Finding]:
     """Every measurable model, and every required one with its own options; one finding an id."""
     required = [m for m in require if "values" in m.needs and (attribute.kind.measured or "numeric" not in m.needs)]
+    required = [m for m in required if "members" not in m.needs]
     asked = [(_id(model, attribute), model) for model in required]
     measured = [(id, model) for id, model in _models(attribute, n) if id not in dict(asked)]
     for id, model in [*measured, *asked]:
@@ -231,6 +239,24 @@ def _attribute_findings(
         else:
             levels = np.concatenate([model.level(piece, units.overall) for piece in units.pieces()])
         yield _finding(id, release, attribute.name, model, levels)
+
+
+def _member_findings(
+    release: Release,
+    index: int,
+    name: str,
+    require: Sequence[PrivacyModel],
+    original: Table,
+    group: NDArray[np.integer] | None,
+) -> Iterator[Finding]:
+    """Required models of what is believed of members; several are a skyline."""
+    models = [m for m in require if isinstance(m, BTPrivacy)]
+    if not models:
+        return
+    counts, overall = groups_and_members(release, index, original, {m.bandwidth for m in models}, group=group)
+    for model in models:
+        id = f"{model.name}.{'+'.join(f'{b:g}' for b in model.bandwidth)}"
+        yield _finding(id, name, release.attributes[index].name, model, model.level(counts, overall))
 
 
 def _id(model: PrivacyModel, attribute: Attribute) -> str:

@@ -31,7 +31,9 @@ __all__ = [
     "expose",
     "expose_over_bandwidths",
     "findings_of_exposure",
+    "omega_error",
     "rank_facts",
+    "seen_by_members",
 ]
 
 MOST_COUNTED = 5  # impossible values; as many or more are one class
@@ -90,8 +92,14 @@ class Exposure:
     people: NDArray[np.int64]  # (entries,)
     distance: NDArray[np.float64]  # (entries,) of the belief after the release from the one before (Jensen-Shannon)
     surest: NDArray[np.float64]  # (entries,) the largest belief in a value after the release
+    gain: NDArray[np.float64]  # (entries,) the largest growth of a belief in a value that is not harmless
     valid: NDArray[np.int64] | None  # (entries,) how many values each person can still have; None: not asked
-    exact: bool  # no group needed the Omega-estimate
+    estimated: int  # people in groups that needed the Omega-estimate
+
+    @property
+    def exact(self) -> bool:
+        """Whether no group needed the Omega-estimate."""
+        return self.estimated == 0
 
     def beyond(self, t: float) -> int:
         """People whose belief moves by more than t: vulnerable under (B,t)."""
@@ -107,6 +115,10 @@ class Exposure:
     def worst(self) -> float:
         """The largest distance: the worst-case disclosure risk."""
         return float(self.distance.max())
+
+    def mean(self, of: NDArray[np.float64]) -> float:
+        """The mean over people of one of the arrays."""
+        return float(np.average(of, weights=self.people))
 
 
 def describe_knowledge(table: Table, knowledge: Any, asked: str | None = None) -> Foreknowledge:
@@ -135,17 +147,37 @@ def expose(
     `roster`: everybody in the table, which a generalised release needs. `cost`: as in the `background` attacker.
     `matching`: whether to count everybody's valid values.
     """
-    seen = put_apart(release, asked).release if roster is None else with_roster(release, roster).release
+    seen = seen_by_members(release, asked, roster)
     groups = Groups.of(seen, asked)
     held = groups.held(seen, prior)
     found, method = groups.posterior(seen, held, cost)
+    harmful = np.ones(held.shape[1], dtype=bool)
+    harmful[list(release.attributes[asked].harmless)] = False
     return Exposure(
         groups.count,
         jensen_shannon(found, held, Ground()),
         found.max(axis=1),
+        (found - held)[:, harmful].max(axis=1, initial=0.0),
         _valid_numbers(seen, groups, held > 0) if matching else None,
-        bool((method == EXACT).all()),
+        int(seen.sizes[method != EXACT].sum()),
     )
+
+
+def seen_by_members(release: Release, asked: int, roster: Targets | None = None) -> Release:
+    """The release to whoever knows everybody's quasi-identifiers: these stand apart from the values of the group."""
+    return put_apart(release, asked).release if roster is None else with_roster(release, roster).release
+
+
+def omega_error(release: Release, asked: int, prior: CellPrior, cost: float = 2e6) -> float:
+    """How far the Omega-estimate of D(belief, prior) lies from the exact one, on average where both can be had.
+
+    NaN if no group was small enough for both. `release`: as `seen_by_members` gives it.
+    """
+    groups = Groups.of(release, asked)
+    held = groups.held(release, prior)
+    method = groups.posterior(release, held, cost)[1]
+    found = groups.omega_error(release, held, cost, method)
+    return float(found.get("omega_js_error", np.nan))
 
 
 def expose_over_bandwidths(
@@ -159,8 +191,9 @@ def expose_over_bandwidths(
 ) -> list[Exposure]:
     """The same for readers who know more or less: the worst case over the bandwidth (Li 2010, figure 3.11)."""
     name = release.attributes[asked].name
+    seen = seen_by_members(release, asked, roster)
     priors = (Kernel(bandwidth=b).prior(table, name) for b in bandwidths)
-    return [expose(release, asked, prior, roster=roster, cost=cost, matching=False) for prior in priors]
+    return [expose(seen, asked, prior, cost=cost, matching=False) for prior in priors]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,22 +219,18 @@ def rank_facts(
 
     Exposed: some value of theirs is believed with `at_least`. Cost: one pass over all groups a rule.
     """
-    name = release.attributes[asked].name
-    plain = OverallShares().prior(table, name)
-    seen = release if roster is None else with_roster(release, roster).release
-    before = expose(seen, asked, plain, cost=cost, matching=False)
+    plain = OverallShares().prior(table, release.attributes[asked].name)
+    seen = seen_by_members(release, asked, roster)
+    groups = Groups.of(seen, asked)
+    held = groups.held(seen, plain)
+    codes = groups.codes(seen, tuple(a.name for a in plain.attributes))
+    before = groups.posterior(seen, held, cost)[0].max(axis=1) >= at_least - 1e-12
     found = []
     for number, text in enumerate(rules.texts()):
-        one = rules.take(np.array([number]))
-
-        def look_up(cells: NDArray[np.int64], one: Rules = one) -> NDArray[np.float64]:
-            held = np.minimum(plain.of(cells), one.ceiling(cells))
-            return np.asarray(held / held.sum(axis=1, keepdims=True))
-
-        prior = CellPrior(plain.attributes, plain.sensitive, look_up, text)
-        after = expose(seen, asked, prior, cost=cost, matching=False)
-        newly = (after.surest >= at_least - 1e-12) & (before.surest < at_least - 1e-12)
-        found.append(Fact(text, float(rules.people[number]), int(after.people[newly].sum())))
+        left = np.minimum(held, rules.take(np.array([number])).ceiling(codes))
+        left /= left.sum(axis=1, keepdims=True)
+        after = groups.posterior(seen, left, cost)[0].max(axis=1) >= at_least - 1e-12
+        found.append(Fact(text, float(rules.people[number]), int(groups.count[after & ~before].sum())))
     return sorted(found, key=lambda fact: -fact.exposed)
 
 

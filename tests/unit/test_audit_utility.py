@@ -4,7 +4,9 @@ import pytest
 
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import utility
+from unveil.audit import populations as populations_module
 from unveil.audit.identity import utility_findings
+from unveil.audit.populations import population_findings
 from unveil.catalog import anonymizer
 from unveil.document import Finding
 from unveil.engine import Engine
@@ -33,6 +35,21 @@ def test_counts_are_held_against_the_original() -> None:
 
 def test_without_the_original_it_is_unknown_and_not_zero() -> None:
     assert found(RELEASE, "r")["query_error"].value is None
+
+
+def test_the_utility_loss_is_that_over_large_populations(monkeypatch: pytest.MonkeyPatch) -> None:
+    (mine,), said = population_findings(RELEASE, "r", TABLE)
+    expected = utility.utility_loss(RELEASE, TABLE)
+    assert (mine.id, mine.attribute, mine.value, said) == ("utility_loss", "s", expected.value, [])
+    assert expected.value > 0
+    assert population_findings(RELEASE, "r", None)[0][0].value is None
+    populations = len(utility.large_populations(TABLE))
+    monkeypatch.setattr(populations_module, "MOST_POPULATIONS", populations)
+    assert population_findings(RELEASE, "r", TABLE)[0] == [mine]
+    monkeypatch.setattr(populations_module, "MOST_POPULATIONS", populations - 1)
+    (unknown,), (reason,) = population_findings(RELEASE, "r", TABLE)
+    assert unknown.value is None
+    assert f"over {populations - 1} large populations" in reason
 
 
 def test_nothing_to_ask_by_is_unknown() -> None:

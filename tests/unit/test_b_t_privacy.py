@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from small import QI, SENSITIVE, made_schema, made_table
+from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.full_domain import FullDomain
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.catalog import privacy_model
@@ -122,12 +123,42 @@ def test_a_skyline_is_several_of_them() -> None:
     assert made.release.groups <= Mondrian(require=first).anonymize(table, Engine()).release.groups
 
 
+@pytest.mark.parametrize("buckets", [False, True])
+def test_a_check_measures_it_with_the_original(buckets: bool) -> None:
+    """The level of every group, from the table and the assignment."""
+    table = people(80)
+    method = Anatomy(l=2) if buckets else Mondrian(require=(KAnonymity(k=4),))
+    made = method.anonymize(table, Engine(seed=3))
+    models = [BTPrivacy(t=0.01), BTPrivacy(t=0.6, bandwidth=(0.2, 1.2))]
+    for group in (None, made.group_of_row):
+        found = run_check(made.release, require=models, original=table, group=group)
+        got = {f.id: f for f in found.findings if f.id.startswith("b_t")}
+        assert list(got) == ["b_t_privacy.0.3", "b_t_privacy.0.2+1.2"]
+        for finding, model in zip(got.values(), models, strict=True):
+            assert finding.value == pytest.approx(max(levels(table, made, model)), abs=1e-12)
+        assert [f.verdict for f in got.values()] == ["exceeded", "within"]
+        assert not found.kept
+
+
+def test_a_check_of_people_who_fit_several_groups_needs_their_groups() -> None:
+    table = people(80)
+    made = Mondrian(require=(KAnonymity(k=4),), relaxed=True).anonymize(table, Engine(seed=3))
+    with pytest.raises(NotApplicable, match="fit more than one group"):
+        run_check(made.release, require=[BTPrivacy(t=0.01)], original=table)
+    (found,) = [
+        f
+        for f in run_check(made.release, require=[BTPrivacy(t=0.01)], original=table, group=made.group_of_row).findings
+        if f.id.startswith("b_t")
+    ]
+    assert found.value == pytest.approx(max(levels(table, made, BTPrivacy(t=0.01))), abs=1e-12)
+
+
 def test_where_it_cannot_be_had() -> None:
     table = people(30)
     with pytest.raises(RequirementError, match=r"b_t_privacy:t=0.0,bandwidth=0.3,cost=.* cannot be met"):
         Mondrian(require=(BTPrivacy(t=0.0),)).anonymize(table, Engine())
     release = Mondrian(require=(KAnonymity(k=3),)).anonymize(table, Engine()).release
-    with pytest.raises(NotApplicable, match="unveil knowledge --release"):
+    with pytest.raises(NotApplicable, match="add --original"):
         run_check(release, require=[BTPrivacy(t=0.1)])
     with pytest.raises(UsageError, match="mondrian can require it"):
         FullDomain(levels=(1, 1), require=(BTPrivacy(t=0.1),)).anonymize(table, Engine())

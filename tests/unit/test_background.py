@@ -188,6 +188,23 @@ def test_the_error_of_the_omega_estimate_is_shown() -> None:
     assert "Omega" in belief.diagnostics.method
 
 
+def test_the_error_is_not_measured_where_all_are_held_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one held alike the estimate is exact: the largest such group would say that there is no error."""
+    import unveil.attackers.background as module
+
+    monkeypatch.setattr(module, "COMPARED", 1)
+    values = ["hiv", "none", "none", "flu"]
+    release = bucket("aaaaaa", ["hiv", "none", "none", "none", "none", "flu"], [("bcd", values[1:]), ("efgh", values)])
+    random = np.random.default_rng(1)
+    knowledge = held_of({n: tuple(random.dirichlet(np.ones(4))) for n in "bcdefgh"})
+    belief = Background(knowledge=knowledge, cost=3 * 6 * 2).attack(
+        release, about(release, "bcd"), Prior.uninformative(release, 1), Engine()
+    )
+    exact, rough = (believe(release, "bcd", knowledge, cost=c) for c in (1e6, 0))
+    assert belief.diagnostics.facts["omega_largest_error"] == pytest.approx(np.abs(exact - rough).max())
+    assert np.abs(exact - rough).max() > 0.01
+
+
 # Rosters
 
 
@@ -308,6 +325,19 @@ def test_a_coalition_in_random_worlds_is_a_count() -> None:
             wanted = min(1, same / (n - m)) if n > m else 1
             assert found.probability[person, values[person]] == pytest.approx(wanted)
     assert "worst 3" in found.threat.others
+
+
+def test_torras_internal_attack_by_hand() -> None:
+    """All in the cell but one have the flu. Who has a cold knows then what all the others have; of himself others
+
+    know little: one of them takes his own flu away, and a third of what is left is a cold (Torra 2024).
+    """
+    release = bucket("abcd", ["cold", "flu", "flu", "flu"])
+    everyone = replace(about(release, "abcd"), group=np.zeros(4, dtype=np.int64))
+    values = np.array([3, 1, 1, 1])
+    alike = held_of(dict.fromkeys(NAME.values, (0.25,) * 4))
+    found = believe_coalitions(release, everyone, values, alike, m=1).probability[np.arange(4), values]
+    assert found == pytest.approx(np.array([1 / 3, 1, 1, 1]))
 
 
 @pytest.mark.parametrize("m", [1, 2])

@@ -187,6 +187,7 @@ def test_kernel_regression_is_that_of_plain_loops(
                 [3 / (4 * b) * (1 - x * x) if x < 1 else 0 for x, b in zip(ratios, widths, strict=True)]
             )
         wanted.append(total / total.sum() if total.sum() else np.bincount(ill, minlength=3) / len(ill))
+    monkeypatch.setattr(kernel_module, "PAIRS_AN_ENTRY", 0.0)
     prior = Kernel(bandwidth=bandwidth).prior(table)
     assert prior.of(domain) == pytest.approx(np.array(wanted), abs=1e-12)
     monkeypatch.setattr(kernel_module, "MOST_ENTRIES", 0)

@@ -159,12 +159,16 @@ class Groups:
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """(entries, values) beliefs about the people of each entry, and (groups,) how each was reached."""
         regions = release.regions[self.asked]
-        inside = np.zeros((len(regions), regions.codes))
-        for region in range(len(regions)):
-            inside[region, regions.members(region)] = 1.0
         single = regions.single()
-        weight = held @ inside.T
-        weight[:, single >= 0] = held[:, single[single >= 0]]  # as it is: an impossible value stays impossible
+        plain = bool((single >= 0).all()) and len(np.unique(single)) == len(single)  # nothing is withheld
+        if plain:
+            weight = np.ascontiguousarray(held[:, single])
+        else:
+            inside = np.zeros((len(regions), regions.codes))
+            for region in range(len(regions)):
+                inside[region, regions.members(region)] = 1.0
+            weight = held @ inside.T
+            weight[:, single >= 0] = held[:, single[single >= 0]]  # as it is: an impossible value stays impossible
         found = np.zeros((len(held), len(regions)))
         method = np.zeros(release.groups, dtype=np.int64)
         kernels.solve_groups(
@@ -175,6 +179,10 @@ class Groups:
             raise UsageError(
                 f"what is held beforehand rules out group {group + 1} of the release: its people cannot have its values"
             )
+        if plain:
+            shown = np.zeros(held.shape)
+            shown[:, single] = found
+            return shown, method
         # A withheld value is one of its region, by what is held.
         part = np.divide(found, weight, out=np.zeros(found.shape), where=weight > 0)
         belief = held * (part @ inside)
@@ -185,7 +193,9 @@ class Groups:
         self, release: Release, held: NDArray[np.float64], cost: float, method: NDArray[np.int64]
     ) -> dict[str, float | str]:
         """How far the Omega-estimate lies from the exact belief, in the largest groups where both can be had."""
-        size = np.where(method == kernels.EXACT, release.sizes, 0)
+        rough, how = self.posterior(release, held, 0.0)
+        # Where all are held alike the estimate is exact: such groups say nothing of its error.
+        size = np.where((method == kernels.EXACT) & (how == kernels.OMEGA), release.sizes, 0)
         largest = np.argsort(-size, kind="stable")[:COMPARED]
         entries = np.isin(self.block.group, largest[size[largest] > 1]) & (self.count > 0)
         facts: dict[str, float | str] = {
@@ -194,7 +204,6 @@ class Groups:
         }
         if entries.any():
             exact, _ = self.posterior(release, held, cost)
-            rough, _ = self.posterior(release, held, 0.0)
             apart = _js(exact[entries], held[entries]) - _js(rough[entries], held[entries])
             facts["omega_js_error"] = float(np.average(np.abs(apart), weights=self.count[entries]))
             facts["omega_largest_error"] = float(np.abs(exact - rough)[entries].max())

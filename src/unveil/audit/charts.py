@@ -162,7 +162,7 @@ def group_sizes(release: Release) -> Chart:
     return {"edges": edges, "groups": groups.astype(int).tolist(), "rows": rows.astype(int).tolist()}
 
 
-COUNTS = ("counts", "people", "groups", "rows", "threatened", "twice", "below", "infinite")
+COUNTS = ("counts", "people", "groups", "rows", "threatened", "twice", "below", "infinite", "exposed")
 SHARES_OF_PEOPLE = ("mean_belief", "right")
 
 

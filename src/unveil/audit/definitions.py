@@ -9,7 +9,7 @@ from unveil.audit.masked_words import MASKED_MEASURES
 from unveil.document import Finding
 from unveil.privacy_models import MODELS
 
-__all__ = ["MEASURES", "OF_READERS", "definitions_of", "measure_of"]
+__all__ = ["MEASURES", "OF_BACKGROUND", "OF_READERS", "definitions_of", "measure_of"]
 
 BOREALE = "Boreale, Corradi and Viscardi 2020"
 KIFER = "Kifer 2009"
@@ -21,6 +21,8 @@ GLOBAL, RELATIVE, GAIN, SURE = (
     "belief_difference_quantile-belief_difference_share",
     "confident-and-confident_right",
 )
+
+_BACKGROUND = "docs/audit.md#background-knowledge"
 
 # measure -> words, source, page
 _OWN = {
@@ -170,8 +172,56 @@ _OWN = {
         "Li 2010, section 4.5.3",
         "docs/membership.md#fake-tuples-and-matching-groups",
     ),
+    "utility_loss": (
+        "Mean distance (Jensen-Shannon) of the sensitive values that the release suggests from the true ones, over all "
+        "populations of 5% of the rows or more.",
+        "Li 2010, section 5.2.2",
+        "docs/utility.md#utility_loss-utility_losses-and-large_populations",
+    ),
     "suppressed_share": ("Share of rows with every quasi-identifier *.", "unveil", "docs/audit.md#what-is-measured"),
     "groups": ("Rows a group, on average.", "unveil", "docs/audit.md#what-is-measured"),
+    "worst_case_risk": (
+        "Largest change of a belief by the release, from a kernel prior on (Jensen-Shannon): the worst bandwidth, and "
+        "each.",
+        "Li 2010, sections 3.6 and 3.7.3",
+        _BACKGROUND,
+    ),
+    "mean_risk": (
+        "The same change, the mean over people.",
+        "Li 2010, section 3.6",
+        _BACKGROUND,
+    ),
+    "vulnerable": (
+        "Share of people of whom a belief changes by more than t: the release is not (B,t)-private for them.",
+        "Li 2010, definition 3.6.1",
+        _BACKGROUND,
+    ),
+    "worst_gain": (
+        "Largest growth of a belief in a value, after the release less before it, from a kernel prior on.",
+        "Li 2010, section 3.6",
+        _BACKGROUND,
+    ),
+    "mean_gain": (
+        "The largest growth of a belief of each person, the mean over people.",
+        "Li 2010, section 3.6",
+        _BACKGROUND,
+    ),
+    "negative_rules": (
+        "Rules in the table: people with some cell never have some value, and chance would hardly leave it so.",
+        "Li 2010, section 3.3",
+        "docs/knowledge.md#negative_rules",
+    ),
+    "fewer_values": (
+        "Share of people who can have fewer than l values of their group, the rules known.",
+        "Li 2010, section 3.4",
+        _BACKGROUND,
+    ),
+    "exposed_by_fact": (
+        "Share of people exposed by the worst single rule, known beside the overall distribution: some value is then "
+        "believed with the stated probability, and was not before.",
+        "unveil",
+        _BACKGROUND,
+    ),
     "faithfulness": (
         "How close what the release teaches is to what the original would: 1 - total variation.",
         f"{BOREALE}, definition 2",
@@ -182,6 +232,7 @@ _OWN = {
 }
 
 MEASURES = tuple(_OWN)
+OF_BACKGROUND = frozenset(name for name, (_, _, page) in _OWN.items() if page == _BACKGROUND) | {"negative_rules"}
 OF_READERS = frozenset(
     {
         "global_threat",
@@ -211,7 +262,7 @@ def measure_of(id: str, readers: Sequence[str]) -> str:
 
 def definitions_of(findings: Iterable[Finding], attackers: Sequence[str]) -> dict[str, dict[str, str]]:
     """Words, source and page of every measure that occurs."""
-    readers = (*attackers, "learner", "ideal")
+    readers = (*attackers, "learner", "ideal", "background")
     ids = [part for f in findings for part in ([f.id] if ".value:" in f.id else f.id.split(" - "))]
     return {name: _definition(name) for name in dict.fromkeys(measure_of(id, readers) for id in ids)}
 

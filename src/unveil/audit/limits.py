@@ -21,7 +21,7 @@ Verdict = Literal["within", "exceeded", "inconclusive", "no limit"]
 _ORDER: tuple[Verdict, ...] = ("no limit", "within", "inconclusive", "exceeded")
 _FORM = re.compile(r"(.*\S)\s*(<=|>=|<|>)\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", re.DOTALL)
 _MINUS = re.compile(r"\s+-\s+")
-NO_ATTACKER = ("learner", "ideal")
+NO_ATTACKER = ("learner", "ideal", "background")
 BESIDE_THE_LEARNER = ("relative_", "belief_")  # measures that compare an attacker with the learner
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.attribute import Role
 from unveil.audit.asking import Answers, Readers, asked_of
+from unveil.audit.background import Asked, Section
 from unveil.audit.limits import check_limits
 from unveil.audit.measures import labels_of
 from unveil.audit.membership import Membership, MembershipAsked
@@ -39,6 +40,7 @@ class Plan:
     limits: tuple[str, ...]
     least: int
     membership: MembershipAsked | None = None  # None: not asked
+    background: Asked = None
 
     @property
     def attackers(self) -> tuple[str, ...]:
@@ -99,13 +101,16 @@ class Plan:
                 labels |= set(labels_of(release.attributes[index]))
         check_limits(self.limits, self.attackers, None if self.joint else labels)
 
+    def limited(self) -> list[str]:
+        """The ids that limits name."""
+        return check_limits(self.limits, self.attackers, None)
+
     def wanted(self) -> list[str]:
         """Statistics that limits name, without the reader."""
         found = []
-        for text in self.limits:
-            for id in check_limits([text], self.attackers, None):
-                reader, _, rest = id.partition(".")
-                found.append(rest if reader in (*self.attackers, "learner") else id)
+        for id in self.limited():
+            reader, _, rest = id.partition(".")
+            found.append(rest if reader in (*self.attackers, "learner") else id)
         return found
 
 
@@ -124,3 +129,4 @@ class Part:
     beliefs: Mapping[str, Mapping[str, Belief]] = field(default_factory=dict)  # likewise, by attribute and reader
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # likewise: why a reader does not apply
     membership: Membership | None = None
+    background: Mapping[str, Section] = field(default_factory=dict)  # by attribute

@@ -3,7 +3,7 @@
 import importlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.attribute import Attribute, Role
 from unveil.audit.asking import Answers, Readers, answers, asked_of, check_unnamed
+from unveil.audit.background import Asked, Background, add_background, background_sections
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.compare import dominance
 from unveil.audit.definitions import OF_READERS, definitions_of
@@ -36,6 +37,7 @@ from unveil.audit.masked import masked_charts, masked_part
 from unveil.audit.measures import Sample, labels_of
 from unveil.audit.membership import MembershipAsked, known_of, membership_limits, membership_of
 from unveil.audit.plan import Part, Plan
+from unveil.audit.populations import population_findings
 from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
@@ -121,6 +123,7 @@ def run_audit(
     asked: Sequence[str] | None = None,
     joint: bool = False,
     assignments: Mapping[str, NDArray[np.integer]] | None = None,
+    background: Asked = "auto",
     limits: Sequence[str] = (),
     preset: str | None = None,
     presets: Mapping[str, Preset] | None = None,
@@ -141,6 +144,7 @@ def run_audit(
     held of the population beforehand, for a release and the position of the attribute asked about. `joined`:
     attributes that the model takes as one, as in the schema.
     `membership`: whether being in the table is sensitive, which brings a limit on it; None: it is not measured.
+    `background`: what is asked of readers with background knowledge; "auto": if it is cheap; None: nothing.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -171,6 +175,7 @@ def run_audit(
         limits=(stated := (*_limits_of(preset, presets), *limits)) + membership_limits(membership, stated),
         least=least_count if variant == "external" else 0,
         membership=membership,
+        background=background,
     )
     plan.check()
     if least_count < 1:
@@ -196,6 +201,7 @@ def run_audit(
         "control": None if control is None else Path(control.name).name,
         "population": None if population is None else Path(population.name).name,
         "joint": joint,
+        "background": asdict(background) if isinstance(background, Background) else background,
         "preset": preset,
         "limits": list(plan.limits),
         "variant": variant,
@@ -259,7 +265,9 @@ def _release_part(plan: Plan, name: str) -> Part:
             engine=plan.readers.engine,
         )
         findings += membership.findings
-    remarks = list(remarks_of_release(plan, name))
+    losses, unmeasured = population_findings(release, name, plan.table)
+    findings += losses
+    remarks = [*remarks_of_release(plan, name), *unmeasured]
     found: dict[str, Answers] = {}
     refused: dict[str, str] = {}
     for version, asked, original, control in _asked(plan, release, refused, remarks):
@@ -286,6 +294,16 @@ def _release_part(plan: Plan, name: str) -> Part:
         findings += _unmeasured(plan, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(plan, name, found[attribute])
         plan.readers.engine.report(f"{name}, {attribute}", 1, 1)
+    background = background_sections(
+        release,
+        name,
+        plan.table,
+        plan.background,
+        group=plan.assignments.get(name),
+        limited=plan.limited(),
+        least=plan.least,
+    )
+    findings += [f for section in background.values() for f in section.findings]
     return Part(
         name,
         tuple(findings),
@@ -295,6 +313,7 @@ def _release_part(plan: Plan, name: str) -> Part:
         tuple(remarks),
         None if rows is None else len(rows),
         membership=membership,
+        background=background,
     )
 
 
@@ -361,6 +380,7 @@ def _put_together(
         remarks.append(
             f"{count_words(repeated, plan.least)} rows share an identifier with another; each counts as one person."
         )
+    background = [section.row for p in parts for section in p.background.values()]
     diagnostics = {
         "verdict": verdict,
         "verdicts": verdicts,
@@ -387,12 +407,14 @@ def _put_together(
             linked=any(linked(p.findings) for p in parts),
             refused=refused,
             membership=plan.membership is not None,
+            background=background,
         ),
         "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},
+        "background": background,
         "remarks": remarks,
         "definitions": definitions_of(findings, plan.attackers),
     }
-    charts = {
+    charts: dict[str, dict[str, Any]] = {
         p.name: {
             **{name: attribute_charts(found) for name, found in p.answers.items()},
             "": {
@@ -404,6 +426,7 @@ def _put_together(
         }
         for p, release in ((p, plan.releases[p.name]) for p in parts)
     }
+    add_background(charts, {p.name: p.background for p in parts})
     document = Document(
         document="audit",
         settings=settings,

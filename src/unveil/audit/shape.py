@@ -39,6 +39,7 @@ class AuditSettings(_Part):
     control: str | None
     population: str | None
     joint: bool
+    background: dict[str, Any] | Literal["auto"] | None = None
     preset: str | None
     limits: list[str]
     variant: Literal["internal", "external"]
@@ -146,6 +147,19 @@ class Definition(_Part):
     page: str
 
 
+class BackgroundFacts(_Part):
+    """What readers with background knowledge gain from one release, about one attribute; or why it was not asked."""
+
+    release: str
+    attribute: str
+    measured: bool
+    reason: str | None
+    rules: int | None
+    estimated_people: Count
+    omega_error: Number
+    words: str | None
+
+
 class AuditDiagnostics(_Part):
     """Verdict, words, and how sure all of it is."""
 
@@ -164,6 +178,7 @@ class AuditDiagnostics(_Part):
     wp29: dict[str, Wp29]
     not_tested: list[str]
     membership: dict[str, MembershipFacts] = {}
+    background: list[BackgroundFacts] = []
     remarks: list[str]
     definitions: dict[str, Definition]
 

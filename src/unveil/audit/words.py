@@ -10,12 +10,13 @@ from unveil.document import Finding, Number
 
 __all__ = ["NOT_TESTED", "main_attacker", "not_tested", "sentence", "wp29"]
 
+BACKGROUND = "Readers who know other people's sensitive values, or negative and background rules, were not tested."
 NOT_TESTED = (
     "The attacker counts every table that fits the published cells, whatever made them. Someone who knows how the "
     "release was made can rule tables out: what is measured here is a lower bound.",
     "Attributes are taken as independent given the sensitive value (naive Bayes). A richer model could learn more: "
     "this too makes the numbers lower bounds.",
-    "Readers who know other people's sensitive values, or negative and background rules, were not tested.",
+    BACKGROUND,
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
     "A reader who knows how values were perturbed (noise, swapping, microaggregation) and inverts it was not tested.",
     "Several releases of one table were not read together.",
@@ -73,9 +74,19 @@ def not_tested(
     linked: bool = False,
     refused: Sequence[tuple[str, str, str, str]],
     membership: bool = False,
+    background: Sequence[Mapping[str, Any]] = (),
 ) -> list[str]:
     """What this audit does not speak of. `refused`: release, attribute, attacker, reason."""
     found = list(NOT_TESTED)
+    if any(row["measured"] for row in background):
+        place = found.index(BACKGROUND)
+        found[place : place + 1] = ["Readers who know other people's sensitive values were not tested."] + [
+            f"Background knowledge was not tried on {row['release']} ({row['attribute']}): {row['reason']}."
+            for row in background
+            if not row["measured"]
+        ]
+    elif background:
+        found[found.index(BACKGROUND)] = f"{BACKGROUND[:-1]}: {background[0]['reason']}."
     if not has_sensitive:
         found.insert(0, "The schema names no sensitive attribute: no attacker was asked about anything.")
     if not original:

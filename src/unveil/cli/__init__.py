@@ -17,6 +17,7 @@ from unveil.cli._shared import (
     ReleaseEncoding,
     console,
     keep_apart,
+    read_assignment,
     release_parts,
     say,
     write,
@@ -218,7 +219,15 @@ def check(
     schema: SchemaFile,
     original: Annotated[
         Path | None,
-        typer.Option(metavar="DATA", help="The original, for domains the schema leaves open.", show_default=False),
+        typer.Option(
+            metavar="DATA",
+            help="The original, for domains the schema leaves open, and for b_t_privacy.",
+            show_default=False,
+        ),
+    ] = None,
+    assignment: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Which row went to which group, for b_t_privacy.", show_default=False),
     ] = None,
     population: Annotated[
         Path | None,
@@ -249,7 +258,9 @@ def check(
 
     if n < 1:
         raise UsageError("--n must be at least 1")
-    read = [p for p in (release, schema, original, population) if p is not None]
+    if assignment is not None and original is None:
+        raise UsageError("--assignment goes with --original DATA")
+    read = [p for p in (release, schema, original, assignment, population) if p is not None]
     keep_apart(inputs=[*read, *release_parts(release)], outputs=[Path(json)] if json not in (None, "-") else [])
     models = [privacy_model(item) for item in require or ()]
     known = read_schema(schema).confirmed()
@@ -261,7 +272,12 @@ def check(
     published = read_release(
         release, known, attributes=attributes, delimiter=release_delimiter, encoding=release_encoding
     )
-    found = run_check(published, name=release.name, require=models, n=n, population=tables[1])
+    group = None
+    if assignment is not None and tables[0] is not None:
+        group = read_assignment(assignment, tables[0].rows, published.groups)
+    found = run_check(
+        published, name=release.name, require=models, n=n, population=tables[1], original=tables[0], group=group
+    )
     document = Document(
         document="check",
         settings={"require": list(require or ()), "n": n},

@@ -107,6 +107,13 @@ def audit(
         float | None,
         _option("Probability, before the release, that somebody is in the table; a half if not given.", "P"),
     ] = None,
+    background: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|no|yes:options",
+            help="Readers with background knowledge: if cheap, never, or always (yes:bandwidths=0.1+0.3,t=0.2,l=3).",
+        ),
+    ] = "auto",
     config: Annotated[FileOption, _option("A TOML file with the same names as these options.", "FILE")] = None,
 ) -> None:
     """Attackers, risks, utility and a verdict. Exit code 1: a limit is exceeded; 3: inconclusive."""
@@ -157,6 +164,7 @@ def _audit(
     joint: bool,
     assignment: list[Path],
     membership_prior: float | None,
+    background: str,
     config: Path | None,
 ) -> None:
     from unveil.attackers._posterior import Chains
@@ -197,6 +205,7 @@ def _audit(
     for text in attacker:
         name, options = parse(text)
         attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    held_before = _background(background)
     known_presets = read_presets(presets)
     document = read_schema(schema).confirmed()
     dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
@@ -267,6 +276,7 @@ def _audit(
             sample=sample,
             joint=joint,
             assignments=assigned,
+            background=held_before,
             limits=limit,
             preset=preset,
             presets=known_presets,
@@ -323,6 +333,19 @@ def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
 
 def _listed(names: str | None) -> list[str] | None:
     return None if names is None else [n.strip() for n in names.split(",") if n.strip()]
+
+
+def _background(text: str) -> Any:
+    """auto, None, or what exactly is asked."""
+    from unveil.audit.background import Background
+    from unveil.catalog import make, parse
+
+    if text in ("auto", "no"):
+        return "auto" if text == "auto" else None
+    name, options = parse(text)
+    if name != "yes":
+        raise UsageError(f"--background {shown(text)}: choose auto, no, yes or yes:bandwidths=0.1+0.3,t=0.2,l=3")
+    return make(Background, options, "background")
 
 
 def _people_paths(people: Path, published: Any, joint: bool, asked: list[str] | None) -> dict[Path, tuple[str, str]]:

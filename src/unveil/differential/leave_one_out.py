@@ -19,7 +19,8 @@ from unveil.engine import Engine
 from unveil.kernels import leave_one_out as kernels
 from unveil.kernels import partition as partitions
 from unveil.kernels.axes import LEVELS, POSITION, Space, lay_out_space
-from unveil.privacy_models import TOLERANCE, DistinctL, KAnonymity, PrivacyModel, ProbabilisticL
+from unveil.privacy_models import DistinctL, KAnonymity, PrivacyModel, ProbabilisticL
+from unveil.privacy_models.contract import TOLERANCE
 from unveil.release import row_numbers
 from unveil.table import Table
 

@@ -6,22 +6,16 @@ A source claims ids and turns a made release into findings. What needs the anony
 
 import inspect
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import numpy as np
 
 from unveil import risk, utility
-from unveil.attackers._posterior import Chains
-from unveil.attackers.bayesian import Bayesian
-from unveil.attackers.random_worlds import RandomWorlds
 from unveil.attribute import Role
 from unveil.audit import run_audit
 from unveil.audit.compare import HIGHER_IS_SAFER
-from unveil.audit.definitions import MEASURES, OF_READERS, definitions_of
+from unveil.audit.definitions import MEASURES, OF_BACKGROUND, OF_READERS, definitions_of
 from unveil.audit.diagnosis import unreliable_readers
 from unveil.audit.findings import finding_of
 from unveil.audit.identity import identity_findings, utility_findings
@@ -30,16 +24,14 @@ from unveil.audit.membership import MembershipAsked, known_of, membership_of
 from unveil.audit.plan import Part
 from unveil.belief import Estimate
 from unveil.check import run_check
-from unveil.distances import distance as distance_named
 from unveil.document import Finding
-from unveil.engine import Engine
 from unveil.errors import UsageError, shown
+from unveil.frontier.differential import DEFINITIONS, Differential
 from unveil.frontier.schemes import Candidate
+from unveil.frontier.source import Questions, Reading, Shared, Source, State
 from unveil.ground import ground_of
 from unveil.privacy_models import MODELS
 from unveil.release import Anonymized, Release
-from unveil.table import Table
-from unveil.utility.predicates import Predicates
 from unveil.utility.queries import mean_of_draws
 
 __all__ = [
@@ -47,91 +39,13 @@ __all__ = [
     "Questions",
     "Reading",
     "Shared",
+    "Source",
     "definitions",
     "higher_is_better",
     "parts_of",
     "plain_id",
     "source_of",
 ]
-
-State = Mapping[tuple[str, str | None, str], str]  # by release, attribute and reader: "disagree" or "imprecise"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
-    """What utility and privacy loss ask of every release: the same of all."""
-
-    distance: str = "js"  # of privacy loss and utility loss
-    minimum_support: float = 0.05  # of large populations
-    dimension: int = 2  # quasi-identifiers in a query
-    selectivity: float = 0.05
-    queries: int = 1000
-
-    def __post_init__(self) -> None:
-        distance_named(self.distance)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """Who attacks, what they know of a person, and how long chains run; used only if a measure asks for it."""
-
-    attackers: Mapping[str, Any] = field(
-        default_factory=lambda: {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
-    )
-    known: tuple[str, ...] | None = None
-    joined: tuple[tuple[str, ...], ...] = ()
-    chains: Chains = field(default_factory=Chains)
-    sample: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Shared:
-    """What every release of one table is measured with: made once."""
-
-    table: Table
-    questions: Questions
-    reading: Reading
-    engine: Engine
-
-    @cached_property
-    def populations(self) -> Predicates:
-        """The large populations."""
-        return utility.large_populations(self.table, minimum_support=self.questions.minimum_support)
-
-    @cached_property
-    def queries(self) -> Predicates:
-        """The random queries."""
-        known = len(self.table.with_role(Role.QUASI_IDENTIFIER))
-        return utility.random_queries(
-            self.table,
-            dimension=max(min(self.questions.dimension, known), 1),
-            selectivity=self.questions.selectivity,
-            queries=self.questions.queries,
-            seed=self.engine.seed,
-        )
-
-    def prepare(self, ids: Sequence[str]) -> None:
-        """Make the pieces these measures share, before threads would make them twice."""
-        if {"utility_loss", "rule_recall"} & set(ids):
-            _ = self.populations
-        if "query_error" in ids:
-            _ = self.queries
-
-
-class Source(ABC):
-    """One family of measures."""
-
-    of_release: ClassVar[bool] = True  # equal releases have equal findings, whoever made them
-
-    @abstractmethod
-    def claims(self, id: str, attackers: Sequence[str]) -> bool:
-        """Whether this id (not a difference) is one of its findings."""
-
-    @abstractmethod
-    def findings(
-        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
-    ) -> tuple[list[Finding], State]:
-        """What was asked for, of a release called ""; and readers that are not to be relied on."""
 
 
 class PrivacyLoss(Source):
@@ -210,7 +124,7 @@ class Shape(Source):
 
     def claims(self, id: str, attackers: Sequence[str]) -> bool:
         name = id.partition(".")[0]
-        return name in MODELS or (name in MEASURES and name not in OF_READERS and name not in _READ_BY_LEARNER)
+        return name in MODELS or name in set(MEASURES) - OF_READERS - OF_BACKGROUND - _READ_BY_LEARNER
 
     def findings(
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
@@ -252,6 +166,7 @@ class Readers(Source):
                 chains=reading.chains,
                 sample=reading.sample,
                 engine=shared.engine,
+                background=None,
                 limits=[f"{id}{_ASKED}" for id in ids],
                 membership=None,
             )
@@ -265,7 +180,7 @@ class Readers(Source):
         return [f.model_copy(update={"limit": None, "verdict": "no limit"}) for f in found], asked
 
 
-SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), Readers(), Shape())
+SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), Differential(), Readers(), Shape())
 
 
 _PAGES = {
@@ -297,7 +212,16 @@ def source_of(id: str, attackers: Sequence[str]) -> Source:
     for source in SOURCES:
         if source.claims(id, attackers):
             return source
-    known = ["privacy_loss.max", "privacy_loss.mean", *_OF_ATTRIBUTE, *_OF_RELEASE, *sorted(OF_READERS), *MODELS]
+    known = [
+        "privacy_loss.max",
+        "privacy_loss.mean",
+        "delta",
+        "distance.mean",
+        *_OF_ATTRIBUTE,
+        *_OF_RELEASE,
+        *sorted(OF_READERS),
+        *MODELS,
+    ]
     raise UsageError(f"{shown(id)} is no measure of a frontier; there are {', '.join(known)}; see docs/frontier.md")
 
 
@@ -315,6 +239,9 @@ def definitions(findings: Sequence[Finding], attackers: Sequence[str]) -> dict[s
     """Words, source and page of every measure; those of utility say it in their own docstring."""
     found = definitions_of(findings, attackers)
     for name in found:
+        if name in DEFINITIONS:
+            found[name] = DEFINITIONS[name]
+            continue
         function = getattr(utility, name, None) if name != "privacy_loss" else risk.privacy_loss
         if function is None or name in MEASURES:
             continue

@@ -17,6 +17,7 @@ from unveil.table import Table
 __all__ = ["Kernel", "distances_between"]
 
 MOST_ENTRIES = 1 << 24  # of the whole domain, one number each; above it, cell by cell
+PAIRS_AN_ENTRY = 2.0  # of cells: about so many cost as much as one entry of the domain; fewer pairs, cell by cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +36,13 @@ class Kernel:
             raise UsageError("kernel: a bandwidth is a number above 0, on distances from 0 to 1")
 
     def prior(self, table: Table, asked: str | None = None) -> CellPrior:
-        """Cost: one product of the domain with a matrix an axis; a pass over all pairs of cells if it is too large."""
+        """Cost: one product of the domain with a matrix an axis; or a pass over all pairs of cells, if that is less."""
         counted = CountedCells.of(table, asked)
         weights = self.weights(counted.attributes)
         entries = prod(a.codes for a in counted.attributes) * counted.sensitive.codes
         overall = counted.overall()
-        dense = _smooth_domain(counted, weights) if entries <= MOST_ENTRIES else None
+        few = len(counted.cells) ** 2 <= PAIRS_AN_ENTRY * entries
+        dense = _smooth_domain(counted, weights) if entries <= MOST_ENTRIES and not few else None
 
         def look_up(cells: NDArray[np.int64]) -> NDArray[np.float64]:
             if dense is not None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from unveil.document import Document, Finding
+from unveil.report.background import background_part
 from unveil.report.charts import (
     Chart,
     belief_density,
@@ -63,6 +64,7 @@ def analyst_part(document: Document, names: Names) -> dict[str, Any]:
             if charts.get(r, {}).get("", {}).get("group_sizes")
         ],
         "membership": membership_charts(document, names.least, names.releases, names.shown),
+        "background": background_part(document, names),
         "levels": _levels(document.findings, names),
         "readings": _readings(document, names),
         "findings": _findings(document, names),

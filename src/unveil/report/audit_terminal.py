@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.document import Document, Finding, Number
+from unveil.report.background import background_lines
 from unveil.report.membership import MEMBERSHIP_ROWS
 
 __all__ = ["print_audit"]
@@ -61,6 +62,7 @@ _BELIEF = (
     ("A.interval_width", "A: width that holds 90% of the belief", "plain"),
     ("A.member_advantage", "A: right on members more than on controls", "share"),
     ("ideal.global_threat", "who learned from the original would be right", "share"),
+    ("utility_loss", "utility lost for large populations", "plain"),
     ("faithfulness", "faithfulness: 1 teaches what the original does", "plain"),
 )
 
@@ -88,6 +90,8 @@ def print_audit(document: Document, console: Console) -> None:
         console.print(escape(_plain(words)))
     if facts.get("membership"):
         console.print(_by_release(document, None, MEMBERSHIP_ROWS, "Being in the table"))
+    for text in background_lines(document):
+        console.print(escape(_plain(text)))
     _print_limits(document, console)
     if len(releases) > 1:
         console.print(escape(_plain(facts["dominance_text"])))

@@ -17,6 +17,8 @@ MEASURES = {
     "relative_threat.max": "Relative threat, the worst-off person",
     "global_threat - learner.global_threat": "Guessed right beyond the learner",
     "prosecutor_risk.max": "Prosecutor risk, the worst-off person",
+    "delta": "One record's largest effect",
+    "distance.mean": "One record's mean effect",
     "utility_loss": "Utility lost for large populations",
     "query_error": "Error of random counts",
     "certainty_penalty": "Detail lost in the cells",

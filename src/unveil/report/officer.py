@@ -37,7 +37,7 @@ IDENTITY = (
     "reid",
 )
 UTILITY = (
-    *("suppressed_share", "certainty_penalty", "faithfulness", "query_error"),
+    *("suppressed_share", "certainty_penalty", "faithfulness", "query_error", "utility_loss"),
     *("groups.mean_size", "discernibility"),
 )
 EXPLAINED = {
@@ -51,6 +51,7 @@ EXPLAINED = {
     "certainty_penalty": "0% as in the original, 100% all *",
     "faithfulness": "what a learner still gets right, against the original: 1 as much",
     "query_error": "by two quasi-identifiers and the sensitive attribute, on average",
+    "utility_loss": "what it says of large populations, against the truth: 0 as in the original",
     "groups.mean_size": "rows that are hidden among each other",
     "discernibility": "lower keeps more",
     **MEMBERSHIP_EXPLAINED,

@@ -59,6 +59,7 @@ TITLES = {
     "fake_tuples.known": "Fake tuples, attributes known of a person",
     "matching_groups.rows_more": "Rows that match more than 20 groups",
     "matching_groups.fake_more": "Fake tuples that match more than 20 groups",
+    "utility_loss": "Utility lost for large populations",
 }
 
 _SHARES = {
@@ -69,6 +70,8 @@ _SHARES = {
     "confident",
     "confident_right",
     "deviation_interval_disclosure",
+    "exposed_by_fact",
+    "fewer_values",
     "global_threat",
     "journalist_risk",
     "marketer_risk",
@@ -85,8 +88,9 @@ _SHARES = {
     "simple_disclosure",
     "singled_out",
     "suppressed_share",
+    "vulnerable",
 }
-_POINTS = {"belief_gain", "model_gain", "relative_global_threat"}
+_POINTS = {"belief_gain", "mean_gain", "model_gain", "relative_global_threat", "worst_gain"}
 _TIMES = {"belief_ratio", "membership_odds", "relative_threat"}
 _ODD = re.compile(r"[^\S ]+")
 
@@ -124,7 +128,7 @@ def reader_name(name: str) -> str:
 def measure_of(id: str, readers: Iterable[str]) -> tuple[str, str, str]:
     """An id `[attacker.]measure[.statistic]` in its three parts; a part that is not there is empty."""
     first, _, rest = id.partition(".")
-    if rest and first in {*readers, "learner", "ideal"}:
+    if rest and first in {*readers, "learner", "ideal", "background"}:
         measure, _, statistic = rest.partition(".")
         return first, measure, statistic
     return "", first, rest

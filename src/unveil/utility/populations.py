@@ -28,11 +28,12 @@ class _Axis:
     level_start: NDArray[np.int64]  # (levels + 1,) first number of each level
 
 
-def large_populations(table: Table, *, minimum_support: float = 0.05) -> Predicates:
+def large_populations(table: Table, *, minimum_support: float = 0.05, most: int | None = None) -> Predicates:
     """Every conjunction of hierarchy nodes of quasi-identifiers, at least one, that fits this share of the rows.
 
     A node at another level is another predicate, even if it holds the same values. An attribute without a hierarchy
-    has its values only.
+    has its values only. `most`: refuse more than so many populations; with many quasi-identifiers they are without
+    bound.
     """
     if not 0 < minimum_support <= 1:
         raise UsageError(
@@ -46,7 +47,7 @@ def large_populations(table: Table, *, minimum_support: float = 0.05) -> Predica
     columns = [table.columns[i][row].astype(np.int64) for i in known]
     axes = [_axis(table.attributes[i]) for i in known]
     chosen: list[tuple[int, ...]] = []
-    _extend(axes, columns, count, np.arange(len(row)), (), least, chosen)
+    _extend(axes, columns, count, np.arange(len(row)), (), least, chosen, most or np.inf)
     if not chosen:
         raise NotApplicable(f"no population holds {minimum_support:.0%} of the rows; lower minimum_support")
     numbers = np.array(chosen, dtype=np.int64)  # (populations, attributes) node numbers, -1 = not in the predicate
@@ -161,14 +162,17 @@ def _extend(
     begun: tuple[int, ...],
     least: int,
     chosen: list[tuple[int, ...]],
+    most: float,
 ) -> None:
     """Depth first over the attributes: a predicate is only made longer where it still fits enough rows."""
     place = len(begun)
     if place == len(axes):
         if any(number >= 0 for number in begun):
             chosen.append(begun)
+            if len(chosen) > most:
+                raise NotApplicable(f"there are over {most:,} large populations; raise minimum_support")
         return
-    _extend(axes, columns, count, rows, (*begun, -1), least, chosen)
+    _extend(axes, columns, count, rows, (*begun, -1), least, chosen, most)
     axis, codes, weight = axes[place], columns[place][rows], count[rows]
     by_code = np.bincount(codes, weights=weight, minlength=axis.attribute.codes)
     for level, nodes in enumerate(axis.node):
@@ -176,4 +180,4 @@ def _extend(
         of_row = nodes[codes]
         for number in range(int(axis.level_start[level]), int(axis.level_start[level + 1])):
             if fits[number] >= least:
-                _extend(axes, columns, count, rows[of_row == number], (*begun, number), least, chosen)
+                _extend(axes, columns, count, rows[of_row == number], (*begun, number), least, chosen, most)

@@ -1,0 +1,287 @@
+"""Background knowledge in an audit: readers who hold something of everybody before they read the release.
+
+They know the quasi-identifiers of all people, and how like people's values are spread (kernel priors, Li 2010, section
+3.6) or what some people never have (negative rules, section 3.3). What the release adds to that is measured.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attack import targets_of_table
+from unveil.attribute import Role
+from unveil.audit.findings import number, unknown_finding
+from unveil.belief import Targets
+from unveil.document import Finding
+from unveil.errors import NotApplicable, TableError, UsageError
+from unveil.foreknowledge import (
+    Exposure,
+    Fact,
+    expose,
+    expose_over_bandwidths,
+    omega_error,
+    rank_facts,
+    seen_by_members,
+)
+from unveil.knowledge.kernel import MOST_ENTRIES, Kernel
+from unveil.knowledge.negative_rules import NegativeRules
+from unveil.knowledge.uniform import Uniform
+from unveil.release import Release, row_numbers
+from unveil.table import Table
+
+__all__ = ["PREFIX", "Asked", "Background", "Section", "add_background", "background_sections"]
+
+PREFIX = "background"
+COST = 2e6  # as in the `background` attacker: beyond it the Omega-estimate
+MOST_BELIEFS = 5_000_000  # people times values that are asked about unless told to
+MOST_CELLS = 5_000  # distinct cells, where the domain is too large for the dense form
+MOST_FOR_PAIRS = 1 << 20  # entries of the domain up to which two bandwidths are tried unless told not to
+MOST_RULES = 50  # of which it is asked whom they would expose
+MOST_FACTS = 10  # shown
+MOST_VALUES = 1000
+LONGEST_FACT = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Background:
+    """What is asked: bandwidths of the skyline and of the pairs, and from where on somebody counts as vulnerable."""
+
+    bandwidths: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
+    pairs: tuple[float, ...] = (0.2, 0.5, 1.2)  # for the first half of the quasi-identifiers, and for the others
+    t: float = 0.2  # a belief that the release changes by more (Jensen-Shannon)
+    l: int = 3  # fewer possible values under the rules
+    at_least: float = 0.5  # a fact exposes whoever is then believed to have some value with this probability
+
+    def __post_init__(self) -> None:
+        if not self.bandwidths or not all(np.isfinite(b) and b > 0 for b in (*self.bandwidths, *self.pairs)):
+            raise UsageError("background: a bandwidth is a number above 0, on distances from 0 to 1")
+        if not self.t >= 0 or self.l < 1 or not 0 < self.at_least <= 1:
+            raise UsageError("background: t is 0 or more, l a whole number from 1 on, at_least above 0 and at most 1")
+
+
+Asked = Background | Literal["auto"] | None  # auto: if it is cheap; None: not at all
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """What was found of one release and attribute, or why nothing was."""
+
+    findings: tuple[Finding, ...] = ()
+    chart: Mapping[str, Any] = field(default_factory=dict)
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+
+def background_sections(
+    release: Release,
+    name: str,
+    table: Table | None,
+    asked: Asked,
+    *,
+    group: NDArray[np.integer] | None = None,
+    limited: Sequence[str] = (),
+    least: int = 0,
+) -> dict[str, Section]:
+    """By sensitive attribute. `group`: of each original row, where cells do not say it. `limited`: ids in limits.
+
+    `least`: the least count that is said in words. Without the original there is nothing to take knowledge from.
+    """
+    wanted = [id for id in limited if id.startswith(f"{PREFIX}.")]
+    if asked is None and not wanted:
+        return {}
+    found = {}
+    for index in release.with_role(Role.SENSITIVE):
+        attribute = release.attributes[index].name
+        try:
+            found[attribute] = _section(release, name, table, index, asked, group, bool(wanted), least)
+        except (NotApplicable, UsageError, TableError) as reason:
+            row = {"release": name, "attribute": attribute, "measured": False, "reason": str(reason)}
+            unknown = tuple(unknown_finding(id, name, attribute) for id in dict.fromkeys(wanted))
+            found[attribute] = Section(unknown, row={**_EMPTY, **row})
+    return found
+
+
+def add_background(charts: Mapping[str, dict[str, Any]], found: Mapping[str, Mapping[str, Section]]) -> None:
+    """Put the sections' charts, by release and attribute, beside those of the same attribute."""
+    for name, sections in found.items():
+        for attribute, section in sections.items():
+            if section.chart:
+                charts[name].setdefault(attribute, {})["background"] = section.chart
+
+
+_EMPTY: dict[str, Any] = dict.fromkeys(("rules", "estimated_people", "omega_error", "words"))
+
+
+def _section(
+    release: Release,
+    name: str,
+    table: Table | None,
+    index: int,
+    asked: Asked,
+    group: NDArray[np.integer] | None,
+    wanted: bool,
+    least: int,
+) -> Section:
+    if table is None:
+        raise NotApplicable("there was no original to take knowledge from")
+    attribute = release.attributes[index]
+    if attribute.codes > MOST_VALUES:
+        raise NotApplicable(f"{attribute.name} has over {MOST_VALUES:,} values; declare bins")
+    if not table.with_role(Role.QUASI_IDENTIFIER):
+        raise NotApplicable("there is no quasi-identifier to know anything by")
+    if asked == "auto" and not wanted:
+        _refuse_dear(table, attribute.codes)
+    told = asked if isinstance(asked, Background) else Background()
+    roster = _roster(release, table, index, group)
+    seen = seen_by_members(release, index, roster)
+    line = expose_over_bandwidths(seen, index, table, [(b,) for b in told.bandwidths], cost=COST)
+    grid = _pairs(seen, index, table, told, always=isinstance(asked, Background))
+    ruled = expose(seen, index, NegativeRules().prior(table, attribute.name), cost=COST)
+    plain = expose(seen, index, Uniform().prior(table, attribute.name), cost=0.0)
+    rules = NegativeRules().rules(table, attribute.name)
+    order = np.argsort(-rules.people, kind="stable")[:MOST_RULES]
+    facts = rank_facts(seen, index, table, rules.take(order), at_least=told.at_least)
+    estimated = max(one.estimated for one in line)
+    middle = told.bandwidths[len(told.bandwidths) // 2]
+    error = omega_error(seen, index, Kernel(bandwidth=(middle,)).prior(table, attribute.name), COST) if estimated else 0
+    said = [replace(fact, text=_short(fact.text)) for fact in facts if fact.people >= least][:MOST_FACTS]
+    return Section(
+        tuple(_findings(name, attribute.name, told, line, (ruled, plain), len(rules), facts)),
+        {
+            "t": told.t,
+            "l": told.l,
+            "at_least": told.at_least,
+            "line": {
+                "bandwidth": list(told.bandwidths),
+                "worst": [one.worst for one in line],
+                "mean": [one.mean(one.distance) for one in line],
+                "people": [one.beyond(told.t) for one in line],
+            },
+            "pairs": grid,
+            "rules": {"number": len(rules), "people": ruled.fewer(told.l)},
+            "facts": [{"fact": f.text, "people": round(f.people), "exposed": f.exposed} for f in said],
+        },
+        {
+            "release": name,
+            "attribute": attribute.name,
+            "measured": True,
+            "reason": None,
+            "rules": len(rules),
+            "estimated_people": estimated if not 0 < estimated < least else None,
+            "omega_error": number(error),
+            "words": _words(told, line, (ruled, plain), len(rules), said, least),
+        },
+    )
+
+
+def _refuse_dear(table: Table, values: int) -> None:
+    """Unless told to, nothing that would take longer than a few seconds."""
+    if table.rows * values > MOST_BELIEFS:
+        raise NotApplicable(f"over {MOST_BELIEFS:,} beliefs; ask for it with --background yes")
+    known = [table.columns[i] for i in table.with_role(Role.QUASI_IDENTIFIER)]
+    if _entries(table, values) > MOST_ENTRIES and int(row_numbers(known).max()) >= MOST_CELLS:
+        raise NotApplicable(
+            f"the domain is large, and over {MOST_CELLS:,} combinations of quasi-identifiers occur; "
+            "ask for it with --background yes"
+        )
+
+
+def _entries(table: Table, values: int) -> int:
+    return prod(table.attributes[i].codes for i in table.with_role(Role.QUASI_IDENTIFIER)) * values
+
+
+def _roster(release: Release, table: Table, index: int, group: NDArray[np.integer] | None) -> Targets | None:
+    """Everybody's quasi-identifiers; buckets show them anyway."""
+    if len(release.blocks) > 1 and group is None:
+        return None
+    given = None if group is None else group.astype(np.int64)
+    return targets_of_table(table, release, index, group=given)
+
+
+def _pairs(release: Release, index: int, table: Table, told: Background, *, always: bool) -> dict[str, Any] | None:
+    """The worst case for one bandwidth on the first half of the quasi-identifiers and one on the others."""
+    known = [table.attributes[i].name for i in table.with_role(Role.QUASI_IDENTIFIER)]
+    if len(known) < 2 or not told.pairs:
+        return None
+    if not always and _entries(table, release.attributes[index].codes) > MOST_FOR_PAIRS:
+        return None
+    first = (len(known) + 1) // 2
+    widths = [(a,) * first + (b,) * (len(known) - first) for a, b in product(told.pairs, repeat=2)]
+    worst = [one.worst for one in expose_over_bandwidths(release, index, table, widths, cost=COST)]
+    step = len(told.pairs)
+    return {
+        "first": known[:first],
+        "second": known[first:],
+        "bandwidth": list(told.pairs),
+        "worst": [worst[i : i + step] for i in range(0, len(worst), step)],  # rows: the first half
+    }
+
+
+def _findings(
+    name: str,
+    attribute: str,
+    told: Background,
+    line: Sequence[Exposure],
+    possible: tuple[Exposure, Exposure],
+    rules: int,
+    facts: Sequence[Fact],
+) -> Iterator[Finding]:
+    """The skyline's worst first, then each bandwidth; then rules (beside nobody's knowing them) and facts."""
+    everybody = float(line[0].people.sum())
+    by_width: dict[str, list[float]] = {
+        "worst_case_risk": [one.worst for one in line],
+        "mean_risk": [one.mean(one.distance) for one in line],
+        "vulnerable": [one.beyond(told.t) / everybody for one in line],
+        "worst_gain": [float(one.gain.max()) for one in line],
+        "mean_gain": [one.mean(one.gain) for one in line],
+    }
+    for measure, values in by_width.items():
+        yield Finding.exact(f"{PREFIX}.{measure}", name, attribute, max(values))
+        for width, value in zip(told.bandwidths, values, strict=True):
+            yield Finding.exact(f"{PREFIX}.{measure}.{width:g}", name, attribute, value)
+    yield Finding.exact(f"{PREFIX}.negative_rules", name, attribute, float(rules))
+    few = [one.fewer(told.l) / everybody for one in possible]
+    yield Finding.exact(f"{PREFIX}.fewer_values.{told.l}", name, attribute, few[0], baseline=few[1])
+    most = max((fact.exposed for fact in facts), default=0)
+    yield Finding.exact(f"{PREFIX}.exposed_by_fact", name, attribute, most / everybody)
+
+
+def _words(
+    told: Background,
+    line: Sequence[Exposure],
+    possible: tuple[Exposure, Exposure],
+    rules: int,
+    facts: Sequence[Fact],
+    least: int,
+) -> str:
+    """One paragraph; a number of people below `least` is not said."""
+    beyond = [one.beyond(told.t) for one in line]
+    worst = int(np.argmax([one.worst for one in line]))
+    found = (
+        f"To readers who know everybody's quasi-identifiers and the values of like people (kernel priors, bandwidths "
+        f"{', '.join(f'{b:g}' for b in told.bandwidths)}) the release changes what they believe of "
+        f"{_people(max(beyond), least)} by more than {told.t:g}, of the worst-off person by {line[worst].worst:.2g} "
+        f"(Jensen-Shannon, at most 0.69)."
+    )
+    if rules:
+        many, before = (_people(one.fewer(told.l), least) for one in possible)
+        found += f" Under the table's negative rules ({rules:,}) {many} can have fewer than {told.l} values, "
+        found += f"without them {before}."
+    if facts and facts[0].exposed >= max(least, 1):
+        found += f" The fact that exposes most, if known: {facts[0].text} ({_people(facts[0].exposed, least)})."
+    return found
+
+
+def _short(text: str) -> str:
+    """Values of cells are anybody's text, of any length."""
+    return text if len(text) <= LONGEST_FACT else f"{text[: LONGEST_FACT - 1]}…"
+
+
+def _people(count: int, least: int) -> str:
+    if count < least:
+        return f"fewer than {least} people"
+    return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"

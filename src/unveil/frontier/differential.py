@@ -1,0 +1,83 @@
+"""The delta of differential inference testing as a measure of a point: it needs the anonymizer, not one release."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from unveil.anonymizers.mondrian import Mondrian
+from unveil.attribute import Role
+from unveil.audit.findings import finding_of
+from unveil.differential.divergence import distance_of
+from unveil.differential.leave_one_out import replayable
+from unveil.differential.measures import delta, mean_distance
+from unveil.differential.models import inference_model
+from unveil.differential.procedure import Question, test_records
+from unveil.document import Finding
+from unveil.errors import NotApplicable, UsageError
+from unveil.frontier.schemes import Candidate
+from unveil.frontier.source import Shared, Source, State
+from unveil.ground import ground_of
+from unveil.privacy_models import KAnonymity
+from unveil.release import Anonymized
+
+__all__ = ["DEFINITIONS", "Differential"]
+
+MOST_ANEW = 100  # records left out one by one, where the anonymizer must run anew for each
+_ESTIMATES = {"delta": delta, "distance.mean": mean_distance}
+_PAGE = "docs/frontier.md#measures"
+DEFINITIONS = {
+    "delta": {
+        "words": "Largest change of what naive Bayes infers about a person if the person's record is left out and the "
+        "release made anew.",
+        "source": "Kassem et al. 2019, definition 1",
+        "page": _PAGE,
+    },
+    "distance": {
+        "words": "The same change, the mean over people.",
+        "source": "Kassem et al. 2019, section 3",
+        "page": _PAGE,
+    },
+}
+
+
+class Differential(Source):
+    """`delta` and `distance.mean`: the table is anonymized without each record (Kassem et al. 2019)."""
+
+    of_release = False
+
+    def claims(self, id: str, attackers: Sequence[str]) -> bool:
+        return id in _ESTIMATES
+
+    def findings(
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+    ) -> tuple[list[Finding], State]:
+        table = shared.table
+        sanitizer = _trivial(made, table.rows) if candidate is None else candidate.method
+        everybody = np.arange(table.rows, dtype=np.int64)
+        engine = replace(shared.engine, workers=1, checkpoints=None, progress=None).named("differential")
+        most = shared.reading.sample
+        if not replayable(sanitizer):
+            most = min(MOST_ANEW, most or MOST_ANEW)
+        some = everybody
+        if most is not None and most < table.rows:
+            some = np.sort(engine.generator().choice(table.rows, most, replace=False)).astype(np.int64)
+        found = []
+        for asked in table.with_role(Role.SENSITIVE):
+            attribute = table.attributes[asked]
+            apart = distance_of("emd", "coordinates", ground_of(attribute), ordered=attribute.kind.ordered)
+            question = Question(table, asked, inference_model("bernoulli_nb"), apart, "emd coordinates")
+            try:
+                tested = test_records(question, sanitizer, everybody, some, engine)
+            except UsageError as reason:  # it draws: one run says nothing
+                raise NotApplicable(f"delta: {str(reason).replace('; give --samples N, N of 2 or more', '')}") from None
+            tested = replace(tested, sampled_records=len(some) < table.rows)
+            found += [finding_of(id, "", attribute.name, _ESTIMATES[id](tested)) for id in ids]
+        return found, {}
+
+
+def _trivial(made: Anonymized, rows: int) -> Any:
+    """An anonymizer that publishes the original, or every quasi-identifier as `*`, with any record or without it."""
+    k = max(rows - 1, 1) if bool(made.release.suppressed().all()) else 1
+    return Mondrian(require=(KAnonymity(k=k),), regions="cut" if k > 1 else "tight")

@@ -1,0 +1,59 @@
+"""Who is in which group of a release, as the original says it, and what is held of them: for models of members."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers._roster import put_apart, with_roster
+from unveil.attackers.background import Groups
+from unveil.attribute import Role
+from unveil.belief import Known, Targets
+from unveil.errors import UsageError
+from unveil.ground import overall_of
+from unveil.knowledge.kernel import Kernel
+from unveil.overall import Members, Overall
+from unveil.release import Release
+from unveil.table import Table
+
+__all__ = ["groups_and_members"]
+
+
+def groups_and_members(
+    release: Release,
+    asked: int,
+    table: Table,
+    bandwidths: Iterable[tuple[float, ...]],
+    *,
+    group: NDArray[np.integer] | None = None,
+) -> tuple[NDArray[np.int64], Overall]:
+    """(groups, values) histograms, and what they are compared with: the members and their kernel priors.
+
+    `group`: of each row of the table; without it the only one that fits. Buckets say it themselves.
+    """
+    if len(release.blocks) > 1 and group is None:
+        seen = put_apart(release, asked).release
+    else:
+        seen = with_roster(release, _everybody(release, asked, table, group)).release
+    groups = Groups.of(seen, asked)
+    single = seen.regions[asked].single()[groups.item]
+    counts = np.zeros((seen.groups, release.attributes[asked].codes), dtype=np.int64)
+    item_group = np.repeat(np.arange(seen.groups), np.diff(groups.item_start))
+    shown = single >= 0  # a withheld value is in no count
+    np.add.at(counts, (item_group[shown], single[shown]), groups.item_count[shown])
+    name = release.attributes[asked].name
+    priors = {b: groups.held(seen, Kernel(bandwidth=b).prior(table, name)) for b in bandwidths}
+    people = np.concatenate([[0], np.cumsum(groups.count)])[groups.block.start]
+    members = Members(people, np.repeat(np.arange(len(groups.count)), groups.count), priors)
+    plain = overall_of(release.attributes[asked], counts.sum(axis=0))
+    return counts, Overall(plain.histogram, plain.ground, members=members)
+
+
+def _everybody(release: Release, asked: int, table: Table, group: NDArray[np.integer] | None) -> Targets:
+    known = {}
+    for index in release.with_role(Role.QUASI_IDENTIFIER):
+        mine = release.attributes[index]
+        if table.attributes[table.index(mine.name)].values != mine.values:
+            raise UsageError(f"the original's domain of {mine.name} is not the release's; declare it in the schema")
+        known[index] = Known.exactly(mine, table.columns[table.index(mine.name)])
+    return Targets(asked, known, table.rows, None if group is None else np.asarray(group, dtype=np.int64))
