@@ -13,6 +13,7 @@ from unveil import catalog
 from unveil.attack import run_channel_attack
 from unveil.attackers._chains import Chains
 from unveil.audit import Audit, run_audit
+from unveil.audit.membership import MembershipAsked
 from unveil.audit.shape import AuditDocument
 from unveil.disclosure import deviation_interval_disclosure, paired, rank_interval_disclosure, simple_disclosure
 from unveil.engine import Engine
@@ -107,6 +108,15 @@ def test_without_the_assignment_nothing_is_claimed() -> None:
         assert any("--assignment" in text for text in alone.document.diagnostics["remarks"])
         AuditDocument.model_validate(alone.to_dict())
         render_html(alone.document)
+
+
+def test_membership_that_is_sensitive_is_no_pass() -> None:
+    """Nothing is measured of a masked release's members: the limit that a schema brings is not kept, but open."""
+    asked = MembershipAsked(sensitive=True)
+    found = run_audit({"noisy.csv": MADE.masked}, table=TABLE, assignments={"noisy.csv": MADE.origin}, membership=asked)
+    assert (found.verdict, found.exit_code) == ("inconclusive", 3)
+    assert "perturbed" in found.document.diagnostics["membership"]["noisy.csv"]["reason"]
+    assert any(text.startswith("Membership was not tested") for text in found.document.diagnostics["not_tested"])
 
 
 def test_masked_and_grouped_releases_side_by_side() -> None:

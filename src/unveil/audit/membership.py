@@ -31,6 +31,7 @@ __all__ = [
     "known_of",
     "membership_limits",
     "membership_of",
+    "membership_refused",
 ]
 
 MEASURES = ("membership_posterior", "membership_odds", "membership_auc", "fake_tuples", "matching_groups")
@@ -111,7 +112,7 @@ def membership_of(
     try:
         reader = learn_membership(release, positions, prior=asked.prior, population=around, engine=engine)
     except NotApplicable as reason:
-        return _refused(name, asked, str(reason))
+        return membership_refused(name, asked, str(reason))
     shares = published_shares(release, positions)
     if people is None:
         random = (Engine() if engine is None else engine).named("membership people").generator()
@@ -211,7 +212,8 @@ def _fake_fact(found: FakeTuples) -> dict[str, Any]:
     }
 
 
-def _refused(name: str, asked: MembershipAsked, reason: str) -> Membership:
+def membership_refused(name: str, asked: MembershipAsked, reason: str) -> Membership:
+    """Membership where it cannot be measured: all unknown, so that a limit on it is inconclusive."""
     ids = (
         *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
         *("membership_auc.degree", "membership_auc.frequency"),

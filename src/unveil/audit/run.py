@@ -35,7 +35,7 @@ from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
 from unveil.audit.linkability import linked, with_linkability
 from unveil.audit.masked import masked_charts, masked_part
 from unveil.audit.measures import Sample, labels_of
-from unveil.audit.membership import MembershipAsked, known_of, membership_limits, membership_of
+from unveil.audit.membership import MembershipAsked, known_of, membership_limits, membership_of, membership_refused
 from unveil.audit.plan import Part, Plan
 from unveil.audit.populations import population_findings
 from unveil.audit.remarks import count_words, remarks_of_answers, remarks_of_release
@@ -240,6 +240,9 @@ def _release_part(plan: Plan, name: str) -> Part:
             known = part.beliefs.get(release.attributes[asked].name, {})
             without = [r for r in ("learner", *plan.attackers) if r not in known]
             unknown += _unmeasured(plan, name, release.attributes[asked], without)
+        if plan.membership is not None:
+            unasked = membership_refused(name, plan.membership, "values were perturbed, not widened")
+            part = replace(part, findings=(*part.findings, *unasked.findings), membership=unasked)
         return replace(part, findings=(*part.findings, *unknown))
     checked = run_check(release, name=name)
     people = release.rows if plan.table is None else plan.table.rows
@@ -406,7 +409,7 @@ def _put_together(
             assignment=bool(plan.assignments),
             linked=any(linked(p.findings) for p in parts),
             refused=refused,
-            membership=plan.membership is not None,
+            membership=any(p.membership is not None and p.membership.facts["reason"] is None for p in parts),
             background=background,
         ),
         "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},

@@ -88,7 +88,7 @@ def print_audit(document: Document, console: Console) -> None:
             console.print(escape(_plain(f"{release}: people by the attribute they are most exposed in: {counts}")))
     for words in (f"{r}: {found['words']}" for r, found in facts.get("membership", {}).items()):
         console.print(escape(_plain(words)))
-    if facts.get("membership"):
+    if any(found["sensitive"] and found["reason"] is None for found in facts.get("membership", {}).values()):
         console.print(_by_release(document, None, MEMBERSHIP_ROWS, "Being in the table"))
     for text in background_lines(document):
         console.print(escape(_plain(text)))
@@ -105,10 +105,7 @@ def print_audit(document: Document, console: Console) -> None:
             console.print(escape(_plain(f"{where}: the sweeps ended before the stated precision")))
     for remark in facts["remarks"]:
         console.print(escape(_plain(remark)))
-    console.print(
-        "Not tested: how the release was made, richer models, linkability and more; all numbers are lower bounds.\n"
-        "The document's not_tested says it in full."
-    )
+    console.print("All numbers are lower bounds. What was not tested is said in full in the document's not_tested.")
 
 
 def _print_verdict(document: Document, console: Console) -> None:
