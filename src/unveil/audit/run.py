@@ -17,6 +17,7 @@ from unveil.attackers.random_worlds import RandomWorlds
 from unveil.attribute import Attribute, Role
 from unveil.audit.asking import Answers, Readers, answers
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
+from unveil.audit.combinations import check_combinations, combination_rows
 from unveil.audit.compare import dominance
 from unveil.audit.definitions import OF_READERS, definitions_of
 from unveil.audit.diagnosis import (
@@ -106,6 +107,7 @@ def run_audit(
     population: Table | None = None,
     attackers: Mapping[str, Any] | None = None,
     known: Sequence[str] | None = None,
+    combinations: Sequence[Sequence[str]] = (),
     wrong: float = 0.0,
     alpha: float = 1.0,
     beta: float = 1.0,
@@ -124,6 +126,7 @@ def run_audit(
     variant: Literal["internal", "external"] = "internal",
     least_count: int = 10,
     inputs: Sequence[Input] = (),
+    cells: Sequence[str] = (),
 ) -> Audit:
     """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
 
@@ -132,6 +135,8 @@ def run_audit(
     the journalist's risk; only its quasi-identifiers are read. `assignments`, by release: the group of each original
     row, for the attacker who knows it. `prior`: what is held of the population beforehand, for a release and the
     position of the attribute asked about. `joined`: attributes that the model takes as one, as in the schema.
+    `combinations`: besides, what is exposed by each of these sets of known attributes alone, as a table. `cells`: the
+    notations that releases were read with, for the record.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -162,9 +167,10 @@ def run_audit(
         least=least_count if variant == "external" else 0,
     )
     plan.check()
+    check_combinations(plan, combinations)
     if least_count < 1:
         raise UsageError(f"a least count of {least_count} makes no sense; choose 1 or more")
-    settings = {
+    settings: dict[str, Any] = {
         "releases": list(releases),
         "original": None if table is None else Path(table.name).name,
         "release_type": release_type,
@@ -190,7 +196,12 @@ def run_audit(
         "least_count": least_count,
     }
     parts = side_by_side(list(releases), engine, lambda name, own: _release_part(plan.at(own), name))
-    return _put_together(plan, parts, settings, tuple(inputs), started)
+    if cells:
+        settings["cells"] = list(cells)
+    if combinations:
+        settings["combinations"] = [list(names) for names in combinations]
+    rows = combination_rows(plan, combinations)
+    return _put_together(plan, parts, settings, tuple(inputs), started, {"combinations": rows} if rows else {})
 
 
 def _limits_of(preset: str | None, presets: Mapping[str, Preset] | None) -> tuple[str, ...]:
@@ -291,7 +302,12 @@ def _asked(
 
 
 def _put_together(
-    plan: Plan, parts: Sequence[Part], settings: dict[str, Any], inputs: tuple[Input, ...], started: float
+    plan: Plan,
+    parts: Sequence[Part],
+    settings: dict[str, Any],
+    inputs: tuple[Input, ...],
+    started: float,
+    more: Mapping[str, Any],
 ) -> Audit:
     readers = [row for part in parts for row in reader_rows(part)]
     unreliable = unreliable_readers(parts)
@@ -340,6 +356,7 @@ def _put_together(
         ),
         "remarks": remarks,
         "definitions": definitions_of(findings, plan.attackers),
+        **more,
     }
     charts = {
         p.name: {

@@ -25,6 +25,8 @@ class AuditSettings(_Part):
     recipient: str | None
     attackers: list[str]
     known: list[str] | None
+    combinations: list[list[str]] = []
+    cells: list[str] = []
     wrong: float
     alpha: float
     beta: float
@@ -120,6 +122,25 @@ class Definition(_Part):
     page: str
 
 
+class CombinationRow(_Part):
+    """What one set of known attributes exposes; [value, low, high] or a share, None if unknown or of too few people."""
+
+    release: str
+    attribute: str
+    known: list[str]
+    people: int
+    alone_in_original: float | None
+    fewest_rows: Count
+    single_row: float | None
+    attacker: str | None
+    not_applicable: str | None
+    reliable: bool = False
+    learner_right: list[Number] | None = None
+    right: list[Number] | None = None
+    twice_exposed: list[Number] | None = None
+    sure: list[Number] | None = None
+
+
 class AuditDiagnostics(_Part):
     """Verdict, words, and how sure all of it is."""
 
@@ -139,6 +160,7 @@ class AuditDiagnostics(_Part):
     not_tested: list[str]
     remarks: list[str]
     definitions: dict[str, Definition]
+    combinations: list[CombinationRow] = []
 
 
 class AuditDocument(Document):

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.document import Document, Finding, Number
+from unveil.report.combinations import print_combinations
 
 __all__ = ["print_audit"]
 
@@ -68,6 +69,7 @@ def print_audit(document: Document, console: Console) -> None:
         if len(people) > 1:
             counts = ", ".join(f"{name} {'few' if n is None else f'{n:,}'}" for name, n in people.items())
             console.print(escape(_plain(f"{release}: people by the attribute they are most exposed in: {counts}")))
+    print_combinations(document, console)
     _print_limits(document, console)
     if len(releases) > 1:
         console.print(escape(_plain(facts["dominance_text"])))

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from unveil.document import Document
 from unveil.errors import UsageError
 from unveil.report.analyst import analyst_part
+from unveil.report.combinations import combinations_grid
 from unveil.report.officer import names_of, officer_page
 from unveil.report.page import render_page
 
@@ -18,7 +19,11 @@ def render_html(document: Document | dict[str, Any]) -> str:
     read = _read(document)
     names = names_of(read)
     return render_page(
-        "report.html.j2", officer=officer_page(read, names), analyst=analyst_part(read, names), names=names
+        "report.html.j2",
+        officer=officer_page(read, names),
+        analyst=analyst_part(read, names),
+        names=names,
+        combinations=combinations_grid(read, names),
     )
 
 
