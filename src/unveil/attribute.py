@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -145,19 +145,21 @@ class Attribute:
 
     def encode(self, texts: Sequence[str], decimal: str = ".") -> NDArray[np.int64]:
         """The code of each text; -1 = no value of the domain, -2 = missing where missing is refused."""
+        return np.fromiter(map(self.coder(decimal), texts), dtype=np.int64, count=len(texts))
+
+    def coder(self, decimal: str = ".") -> Callable[[str], int]:
+        """What encodes one text, for callers that meet their texts one by one."""
         code_of = {value: code for code, value in enumerate(self.values)}
         tokens = frozenset(self.missing_tokens)
         absent = self.codes - 1 if self.missing else -2
-        codes = np.empty(len(texts), dtype=np.int64)
-        for index, text in enumerate(texts):
+
+        def code(text: str) -> int:
             known = code_of.get(text)
             if text in tokens and (known is None or self.missing):
-                codes[index] = absent
-            elif known is not None:
-                codes[index] = known
-            else:
-                codes[index] = self._measured_code(text, decimal, code_of)
-        return codes
+                return absent
+            return known if known is not None else self._measured_code(text, decimal, code_of)
+
+        return code
 
     def _measured_code(self, text: str, decimal: str, code_of: dict[str, int]) -> int:
         if self.low is None or self.high is None:

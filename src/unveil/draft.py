@@ -18,7 +18,7 @@ from unveil.hierarchy import iso_date, number_text
 from unveil.table import CodedColumn
 from unveil.toml_lines import toml_array, toml_key, toml_string
 
-__all__ = ["MISSING_TOKENS", "ColumnEvidence", "Draft", "SetEvidence", "draft_schema"]
+__all__ = ["MISSING_TOKENS", "ColumnEvidence", "Draft", "SetEvidence", "Told", "draft_schema"]
 
 MISSING_TOKENS = ("?", "", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", ".")
 MOST_VALUES = 10_000  # categories written into the file
@@ -45,6 +45,15 @@ class ColumnEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What another tool's project says of a column."""
+
+    role: Role
+    source: str  # the tool
+    hierarchy: str | None = None  # a file, relative to the schema; its leaves are then the domain
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A schema nobody has confirmed yet, as text, with what it was drawn from."""
 
@@ -60,19 +69,25 @@ def draft_schema(
     name: str,
     decimal: str = ".",
     missing: Sequence[str] = MISSING_TOKENS,
+    told: Mapping[str, Told] | None = None,
+    published: bool = False,
 ) -> Draft:
     """Draft schema.toml for a table of texts. Of the `missing` tokens those that occur are kept.
+
+    `told` is what a human already said in another tool: it stands instead of the guesses. `published`: the table is a
+    release, so that `20-29` is an interval and no value.
 
     Cost: a few passes over each column's distinct texts, one over its rows, and at most SET_ROWS rows for the sets.
     """
     if not columns or not len(next(iter(columns.values())).text_of_row):
         raise TableError(f"{name}: holds no rows; a schema is drafted from data")
     tokens = frozenset(missing)
-    read = [_read_column(key, column, decimal, tokens) for key, column in columns.items()]
-    evidence = tuple(_weigh(column) for column in read)
+    read = [_read_column(key, column, decimal, tokens, published) for key, column in columns.items()]
+    told = told or {}
+    evidence = tuple(_weigh(column, told.get(column.name)) for column in read)
     pool = [i for i, e in enumerate(evidence) if e.role is Role.QUASI_IDENTIFIER and not _extra(read[i])]
     sets, search = _search_sets([read[i] for i in pool], [evidence[i] for i in pool])
-    return Draft(_toml(name, read, evidence, sets, search), evidence, sets, search)
+    return Draft(_toml(name, read, evidence, sets, search, told), evidence, sets, search)
 
 
 # --- a column ---------------------------------------------------------------------------------------------------------
@@ -90,6 +105,7 @@ class _Column:
     value_of_text: NDArray[np.unsignedinteger]  # (texts of the source,)
     source: CodedColumn
     reasons: list[str]
+    masked: bool = False  # cells of a release with stars in them
 
     @property
     def rows(self) -> int:
@@ -100,7 +116,7 @@ class _Column:
         return np.asarray(self.value_of_text[self.source.text_of_row])
 
 
-def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset[str]) -> _Column:
+def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset[str], published: bool) -> _Column:
     absent = np.fromiter((text.strip() in tokens for text in column.texts), dtype=bool, count=len(column.texts))
     texts = (
         [t for t, gone in zip(column.texts, absent.tolist(), strict=True) if not gone]
@@ -108,6 +124,11 @@ def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset
         else list(column.texts)
     )
     kind, place_of_text, reasons = _read_kind(name, texts, decimal)
+    masked = False
+    if published and place_of_text is None:
+        if any(map(_WIDE.fullmatch, texts)) and all(_WIDE.fullmatch(t) or not t.strip("*") for t in texts):
+            kind, reasons = Kind.NUMERIC, ["the cells are intervals"]
+        masked = any("*" in text and text.strip("*") for text in texts)
     if place_of_text is None:
         places, number = None, np.arange(len(texts))
     else:
@@ -119,7 +140,7 @@ def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset
     counts = np.bincount(value_of_text, weights=rows_of_text).astype(np.int64)
     tokens_here = [t for t, gone in zip(column.texts, absent.tolist(), strict=True) if gone] if absent.any() else []
     gone = int(rows_of_text[absent].sum())
-    return _Column(name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons)
+    return _Column(name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons, masked)
 
 
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
@@ -153,6 +174,15 @@ def _read_kind(name: str, texts: list[str], decimal: str) -> tuple[Kind, NDArray
     if sum(position(text, Kind.NUMERIC, decimal) is not None for text in some) > 0.8 * len(some):
         return Kind.CATEGORICAL, None, ["most values are numbers: mend the others or list them under missing"]
     return Kind.CATEGORICAL, None, []
+
+
+# A number, or a cell of a release that holds a bound or two ends: [20, 30[ 20~29 19-33 <50 90+
+_END = r"[+-]?\d+(?:[.,]\d+)?"
+_WIDE = re.compile(
+    rf"\s*(?:{_END}|[\[\](]\s*(?:{_END})?\s*[,;~–-]\s*(?:{_END})?\s*[\])\[]|{_END}\s*[,~–-]\s*{_END}|[<>≤≥]=?\s*{_END}|"
+    rf"{_END}\+)\s*",
+    re.ASCII,
+)
 
 
 def _places(texts: list[str], kind: Kind, decimal: str) -> NDArray[np.float64] | None:
@@ -205,9 +235,12 @@ def _hinted(name: str, words: str) -> bool:
     return not set(words.split()).isdisjoint(_words(name))
 
 
-def _weigh(column: _Column) -> ColumnEvidence:
+def _weigh(column: _Column, told: Told | None) -> ColumnEvidence:
     distinct, distinctness, separation, uniqueness = spread(column.counts, column.rows)
     role, reasons = _suggest(column, distinct)
+    if told is not None:
+        other = [] if role is told.role else [f"its values and name would suggest {role}: {reasons[0]}"]
+        role, reasons = told.role, [f"the role is {told.source}'s", *other]
     return ColumnEvidence(
         column.name,
         column.kind,
@@ -282,11 +315,21 @@ def _spread_text(spread: ColumnEvidence | SetEvidence) -> str:
 
 
 def _toml(
-    name: str, read: list[_Column], evidence: tuple[ColumnEvidence, ...], sets: tuple[SetEvidence, ...], search: str
+    name: str,
+    read: list[_Column],
+    evidence: tuple[ColumnEvidence, ...],
+    sets: tuple[SetEvidence, ...],
+    search: str,
+    told: Mapping[str, Told],
 ) -> str:
     tokens = sorted({token for column in read for token in column.tokens})
     lines = [
-        f"# Drafted from {shown(name)}, {read[0].rows:,} rows. Every role is a guess, its evidence beside it.",
+        f"# Drafted from {shown(name)}, {read[0].rows:,} rows. "
+        + (
+            "Roles are as there, the evidence beside them."
+            if told
+            else "Every role is a guess, its evidence beside it."
+        ),
         "# Read them, mend them, then set confirmed = true. The values of the domains are those of the data.",
         "version = 1",
         "confirmed = false",
@@ -307,7 +350,7 @@ def _toml(
             *(f"# {reason}" for reason in found.reasons),
             f'role = "{found.role}"',
             f'kind = "{found.kind}"',
-            *_domain(column, found),
+            *_domain(column, found, told.get(column.name)),
         ]
         if column.tokens:
             lines.append('missing = "category"')
@@ -322,11 +365,17 @@ def _extra_lines(column: _Column) -> list[str]:
     return [f"# {extra} = {toml_string(column.name)}  # {where}: {take}"] if extra else []
 
 
-def _domain(column: _Column, found: ColumnEvidence) -> list[str]:
+def _domain(column: _Column, found: ColumnEvidence, told: Told | None) -> list[str]:
     if found.role is Role.IDENTIFIER:
         return ["# an identifier is never released: its values are not kept here"]
+    if told is not None and told.hierarchy is not None:
+        return [f"hierarchy = {toml_string(told.hierarchy)}"]
     if column.places is not None:
         return _measured_domain(column, column.places, found.role)
+    if column.kind.measured:
+        return ["# domain = { from = 0, to = 110 }  # the true ends; without it the domain is what the cells show"]
+    if column.masked:
+        return ["# some cells are masked: list the domain, or add a hierarchy; else it is what the cells show"]
     values = sorted(set(column.texts) - {"*"})
     lines = (
         ["# '*' is among the values, but means the whole domain: rename it in the data"] if "*" in column.texts else []

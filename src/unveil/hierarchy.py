@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from unveil.errors import SchemaError, shown
 
-__all__ = ["Hierarchy", "Ladder", "date_ladder", "interval_ladder", "prefix_ladder", "read_ladder"]
+__all__ = [
+    "Hierarchy",
+    "Ladder",
+    "date_ladder",
+    "hierarchy_files",
+    "interval_ladder",
+    "ladder_rows",
+    "parse_ladder",
+    "prefix_ladder",
+    "read_ladder",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +164,25 @@ def read_ladder(path: Path) -> Ladder:
         raise SchemaError(
             f"{shown(path, 500)[1:-1]}: cannot be read ({reason}); name an existing hierarchy file"
         ) from None
+    return parse_ladder(raw, str(path))
+
+
+def parse_ladder(raw: bytes, source: str) -> Ladder:
+    """A hierarchy in ARX's CSV shape, from the bytes of a file."""
+    rows, lines = ladder_rows(raw, source)
+    if rows and len(rows[0]) == 1 and "," in rows[0][0]:
+        raise SchemaError(f"{source}, line {lines[0]}: no ';' found; separate the levels with ';'")
+    return Ladder(rows=tuple(rows), source=source, lines=tuple(lines))
+
+
+def ladder_rows(raw: bytes, source: str, delimiter: str = ";") -> tuple[list[tuple[str, ...]], list[int]]:
+    """The rows of a hierarchy file, whatever they say, and the line of each."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("cp1252", errors="replace")
     rows, lines, line = [], [], 1
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";", strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if row:
@@ -167,10 +190,29 @@ def read_ladder(path: Path) -> Ladder:
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
-        raise SchemaError(f"{path}: not a hierarchy in CSV ({error}); write one row a value: value;label;…;*") from None
-    if rows and len(rows[0]) == 1 and "," in rows[0][0]:
-        raise SchemaError(f"{path}, line {lines[0]}: no ';' found; separate the levels with ';'")
-    return Ladder(rows=tuple(rows), source=str(path), lines=tuple(lines))
+        raise SchemaError(
+            f"{source}: not a hierarchy in CSV ({error}); write one row a value: value;label;…;*"
+        ) from None
+    return rows, lines
+
+
+def hierarchy_files(folder: Path, names: Iterable[str] | None, where: str) -> dict[str, Path]:
+    """The hierarchy file of each attribute in a folder: NAME.csv, or ARX's …_hierarchy_NAME.csv.
+
+    Without `names` every file is taken, its name less what ARX puts before it.
+    """
+    try:
+        files = sorted(file for file in folder.iterdir() if file.suffix.lower() == ".csv")
+    except (OSError, ValueError):
+        raise SchemaError(f"{where}: {shown(folder, 200)} is no folder that can be read; name one") from None
+    found: dict[str, Path] = {}
+    for name in dict.fromkeys(file.stem.rpartition("_hierarchy_")[2] for file in files) if names is None else names:
+        mine = [file for file in files if file.stem == name or file.stem.endswith(f"_hierarchy_{name}")]
+        if len(mine) > 1:
+            raise SchemaError(f"{where}: {mine[0].name} and {mine[1].name} both fit {shown(name)}; keep one")
+        if mine:
+            found[name] = mine[0]
+    return found
 
 
 def interval_ladder(values: Sequence[float], widths: Sequence[float], origin: float = 0) -> Ladder:

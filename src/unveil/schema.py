@@ -23,7 +23,7 @@ from pydantic import (
 
 from unveil.attribute import Attribute, Kind, Role, bin_edges, canonical, position
 from unveil.errors import SchemaError, shown
-from unveil.hierarchy import Ladder, number_text, read_ladder
+from unveil.hierarchy import Ladder, hierarchy_files, number_text, read_ladder
 from unveil.toml_lines import line_of_key
 
 __all__ = ["Declaration", "Schema", "SchemaDocument", "read_schema"]
@@ -95,6 +95,7 @@ class SchemaDocument(BaseModel):
     frequency: str | None = None
     joined: tuple[tuple[str, ...], ...] = ()
     membership: Literal["sensitive", "harmless"] = "harmless"
+    hierarchies: str | None = None
     attributes: dict[str, Declaration] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -215,12 +216,18 @@ def read_schema(path: str | Path) -> Schema:
     except ValidationError as error:
         raise SchemaError(_first_fault(error, path, text, content)) from None
     ladders = {}
+    folder: dict[str, Path] = {}
+    if document.hierarchies is not None:
+        where = f"{path}, line {line_of_key(text, ('hierarchies',))}, hierarchies"
+        folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
     for name, declared in document.attributes.items():
-        if declared.hierarchy is not None:
+        file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
+        if file is not None:
             try:
-                ladders[name] = read_ladder(path.parent / declared.hierarchy)
+                ladders[name] = read_ladder(file)
             except SchemaError as error:
-                line = line_of_key(text, ("attributes", name, "hierarchy"))
+                own = ("attributes", name, "hierarchy") if declared.hierarchy is not None else ("hierarchies",)
+                line = line_of_key(text, own)
                 raise SchemaError(f"{path}, line {line}, {name}: {error}") from None
     schema = Schema(document=document, ladders=ladders, name=str(path))
     for name, declared in document.attributes.items():

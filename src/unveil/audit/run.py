@@ -18,6 +18,7 @@ from unveil.attribute import Attribute, Role
 from unveil.audit.asking import Answers, Readers, answers, asked_of, check_unnamed
 from unveil.audit.background import Asked, Background, add_background, background_sections
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
+from unveil.audit.combinations import check_combinations, combination_rows
 from unveil.audit.compare import dominance
 from unveil.audit.definitions import OF_READERS, definitions_of
 from unveil.audit.diagnosis import (
@@ -112,6 +113,7 @@ def run_audit(
     population: Table | None = None,
     attackers: Mapping[str, Any] | None = None,
     known: Sequence[str] | None = None,
+    combinations: Sequence[Sequence[str]] = (),
     wrong: float = 0.0,
     alpha: float = 1.0,
     beta: float = 1.0,
@@ -133,6 +135,7 @@ def run_audit(
     least_count: int = 10,
     membership: MembershipAsked | None = MembershipAsked(),  # noqa: B008  frozen
     inputs: Sequence[Input] = (),
+    cells: Sequence[str] = (),
 ) -> Audit:
     """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
 
@@ -145,6 +148,8 @@ def run_audit(
     attributes that the model takes as one, as in the schema.
     `membership`: whether being in the table is sensitive, which brings a limit on it; None: it is not measured.
     `background`: what is asked of readers with background knowledge; "auto": if it is cheap; None: nothing.
+    `combinations`: besides, what is exposed by each of these sets of known attributes alone, as a table. `cells`: the
+    notations that releases were read with, for the record.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -178,9 +183,10 @@ def run_audit(
         background=background,
     )
     plan.check()
+    check_combinations(plan, combinations)
     if least_count < 1:
         raise UsageError(f"a least count of {least_count} makes no sense; choose 1 or more")
-    settings = {
+    settings: dict[str, Any] = {
         "releases": list(releases),
         "original": None if table is None else Path(table.name).name,
         "release_type": release_type,
@@ -209,7 +215,12 @@ def run_audit(
         "membership": None if membership is None else "sensitive" if membership.sensitive else "harmless",
     }
     parts = side_by_side(list(releases), engine, lambda name, own: _whole_part(plan.at(own), name))
-    return _put_together(plan, parts, settings, tuple(inputs), started)
+    if cells:
+        settings["cells"] = list(cells)
+    if combinations:
+        settings["combinations"] = [list(names) for names in combinations]
+    rows = combination_rows(plan, combinations)
+    return _put_together(plan, parts, settings, tuple(inputs), started, {"combinations": rows} if rows else {})
 
 
 def _grouped(releases: Mapping[str, Release | Masked], assignments: Mapping[str, Any]) -> bool:
@@ -360,7 +371,12 @@ def _asked(
 
 
 def _put_together(
-    plan: Plan, parts: Sequence[Part], settings: dict[str, Any], inputs: tuple[Input, ...], started: float
+    plan: Plan,
+    parts: Sequence[Part],
+    settings: dict[str, Any],
+    inputs: tuple[Input, ...],
+    started: float,
+    more: Mapping[str, Any],
 ) -> Audit:
     readers = [row for part in parts for row in reader_rows(part)]
     unreliable = unreliable_readers(parts)
@@ -416,6 +432,7 @@ def _put_together(
         "background": background,
         "remarks": remarks,
         "definitions": definitions_of(findings, plan.attackers),
+        **more,
     }
     charts: dict[str, dict[str, Any]] = {
         p.name: {

@@ -26,6 +26,8 @@ class AuditSettings(_Part):
     attackers: list[str]
     asked: list[str] | None = None
     known: list[str] | None
+    combinations: list[list[str]] = []
+    cells: list[str] = []
     wrong: float
     alpha: float
     beta: float
@@ -160,6 +162,25 @@ class BackgroundFacts(_Part):
     words: str | None
 
 
+class CombinationRow(_Part):
+    """What one set of known attributes exposes; [value, low, high] or a share, None if unknown or of too few people."""
+
+    release: str
+    attribute: str
+    known: list[str]
+    people: int
+    alone_in_original: float | None
+    fewest_rows: Count
+    single_row: float | None
+    attacker: str | None
+    not_applicable: str | None
+    reliable: bool = False
+    learner_right: list[Number] | None = None
+    right: list[Number] | None = None
+    twice_exposed: list[Number] | None = None
+    sure: list[Number] | None = None
+
+
 class AuditDiagnostics(_Part):
     """Verdict, words, and how sure all of it is."""
 
@@ -181,6 +202,7 @@ class AuditDiagnostics(_Part):
     background: list[BackgroundFacts] = []
     remarks: list[str]
     definitions: dict[str, Definition]
+    combinations: list[CombinationRow] = []
 
 
 class AuditDocument(Document):

@@ -13,6 +13,8 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     Out,
+    ReleaseCells,
+    ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
     console,
@@ -26,9 +28,10 @@ from unveil.cli.attack import attack
 from unveil.cli.audit import audit
 from unveil.cli.differential import differential
 from unveil.cli.frontier import frontier
-from unveil.cli.hierarchy import hierarchy_app
+from unveil.cli.hierarchies import hierarchy_app
 from unveil.cli.knowledge import knowledge
 from unveil.cli.link import link
+from unveil.cli.project import write_project_schema
 from unveil.errors import UnveilError, UsageError
 
 __all__ = ["app", "main"]
@@ -120,11 +123,15 @@ def demo(
 @app.command()
 def schema(
     data: Annotated[
-        Path | None, typer.Argument(metavar="DATA", help="The table: CSV or Parquet.", show_default=False)
+        Path | None,
+        typer.Argument(metavar="DATA", help="The table: CSV, Parquet or an ARX project (.deid).", show_default=False),
     ] = None,
     output: Out = None,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Print the JSON Schema of schema.toml instead.")
+    ] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="The table is a release: 20-29 is an interval, no value.")
     ] = False,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
@@ -144,10 +151,13 @@ def schema(
     from unveil.formats.tables import read_columns
 
     keep_apart(inputs=[data], outputs=[output] if output is not None else [])
+    if data.suffix.lower() == ".deid":
+        write_project_schema(data, output)
+        return
 
     found = read_columns(data, delimiter=delimiter, decimal=decimal, encoding=encoding)
     say(f"{data}: {found.rows} rows, {found.described}")
-    draft = draft_schema(found.columns, name=str(data), decimal=found.decimal)
+    draft = draft_schema(found.columns, name=str(data), decimal=found.decimal, published=published)
     write(output, draft.toml)
     say("The roles are suggestions. Read them, mend them, then set confirmed = true.")
 
@@ -246,6 +256,8 @@ def check(
     encoding: Encoding = None,
     release_delimiter: ReleaseDelimiter = None,
     release_encoding: ReleaseEncoding = None,
+    release_decimal: ReleaseDecimal = None,
+    cells: ReleaseCells = None,
 ) -> None:
     """Levels of every privacy model on a release. Exit code 1 if a requirement is missed."""
     from unveil.catalog import privacy_model
@@ -270,7 +282,13 @@ def check(
     ]
     attributes = tables[0].attributes if tables[0] is not None else ()
     published = read_release(
-        release, known, attributes=attributes, delimiter=release_delimiter, encoding=release_encoding
+        release,
+        known,
+        attributes=attributes,
+        cells=cells or (),
+        delimiter=release_delimiter,
+        decimal=release_decimal,
+        encoding=release_encoding,
     )
     group = None
     if assignment is not None and tables[0] is not None:
@@ -280,7 +298,7 @@ def check(
     )
     document = Document(
         document="check",
-        settings={"require": list(require or ()), "n": n},
+        settings={"require": list(require or ()), "n": n, **({"cells": cells} if cells else {})},
         inputs=describe_inputs([*read, *(p for p in release_parts(release) if p.is_file())]),
         run=describe_run(),
         findings=found.findings,

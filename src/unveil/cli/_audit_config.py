@@ -42,17 +42,11 @@ class Names:
 
 AUDIT = Names(
     paths=("schema", "original", "report", "people", "presets", "control", "population", "prior", "checkpoint"),
-    lists=("limit", "attacker", "smooth"),
+    lists=("limit", "attacker", "smooth", "cells"),
     path_lists=("releases", "assignment"),
     texts=(
-        "preset",
-        "background",
-        "release_type",
-        "recipient",
-        "variant",
-        *_DIALECT,
-        "release_delimiter",
-        "release_encoding",
+        *("preset", "background", "release_type", "recipient", "variant", *_DIALECT),
+        *("release_delimiter", "release_encoding", "release_decimal"),
     ),
     whole=("sample", "chains", "sweeps", "most_sweeps", "seed", "workers", "least_count"),
     numbers=("wrong", "alpha", "beta", "precision", "membership_prior"),
@@ -74,7 +68,7 @@ FRONTIER = Names(
 def merged(context: typer.Context, config: Path | None, names: Names = AUDIT) -> dict[str, Any]:
     """Every option: from the command line if it was given there, else from the file, else its default."""
     found = dict(context.params)
-    for name in (*names.lists, *names.path_lists):
+    for name in (*names.lists, *names.path_lists, *(("known",) if names is AUDIT else ())):
         found[_parameter(name)] = list(found[_parameter(name)] or ())
     if config is None:
         return found
@@ -118,6 +112,8 @@ def _value(name: str, value: Any, folder: Path, names: Names) -> Any:
         return [folder / item for item in value]
     if name == "json" and value != "-":
         return str(folder / value)
+    if name == "known" and names is AUDIT:  # names, or combinations of them joined by commas
+        return value if any("," in item for item in value) else [",".join(value)]
     if name in names.joined:
         return ",".join(value)
     return float(value) if name in names.numbers else value

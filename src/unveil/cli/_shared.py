@@ -17,6 +17,8 @@ __all__ = [
     "Delimiter",
     "Encoding",
     "Out",
+    "ReleaseCells",
+    "ReleaseDecimal",
     "ReleaseDelimiter",
     "ReleaseEncoding",
     "console",
@@ -43,6 +45,17 @@ Encoding = Annotated[
     str | None, typer.Option(help="utf-8, utf-16 or cp1252; found by itself if not given.", show_default=False)
 ]
 ReleaseDelimiter = Annotated[str | None, typer.Option(help="The CSV delimiter of the release.", show_default=False)]
+ReleaseDecimal = Annotated[str | None, typer.Option(help="The decimal mark of the release.", show_default=False)]
+ReleaseCells = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cells",
+        metavar="[ATTRIBUTE=]NOTATION",
+        help="How cells are written, where several ways fit: value, interval, range, bound, list, mask, prefix, "
+        "suppressed; repeatable.",
+        show_default=False,
+    ),
+]
 ReleaseEncoding = Annotated[str | None, typer.Option(help="The encoding of the release.", show_default=False)]
 
 

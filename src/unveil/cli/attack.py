@@ -11,6 +11,8 @@ from unveil.cli._shared import (
     Decimal,
     Delimiter,
     Encoding,
+    ReleaseCells,
+    ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
     console,
@@ -151,6 +153,8 @@ def attack(
     encoding: Encoding = None,
     release_delimiter: ReleaseDelimiter = None,
     release_encoding: ReleaseEncoding = None,
+    release_decimal: ReleaseDecimal = None,
+    cells: ReleaseCells = None,
 ) -> None:
     """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree or precision was not reached."""
     from unveil.attack import run_attack, targets_of_file, targets_of_table
@@ -224,7 +228,13 @@ def attack(
         )
         return
     published = read_release(
-        release, document, attributes=domains, delimiter=release_delimiter, encoding=release_encoding
+        release,
+        document,
+        attributes=domains,
+        cells=cells or (),
+        delimiter=release_delimiter,
+        decimal=release_decimal,
+        encoding=release_encoding,
     )
     index = sensitive_attribute(published, asked)
     tied = bandwidths(smooth or [], published.attributes)

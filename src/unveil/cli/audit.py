@@ -10,6 +10,8 @@ from unveil.cli._shared import (
     Decimal,
     Delimiter,
     Encoding,
+    ReleaseCells,
+    ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
     console,
@@ -65,7 +67,10 @@ def audit(
     asked: Annotated[
         str | None, _option("What to ask about; all sensitive attributes, or else all that are known in turn.", "A,B")
     ] = None,
-    known: Annotated[str | None, _option("What is known of people; all quasi-identifiers if not given.", "A,B")] = None,
+    known: Annotated[
+        list[str] | None,
+        _option("What is known of people; all quasi-identifiers if not given. Several: each asked besides.", "A,B"),
+    ] = None,
     wrong: Annotated[float, typer.Option(help="Probability that a known attribute is wrong.")] = 0.0,
     alpha: Annotated[float, typer.Option(help="Prior pseudo-count of each sensitive value.")] = 1.0,
     beta: Annotated[float, typer.Option(help="Prior pseudo-count of each other value.")] = 1.0,
@@ -89,6 +94,8 @@ def audit(
     encoding: Encoding = None,
     release_delimiter: ReleaseDelimiter = None,
     release_encoding: ReleaseEncoding = None,
+    release_decimal: ReleaseDecimal = None,
+    cells: ReleaseCells = None,
     precision: Annotated[
         float, typer.Option(help="Standard error of 99% of beliefs at which chains end; 20/3 of it for all.")
     ] = 0.003,
@@ -139,7 +146,7 @@ def _audit(
     sample: int | None,
     attacker: list[str],
     asked: str | None,
-    known: str | None,
+    known: list[str],
     wrong: float,
     alpha: float,
     beta: float,
@@ -155,6 +162,8 @@ def _audit(
     encoding: str | None,
     release_delimiter: str | None,
     release_encoding: str | None,
+    release_decimal: str | None,
+    cells: list[str],
     seed: int,
     workers: int | None,
     release_type: str,
@@ -174,6 +183,7 @@ def _audit(
     from unveil.catalog import make, member, parse
     from unveil.document import describe_inputs
     from unveil.engine import Engine
+    from unveil.formats.arx_schema import project_schema
     from unveil.formats.masked import is_masked, read_masked, read_origin
     from unveil.formats.output import write_whole
     from unveil.formats.people import people_content
@@ -187,13 +197,14 @@ def _audit(
 
     if not releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
-    if schema is None:
+    projects = [p for p in (original, *releases) if p is not None and p.suffix.lower() == ".deid"]
+    if schema is None and not projects:
         raise UsageError("say what the columns are: --schema FILE")
+    if original is None and projects:
+        original = projects[0]  # a project holds its own original
     names = _names(releases)
-    read = [
-        *releases,
-        *(p for p in (schema, original, control, population, presets, prior, config, *assignment) if p is not None),
-    ]
+    given = (schema, original, control, population, presets, prior, config, *assignment)
+    read = list(dict.fromkeys([*releases, *(p for p in given if p is not None)]))
     outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
     keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
     _check_outputs(outputs, people)
@@ -207,20 +218,22 @@ def _audit(
         attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
     held_before = _background(background)
     known_presets = read_presets(presets)
-    document = read_schema(schema).confirmed()
+    document = read_schema(schema).confirmed() if schema is not None else project_schema(projects[0])
     dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     table = read_table(original, document, **dialect) if original is not None else None
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
     masked = {name for name, path in zip(names, releases, strict=True) if is_masked(path)}
+    reading: dict[str, Any] = {
+        "attributes": table.attributes if table is not None else (),
+        "delimiter": release_delimiter,
+        "decimal": release_decimal,
+        "encoding": release_encoding,
+    }
     published: dict[str, Any] = {
-        name: (read_masked if name in masked else read_release)(
-            path,
-            document,
-            attributes=table.attributes if table is not None else (),
-            delimiter=release_delimiter,
-            encoding=release_encoding,
-        )
+        name: read_masked(path, document, **reading)  # no notations: its cells are values
+        if name in masked
+        else read_release(path, document, cells=cells, **reading)
         for name, path in zip(names, releases, strict=True)
     }
     people_files = {} if people is None else _people_paths(people, published, joint, _listed(asked))
@@ -256,6 +269,7 @@ def _audit(
             return held
         return replace(read_prior(prior, release, asked, alpha=alpha, beta=beta), smooth=held.smooth)
 
+    sets = [[name.strip() for name in text.split(",") if name.strip()] for text in known]
     start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision)
     with long_work() as (progress, stop):
         found = run_audit(
@@ -265,7 +279,9 @@ def _audit(
             population=around,
             attackers=attackers or None,
             asked=_listed(asked),
-            known=_listed(known),
+            known=sets[0] if len(sets) == 1 else None,
+            combinations=sets if len(sets) > 1 else (),
+            cells=cells,
             wrong=wrong,
             alpha=alpha,
             beta=beta,

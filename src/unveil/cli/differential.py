@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import Decimal, Delimiter, Encoding, console, keep_apart, long_work, say
+from unveil.cli._shared import Decimal, Delimiter, Encoding, ReleaseCells, console, keep_apart, long_work, say
 from unveil.cli.audit import _check_outputs, _file_part
 from unveil.errors import UsageError, shown
 
@@ -104,6 +104,7 @@ def differential(
     workers: Annotated[
         int | None, typer.Option(help="Oracles at a time; all cores if not given.", show_default=False)
     ] = None,
+    cells: ReleaseCells = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -136,7 +137,7 @@ def differential(
     def made(texts: Sequence[str]) -> Any:
         if oracle is None:
             return sanitizer_of(texts[0], texts[1:])
-        return Oracle(texts[0], known, originals, timeout)
+        return Oracle(texts[0], known, originals, timeout, cells=tuple(cells or ()))
 
     originals = read_columns(data, **dialect).columns if oracle is not None else None
     points = points_of([with_ or oracle or "", *(require or [])], sweep or [], made, command=oracle is not None)

@@ -8,7 +8,7 @@ import typer
 from unveil.cli._shared import Out, console, keep_apart, say, write
 from unveil.errors import UsageError
 
-__all__ = ["hierarchy_app"]
+__all__ = ["hierarchy_app", "values_of"]
 
 hierarchy_app = typer.Typer(
     help="Build, show and check hierarchies (ARX's CSV shape).", no_args_is_help=True, rich_markup_mode=None
@@ -30,7 +30,7 @@ def hierarchy_intervals(
     from unveil.attribute import Kind, position
     from unveil.hierarchy import interval_ladder
 
-    texts, decimal = _values(column, data, schema)
+    texts, decimal = values_of(column, data, schema)
     values = [position(v, Kind.NUMERIC, decimal) for v in texts]
     if None in values:
         raise UsageError(f"{column} is not numeric; use prefixes or dates")
@@ -63,7 +63,7 @@ def hierarchy_prefixes(
             raise UsageError("--keep takes whole numbers joined by +, for instance 4+2")
         steps = [int(k) for k in keep.split("+")]
     keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    write(output, prefix_ladder(_values(column, data, schema)[0], steps).to_csv())
+    write(output, prefix_ladder(values_of(column, data, schema)[0], steps).to_csv())
 
 
 @hierarchy_app.command("dates")
@@ -80,7 +80,7 @@ def hierarchy_dates(
     from unveil.hierarchy import date_ladder
 
     keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    write(output, date_ladder(_values(column, data, schema)[0], parts.split("+")).to_csv())
+    write(output, date_ladder(values_of(column, data, schema)[0], parts.split("+")).to_csv())
 
 
 @hierarchy_app.command("show")
@@ -115,12 +115,12 @@ def hierarchy_check(
     """Check that a hierarchy is nested and covers every value of a column."""
     from unveil.hierarchy import read_ladder
 
-    values, _ = _values(column, data, schema)
+    values, _ = values_of(column, data, schema)
     read_ladder(file).over(values, missing=None, attribute=column)
     say(f"{file}: nested, and covers all {len(values)} values of {column}")
 
 
-def _values(column: str, data: Path | None, schema: Path | None) -> tuple[list[str], str]:
+def values_of(column: str, data: Path | None, schema: Path | None) -> tuple[list[str], str]:
     """The values of a column, from a table or from a schema's declared domain, and their decimal mark."""
     if (data is None) == (schema is None):
         raise UsageError("say where the values come from: --data TABLE or --schema FILE")

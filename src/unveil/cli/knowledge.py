@@ -9,6 +9,8 @@ from unveil.cli._shared import (
     Decimal,
     Delimiter,
     Encoding,
+    ReleaseCells,
+    ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
     console,
@@ -70,6 +72,8 @@ def knowledge(
     encoding: Encoding = None,
     release_delimiter: ReleaseDelimiter = None,
     release_encoding: ReleaseEncoding = None,
+    release_decimal: ReleaseDecimal = None,
+    cells: ReleaseCells = None,
 ) -> None:
     """Negative rules, kernel priors or facts with their evidence; with --release, whom they expose there."""
     import numpy as np
@@ -122,7 +126,13 @@ def knowledge(
         ]
     if release is not None:
         published = read_release(
-            release, document, attributes=table.attributes, delimiter=release_delimiter, encoding=release_encoding
+            release,
+            document,
+            attributes=table.attributes,
+            cells=cells or (),
+            delimiter=release_delimiter,
+            decimal=release_decimal,
+            encoding=release_encoding,
         )
         index = published.index(found.prior.sensitive.name)
         roster = None

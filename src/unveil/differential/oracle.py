@@ -39,6 +39,7 @@ class Oracle:
     timeout: float = 600.0  # seconds for one table
     delimiter: str | None = None
     encoding: str | None = None
+    cells: tuple[str, ...] = ()  # notations of the command's output, as --cells names them
 
     def __post_init__(self) -> None:
         words = self._words()
@@ -73,6 +74,7 @@ class Oracle:
                     made,
                     self.schema,
                     attributes=table.attributes,
+                    cells=self.cells,
                     delimiter=self.delimiter,
                     encoding=self.encoding,
                 )

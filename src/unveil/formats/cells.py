@@ -1,9 +1,6 @@
 """One published cell: its text, and the region of codes it stands for."""
 
-import json
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,28 +8,25 @@ from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Kind, canonical, position
 from unveil.errors import shown
+from unveil.formats.notations import Items, Span, forms
+from unveil.formats.reader import CellError, Reader, enclosed, own_ends, own_items, quoted, unquoted
 from unveil.regions import Regions
 
-__all__ = ["CellError", "read_cells", "shown_values", "write_cells"]
+__all__ = ["CellError", "reaches", "read_cells", "shown_values", "write_cells"]
 
-_DASHED = re.compile(r"\[\s*(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)\s*\]", re.ASCII)
-_SPECIAL = frozenset(',{}[]"')
 _MOST_FILLED = 1_000_000
 
 Codes = NDArray[np.int64]
 Runs = tuple[tuple[int, int], ...]
 
 
-class CellError(ValueError):
-    """What is wrong with one cell; the caller knows where it stands. args = (message, position of the text)."""
-
-
-def read_cells(texts: Sequence[str], attribute: Attribute, decimal: str = ".") -> Regions:
+def read_cells(texts: Sequence[str], attribute: Attribute, decimal: str = ".", named: tuple[str, ...] = ()) -> Regions:
     """The region of each text: domain value, hierarchy label, notation, in this order.
 
-    The first text that is none of them is a CellError.
+    Our own notation comes before those of other tools, and those `named` before all. The first text that is none of
+    them, or that several fit, is a CellError.
     """
-    reader = _Reader(attribute, decimal, _label_members(attribute))
+    reader = Reader(attribute, decimal, _label_members(attribute), named)
     members = []
     for index, (text, code) in enumerate(zip(texts, attribute.encode(texts, decimal).tolist(), strict=True)):
         try:
@@ -66,120 +60,111 @@ def write_cells(regions: Regions, attribute: Attribute) -> list[str]:
     return texts
 
 
-def shown_values(texts: Iterable[str], kind: Kind, decimal: str = ".") -> list[str]:
+def shown_values(texts: Iterable[str], kind: Kind, decimal: str = ".", named: tuple[str, ...] = ()) -> list[str]:
     """Every value that cells name, for a domain that nothing else declares: values, set members, ends of intervals.
 
     Between the whole-numbered ends of intervals every whole number is a value. A text that can be no value is left
     out: read_cells says what is wrong with it.
     """
     found: set[str] = set()
+    plain: dict[str, int] = {}  # categories as they stand, and where
     spans = False
     for index, text in enumerate(texts):
-        cell = text.strip()
         try:
-            if _enclosed(cell, "{}"):
-                found.update(item for item in _items(cell[1:-1]) if item is not None)
-            elif _enclosed(cell, "[]") and (kind.measured or "," in cell):
-                spans = True
-                found.update(end for end in _ends(cell) if end is not None)
-            elif cell != "*":
-                found.add(_unquoted(text))
+            if kind.measured:
+                values, span = _shown_places(text.strip(), kind, decimal, named)
+                spans |= span
+            else:
+                values = _shown_categories(text, named)
+                if values == [text]:
+                    plain[text] = index
         except CellError as error:
             raise CellError(str(error), index) from None
+        found.update(values)
     if not kind.measured:
+        if "value" not in named:
+            _check_categories(plain, found)
         return sorted(found)
     place_of = {text: place for text in found if (place := position(text, kind, decimal)) is not None}
-    values, places = set(place_of), place_of.values()
+    values, places = list(place_of), place_of.values()
     if spans and values and all(p.is_integer() for p in places) and max(places) - min(places) <= _MOST_FILLED:
-        values.update(canonical(float(p), kind) for p in range(int(min(places)), int(max(places)) + 1))
-    return sorted(values)
+        values += [canonical(float(p), kind) for p in range(int(min(places)), int(max(places)) + 1)]
+    return sorted(set(values))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """What the cells of one attribute may say."""
+def reaches(text: str, kind: Kind, decimal: str = ".") -> bool:
+    """Whether a cell goes on beyond the values that are shown: `*`, NA, an interval with an open end, `<50`."""
+    cell = text.strip()
+    if cell in ("NA", "<NA>") or (cell and not cell.strip("*")):
+        return True
+    if cell[:1] == "[" and cell[-1:] == "]" and (cell[1:].lstrip()[:1] == "," or cell[:-1].rstrip()[-1:] == ","):
+        return True
+    return any(isinstance(f, Span) and None in (f.low, f.high) for f in forms(cell, kind, decimal))
 
-    attribute: Attribute
-    decimal: str
-    labels: dict[str, Codes]
 
-    def members(self, text: str, code: int) -> Codes:
-        """The codes of one cell; `code` is what the attribute makes of it."""
-        cell = text.strip()
-        if code >= 0:
-            return np.array([code])
-        if text in self.labels:
-            return self.labels[text]
-        if cell == "*":
-            return np.arange(self.attribute.codes)
-        if _enclosed(cell, "{}"):
-            return self._set(cell)
-        if _enclosed(cell, "[]"):
-            return self._interval(cell)
-        if _unquoted(cell) != cell:
-            return self._value(_unquoted(cell), cell)
-        if code == -2:
-            raise CellError(f'a missing value; set missing = "category" for {self.attribute.name} in the schema')
-        raise CellError(
-            f"{shown(cell)} is no value, interval or set of the domain ({self._domain()}); "
-            f"mend the cell or add a hierarchy for {self.attribute.name}"
-        )
+def _shown_places(cell: str, kind: Kind, decimal: str, named: tuple[str, ...]) -> tuple[list[str], bool]:
+    """Numbers or dates that a cell names, and whether those between them are named too."""
+    if not cell.strip("*"):
+        return [], False
+    if enclosed(cell, "{}") and (decimal == "." or '"' in cell):
+        return [item for item in own_items(cell[1:-1]) if item is not None], False
+    if enclosed(cell, "[]") and not named and "'" not in cell:
+        ends = own_ends(cell)
+        if len(ends) == 2:
+            return [end for end in ends if end is not None], True
+    if position(cell, kind, decimal) is not None or unquoted(cell) != cell:
+        return [unquoted(cell)], False
+    meant = [f for f in forms(cell, kind, decimal) if not named or f.notation in named]
+    values = [text for f in meant if isinstance(f, Items) for p in f.pieces for text in (p.text.strip(),)]
+    nested = [f for text in values for f in forms(text, kind, decimal) if isinstance(f, Span)]
+    for span in [f for f in [*meant, *nested] if isinstance(f, Span)]:
+        for end, left_out in ((span.low, span.low_open), (span.high, -span.high_open)):
+            place = None if end is None else position(end, kind, decimal)
+            if place is not None and end is not None and (not left_out or place.is_integer()):
+                values.append(canonical(place + left_out, kind) if left_out else end)
+    return values or [cell], bool(nested) or (bool(meant) and all(isinstance(f, Span) for f in meant))
 
-    def _set(self, cell: str) -> Codes:
-        items = [item or "" for item in _items(cell[1:-1])]
-        if not items:
-            raise CellError(f"{shown(cell)} is an empty set; a cell must name at least one value")
-        codes = self.attribute.encode(items, self.decimal).tolist()
-        parts = [
-            self.labels[item] if code < 0 and item in self.labels else self._value(item, cell, code)
-            for item, code in zip(items, codes, strict=True)
-        ]
-        return np.concatenate(parts)
 
-    def _value(self, item: str, cell: str, code: int | None = None) -> Codes:
-        code = int(self.attribute.encode([item], self.decimal)[0]) if code is None else code
-        if code < 0:
-            raise CellError(f"{shown(item)} in {shown(cell)} is no value of the domain ({self._domain()})")
-        return np.array([code])
+def _shown_categories(text: str, named: tuple[str, ...]) -> list[str]:
+    cell = text.strip()
+    if "value" not in named:
+        if (cell and not cell.strip("*")) or cell in ("NA", "<NA>"):
+            return []
+        if cell != "" and "*" in cell and {"mask", "prefix"} & set(named):
+            return []
+        listed = [f for f in forms(cell, Kind.CATEGORICAL, ".") if isinstance(f, Items)]
+        sure = [f for f in listed if "list" in named or (enclosed(cell, "[]") and f.sure)]
+        if sure:
+            return [p.text if p.quoted else p.text.strip() for p in sure[0].pieces]
+        if enclosed(cell, "{}"):
+            return [item for item in own_items(cell[1:-1]) if item is not None]
+        if enclosed(cell, "[]") and "," in cell:
+            return [end for end in own_ends(cell) if end is not None]
+    return [unquoted(text)]
 
-    def _interval(self, cell: str) -> Codes:
-        attribute = self.attribute
-        if not attribute.kind.ordered:
-            raise CellError(
-                f"{shown(cell)} is an interval but {attribute.name} has no order; write a set {{a,b}} or set its kind"
-            )
-        ends = _ends(cell)
-        if len(ends) != 2 or ends == [None, None]:
-            raise CellError(f"{shown(cell)} is no interval; write [low,high], [low,] or [,high], both ends included")
-        if attribute.low is None or attribute.high is None:
-            first = 0 if ends[0] is None else int(self._value(ends[0], cell)[0])
-            last = attribute.real - 1 if ends[1] is None else int(self._value(ends[1], cell)[0])
-            if max(first, last) >= attribute.real:
-                raise CellError(f"{shown(cell)}: a missing value is no end of an interval, it lies outside the order")
-            inside = np.arange(first, last + 1)
-        else:
-            limits = (-np.inf, np.inf)
-            places = [
-                limit if end is None else position(end, attribute.kind, self.decimal)
-                for end, limit in zip(ends, limits, strict=True)
-            ]
-            if places[0] is None or places[1] is None:
-                raise CellError(f"{shown(cell)}: an end is no {attribute.kind} value")
-            inside = np.flatnonzero((attribute.low >= places[0]) & (attribute.high <= places[1]))
-            touched = np.flatnonzero((attribute.high >= places[0]) & (attribute.low <= places[1]))
-            if attribute.binned and len(touched) != len(inside):
-                raise CellError(f"{shown(cell)} cuts through a bin of {attribute.name}; change the bins in the schema")
-        if not len(inside):
-            raise CellError(f"{shown(cell)} holds no value of the domain ({self._domain()})")
-        return inside
 
-    def _domain(self) -> str:
-        """The domain in a few words, and where it comes from."""
-        values, real = self.attribute.values, self.attribute.real
-        if self.attribute.kind.measured and not self.attribute.binned and real > 3:
-            return f"{self.attribute.source}: {values[0]} to {values[real - 1]}"
-        first = ", ".join(shown(v, 20) for v in values[:4])
-        return f"{self.attribute.source}: {first}" + (f" … {len(values)} values" if len(values) > 4 else "")
+def _check_categories(plain: dict[str, int], found: set[str]) -> None:
+    """A text that others show to be more than a value must not pass for one."""
+    owners: dict[str, str] = {}
+    for text, index in plain.items():
+        parts = [part.strip() for part in text.split(",")] if "," in text else []
+        for part in parts:
+            if part and (part in found or owners.setdefault(part, text) != text):
+                raise CellError(
+                    f"{shown(text)} is not clear: it may be a value or a list, as {shown(part)} stands elsewhere too; "
+                    "say --cells value or --cells list, or declare the domain",
+                    index,
+                )
+    stems = {text.rstrip("*"): index for text, index in plain.items() if text.endswith("*")}
+    shortest = min(map(len, stems), default=0)
+    for text, index in plain.items():
+        for length in range(shortest, len(text.rstrip("*"))):
+            if text[:length] in stems:
+                raise CellError(
+                    f"{shown(text)} is not clear: {shown(text[:length] + '*')} may hold it; declare the domain, add a "
+                    "hierarchy, give the original, or say --cells value",
+                    index,
+                )
 
 
 def _label_members(attribute: Attribute) -> dict[str, Codes]:
@@ -212,62 +197,10 @@ def _notation(runs: Runs, attribute: Attribute) -> str:
     low, high = runs[0]
     values, ends = attribute.values, ["", ""]
     if len(runs) == 1 and attribute.kind.ordered and not attribute.open_bins and high < attribute.real:
-        ends = [_quoted(values[low]), _quoted(values[high])]
+        ends = [quoted(values[low]), quoted(values[high])]
         if attribute.binned and attribute.low is not None and attribute.high is not None:
             places = attribute.low[low], attribute.high[high]
             ends = [canonical(p, attribute.kind) if np.isfinite(p) else "" for p in places]
     if any(ends):
         return f"[{ends[0]},{ends[1]}]"
-    return "{" + ",".join(_quoted(values[c]) for low, high in runs for c in range(low, high + 1)) + "}"
-
-
-def _enclosed(cell: str, pair: str) -> bool:
-    return len(cell) >= 2 and cell[0] == pair[0] and cell[-1] == pair[1]
-
-
-def _ends(cell: str) -> list[str | None]:
-    """The ends of an interval as written; None = open."""
-    dashed = _DASHED.fullmatch(cell)
-    return list(dashed.groups()) if dashed else _items(cell[1:-1])
-
-
-def _items(inner: str) -> list[str | None]:
-    """Items separated by commas, None where nothing is written; one with special characters is a JSON string."""
-    items: list[str | None] = []
-    rest = inner.strip()
-    if not rest:
-        return items
-    while True:
-        rest = rest.lstrip()
-        if rest.startswith('"'):
-            try:
-                item, stop = json.JSONDecoder().raw_decode(rest)
-            except json.JSONDecodeError:
-                raise CellError(f"{shown(inner)}: a quoted value does not end") from None
-            items.append(item)
-            rest = rest[stop:].lstrip()
-            if rest and not rest.startswith(","):
-                raise CellError(f"{shown(inner)}: a comma must follow a quoted value")
-        else:
-            item = rest.partition(",")[0]
-            items.append(item.strip() or None)
-            rest = rest[len(item) :]
-        if not rest:
-            return items
-        rest = rest[1:]
-
-
-def _quoted(value: str) -> str:
-    """A value as an item of a set or an end of an interval."""
-    special = not value or value != value.strip() or not _SPECIAL.isdisjoint(value) or not value.isprintable()
-    return json.dumps(value, ensure_ascii=False) if special else value
-
-
-def _unquoted(cell: str) -> str:
-    """The value that a JSON string names; any other text is itself."""
-    if not _enclosed(cell, '""'):
-        return cell
-    try:
-        return str(json.loads(cell))
-    except json.JSONDecodeError:
-        return cell
+    return "{" + ",".join(quoted(values[c]) for low, high in runs for c in range(low, high + 1)) + "}"

@@ -30,6 +30,7 @@ def read_masked(
     *,
     attributes: Sequence[Attribute] = (),
     delimiter: str | None = None,
+    decimal: str | None = None,
     encoding: str | None = None,
 ) -> Masked:
     """Read a masked release, ours or another tool's. `attributes`: domains already known, from the original.
@@ -44,7 +45,9 @@ def read_masked(
     if sidecar.group is not None or sidecar.blocks is not None or sidecar.sensitive_table is not None:
         raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
     missing = schema.document.missing[0] if schema.document.missing else ""
-    found = read_columns(path, delimiter=delimiter, encoding=encoding, missing=missing, error=ReleaseError)
+    found = read_columns(
+        path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing, error=ReleaseError
+    )
     check_columns(path, schema, sidecar, found)
     names = [n for n in schema.names if n in found.columns]
     if not names:

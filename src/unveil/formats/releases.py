@@ -5,7 +5,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from unveil.attribute import Attribute, Role
-from unveil.errors import NotApplicable, ReleaseError, shown
-from unveil.formats.cells import CellError, read_cells, shown_values, write_cells
+from unveil.errors import NotApplicable, ReleaseError, UsageError, shown
+from unveil.formats.arx import read_project
+from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
+from unveil.formats.notations import parse_cells
 from unveil.formats.output import csv_bytes, write_whole
 from unveil.formats.tables import Columns, read_columns
 from unveil.regions import Regions
@@ -45,6 +47,7 @@ class Sidecar(BaseModel):
     masked: tuple[str, ...] = ()
     channel: dict[str, tuple[tuple[float, ...], ...]] = Field(default_factory=dict)  # of masked columns, if published
     method: str = ""  # of masking, if published
+    count: str | None = None
 
 
 def read_release(
@@ -52,15 +55,21 @@ def read_release(
     schema: Schema,
     *,
     attributes: Sequence[Attribute] = (),
+    cells: Sequence[str] = (),
     delimiter: str | None = None,
+    decimal: str | None = None,
     encoding: str | None = None,
 ) -> Release:
     """Read a published file, ours or another tool's. `attributes`: domains already known, from the original.
 
-    Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier cells.
+    Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier cells. `cells` names
+    notations, as `--cells` does: "list", or "age=range+suppressed" for one attribute.
     """
     path = Path(path)
+    named = parse_cells(cells)
     sidecar = read_sidecar(path)
+    if path.suffix.lower() == ".deid":
+        sidecar = sidecar.model_copy(update={"masked": (*sidecar.masked, *read_project(path).masked)})
     if sidecar.masked:
         perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
         raise NotApplicable(
@@ -71,19 +80,31 @@ def read_release(
     missing = schema.document.missing[0] if schema.document.missing else ""
 
     def columns_of(file: Path) -> Columns:
-        return read_columns(file, delimiter=delimiter, encoding=encoding, missing=missing, error=ReleaseError)
+        return read_columns(
+            file,
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=missing,
+            error=ReleaseError,
+            published=True,
+        )
 
-    main = columns_of(path)
+    main = _without_blanked(columns_of(path), schema)
     second = _read_second(path, sidecar, columns_of)
     check_columns(path, schema, sidecar, main, second)
     published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
+    for name in named:
+        if name and name not in published:
+            raise UsageError(f"--cells {name}=…: {path} publishes no such attribute; it has {', '.join(main.columns)}")
     names = [n for n in schema.names if n in published]
     if not names:
         raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
     read = {}
     for name in names:
         source, file = (main, path) if second is None or name != second.attribute else (second.columns, second.file)
-        read[name] = _read_attribute(schema, known.get(name), source, name, str(file))
+        notations = named.get(name, named.get("", ()))
+        read[name] = _read_attribute(schema, known.get(name), source, name, str(file), notations)
     group = _groups(sidecar, main, read)
     count = _frequency(schema, sidecar, main, path)
     parts = []
@@ -167,7 +188,7 @@ def read_sidecar(path: Path) -> Sidecar:
         fault = error.errors()[0]
         key = tuple(str(p) for p in fault["loc"])
         what = (
-            "is unknown; a sidecar has group, blocks, sensitive_table, masked, channel, method"
+            "is unknown; a sidecar has group, blocks, sensitive_table, masked, channel, method, count"
             if fault["type"] == "extra_forbidden"
             else fault["msg"]
         )
@@ -224,8 +245,15 @@ def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) 
     return np.asarray(np.array(values, dtype=np.int64)[column.text_of_row])
 
 
+def _count_column(schema: Schema, sidecar: Sidecar) -> str | None:
+    """The column that says how many people a row stands for: anonypy calls it `count`, as Anatomy's second table."""
+    if sidecar.count is not None:
+        return sidecar.count
+    return schema.document.frequency or (None if "count" in schema.names else "count")
+
+
 def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> NDArray[np.int64] | None:
-    key = schema.document.frequency
+    key = _count_column(schema, sidecar)
     if key is None or key == sidecar.group or key not in main.columns:
         return None
     return _whole_numbers(main, main.columns[key], str(path), key)
@@ -233,10 +261,11 @@ def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> N
 
 def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: "_Second | None" = None) -> None:
     """Every column must be one of the schema's, and none an identifier."""
-    if sidecar.group is not None and sidecar.group not in main.columns:
-        raise ReleaseError(f"{path}: the sidecar's group column {shown(sidecar.group)} is not there")
+    for key, column in (("group", sidecar.group), ("count", sidecar.count)):
+        if column is not None and column not in main.columns:
+            raise ReleaseError(f"{path}: the sidecar's {key} column {shown(column)} is not there")
     for name in [*main.columns, *([second.attribute] if second is not None else [])]:
-        if name == sidecar.group or name in schema.extra_columns:
+        if name in (sidecar.group, *schema.extra_columns) or name == _count_column(schema, sidecar):
             continue
         if name not in schema.names:
             raise ReleaseError(
@@ -252,6 +281,18 @@ def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, s
         raise ReleaseError(f"{path}: {name} stands in both tables; the link to it would not be hidden")
 
 
+def _without_blanked(main: Columns, schema: Schema) -> Columns:
+    """Without identifiers of which nothing is left: ARX keeps their columns, every cell `*`."""
+    blanked = [
+        name
+        for name, column in main.columns.items()
+        if name in schema.names
+        and schema.declaration(name).role is Role.IDENTIFIER
+        and all(not text.strip().strip("*") for text in column.texts)
+    ]
+    return replace(main, columns={n: c for n, c in main.columns.items() if n not in blanked}) if blanked else main
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     """One attribute as it is published."""
@@ -261,37 +302,39 @@ class _Read:
     region: NDArray[np.int64]  # (rows,)
 
 
-def _read_attribute(schema: Schema, known: Attribute | None, source: Columns, name: str, file: str) -> _Read:
+def _read_attribute(
+    schema: Schema, known: Attribute | None, source: Columns, name: str, file: str, named: tuple[str, ...]
+) -> _Read:
     column = source.columns[name]
-    attribute = known
+    attribute, declared = known, schema.declaration(name)
     try:
+        if attribute is None and (declared.domain is not None or declared.bins is not None or name in schema.ladders):
+            attribute = schema.attribute(name, decimal=source.decimal)
         if attribute is None:
-            observed = shown_values(column.texts, schema.declaration(name).kind, source.decimal)
-            declared = schema.declaration(name)
-            if not observed and declared.domain is None and declared.bins is None and name not in schema.ladders:
+            observed = shown_values(column.texts, declared.kind, source.decimal, named)
+            if not observed:
                 raise CellError(
                     f"{shown(column.texts[0])} names no value, nor does any other cell, so the domain is not known; "
                     f"declare it in the schema, or give the original",
                     0,
                 )
             attribute = schema.attribute(name, observed, decimal=source.decimal, source="release")
-        regions = read_cells(column.texts, attribute, source.decimal)
+        regions = read_cells(column.texts, attribute, source.decimal, named)
     except CellError as error:
         row = int(np.flatnonzero(column.text_of_row == error.args[1])[0])
         raise ReleaseError(f"{file}, {source.place(row)}, {name}: {error.args[0]}") from None
     if attribute.source == "release":
-        _check_open_cells(column, regions, source, name, file)
+        _check_open_cells(column, regions, source, attribute, file)
     return _Read(attribute, regions, np.asarray(column.text_of_row, dtype=np.int64))
 
 
-def _check_open_cells(column: CodedColumn, regions: Regions, source: Columns, name: str, file: str) -> None:
+def _check_open_cells(column: CodedColumn, regions: Regions, source: Columns, attribute: Attribute, file: str) -> None:
     """`*` and open intervals reach beyond the values a release shows: they must not pass for a narrower cell."""
     number = regions.canonical(np.arange(len(regions)))[1]
-    texts = [text.strip() for text in column.texts]
-    reaching = [
-        t == "*" or (t[:1] == "[" and t[-1:] == "]" and (t[1:].lstrip()[:1] == "," or t[:-1].rstrip()[-1:] == ","))
-        for t in texts
-    ]
+    name, reaching = attribute.name, [reaches(t, attribute.kind, source.decimal) for t in column.texts]
+    # One spelling of each: `< 30` is <30, and NA and ***** are *.
+    plain = ["".join(text.split()) for text in column.texts]
+    texts = ["*" if not t.strip("*") or t in ("NA", "<NA>") else t for t in plain]
     closed = {int(n) for n, open_end in zip(number, reaching, strict=True) if not open_end}
     ends = {int(n): {t for t, m in zip(texts, number, strict=True) if m == n} for n in set(number.tolist())}
     for index, (text, n, open_end) in enumerate(zip(texts, number.tolist(), reaching, strict=True)):

@@ -1,4 +1,4 @@
-"""Original tables from CSV and Parquet."""
+"""Original tables from CSV, Parquet and ARX projects."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unveil.errors import TableError, UnveilError, shown
+from unveil.formats.arx import read_data
 from unveil.formats.text import distinct_codes, read_text
 from unveil.hierarchy import number_text
 from unveil.schema import Schema
@@ -36,12 +37,20 @@ def read_columns(
     encoding: str | None = None,
     missing: str = "",
     error: type[UnveilError] = TableError,
+    published: bool = False,
 ) -> Columns:
-    """Read a CSV or, by its ending, a Parquet file. `missing` is the text a Parquet null becomes."""
+    """Read a CSV or, by its ending, a Parquet file or an ARX project. `missing` is the text a Parquet null becomes.
+
+    Of a project it is the input, or the output if `published`.
+    """
     path = Path(path)
+    content = None
+    if path.suffix.lower() == ".deid":
+        content, found = read_data(path, published=published, error=error)
+        delimiter = delimiter or found
     if path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path, missing, error)
-    text = read_text(path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error)
+    text = read_text(path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content)
     columns = {name: CodedColumn(*distinct_codes(text.columns[name])) for name in text.names}
     return Columns(
         columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()

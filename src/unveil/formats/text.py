@@ -54,8 +54,11 @@ def read_text(
     decimal: str | None = None,
     encoding: str | None = None,
     error: type[UnveilError] = TableError,
+    content: bytes | None = None,
 ) -> TextTable:
     """Read a CSV file with a header line; what is not given is found out, what is not clear is an error.
+
+    `content`: its bytes, if they come from elsewhere; `path` then only names it.
 
     Names lose the blanks around them. A blank line at the end is ignored; inside a table with one column it is an
     empty cell.
@@ -65,7 +68,7 @@ def read_text(
     delimiter, encoding = check_options(delimiter, decimal, encoding)
     source = shown(os.fspath(path), 500)[1:-1]
     try:
-        raw, encoding = decode(_loaded(path), encoding)
+        raw, encoding = decode(_loaded(path) if content is None else content, encoding)
         start = 3 if encoding == "utf-8-sig" else 0
         # With `raw` gone the buffer is the only owner of the bytes, and they can be changed where they lie.
         text = io.BytesIO(raw)

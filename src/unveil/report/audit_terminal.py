@@ -9,6 +9,7 @@ from rich.table import Table
 
 from unveil.document import Document, Finding, Number
 from unveil.report.background import background_lines
+from unveil.report.combinations import print_combinations
 from unveil.report.membership import MEMBERSHIP_ROWS
 
 __all__ = ["print_audit"]
@@ -92,6 +93,7 @@ def print_audit(document: Document, console: Console) -> None:
         console.print(_by_release(document, None, MEMBERSHIP_ROWS, "Being in the table"))
     for text in background_lines(document):
         console.print(escape(_plain(text)))
+    print_combinations(document, console)
     _print_limits(document, console)
     if len(releases) > 1:
         console.print(escape(_plain(facts["dominance_text"])))

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from unveil.document import Document
 from unveil.errors import UsageError
 from unveil.report.analyst import analyst_part
+from unveil.report.combinations import combinations_grid
 from unveil.report.masked import masked_figures, masked_grid
 from unveil.report.officer import names_of, officer_page
 from unveil.report.page import render_page
@@ -24,6 +25,7 @@ def render_html(document: Document | dict[str, Any]) -> str:
         analyst=analyst_part(read, names),
         masked={"grid": masked_grid(read, names), "figures": masked_figures(read, names)},
         names=names,
+        combinations=combinations_grid(read, names),
     )
 
 
