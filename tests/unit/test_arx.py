@@ -246,7 +246,7 @@ def test_microaggregated_columns_are_not_groups(tmp_path: Path) -> None:
     function = "<microAggregationFunction>Arithmetic mean</microAggregationFunction>"
     mean = DEFINITION.replace("<name>age</name>", f"<name>age</name>{function}")
     path = saved(tmp_path, made_project(input__definition_dot_xml=mean))
-    with pytest.raises(NotApplicable, match="age were perturbed, not widened"):
+    with pytest.raises(NotApplicable, match="age was perturbed, not widened"):
         read_release(path, project_schema(path))
 
 
