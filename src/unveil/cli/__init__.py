@@ -12,11 +12,13 @@ from unveil.cli._shared import (
     Decimal,
     Delimiter,
     Encoding,
+    JsonFile,
     Out,
     ReleaseCells,
     ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
+    SchemaFile,
     console,
     keep_apart,
     read_assignment,
@@ -54,7 +56,6 @@ app.command()(frontier)
 app.command()(link)
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
-SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]
 Require = Annotated[
     list[str] | None,
     typer.Option(
@@ -245,12 +246,7 @@ def check(
     ] = None,
     require: Require = None,
     n: Annotated[int, typer.Option(help="How many people are a large population, for (n,t)-closeness.")] = 1000,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
-        ),
-    ] = None,
+    json: JsonFile = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,

@@ -16,11 +16,15 @@ __all__ = [
     "Decimal",
     "Delimiter",
     "Encoding",
+    "JsonFile",
     "Out",
     "ReleaseCells",
     "ReleaseDecimal",
     "ReleaseDelimiter",
     "ReleaseEncoding",
+    "ReportFile",
+    "SchemaFile",
+    "SchemaOption",
     "console",
     "keep_apart",
     "long_work",
@@ -34,6 +38,20 @@ __all__ = [
 Out = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write; else to the terminal.", show_default=False),
+]
+
+SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]
+SchemaOption = Annotated[
+    Path | None, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)
+]
+JsonFile = Annotated[
+    str | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
+    ),
+]
+ReportFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the report, one HTML file.", show_default=False)
 ]
 
 # Of the original and of other tables that are read beside it; a release may come from another tool.

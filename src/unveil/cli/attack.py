@@ -15,6 +15,7 @@ from unveil.cli._shared import (
     ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
+    SchemaFile,
     console,
     keep_apart,
     long_work,
@@ -30,7 +31,7 @@ __all__ = ["attack"]
 
 def attack(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
-    schema: Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)],
+    schema: SchemaFile,
     original: Annotated[
         Path | None,
         typer.Option(metavar="DATA", help="The original table: its rows are the targets.", show_default=False),

@@ -10,10 +10,13 @@ from unveil.cli._shared import (
     Decimal,
     Delimiter,
     Encoding,
+    JsonFile,
     ReleaseCells,
     ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
+    ReportFile,
+    SchemaOption,
     console,
     keep_apart,
     long_work,
@@ -37,17 +40,10 @@ def audit(
     releases: Annotated[
         list[Path] | None, typer.Argument(metavar="RELEASE…", help="One or more published CSVs.", show_default=False)
     ] = None,
-    schema: Annotated[
-        FileOption, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)
-    ] = None,
+    schema: SchemaOption = None,
     original: Annotated[FileOption, _option("The original table; without it success is unknown.", "DATA")] = None,
-    report: Annotated[FileOption, _option("Write the report, one HTML file.", "FILE")] = None,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
-        ),
-    ] = None,
+    report: ReportFile = None,
+    json: JsonFile = None,
     people: Annotated[
         FileOption, _option("Write what is believed of each person (.csv, .parquet). It names people.", "FILE")
     ] = None,

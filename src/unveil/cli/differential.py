@@ -7,7 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import Decimal, Delimiter, Encoding, ReleaseCells, console, keep_apart, long_work, say
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    JsonFile,
+    ReleaseCells,
+    ReportFile,
+    SchemaFile,
+    console,
+    keep_apart,
+    long_work,
+    say,
+)
 from unveil.cli.audit import _check_outputs, _file_part
 from unveil.errors import UsageError, shown
 
@@ -18,7 +30,7 @@ def differential(
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)
     ],
-    schema: Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)],
+    schema: SchemaFile,
     with_: Annotated[
         str | None,
         typer.Option(
@@ -76,15 +88,8 @@ def differential(
         list[str] | None,
         typer.Option(metavar="'ID <= NUMBER'", help="For instance 'delta <= 0.1'; repeatable.", show_default=False),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report, one HTML file.", show_default=False)
-    ] = None,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
-        ),
-    ] = None,
+    report: ReportFile = None,
+    json: JsonFile = None,
     people: Annotated[
         Path | None,
         typer.Option(

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import Decimal, Delimiter, Encoding, console, keep_apart, long_work, release_parts, say
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    JsonFile,
+    ReportFile,
+    SchemaOption,
+    console,
+    keep_apart,
+    long_work,
+    release_parts,
+    say,
+)
 from unveil.errors import UsageError
 
 __all__ = ["frontier"]
@@ -24,9 +36,7 @@ def frontier(
     data: Annotated[
         FileOption, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)
     ] = None,
-    schema: Annotated[
-        FileOption, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)
-    ] = None,
+    schema: SchemaOption = None,
     with_: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,13 +69,8 @@ def frontier(
             "--output", "-o", metavar="RELEASE", help="Write the recommended release, a .csv", show_default=False
         ),
     ] = None,
-    report: Annotated[FileOption, _option("Write the report, one HTML file.", "FILE")] = None,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
-        ),
-    ] = None,
+    report: ReportFile = None,
+    json: JsonFile = None,
     distance: Annotated[str, typer.Option(help="Of privacy loss and utility loss.")] = "js",
     minimum_support: Annotated[float, typer.Option(help="Share of the rows that is a large population.")] = 0.05,
     dimension: Annotated[int, typer.Option(help="Quasi-identifiers in a random query.")] = 2,

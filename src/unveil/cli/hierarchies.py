@@ -5,7 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import Out, ReleaseCells, keep_apart, release_parts, say, write
+from unveil.cli._shared import (
+    Out,
+    ReleaseCells,
+    SchemaFile,
+    keep_apart,
+    release_parts,
+    say,
+    write,
+)
 from unveil.cli.hierarchy import hierarchy_app, values_of
 from unveil.errors import SchemaError, UsageError
 
@@ -16,7 +24,6 @@ Data = Annotated[Path, typer.Option(help="Take the values, and how many rows eac
 Folder = Annotated[
     Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write to.", show_default=False)
 ]
-SchemaFile = Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)]
 
 
 @hierarchy_app.command("round")

@@ -9,10 +9,12 @@ from unveil.cli._shared import (
     Decimal,
     Delimiter,
     Encoding,
+    JsonFile,
     ReleaseCells,
     ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
+    SchemaFile,
     console,
     keep_apart,
     read_assignment,
@@ -26,7 +28,7 @@ __all__ = ["knowledge"]
 
 def knowledge(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The original table.", show_default=False)],
-    schema: Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)],
+    schema: SchemaFile,
     with_: Annotated[
         str,
         typer.Option(
@@ -61,12 +63,7 @@ def knowledge(
         bool, typer.Option("--rank", help="Also: which rules, if known, would expose most people of the release.")
     ] = False,
     top: Annotated[int, typer.Option(help="Rules to print.")] = 20,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
-        ),
-    ] = None,
+    json: JsonFile = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     encoding: Encoding = None,

@@ -10,8 +10,11 @@ from unveil.cli._shared import (
     Decimal,
     Delimiter,
     Encoding,
+    JsonFile,
     ReleaseDelimiter,
     ReleaseEncoding,
+    ReportFile,
+    SchemaFile,
     console,
     keep_apart,
     long_work,
@@ -26,7 +29,7 @@ __all__ = ["link"]
 
 def link(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
-    schema: Annotated[Path, typer.Option("--schema", "-s", metavar="FILE", help="schema.toml", show_default=False)],
+    schema: SchemaFile,
     original: Annotated[
         Path | None,
         typer.Option(metavar="DATA", help="The original table: everybody in it is held.", show_default=False),
@@ -85,15 +88,8 @@ def link(
             metavar="'ID <= NUMBER'", help="For instance 'distance.reid <= 0.05'; repeatable.", show_default=False
         ),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report, one HTML file.", show_default=False)
-    ] = None,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write the document as JSON; - for standard output.", show_default=False
-        ),
-    ] = None,
+    report: ReportFile = None,
+    json: JsonFile = None,
     people: Annotated[
         Path | None,
         typer.Option(
