@@ -22,11 +22,12 @@ from unveil.formats.masked import write_masked
 from unveil.formats.tables import read_columns
 from unveil.identity import run_link
 from unveil.identity.keys import keys_of_original, keys_of_release
+from unveil.identity.run import LINKING
 from unveil.identity.shape import LinkDocument
 from unveil.identity.sweep import _subsets
 from unveil.linkage.held import Naming, held_of_file, read_naming
 from unveil.masked import Masked, as_published
-from unveil.report.link import known_chart, render_link, sizes_chart, uniqueness_chart
+from unveil.report.link import READER_NAMES, known_chart, render_link, sizes_chart, uniqueness_chart
 from unveil.report.link_terminal import print_link
 from unveil.table import Table
 
@@ -140,6 +141,25 @@ def test_a_masked_release_and_its_people() -> None:
         run_link(masked(order), table=table(), limits=["nonsense <= 1"])
     judged = run_link(masked(order), table=table(), limits=["distance.reid <= 0.5"])
     assert judged.exit_code == 3  # unknown is no pass
+
+
+def test_the_worst_case_and_one_who_knows_the_masking() -> None:
+    order = np.array([5, 3, 1, 0, 2, 4])
+    asked: dict[str, Any] = {"worst_case": "weighted_mean", "knowing": "noise:amount=0.1", "subsets": 0}
+    found = run_link(masked(order.tolist()), table=table(), origin=order, **asked, limits=["supervised.reid <= 0.5"])
+    said = values(found.document)
+    assert said["supervised.reid"] >= said["distance.reid"] == pytest.approx(4 / 6)
+    assert 0 <= said["transparency.reid"] <= 1
+    assert found.exit_code == 1
+    assert found.document.settings["worst_case"] == "weighted_mean"
+    assert any("is overfitting" in remark for remark in found.document.diagnostics["remarks"])
+    assert {"supervised:right", "transparency:right"} <= set(found.people().columns)
+    LinkDocument.model_validate(json.loads(found.document.model_dump_json()))
+    assert set(READER_NAMES) == set(LINKING)
+    unknown = run_link(masked(order.tolist()), table=table(), **asked)
+    assert values(unknown.document)["supervised.reid"] is values(unknown.document)["transparency.reid"] is None
+    with pytest.raises(UsageError, match="is no distance to learn"):
+        run_link(masked(order.tolist()), table=table(), origin=order, worst_case="median", subsets=0)
 
 
 def test_probabilistic_readers_and_their_classes() -> None:

@@ -1,5 +1,6 @@
 """Microaggregation: rows in groups of k near ones, each published with its group's mean."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,14 +43,16 @@ class Microaggregation:
             raise RequirementError(
                 f"microaggregation: {table.rows} rows make no group of k={self.k}; choose k ≤ {table.rows}"
             )
-        values = {i: numbers_of(table.attributes[i], table.columns[i]) for i in which}
-        if self.method == "mdav":
-            group = _near(np.stack([_standard(v) for v in values.values()], axis=1), self.k)
-            groups = dict.fromkeys(which, group)
-        else:
-            groups = {i: _along(_standard(v), self.k) for i, v in values.items()}
-        changed = {i: on_line(table.attributes[i], _means(values[i], groups[i])) for i in which}
+        means = self.means([numbers_of(table.attributes[i], table.columns[i]) for i in which])
+        changed = {i: on_line(table.attributes[i], mean) for i, mean in zip(which, means, strict=True)}
         return published(table, changed, engine.named("microaggregation"), self, "microaggregation")
+
+    def means(self, values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Of each column of numbers the means that take their place; nothing is drawn."""
+        if self.method == "mdav":
+            group = _near(np.stack([_standard(v) for v in values], axis=1), self.k)
+            return [_means(v, group) for v in values]
+        return [_means(v, _along(_standard(v), self.k)) for v in values]
 
 
 def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:

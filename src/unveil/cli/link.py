@@ -75,6 +75,22 @@ def link(
         float, typer.Option(help="Share of other pairs that may be called links (probabilistic).")
     ] = 0.001,
     missed_links: Annotated[float, typer.Option(help="Share of links that may be called none (probabilistic).")] = 0.05,
+    worst_case: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DISTANCE",
+            help="Learn the distance that links most: weighted_mean, owa, choquet, bilinear. Masked releases.",
+            show_default=False,
+        ),
+    ] = None,
+    knowing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:options",
+            help="Link as one who knows the masking, for instance rank_swapping:p=5.",
+            show_default=False,
+        ),
+    ] = None,
     largest: Annotated[
         int | None,
         typer.Option(help="Attributes of a minimal sample unique at most; 3 if not given.", show_default=False),
@@ -176,6 +192,8 @@ def link(
             fraction=fraction,
             false_links=false_links,
             missed_links=missed_links,
+            worst_case=worst_case,
+            knowing=knowing,
             largest=largest,
             subsets=subsets,
             margins=people is not None,

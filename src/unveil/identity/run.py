@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.identity import identity_findings
 from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.catalog import anonymizer
 from unveil.document import Document, Finding, Input
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError, shown
 from unveil.identity.alone import ask_uniqueness, uniqueness_findings
 from unveil.identity.people import people_frame
 from unveil.identity.sweep import SubsetLinks, link_by_subsets
+from unveil.identity.worst import ask_worst
+from unveil.linkage.aggregates import aggregate_named
 from unveil.linkage.held import Held, held_of_table
 from unveil.linkage.links import Links, claim_precision, claimed, reid
 from unveil.linkage.patterns import Compared, pattern_counts
@@ -41,9 +44,10 @@ from unveil.uniqueness import ESTIMATORS
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["READERS", "Link", "run_link"]
+__all__ = ["LINKING", "READERS", "Link", "run_link"]
 
-READERS = ("distance", "probabilistic", "unsupervised", "counted", *ESTIMATORS)
+LINKING = ("distance", "probabilistic", "unsupervised", "supervised", "transparency")
+READERS = (*LINKING, "counted", *ESTIMATORS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +97,8 @@ def run_link(
     fraction: float | None = None,
     false_links: float = 0.001,
     missed_links: float = 0.05,
+    worst_case: str | None = None,
+    knowing: str | None = None,
     largest: int | None = None,
     subsets: int = 64,
     margins: bool = True,
@@ -104,7 +110,9 @@ def run_link(
 
     `origin`: the original row of each published row of a masked release; without it, and with perturbed columns, links
     can be counted but not judged. `population` or `fraction`: what the release is a sample of. `largest`: size up to
-    which minimal sample uniques are sought. `subsets`: about how many sets of attributes the chart shows; 0 = none.
+    which minimal sample uniques are sought. `worst_case`: the family of distances to learn from the true links.
+    `knowing`: the anonymizer that masked the release, NAME:options, for one who knows it.
+    `subsets`: about how many sets of attributes the chart shows; 0 = none.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -118,11 +126,16 @@ def run_link(
             raise UsageError(f"{shown(absent[0])} is not known of the people held; it may be {', '.join(held.known)}")
         held = held.only(known)
     _check_limits(limits)
+    method = None if knowing is None else anonymizer(knowing)
+    if worst_case is not None:
+        aggregate_named(worst_case)
     names = tuple(held.known)
     rows = None if origin is None else np.asarray(origin, dtype=np.int64)
     published = published_of(release, names, rows)
     found = {"distance": _Reader(link_by_distance(published, held, margins=margins, engine=engine))}
     found |= _by_probability(published, held, false_links, missed_links)
+    worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine)
+    found |= {reader: _Reader(one.links, one.reason) for reader, one in worst_readers.items()}
     alone = ask_uniqueness(
         release,
         table,
@@ -152,6 +165,8 @@ def run_link(
             "fraction": fraction,
             "false_links": false_links,
             "missed_links": missed_links,
+            "worst_case": worst_case,
+            "knowing": knowing,
             "subsets": subsets,
             "seed": engine.seed,
             "limits": list(limits),
@@ -169,7 +184,10 @@ def run_link(
             "readers": [_reader_row(reader, one, published, names) for reader, one in found.items()],
             "sentences": _sentences(found, published, held, names) + alone.sentences(),
             "uniqueness": alone.facts(),
-            "remarks": _remarks(published, held, table) + _unsettled(found) + alone.remarks(),
+            "remarks": _remarks(published, held, table)
+            + [one.remark for one in worst_readers.values() if one.remark is not None]
+            + _unsettled(found)
+            + alone.remarks(),
         },
         charts={
             "set_sizes": {reader: _set_sizes(one.links) for reader, one in found.items() if one.links is not None},
@@ -185,10 +203,10 @@ def _check_limits(limits: Sequence[str]) -> None:
     """Refuse, before the work, a limit on what no link has."""
     linking = ("reid", "claimed", "claim_precision")
     sampling = ("population_unique", "expected_links", "record_risk.max", "record_risk.mean")
-    ids = [*linking, *(f"{r}.{m}" for r in READERS[:3] for m in linking), "sample_unique", "minimal_unique"]
+    ids = [*linking, *(f"{r}.{m}" for r in LINKING for m in linking), "sample_unique", "minimal_unique"]
     ids += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
     ids += ["journalist_risk.max", "journalist_risk.mean"]
-    ids += [*sampling, *(f"{r}.{m}" for r in READERS[3:] for m in sampling)]
+    ids += [*sampling, *(f"{r}.{m}" for r in READERS[len(LINKING) :] for m in sampling)]
     for text in limits:
         for id in parse_limit(text, ids).ids:
             if id not in ids:
@@ -296,6 +314,8 @@ WORDS = {
     "distance": "to the nearest row",
     "probabilistic": "by weights taken from the true links (the worst of its kind)",
     "unsupervised": "by weights estimated without being told any link",
+    "supervised": "by the distance that links most people (the worst of its kind)",
+    "transparency": "by one who knows how the release was masked",
 }
 
 

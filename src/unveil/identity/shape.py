@@ -24,6 +24,8 @@ class LinkSettings(_Part):
     fraction: float | None
     false_links: float
     missed_links: float
+    worst_case: str | None = None
+    knowing: str | None = None
     subsets: int
     seed: int
     limits: list[str]
@@ -49,7 +51,7 @@ class Thresholds(_Part):
 class LinkReader(_Part):
     """One way of linking."""
 
-    reader: Literal["distance", "probabilistic", "unsupervised"]
+    reader: Literal["distance", "probabilistic", "unsupervised", "supervised", "transparency"]
     applicable: bool
     reason: str | None
     parameters: list[Parameters]

@@ -16,7 +16,7 @@ from unveil.errors import NotApplicable, Stopped
 from unveil.linkage.axes import Axis
 from unveil.release import row_numbers
 
-__all__ = ["Nearest", "find_nearest"]
+__all__ = ["CLOSE", "Nearest", "find_nearest", "pair_contributions"]
 
 PEOPLE_AT_ONCE = 2048
 CLOSE = 1e-9
@@ -181,3 +181,10 @@ def _between(axes: Sequence[Axis], people: NDArray[np.integer], rows: NDArray[np
     given = (*_packed(axes), distance)
     pair_distances(held, shown, *given)
     return distance
+
+
+def pair_contributions(axis: Axis) -> NDArray[np.float64]:
+    """(people, rows) the contributions of one attribute, of all pairs."""
+    people, rows = len(axis.person), len(axis.row)
+    distance = _between([axis], np.repeat(np.arange(people), rows), np.tile(np.arange(rows), people))
+    return distance.reshape(people, rows)

@@ -20,7 +20,7 @@ from unveil.masked import Masked
 from unveil.regions import Regions
 from unveil.release import Release
 
-__all__ = ["Published", "compare_values", "link_by_distance", "published_of"]
+__all__ = ["Published", "axis_of", "compare_values", "link_by_distance", "published_of"]
 
 RANKS = 10  # classes of equal size that perturbed numbers are compared in
 
@@ -103,7 +103,7 @@ def _masked(masked: Masked, names: Sequence[str], origin: NDArray[np.int64] | No
 
 def link_by_distance(published: Published, held: Held, *, margins: bool = False, engine: Engine | None = None) -> Links:
     """Each person's nearest rows; a link is claimed where one row alone is nearest."""
-    axes = [_axis(published, attribute, held.known[attribute.name]) for attribute in published.attributes]
+    axes = [axis_of(published, attribute, held.known[attribute.name]) for attribute in published.attributes]
     own = published.true_rows(held)
     found = find_nearest(axes, true_row=own, count=published.count, margins=margins, engine=engine)
     chance = None
@@ -115,7 +115,8 @@ def link_by_distance(published: Published, held: Held, *, margins: bool = False,
     return Links(found.row, found.rows, np.sqrt(found.distance), found.rows == 1, chance, found.margin)
 
 
-def _axis(published: Published, attribute: Attribute, known: Known) -> Axis:
+def axis_of(published: Published, attribute: Attribute, known: Known) -> Axis:
+    """How people and rows are compared on one attribute."""
     if attribute.name in published.numbers:
         numbers, perturbed = published.numbers[attribute.name]
         return axis_of_numbers(attribute, known.regions, known.of_target, numbers, perturbed=perturbed)

@@ -23,7 +23,16 @@ from unveil.membership.drawing import drawn_members, drawn_outsiders, published_
 from unveil.membership.matching import expected_rows, matching_groups
 from unveil.release import Release
 
-__all__ = ["BINS", "MembershipReader", "Roc", "bin_of", "frequency_score", "learn_membership", "roc"]
+__all__ = [
+    "BINS",
+    "MembershipReader",
+    "Roc",
+    "bin_of",
+    "frequency_score",
+    "learn_membership",
+    "roc",
+    "true_positive_at",
+]
 
 ENDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500)  # the last number of groups of each bin but the last
 BINS = ("0", "1", "2", "3", "4–5", "6–10", "11–20", "21–50", "51–100", "101–200", "201–500", "over 500")
@@ -180,6 +189,22 @@ def roc(members: NDArray[np.float64], others: NDArray[np.float64]) -> Roc:
     half = 1.96 * variance**0.5 if variance > 0 else min(3 / few, 1.0)  # no spread seen: the rule of three
     auc = Estimate(area, max(area - half, 0.0), min(area + half, 1.0))
     return Roc(np.concatenate([[0.0], alarms]), np.concatenate([[0.0], hits]), auc)
+
+
+def true_positive_at(curve: Roc, false_positive: float) -> float:
+    """The share of members found when this share of others is accused.
+
+    Among equal scores it is drawn who is accused, and this is the mean over the draws: the straight line between two
+    points of the curve.
+    """
+    if not 0 <= false_positive <= 1:
+        raise UsageError(f"a share of false alarms lies between 0 and 1; {false_positive:g} does not")
+    x, y = curve.false_positive, curve.true_positive
+    at = int(np.searchsorted(x, false_positive, side="right")) - 1  # the highest of the points above one another
+    if at + 1 == len(x):
+        return float(y[-1])
+    share = (false_positive - x[at]) / (x[at + 1] - x[at])
+    return float(y[at] + share * (y[at + 1] - y[at]))
 
 
 def _beaten(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:

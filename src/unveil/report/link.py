@@ -29,6 +29,8 @@ READER_NAMES = {
     "distance": "nearest row",
     "probabilistic": "probability, weights of the true links",
     "unsupervised": "probability, weights estimated",
+    "supervised": "learned distance (worst case)",
+    "transparency": "masking known",
 }
 LINK_SHARES = {
     "reid": "linked rightly",

@@ -1,0 +1,89 @@
+"""Torra 2024, Disclosure, Privacy Models, and Privacy Mechanisms (lecture): worst case linkage, membership inference.
+
+The slides define programs and algorithms and print no numbers of them. A statement of the text is a figure with the
+printed value 1: it holds. Numbers without a printed one are ours, to be found again.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from papers import Figure
+from papers._printed import printed_schema
+from unveil.anonymizers.rank_swapping import RankSwapping
+from unveil.engine import Engine
+from unveil.linkage.aggregates import AGGREGATES
+from unveil.linkage.held import held_of_table
+from unveil.linkage.links import reid
+from unveil.linkage.pairs import Pairs
+from unveil.linkage.readers import link_by_distance, published_of
+from unveil.linkage.supervised import compare_own, prove, worst_case
+from unveil.linkage.transparency import link_knowing
+from unveil.membership import infer_membership
+from unveil.table import Table
+
+LEARNED = "ML for distance-based record linkage parameters"
+TRANSPARENT = "worst-case scenario: transparency attacks"
+MIA = "algorithm mia"
+OURS = "made-up people: the slides print no number"
+SHADOWS = "'shallow' models are shadow models"
+NOISE = (0.1, 0.6, 0.3)
+
+
+def reproduce() -> Iterator[Figure]:
+    """Thirty made-up people, of whom attributes were masked unequally; sixty for swapping; 600 for a tree."""
+    pairs = people_and_rows()
+    linked = {}
+    for name, family in AGGREGATES.items():
+        found = worst_case(pairs, name)
+        linked[name] = found.reid
+        yield Figure(f"Reid of the learned distance, {name}", LEARNED, None, found.reid, reading=OURS)
+        if name == "weighted_mean":
+            yield Figure("Reid of the plain distance", LEARNED, None, found.plain, reading=OURS)
+            proof = prove(compare_own(pairs, family), family)
+            yield Figure("… proven optimum of the weighted mean", LEARNED, None, proof.most / 30, reading=OURS)
+            yield Figure("learned parameters link at least as many", LEARNED, 1.0, float(found.reid >= found.plain))
+    wider = linked["choquet"] >= max(linked["weighted_mean"], linked["owa"])
+    yield Figure("the Choquet integral generalises weighted mean and OWA", LEARNED, 1.0, float(wider))
+    plain, told = swapped()
+    yield Figure("rank swapping, p = 5: Reid of the plain distance", TRANSPARENT, None, plain, reading=OURS)
+    yield Figure("… of who knows p", TRANSPARENT, None, told, reading=OURS)
+    yield Figure("knowing how data were protected links more", TRANSPARENT, 1.0, float(told > plain))
+    for depth in (None, 1):
+        area, gap = shadows(depth)
+        word = "grown to the end" if depth is None else "of one cut"
+        yield Figure(f"mia on a tree {word}: AUC", MIA, None, area, reading=f"{SHADOWS}; {OURS}")
+        yield Figure(f"… accuracy on its own people less that on others, a tree {word}", MIA, None, gap, reading=OURS)
+
+
+def people_and_rows() -> Pairs:
+    """Thirty people, and their rows with noise of 0.1, 0.6 and 0.3 deviations."""
+    random = np.random.default_rng(2024)
+    people = random.normal(size=(30, 3))
+    signed = people[:, None] - (people + random.normal(size=people.shape) * NOISE)[None]
+    return Pairs(("a", "b", "c"), signed**2, signed, np.arange(30))
+
+
+def swapped() -> tuple[float, float]:
+    """Sixty people with three numbers, rank-swapped: Reid by distance, and by one who knows the window."""
+    values = np.random.default_rng(2024).normal(50, 10, size=(60, 3)).round(1)
+    names = ("a", "b", "c")
+    schema = printed_schema({name: {"role": "quasi-identifier", "kind": "numeric"} for name in names})
+    columns = {name: [f"{v:.1f}" for v in values[:, i]] for i, name in enumerate(names)}
+    table = Table.from_columns(schema, columns)
+    method = RankSwapping(p=5)
+    made = method.anonymize(table, Engine(seed=0))
+    held = held_of_table(table, table.attributes)
+    plain = link_by_distance(published_of(made.masked, names, made.origin), held)
+    return reid(plain).value, reid(link_knowing(made.masked, held, method, made.origin)).value
+
+
+def shadows(depth: int | None) -> tuple[float, float]:
+    """AUC against a decision tree, and how much it overfits."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    random = np.random.default_rng(2024)
+    features = random.normal(size=(600, 4))
+    labels = (features[:, 0] + random.normal(size=600) > 0).astype(int)
+    found = infer_membership(DecisionTreeClassifier(max_depth=depth, random_state=0).fit, features, labels, shadows=2)
+    return found.auc.value, found.trained - found.tested
