@@ -1,4 +1,7 @@
-"""python -m papers: every published figure beside ours, printed and written to docs/results/papers.md."""
+"""python -m papers [NAME…]: every published figure beside ours, printed and written to docs/results/papers.md.
+
+With names only those files are run, and only their parts of the page are written anew.
+"""
 
 import importlib
 import sys
@@ -24,28 +27,42 @@ def main() -> int:
     except AdultMissing as missing:
         print(f"without Adult: {missing}", file=sys.stderr)
         columns = None
-    parts = [PREFACE, machine_lines(describe_machine()), ""]
+    every = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
+    unknown = set(sys.argv[1:]) - set(every)
+    if unknown:
+        print(f"papers has no {', '.join(sorted(unknown))}; it has {', '.join(every)}", file=sys.stderr)
+        return 2
+    named = sys.argv[1:] or every
+    written = _sections(RESULTS.read_text()) if named != every and RESULTS.is_file() else {}
     unexplained = []
-    for name in sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_")):
+    for name in every:
+        if name not in named:
+            continue
         module = importlib.import_module(f"papers.{name}")
+        title = str(module.__doc__).strip().splitlines()[0]
         figures = list(module.reproduce())
         if columns is not None and hasattr(module, "reproduce_on_adult"):
             figures += module.reproduce_on_adult(columns)
         if columns is not None and hasattr(module, "reproduce_slowly"):
             figures += module.reproduce_slowly(columns)
-        title = str(module.__doc__).strip().splitlines()[0]
-        parts += [f"## {title}", "", "| figure | where | printed | ours | | |", "|---|---|---|---|---|---|"]
-        parts += [f"| {' | '.join(_cells(figure))} |" for figure in figures]
-        parts.append("")
+        lines = ["| figure | where | printed | ours | | |", "|---|---|---|---|---|---|"]
+        written[title] = "\n".join([*lines, *(f"| {' | '.join(_cells(figure))} |" for figure in figures)])
         unexplained += [f.name for f in figures if f.agrees is False and not f.why_not]
         print(title)
         for figure in figures:
             print("  " + "  ".join(cell for cell in _cells(figure) if cell))
     if columns is not None:
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        parts = [PREFACE, machine_lines(describe_machine()), *(f"\n## {t}\n\n{text}" for t, text in written.items())]
         RESULTS.write_text("\n".join(parts).rstrip() + "\n")
     print(f"unexplained: {'; '.join(unexplained)}" if unexplained else "every figure agrees or says why not")
     return 1 if unexplained else 0
+
+
+def _sections(page: str) -> dict[str, str]:
+    """The parts of a page by their titles, in their order."""
+    parts = page.split("\n## ")[1:]
+    return {title: text.strip("\n") for title, _, text in (part.partition("\n") for part in parts)}
 
 
 def _cells(figure: Figure) -> list[str]:
