@@ -215,7 +215,7 @@ BOUNDARY_TABLES = {
     "one group": "age,sex,disease\n" + "1,f,a\n1,f,b\n1,f,c\n",
     "all rows equal": "age,sex,disease\n" + "1,f,a\n" * 9,
     "a domain of one value": "age,sex,disease\n" + "".join(f"{i},f,a\n" for i in range(9)),
-    "4,000 distinct values": "age,sex,disease\n" + "".join(f"{i},s{i},d{i}\n" for i in range(4_000)),
+    "10,000 distinct values": "age,sex,disease\n" + "".join(f"{i},s{i},d{i}\n" for i in range(10_000)),
     "latin text": "age,sex,disease\n" + "".join(f"{i},féminin,maladie à {i % 3}\n" for i in range(9)),
     "newlines in cells": "age,sex,disease\n" + "".join(f'{i},f,"a\nb{i % 3}"\n' for i in range(9)),
     "html and formulas": "age,sex,disease\n" + "".join(f'{i},<script>,"=cmd({i % 3})"\n' for i in range(9)),
