@@ -1,6 +1,6 @@
 """python -m papers [NAME…]: every published figure beside ours, printed and written to docs/results/papers.md.
 
-With names only those files are run, and only their parts of the page are written anew.
+With names only those files are run and printed; the page, which has one date, is written when all ran.
 """
 
 import importlib
@@ -33,11 +33,9 @@ def main() -> int:
         print(f"papers has no {', '.join(sorted(unknown))}; it has {', '.join(every)}", file=sys.stderr)
         return 2
     named = sys.argv[1:] or every
-    written = _sections(RESULTS.read_text()) if named != every and RESULTS.is_file() else {}
+    written: dict[str, str] = {}
     unexplained = []
-    for name in every:
-        if name not in named:
-            continue
+    for name in named:
         module = importlib.import_module(f"papers.{name}")
         title = str(module.__doc__).strip().splitlines()[0]
         figures = list(module.reproduce())
@@ -51,18 +49,12 @@ def main() -> int:
         print(title)
         for figure in figures:
             print("  " + "  ".join(cell for cell in _cells(figure) if cell))
-    if columns is not None:
+    if columns is not None and named == every:
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
         parts = [PREFACE, machine_lines(describe_machine()), *(f"\n## {t}\n\n{text}" for t, text in written.items())]
         RESULTS.write_text("\n".join(parts).rstrip() + "\n")
     print(f"unexplained: {'; '.join(unexplained)}" if unexplained else "every figure agrees or says why not")
     return 1 if unexplained else 0
-
-
-def _sections(page: str) -> dict[str, str]:
-    """The parts of a page by their titles, in their order."""
-    parts = page.split("\n## ")[1:]
-    return {title: text.strip("\n") for title, _, text in (part.partition("\n") for part in parts)}
 
 
 def _cells(figure: Figure) -> list[str]:

@@ -25,6 +25,7 @@ __all__ = [
     "ReportFile",
     "SchemaFile",
     "SchemaOption",
+    "check_outputs",
     "console",
     "keep_apart",
     "long_work",
@@ -197,3 +198,14 @@ def refuse_unsure(found: Iterable[Any], *, stopped: bool, precision: float) -> N
         budget = "you stopped" if stopped else "the budget ended"
         say(f"unveil: {budget} before the stated precision ({precision:g} for 99% of people); add --most-sweeps")
         raise typer.Exit(3)
+
+
+def check_outputs(outputs: list[Path], people: Path | None) -> None:
+    """Said before the work, not after it."""
+    for path in outputs:
+        if not path.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.is_dir():
+            raise UsageError(f"{path}: is a folder; name a file in it")
+    if people is not None and people.suffix.lower() not in (".csv", ".parquet"):
+        raise UsageError(f"{people}: a people file is a .csv or a .parquet")

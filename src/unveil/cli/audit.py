@@ -17,6 +17,7 @@ from unveil.cli._shared import (
     ReleaseEncoding,
     ReportFile,
     SchemaOption,
+    check_outputs,
     console,
     keep_apart,
     long_work,
@@ -203,7 +204,7 @@ def _audit(
     read = list(dict.fromkeys([*releases, *(p for p in given if p is not None)]))
     outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
     keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
-    _check_outputs(outputs, people)
+    check_outputs(outputs, people)
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: at least one thread is needed")
     _one_of("--release-type", release_type, ("not stated", "public", "controlled", "internal"))
@@ -325,17 +326,6 @@ def _names(releases: list[Path]) -> list[str]:
     """The file's name, or the whole path where two releases share it."""
     names = [r.name for r in releases]
     return names if len(set(names)) == len(names) else [str(r) for r in releases]
-
-
-def _check_outputs(outputs: list[Path], people: Path | None) -> None:
-    """Said before the work, not after it."""
-    for path in outputs:
-        if not path.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
-        if path.is_dir():
-            raise UsageError(f"{path}: is a folder; name a file in it")
-    if people is not None and people.suffix.lower() not in (".csv", ".parquet"):
-        raise UsageError(f"{people}: a people file is a .csv or a .parquet")
 
 
 def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:

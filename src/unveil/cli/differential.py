@@ -15,12 +15,13 @@ from unveil.cli._shared import (
     ReleaseCells,
     ReportFile,
     SchemaFile,
+    check_outputs,
     console,
     keep_apart,
     long_work,
     say,
 )
-from unveil.cli.audit import _check_outputs, _file_part
+from unveil.cli.audit import _file_part
 from unveil.errors import UsageError, shown
 
 __all__ = ["differential"]
@@ -134,7 +135,7 @@ def differential(
         raise UsageError(f"--workers {workers}: at least one is needed")
     outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
     keep_apart(inputs=[data, schema], outputs=outputs)
-    _check_outputs(outputs, people)
+    check_outputs(outputs, people)
     weights = _weights(prior or [])
     known = read_schema(schema).confirmed()
     dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}

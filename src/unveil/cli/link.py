@@ -15,13 +15,13 @@ from unveil.cli._shared import (
     ReleaseEncoding,
     ReportFile,
     SchemaFile,
+    check_outputs,
     console,
     keep_apart,
     long_work,
     release_parts,
     say,
 )
-from unveil.cli.audit import _check_outputs
 from unveil.errors import UsageError
 
 __all__ = ["link"]
@@ -144,7 +144,7 @@ def link(
     read = [p for p in (release, schema, original, held, mapping, assignment, population) if p is not None]
     outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
     keep_apart(inputs=[*read, *release_parts(release)], outputs=outputs)
-    _check_outputs(outputs, people)
+    check_outputs(outputs, people)
     document = read_schema(schema).confirmed()
     dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     table = None if original is None else read_table(original, document, **dialect)
