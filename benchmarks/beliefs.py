@@ -73,9 +73,8 @@ def _gain(model: HiddenModel) -> Row:
         for draw in chain.run_to(model, 300 + ROUNDS, burn_in=300, anneal=True, every=1):
             if draw is not None:
                 chance += chances(model, block, draw) * block.rows
-                log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
-                partner = np.empty(0, np.int32)
-                visits += matching.draw(block.groups, weight, log_weight, draw.key, partner)  # type: ignore[arg-type]
+                weights = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
+                visits += matching.draw(block.groups, weights, draw.key, np.empty(0, np.int32))  # type: ignore[arg-type]
         smooth.append(chance / ROUNDS)
         visited.append(visits / ROUNDS)
     ours = float(np.var(smooth, axis=0, ddof=1).mean())

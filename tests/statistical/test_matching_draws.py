@@ -66,7 +66,9 @@ SHAPES = [
 def test_exact_draws_have_the_law_of_the_matching(count, value_count):
     weight, log_weight = weights(len(count) + 10 * len(value_count), len(count), len(value_count))
     groups = copies(count, value_count, DRAWS)
-    drawn = matching.draw(groups, weight, log_weight, np.uint64(11), np.empty(0, np.int32)).reshape(DRAWS, -1)
+    drawn = matching.draw(
+        groups, matching.Weights.of(groups, weight, log_weight), np.uint64(11), np.empty(0, np.int32)
+    ).reshape(DRAWS, -1)
     law = outcomes(count, value_count, log_weight)
     assert worst_frequency(drawn, law) < LIMIT
     biased = outcomes(count, value_count, 0.9 * log_weight)
@@ -82,7 +84,9 @@ def test_draws_on_gauged_weights_have_the_same_law(spread):
     log_weight = log_weight + spread * np.arange(4)
     matching.scale(log_weight, weight)
     groups = copies(count, value_count, DRAWS)
-    drawn = matching.draw(groups, weight, log_weight, np.uint64(12), np.empty(0, np.int32)).reshape(DRAWS, -1)
+    drawn = matching.draw(
+        groups, matching.Weights.of(groups, weight, log_weight), np.uint64(12), np.empty(0, np.int32)
+    ).reshape(DRAWS, -1)
     assert worst_frequency(drawn, law) < LIMIT
 
 
@@ -96,9 +100,10 @@ def swapped(count, value_count, log_weight, number, sweeps, key):
     marginal, drawn = np.empty(groups.pair_start[-1]), np.empty(groups.pair_start[-1], np.int32)
     tally = np.empty((0, weight.shape[1]), np.int64)
     mean = np.zeros(len(marginal))
+    found = matching.Weights.of(groups, weight, log_weight)
     for s in range(2 * sweeps):
         own = np.uint64(1_000 * key + s)
-        matching.sweep(groups, 0, number, weight, log_weight, own, matching.ROUNDS, partner, marginal, drawn, tally)
+        matching.sweep(groups, 0, number, found, own, matching.ROUNDS, partner, marginal, drawn, tally)
         if s >= sweeps:
             mean += marginal / sweeps
     return mean.reshape(number, -1), drawn.reshape(number, -1)
@@ -123,11 +128,12 @@ def test_swap_draws_have_the_law_of_the_matching():
 )
 def test_swap_marginals_agree_with_exact_ones(count, value_count):
     weight, log_weight = weights(7, len(count), len(value_count))
-    exact = matching.marginals(copies(count, value_count, 1), weight, log_weight, np.uint64(1), np.empty(0, np.int32))
+    groups, none = copies(count, value_count, 1), np.empty(0, np.int32)
+    exact = matching.marginals(groups, matching.Weights.of(groups, weight, log_weight), np.uint64(1), none)
     runs, drawn = swapped(count, value_count, log_weight, 400, 20, 8)
     assert worst_mean(runs, exact) < LIMIT
-    groups = copies(count, value_count, 1)
-    biased = matching.marginals(groups, weight**0.9, 0.9 * log_weight, np.uint64(1), np.empty(0, np.int32))
+    tilted = matching.Weights.of(groups, weight**0.9, 0.9 * log_weight)
+    biased = matching.marginals(groups, tilted, np.uint64(1), none)
     assert worst_mean(runs, biased) > LIMIT
     # The mean over the states that a sweep could have passed through varies less than one state does.
     one_sweep, _ = swapped(count, value_count, log_weight, 400, 1, 9)

@@ -67,8 +67,9 @@ def run(groups, weight, log_weight, key=KEY, parts=None, rounds=matching.ROUNDS)
     marginal = np.empty(groups.pair_start[-1])
     drawn = np.empty(groups.pair_start[-1], np.int32)
     tally = np.zeros(weight.shape, np.int64)
+    found = matching.Weights.of(groups, weight, log_weight)
     for lo, hi in parts or [(0, len(groups.method))]:
-        matching.sweep(groups, lo, hi, weight, log_weight, key, rounds, partner, marginal, drawn, tally)
+        matching.sweep(groups, lo, hi, found, key, rounds, partner, marginal, drawn, tally)
     return marginal, drawn, tally, partner
 
 
@@ -78,7 +79,7 @@ def test_marginals_and_permanents_equal_brute_force(spread):
     groups = lay_out(ALL_SHAPES, rng)
     weight, log_weight = weights(rng, spread=spread)
     assert matching.exact(groups).all()
-    marginal = matching.marginals(groups, weight, log_weight, KEY, np.empty(0, np.int32))
+    marginal = matching.marginals(groups, matching.Weights.of(groups, weight, log_weight), KEY, np.empty(0, np.int32))
     permanent = np.empty(len(ALL_SHAPES))
     matching.log_permanent(groups, 0, len(ALL_SHAPES), log_weight, permanent)
     for g, (counts, value_counts) in enumerate(ALL_SHAPES):
@@ -120,7 +121,8 @@ def test_draws_do_not_need_marginals():
     groups = lay_out(ALL_SHAPES, rng)
     weight, log_weight = weights(rng)
     _, drawn, _, _ = run(groups, weight, log_weight)
-    assert (matching.draw(groups, weight, log_weight, KEY, np.empty(0, np.int32)) == drawn).all()
+    found = matching.Weights.of(groups, weight, log_weight)
+    assert (matching.draw(groups, found, KEY, np.empty(0, np.int32)) == drawn).all()
 
 
 @pytest.mark.parametrize("states", [matching.STATES, 4])

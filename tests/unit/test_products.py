@@ -26,18 +26,26 @@ def test_products_and_counts(count: int) -> None:
     share = random.random((3 + sum(SIZES), 4))
     rows = [share[OFFSET[a] + cells[:, a]] for a in range(len(SIZES))]
     expected = np.prod(rows, axis=0)
-    first, out = random.random(4), np.empty((count, 4))
-    np.testing.assert_allclose(products.multiply(share, first, out), first * expected, rtol=1e-12)
-    least = products.scale(share, out)
+    first, out = random.random(4), np.ones((count, 4))
+    products.add_to(out, share, first)
+    np.testing.assert_allclose(out, 1 + first * expected, rtol=1e-12)
+    table = products.tables(share)
+    np.testing.assert_allclose(np.prod(table[products.rows()], axis=1), expected, rtol=1e-12)
+    least = products.scale(table, out)
     assert least == pytest.approx(expected.max(axis=1).min(), rel=1e-12)
     assert least > gibbs.SMALL
     np.testing.assert_allclose(out, expected, rtol=1e-12)
     tally = random.integers(0, 3, (count, 4))
     counts, by_hand = np.ones((3 + sum(SIZES), 4), np.int64), np.ones((3 + sum(SIZES), 4), np.int64)
     products.collect(tally, counts)
+    in_rows, by_rows = np.zeros(table.shape, np.int64), np.ones_like(counts)
+    for part in products.rows().T:
+        np.add.at(in_rows, part, tally)
+    products.collect_rows(in_rows, by_rows)
     for a in range(len(SIZES)):
         np.add.at(by_hand, OFFSET[a] + cells[:, a], tally)
     assert np.array_equal(counts, by_hand)
+    assert np.array_equal(by_rows, by_hand)
 
 
 def test_small_products_are_scaled_and_lost_ones_are_noticed() -> None:
@@ -53,7 +61,9 @@ def test_small_products_are_scaled_and_lost_ones_are_noticed() -> None:
 
 def test_no_attributes() -> None:
     products = CellProducts.of(np.zeros((3, 0), np.int32), np.zeros(0, np.int64), [])
-    assert np.array_equal(products.multiply(np.ones((1, 2)), np.array([0.2, 0.8]), np.empty((3, 2))), [[0.2, 0.8]] * 3)
+    out = np.zeros((3, 2))
+    products.add_to(out, np.ones((1, 2)), np.array([0.2, 0.8]))
+    assert np.array_equal(out, [[0.2, 0.8]] * 3)
 
 
 PRIOR, COUNT = np.array([[1.0, 0.5, 2.0, 1.0]]), np.array([[40, 3, 0, 200]])

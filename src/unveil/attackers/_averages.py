@@ -39,27 +39,45 @@ class Running:
     """The mean of terms as they come from one chain, and means of consecutive batches of them."""
 
     states: int = 0
-    total: NDArray[np.float64] | None = None  # the sum of all terms
+    total: NDArray[np.float64] | None = None  # the sum of the terms of all full batches
     size: int = 1  # terms in a batch
     part: NDArray[np.float64] | None = None  # the sum of the batch that is not full yet
     in_part: int = 0
     batches: list[NDArray[np.float64]] = field(default_factory=list)  # means
 
-    def add(self, term: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """One more term; the batch's mean if it is full now, to be handed to `close` (as it is, or a part of it)."""
+    def room(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Where the next term is to be added: arrays are large, and writing a term down first would cost as much."""
+        if self.part is None:
+            self.part = np.zeros(shape)
+        return self.part
+
+    def added(self) -> NDArray[np.float64] | None:
+        """A term was added. The batch's mean if it is full now, to be handed to `close` (as it is, or a part of it)."""
         self.states += 1
         self.in_part += 1
-        self.total = term.copy() if self.total is None else np.add(self.total, term, out=self.total)
-        self.part = term.copy() if self.part is None else np.add(self.part, term, out=self.part)
-        return self.part / self.size if self.in_part == self.size else None
+        return self.part / self.size if self.part is not None and self.in_part == self.size else None
+
+    def add(self, term: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """One more term that was written down."""
+        self.room(term.shape)[...] += term
+        return self.added()
 
     def close(self, batch: NDArray[np.float64]) -> None:
         """Note a full batch. Twice as many as are needed are merged, two by two."""
         self.batches.append(batch)
-        self.part, self.in_part = None, 0
+        if self.part is not None:
+            self.total = self.part.copy() if self.total is None else np.add(self.total, self.part, out=self.total)
+            self.part[...] = 0
+        self.in_part = 0
         if len(self.batches) == 2 * BATCHES:
             self.batches = [(a + b) / 2 for a, b in zip(self.batches[::2], self.batches[1::2], strict=True)]
             self.size *= 2
+
+    def mean(self) -> NDArray[np.float64] | None:
+        """Of all terms; None if there are none."""
+        if self.part is None:
+            return None
+        return (self.part if self.total is None else self.total + self.part) / self.states
 
 
 def watched(targets: int, values: int) -> NDArray[np.int64]:

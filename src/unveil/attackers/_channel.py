@@ -217,7 +217,7 @@ def _terms(
 def _belief(
     name: str, running: list[Running], masked: Masked, known: Mapping[int, NDArray[np.integer]], chains: Chains
 ) -> Belief:
-    mean = np.stack([one.total / one.states for one in running if one.total is not None])
+    mean = np.stack([mean for one in running if (mean := one.mean()) is not None])
     most = min(len(one.batches) for one in running)
     batches = np.stack([np.stack(one.batches[:most]) for one in running], axis=1)
     threat = Threat(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unveil.attackers._averages import BATCHES, Averages, watched
 from unveil.attackers._fits import check_targets
 from unveil.attackers._hidden import Draw, HiddenModel
-from unveil.attackers._hidden_terms import Term
+from unveil.attackers._hidden_terms import Term, added
 from unveil.attackers._linked import branch_weights, region_tree
 from unveil.attackers._share_chains import ShareChains
 from unveil.belief import Known, Prior, Targets
@@ -120,7 +120,8 @@ def conditional_term(model: HiddenModel, targets: Targets) -> Term:
         return total_belief / FRESH
 
     cost = FRESH * targets.count * model.values * (len(targets.known) + 1)
-    return Term(one, lambda mean: mean, lambda mean: mean[few], cost)
+    shape = targets.count, model.values
+    return Term(shape, added(one), lambda mean: mean, lambda mean: mean[few], cost)
 
 
 def _refuse_smooth(prior: Prior) -> None:

@@ -7,8 +7,8 @@ values they may stand for. With several, blocks are independent only given the v
 column and a current value, which is drawn anew from the cells that it was matched with in all blocks.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,8 @@ LOST = 1e-200  # products smaller than this are taken by logarithms
 SMALL_GROUP = 4  # rows of a group that is matched in closed form
 
 
-Weights = tuple[Callable[[NDArray[np.int32]], NDArray[np.float64]], NDArray[np.float64]]
-"""Of cells and columns: logarithms, as a function of the cells they are needed for, and scaled weights."""
+Ready = tuple[matching.Weights, NDArray[np.int64] | None]
+"""Of a block: the weights at the parameters just reached, and what was matched by them, if that is done already."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +49,8 @@ class HiddenBlock:
     column: NDArray[np.int64]  # (pairs,) sensitive value, or kind of withheld row beyond the values
     rows: NDArray[np.float64]  # (pairs,) how many rows of the group hold it
     products: CellProducts
+    parts: tuple[NDArray[np.int32], NDArray[np.int32]] | None  # of cells, of entries: see matching.Weights
+    # None: the weights of all cells are made first, which is cheaper where many rows share few cells.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +71,11 @@ class HiddenModel:
     def values(self) -> int:
         """Sensitive values."""
         return len(self.value_counts)
+
+    @property
+    def closed(self) -> bool:
+        """Whether a state is its parameters and nothing else: no withheld values, no group that is swapped."""
+        return not len(self.withheld.rows) and all(matching.exact(block.groups).all() for block in self.hidden)
 
     @classmethod
     def of(cls, release: Release, asked: int, prior: Prior) -> "HiddenModel":
@@ -99,7 +106,8 @@ class HiddenModel:
                 cells = np.ascontiguousarray(block.cells)
                 offset = np.array([first[i] for i in block.attributes], dtype=np.int64)
                 products = CellProducts.of(cells, offset, [len(release.regions[i]) for i in block.attributes])
-                hidden.append(HiddenBlock(number, cells, offset, groups, origin[entry], column_of, rows, products))
+                shape = number, cells, offset, groups, origin[entry], column_of, rows, products
+                hidden.append(HiddenBlock(*shape, _parts(products, groups, values, withheld)))
         published = value >= 0
         own_counts = np.zeros((int(layout.row[-1]), values), dtype=np.int64)
         for index in own.attributes:
@@ -121,30 +129,32 @@ class HiddenModel:
         pi: NDArray[np.float64],
         current: NDArray[np.int64],
         exponent: float = 1.0,
-    ) -> Weights:
-        """(cells, columns) log weight of each cell for each value and each kind of withheld row, and scaled weights.
+    ) -> matching.Weights:
+        """Weights of the block's cells for each value and each kind of withheld row, scaled.
 
-        The logarithms are a function of the cells they are needed for: closed forms do without them. `current`: the
-        values that withheld rows hold, if each holds one.
+        `current`: the values that withheld rows hold, if each holds one.
         """
         if not len(self.withheld.rows):
-            weight = np.empty((len(block.cells), self.values))
             share = np.exp(exponent * (log_share - log_share.max(axis=1, keepdims=True)))
-            if block.products.scale(share, weight) > LOST:
-                return lambda cells: self._some_log_weights(block, log_share, cells, exponent), weight
+            table = block.products.tables(share)
+
+            def some(cells: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+                found = np.empty((len(cells), self.values))
+                log_found = np.empty_like(found)
+                gibbs.weigh_cells(block.cells[cells], block.offset, log_share, exponent, log_found)
+                if block.products.scale(table, found, cells) <= LOST:
+                    matching.scale(log_found, found)
+                return found, log_found
+
+            if block.parts is not None:
+                return matching.Weights(*block.parts, table, some)
+            weight = np.empty((len(block.cells), self.values))
+            if block.products.scale(table, weight) > LOST:
+                return replace(matching.Weights.of(block.groups, weight, weight), some=some)
         log_weight = self.log_weights(block, log_share, pi, current, exponent)
         weight = np.empty_like(log_weight)
         matching.scale(log_weight, weight)
-        return lambda cells: log_weight, weight
-
-    def _some_log_weights(
-        self, block: HiddenBlock, log_share: NDArray[np.float64], cells: NDArray[np.int32], exponent: float
-    ) -> NDArray[np.float64]:
-        found = np.zeros((len(block.cells), self.values))
-        some = np.empty((len(cells), self.values))
-        gibbs.weigh_cells(block.cells[cells], block.offset, log_share, exponent, some)
-        found[cells] = some
-        return found
+        return matching.Weights.of(block.groups, weight, log_weight)
 
     def log_weights(
         self,
@@ -154,7 +164,7 @@ class HiddenModel:
         current: NDArray[np.int64],
         exponent: float = 1.0,
     ) -> NDArray[np.float64]:
-        """See `weights`."""
+        """(cells, columns) logarithms of weights; see `weights`."""
         kinds = 0 if self.withheld.by_row else len(self.withheld.rows)
         plain = np.empty((len(block.cells), self.values))
         gibbs.weigh_cells(block.cells, block.offset, log_share, exponent if not kinds else 1.0, plain)
@@ -191,7 +201,9 @@ class Draw:
     partner: tuple[NDArray[np.int32], ...]  # by hidden block: the state of groups too large to match exactly
     key: np.uint64
     current: NDArray[np.int64]  # (withheld rows,) the values they hold, if each holds one
-    weights: tuple[Weights, ...] | None = None  # by hidden block, at these parameters; only of the state just reached
+    # By hidden block, at these parameters; only of the state just reached:
+    weights: tuple[matching.Weights, ...] | None = None
+    expected: tuple[NDArray[np.float64], ...] | None = None  # (pairs,) how many of each; written over by the next state
 
 
 @dataclass(slots=True, eq=False)
@@ -231,7 +243,8 @@ class Chain:
 
         With `anneal` the weights of the matching rise to their full force during burn-in.
         """
-        ready: tuple[Weights, ...] | None = None
+        ready: tuple[Ready, ...] | None = None
+        expected = tuple(np.empty(len(block.entry) if model.closed else 0) for block in model.hidden)
         while self.sweep < sweep:
             exponent = 1.0
             if anneal and self.sweep < burn_in:
@@ -249,8 +262,15 @@ class Chain:
             if after > 0 and after % every == 0:
                 partner = tuple(p.copy() for p in self.partners)
                 log_share = model.log_shares(self.theta)  # for whoever looks, and for the next sweep
-                ready = tuple(model.weights(b, log_share, self.pi, self.current) for b in model.hidden)
-                yield Draw(self.theta, mean, self.pi, pi_mean, partner, key, self.current, ready)
+                weights = tuple(model.weights(b, log_share, self.pi, self.current) for b in model.hidden)
+                if model.closed:  # whoever looks asks for what the next sweep computes anyway
+                    next_key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
+                    matched = zip(model.hidden, weights, self.partners, expected, strict=True)
+                    ready = tuple((w, _match(b, w, next_key, p, out)) for b, w, p, out in matched)
+                else:
+                    ready = tuple((w, None) for w in weights)
+                more = weights, expected if model.closed else None
+                yield Draw(self.theta, mean, self.pi, pi_mean, partner, key, self.current, *more)
             else:
                 yield None
 
@@ -279,12 +299,12 @@ def sweep_on(
     counter: np.uint64,
     exponent: float,
     mirror: bool,
-    ready: tuple[Weights, ...] | None = None,
+    ready: tuple[Ready, ...] | None = None,
 ) -> State:
     """Matchings, withheld values and parameters drawn anew, in this order; `keys`: of the matchings, of the rest.
 
     `drawn` is what `theta` came from. `partners` change in place. `mirror`: parameters are drawn on the other side of
-    where they were. `ready`: the weights of the hidden blocks at these parameters, where somebody has them.
+    where they were. `ready`: what of the hidden blocks is known at these parameters already.
     """
     key, parameter_key = keys
     values = model.values
@@ -296,36 +316,24 @@ def sweep_on(
     beside = model.log_own(slice(None), log_share, pi) if model.withheld.by_row else np.empty(0)
     for place, block in enumerate(model.hidden):
         if ready is None:
-            log_weight, weight = model.weights(block, log_share, pi, current, exponent)
+            weights, done = model.weights(block, log_share, pi, current, exponent), None
         else:
-            log_weight, weight = ready[place]
-        tally = np.zeros((len(block.cells), values + kinds), dtype=np.int64)
-        none = np.empty(0), np.empty(0, np.int32)
-        block_key = np.uint64(int(key) ^ (block.number + 1))
-        matching.sweep(
-            block.groups,
-            0,
-            len(block.groups.method),
-            weight,
-            log_weight,
-            block_key,
-            matching.ROUNDS,
-            partners[place],
-            *none,
-            tally,
-        )
+            weights, done = ready[place]
+        tally = _match(block, weights, key, partners[place], np.empty(0)) if done is None else done
         every = np.arange(len(block.cells), dtype=np.int32)
         if model.withheld.by_row:
-            beside += log_weight(every)[tally[:, values:].argmax(axis=0), :values]
+            beside += weights.some(every)[1][tally[:, values:].argmax(axis=0), :values]
         elif kinds:
-            counter = _reveal(
-                model, log_weight(every), log_share, pi, tally, counts, value_counts, parameter_key, counter
-            )
+            log_weight = weights.some(every)[1]
+            counter = _reveal(model, log_weight, log_share, pi, tally, counts, value_counts, parameter_key, counter)
         tallies.append(tally)
     if model.withheld.by_row:
         current, counter = _redraw(model, beside, tallies, counts, value_counts, parameter_key, counter)
     for block, tally in zip(model.hidden, tallies, strict=True):
-        block.products.collect(np.ascontiguousarray(tally[:, :values]), counts)
+        if block.parts is None:
+            block.products.collect(np.ascontiguousarray(tally[:, :values]), counts)
+        else:
+            block.products.collect_rows(tally, counts)
     if kinds and not model.hidden:
         tally = np.zeros((1, values + kinds), dtype=np.int64)
         tally[0, values:] = model.withheld.rows
@@ -338,6 +346,21 @@ def sweep_on(
     counter = np.uint64(gibbs.draw_parameters(*counts_and_key, pi_mean, new_pi))
     shares = model.layout.shares
     return shares(new), new, shares(mean), new_pi[0], pi_mean[0], current, counter
+
+
+def _match(
+    block: HiddenBlock,
+    weights: matching.Weights,
+    key: np.uint64,
+    partner: NDArray[np.int32],
+    expected: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """(rows of the table, columns) the cells that a sweep matched; `expected` (pairs,) is filled if not empty."""
+    tally = np.zeros(weights.table.shape, dtype=np.int64)
+    block_key = np.uint64(int(key) ^ (block.number + 1))
+    groups, none = block.groups, np.empty(0, np.int32)
+    matching.sweep(groups, 0, len(groups.method), weights, block_key, matching.ROUNDS, partner, expected, none, tally)
+    return tally
 
 
 def _redraw(
@@ -416,6 +439,18 @@ def _row_by_row(block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
     origin = np.repeat(np.arange(len(block.cell)), times)
     start = np.concatenate([[0], np.cumsum(times)])[block.start]
     return start, origin, np.where(apart, 1, block.count)[origin]
+
+
+def _parts(
+    products: CellProducts, groups: matching.Groups, values: int, withheld: Withheld
+) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+    """See HiddenBlock: numbers that are worked on in each way; those of all cells lie side by side."""
+    of_cell = products.rows()
+    cells, parts = of_cell.shape
+    apart = int(groups.pair_start[-1]) * (parts - 1)
+    if not parts or len(withheld.rows) or apart > cells * values * (parts + 2):
+        return None
+    return of_cell, np.ascontiguousarray(of_cell[groups.cell])
 
 
 def _pairs(groups: matching.Groups) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

@@ -44,7 +44,7 @@ class Kept:
         """One more state."""
         self.seen += 1
         if self.seen % self.every == 0:
-            self.states.append(replace(draw, weights=None))
+            self.states.append(replace(draw, weights=None, expected=None))
         if len(self.states) == 2 * self.most:
             self.states, self.every = self.states[1::2], 2 * self.every
 
@@ -127,9 +127,7 @@ class HiddenPosterior:
                 if draw is not None:
                     self.kept[number].add(draw)
                     for question in self.questions:
-                        full = question.running[number].add(question.term.of(draw))
-                        if full is not None:
-                            question.running[number].close(question.term.few(full))
+                        _look(question.term, question.running[number], draw)
                 with lock:
                     done[0] += 1
                     if done[0] % 20 == 0 or done[0] == total:
@@ -254,15 +252,20 @@ class HiddenPosterior:
                 question.running[number] = _running_of(arrays, f"{at}/question{which}")
 
 
+def _look(term: Term, running: Running, draw: Draw) -> None:
+    term.add(draw, running.room(term.shape))
+    full = running.added()
+    if full is not None:
+        running.close(term.few(full))
+
+
 def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int, precision: float = PRECISION) -> Averages:
     """The mean of a term over the states of each chain, chains side by side."""
 
     def one(states: Sequence[Draw]) -> Running:
         running = Running()
         for draw in states:
-            full = running.add(term.of(draw))
-            if full is not None:
-                running.close(term.few(full))
+            _look(term, running, draw)
         return running
 
     with ThreadPoolExecutor(workers) as pool:
@@ -270,9 +273,10 @@ def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int, prec
 
 
 def _averages(term: Term, running: Sequence[Running], precision: float) -> Averages:
-    if any(r.total is None for r in running):
+    means = [mean for r in running if (mean := r.mean()) is not None and r.states]
+    if len(means) < len(running):
         raise Stopped("stopped before anything was learned")
-    mean = np.stack([term.weights(r.total / r.states) for r in running if r.total is not None])
+    mean = np.stack([term.weights(found) for found in means])
     count = min(len(r.batches) for r in running)
     return Averages(mean, np.stack([np.stack(r.batches[-count:]) for r in running], axis=1), precision)
 

@@ -15,7 +15,7 @@ from unveil.belief import Known, Targets
 from unveil.kernels import matching
 from unveil.release import Release
 
-__all__ = ["Term", "chances", "joint_term", "support_term"]
+__all__ = ["Term", "added", "chances", "joint_term", "support_term"]
 
 Floats = NDArray[np.float64]
 COLUMNS_AT_ONCE = 64
@@ -25,10 +25,20 @@ COLUMNS_AT_ONCE = 64
 class Term:
     """A number array of each state; the weights (targets, values) are a linear function of its mean."""
 
-    of: Callable[[Draw], Floats]
+    shape: tuple[int, ...]
+    add: Callable[[Draw, Floats], None]  # adds the numbers of a state to an array of this shape
     weights: Callable[[Floats], Floats]  # of a mean: (targets, values)
     few: Callable[[Floats], Floats]  # the same of the watched targets
     cost: int  # numbers that are worked on
+
+
+def added(one: Callable[[Draw], Floats]) -> Callable[[Draw, Floats], None]:
+    """`add` of a Term whose numbers are an array anyway."""
+
+    def add(draw: Draw, out: Floats) -> None:
+        out += one(draw)
+
+    return add
 
 
 def joint_term(model: HiddenModel, targets: Targets) -> Term:
@@ -43,17 +53,17 @@ def joint_term(model: HiddenModel, targets: Targets) -> Term:
 
     certain = {i: code for i, known in targets.known.items() if (code := _known_codes(known)) is not None}
 
-    def one(draw: Draw) -> Floats:
+    def add(draw: Draw, out: Floats) -> None:
         tables = [
             draw.mean[i].T[certain[i]] if i in certain else knowledge_likelihood(draw.mean[i], known)
             for i, known in targets.known.items()
         ]
-        weights = np.empty((targets.count, model.values))
         share = np.concatenate(tables) if tables else np.ones((1, model.values))
-        return products.multiply(share, draw.pi_mean, weights)
+        products.add_to(out, share, draw.pi_mean)
 
     few = watched(targets.count, model.values)
-    return Term(one, lambda mean: mean, lambda mean: mean[few], targets.count * model.values * len(targets.known))
+    shape = targets.count, model.values
+    return Term(shape, add, lambda mean: mean, lambda mean: mean[few], targets.count * model.values * len(known_of))
 
 
 def _known_codes(known: Known) -> NDArray[np.integer] | None:
@@ -101,7 +111,8 @@ def support_term(model: HiddenModel, targets: Targets) -> Term:
         return _fold(fitted.weights(full, matched, now), model.values)
 
     fits = len(fitted.own.target) + sum(len(f.target) for _, f in fitted.others)
-    return Term(one, lambda mean: mean, lambda mean: mean[few], fits * len(column_value))
+    shape = targets.count, model.values
+    return Term(shape, added(one), lambda mean: mean, lambda mean: mean[few], fits * len(column_value))
 
 
 def _linear(
@@ -112,18 +123,18 @@ def _linear(
     held: Floats,
     column_value: NDArray[np.int64],
 ) -> Term:
-    """Support from averaged matchings: the term is the chance of each pair."""
+    """Support from averaged matchings: the term is the expected number of each pair."""
 
-    def weigh(who: Fitted, chance: Floats) -> Floats:
+    def weigh(who: Fitted, expected: Floats) -> Floats:
         likelihood = {i: _certain(model.release, i, o) for i, o in who.overlaps().items()}
-        matched = {b.number: _spread_out(model, b, chance, len(column_value)) for b in asked}
+        matched = {b.number: _spread_out(model, b, expected / b.rows, len(column_value)) for b in asked}
         return who.weights({i: t for i, t in likelihood.items() if t is not None}, matched, held)
 
     def one(draw: Draw) -> Floats:
-        return chances(model, asked[0], draw) if asked else np.zeros(0)
+        return _expected(model, asked[0], draw) if asked else np.zeros(0)
 
-    pairs = len(asked[0].entry) if asked else 1
-    return Term(one, lambda mean: weigh(fitted, mean), lambda mean: weigh(few, mean), pairs)
+    pairs = len(asked[0].entry) if asked else 0
+    return Term((pairs,), added(one), lambda mean: weigh(fitted, mean), lambda mean: weigh(few, mean), max(pairs, 1))
 
 
 def _certain(release: Release, index: int, overlaps: Overlaps) -> Floats | None:
@@ -181,14 +192,21 @@ def _fold(weights: Floats, values: int) -> Floats:
 
 def chances(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
     """(pairs,) the probability that a row of the pair's column shows the pair's cell, given the parameters."""
+    return _expected(model, block, draw) / block.rows
+
+
+def _expected(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
+    """(pairs,) the expected number of each, given the parameters."""
     place = [b.number for b in model.hidden].index(block.number)
+    if draw.expected is not None:
+        return draw.expected[place]
     if draw.weights is None:
-        log_weight, weight = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
+        weights = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
     else:
-        log_weight, weight = draw.weights[place]
+        weights = draw.weights[place]
     partner = draw.partner[place].copy()
     key = np.uint64(int(draw.key) ^ 0x5DEECE66D)
-    return matching.marginals(block.groups, weight, log_weight, key, partner) / block.rows
+    return matching.marginals(block.groups, weights, key, partner)
 
 
 def _spread_out(model: HiddenModel, block: HiddenBlock, chance: Floats, columns: int) -> Floats:

@@ -48,16 +48,33 @@ class CellProducts:
         table = np.stack(columns, axis=1) if columns else np.zeros((len(cells), 0), np.int32)
         return cls(np.ascontiguousarray(table), start, tuple(parts))
 
-    def multiply(
-        self, share: NDArray[np.float64], first: NDArray[np.float64], out: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Fill `out` (cells, values) with `first` (values,) times the product of the shares of the cell's regions."""
-        gibbs.multiply_cells(self.columns, self.start[:-1], self._tables(share), first, out)
-        return out
+    def rows(self) -> NDArray[np.int32]:
+        """(cells, tables) the row of each table among all rows: of `tables`, or of shares if there are no parts."""
+        return np.ascontiguousarray((self.columns + self.start[:-1]).astype(np.int32))
 
-    def scale(self, share: NDArray[np.float64], out: NDArray[np.float64]) -> float:
-        """The products, each row divided by its maximum; the smallest maximum, 0 if a row is lost."""
-        return float(gibbs.scaled_cells(self.columns, self.start[:-1], self._tables(share), out))
+    def add_to(self, out: NDArray[np.float64], share: NDArray[np.float64], first: NDArray[np.float64]) -> None:
+        """Add to `out` (cells, values) `first` (values,) times the product of the shares of the cell's regions."""
+        if not self.columns.shape[1]:
+            out += first
+            return
+        table = self.tables(share)
+        if not self.parts:
+            table = np.concatenate([table, table * first])  # of all attributes: the first one's stand in the copy
+            offset = self.start[:-1].copy()
+            offset[0] += len(share)
+        else:
+            table[: self.start[1]] *= first
+            offset = self.start[:-1]
+        gibbs.add_products(self.columns, offset, table, out)
+
+    def scale(
+        self, table: NDArray[np.float64], out: NDArray[np.float64], cells: NDArray[np.int32] | slice = slice(None)
+    ) -> float:
+        """Fill `out` with the products of some cells, given the `tables`; small rows are divided by their maximum.
+
+        Returns the smallest maximum, 0 if a row is lost.
+        """
+        return float(gibbs.scaled_cells(self.columns[cells], self.start[:-1], table, out))
 
     def collect(self, tally: NDArray[np.int64], out: NDArray[np.int64]) -> None:
         """Add the `tally` (cells, values) of matched cells to the counts `out` (regions, values) of their regions."""
@@ -66,10 +83,17 @@ class CellProducts:
             return
         counts = np.zeros((int(self.start[-1]), tally.shape[1]), dtype=np.int64)
         gibbs.collect(self.columns, self.start[:-1], tally, counts)
+        self.collect_rows(counts, out)
+
+    def collect_rows(self, counts: NDArray[np.int64], out: NDArray[np.int64]) -> None:
+        """As `collect`, of cells that were counted in each of their `rows`."""
+        if not self.parts:
+            out += counts
         for number, (rows, offset) in enumerate(self.parts):
             gibbs.collect(rows, offset, counts[self.start[number] : self.start[number + 1]], out)
 
-    def _tables(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def tables(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(rows, values) the products of each table's attributes."""
         if not self.parts:
             return share
         found = np.empty((int(self.start[-1]), share.shape[1]))

@@ -114,10 +114,11 @@ def _along_the_path(
     for x, w in zip((node + 1) / 2, node_weight / 2, strict=True):
         tempered = np.ascontiguousarray(log_weight * x)
         matching.scale(tempered, weight)
-        matching.draw(groups, weight, tempered, _key(random), partner, rounds=10 * matching.ROUNDS)
+        weights = matching.Weights.of(groups, weight, tempered)
+        matching.draw(groups, weights, _key(random), partner, rounds=10 * matching.ROUNDS)
         level = []
         for _ in range(ROUNDS):
-            drawn = matching.draw(groups, weight, tempered, _key(random), partner)
+            drawn = matching.draw(groups, weights, _key(random), partner)
             level.append(float((drawn[mine] * logs[mine]).sum()))
         total += w * float(np.mean(level))
         variance += w**2 * float(np.var(level, ddof=1)) / ROUNDS

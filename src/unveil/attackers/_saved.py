@@ -21,7 +21,7 @@ from unveil.release import Release
 __all__ = ["Arrays", "Checkpoint"]
 
 Arrays = dict[str, NDArray[Any]]
-VERSION = 2  # of what is saved
+VERSION = 3  # of what is saved
 SAVING = Lock()  # two threads may be at work on the same question
 
 

@@ -123,8 +123,8 @@ def _states(model: HiddenModel, theta: Shares, pi: NDArray[np.float64], engine: 
         kept = []
         for state in range(1 if exact else KEPT):
             rounds = matching.ROUNDS * (BURN_IN if not state else 1)
-            for block, partner, (log_weight, weight) in zip(model.hidden, partners, weights, strict=not exact):
-                matching.marginals(block.groups, weight, log_weight, _key(random), partner, rounds=rounds)
+            for block, partner, found in zip(model.hidden, partners, weights, strict=not exact):
+                matching.marginals(block.groups, found, _key(random), partner, rounds=rounds)
             kept.append(Draw(theta, theta, pi, pi, tuple(p.copy() for p in partners), _key(random), none))
         chains.append(kept)
     return tuple(chains)

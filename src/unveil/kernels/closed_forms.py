@@ -1,4 +1,9 @@
-"""Exact matchings of groups that have only one, and of groups of 2, 3 and 4 rows by expanding the permanent."""
+"""Exact matchings of groups that have only one, and of groups of 2, 3 and 4 rows by expanding the permanent.
+
+The weight of a cell and a value is the product of some rows of a table, one for each part of the cell: Adult's six
+quasi-identifiers are three parts with 281 rows together. So the weights of 10,000 cells and all values are never made;
+a matched cell is counted in the same rows. Where weights are at hand they are the table, and a cell is one part.
+"""
 
 import numpy as np
 from numba import njit
@@ -13,17 +18,25 @@ ONE, TWO, THREE, FOUR, REPEATED = 1, 2, 3, 4, 5
 
 # A matching as bits: the i-th cell's value is bits 2i and 2i+1. Those of `_three`, in the order of its terms.
 _PICK3 = np.array([j0 | j1 << 2 | (3 - j0 - j1) << 4 for j0, j1 in ((0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1))])
+_PAIRS4 = [(j0, j1, *sorted({0, 1, 2, 3} - {j0, j1})) for j0 in range(4) for j1 in range(4) if j0 != j1]
+_PICK4 = np.array([j0 | j1 << 2 | j2 << 4 | j3 << 6 for j0, j1, j2, j3 in _PAIRS4])
 
 
 @njit(cache=True, nogil=True)
 def match_closed(
-    start, cell, count, value_start, value, value_count, pair_start, method, first,
-    lo, hi, weight, key, left, marginal, drawn, tally,
+    start, part, count, value_start, value, value_count, pair_start, method, first,
+    lo, hi, table, key, left, marginal, drawn, tally,
 ):  # fmt: skip
-    """Match the groups that have a closed form; lists the others in `left` and returns how many."""
+    """Match the groups that have a closed form; lists the others in `left` and returns how many.
+
+    `part` (entries, parts) int32: the rows of `table` (rows, values) whose product is an entry's weights. `tally`
+    (rows, values) int64 is added to.
+    """
     wanted, counted, tallied = marginal.shape[0] > 0, drawn.shape[0] > 0, tally.shape[0] > 0
-    unit_cell, unit_value = np.empty(4, np.int32), np.empty(4, np.int32)
+    parts = part.shape[1]
+    unit_part, unit_value = np.empty((4, parts), np.int32), np.empty(4, np.int32)
     entry, position = np.empty(4, np.int64), np.empty(4, np.int64)
+    local = np.empty(16)
     chance, picked, untallied = (
         np.empty(16 if wanted else 0),
         np.empty(16, np.int32),
@@ -47,7 +60,8 @@ def match_closed(
                     if counted:
                         drawn[pair] = number
                     if tallied:
-                        tally[cell[i], value[j]] += number
+                        for a in range(parts):
+                            tally[part[i, a], value[j]] += number
             continue
         if kind > REPEATED:
             left[opened] = g
@@ -55,17 +69,20 @@ def match_closed(
             continue
         before = opened
         if kind == REPEATED:  # every row on its own, then equal rows together
-            rows = _spread(cell, count, c, start[g + 1], unit_cell, entry)
-            _spread(value, value_count, v, value_start[g + 1], unit_value, position)
-            names = unit_cell, 0, unit_value, 0, 0
+            rows = _spread(count, c, start[g + 1], entry)
+            _spread(value_count, v, value_start[g + 1], position)
+            for i in range(rows):
+                unit_part[i] = part[c + entry[i]]
+                unit_value[i] = value[v + position[i]]
+            names = unit_part, 0, unit_value, 0, 0
             out = chance, picked, untallied
         else:
             while run < hi and method[run] == kind:
                 run += 1
             rows = kind
-            names = cell, c, value, v, o
+            names = part, c, value, v, o
             out = marginal, drawn, tally
-        opened = _match_run(rows, (first + g, first + run), first, *names, weight, key, left, opened, *out)
+        opened = _match_run(rows, (first + g, first + run), first, *names, table, local, key, left, opened, *out)
         if kind == REPEATED and opened == before:
             for pair in range(o, pair_start[g + 1]):
                 if wanted:
@@ -80,45 +97,51 @@ def match_closed(
                     if counted:
                         drawn[pair] += picked[i * rows + j]
                     if tallied:
-                        tally[unit_cell[i], unit_value[j]] += picked[i * rows + j]
+                        for a in range(parts):
+                            tally[unit_part[i, a], unit_value[j]] += picked[i * rows + j]
     return opened
 
 
 @njit(cache=True, nogil=True)
-def _spread(name, count, begin, end, unit, place):
-    """One unit for each row: its name in `unit`, and where that stands among the names in `place`; returns rows."""
+def _spread(count, begin, end, place):
+    """One unit for each row: where its name stands among those from `begin` on, in `place`; returns rows."""
     i = 0
     for e in range(begin, end):
         for _ in range(count[e]):
-            unit[i] = name[e]
             place[i] = e - begin
             i += 1
     return i
 
 
 @njit(cache=True, nogil=True)
-def _match_run(rows, numbers, first, cell, c, value, v, o, weight, key, left, opened, marginal, drawn, tally):
+def _match_run(
+    rows, numbers, first, part, c, value, v, o, table, local, key, left, opened, marginal, drawn, tally,
+):  # fmt: skip
     """Match consecutive groups of `rows` different cells and values; those below `TINY` are added to `left`."""
     # A loop for each size, with the size known to the compiler.
     if rows == TWO:
-        return _run(TWO, numbers, first, cell, c, value, v, o, weight, key, left, opened, marginal, drawn, tally)
+        return _run(TWO, numbers, first, part, c, value, v, o, table, local, key, left, opened, marginal, drawn, tally)
     if rows == THREE:
-        return _run(THREE, numbers, first, cell, c, value, v, o, weight, key, left, opened, marginal, drawn, tally)
-    return _run(FOUR, numbers, first, cell, c, value, v, o, weight, key, left, opened, marginal, drawn, tally)
+        return _run(
+            THREE, numbers, first, part, c, value, v, o, table, local, key, left, opened, marginal, drawn, tally
+        )
+    return _run(FOUR, numbers, first, part, c, value, v, o, table, local, key, left, opened, marginal, drawn, tally)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _run(rows, numbers, first, cell, c, value, v, o, weight, key, left, opened, marginal, drawn, tally):
+def _run(rows, numbers, first, part, c, value, v, o, table, local, key, left, opened, marginal, drawn, tally):
     wanted, counted, tallied = marginal.shape[0] > 0, drawn.shape[0] > 0, tally.shape[0] > 0
+    parts = part.shape[1]
     for number in range(*numbers):
         bits = draw(key, np.uint64(number))
         u = np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+        _gather(rows, parts, part, c, value, v, table, local)
         if rows == TWO:
-            total, picks = _two(weight, cell, c, value, v, u, wanted, marginal, o)
+            total, picks = _two(local, u, wanted, marginal, o)
         elif rows == THREE:
-            total, picks = _three(weight, cell, c, value, v, u, wanted, marginal, o)
+            total, picks = _three(local, u, wanted, marginal, o)
         else:
-            total, picks = _four(weight, cell, c, value, v, u, uniform(bits, np.uint64(1)), wanted, marginal, o)
+            total, picks = _four(local, u, uniform(bits, np.uint64(1)), wanted, marginal, o)
         if total < TINY:
             left[opened] = number - first
             opened += 1
@@ -130,7 +153,9 @@ def _run(rows, numbers, first, cell, c, value, v, o, weight, key, left, opened, 
                     drawn[o + i * rows + (picks >> 2 * i & 3)] = 1
             if tallied:
                 for i in range(rows):
-                    tally[np.uint64(cell[c + i]), np.uint64(value[v + (picks >> 2 * i & 3)])] += 1
+                    of = np.uint64(value[v + (picks >> 2 * i & 3)])  # unsigned: no check for an index from the end
+                    for a in range(parts):
+                        tally[np.uint64(part[c + i, a]), of] += 1
         c += rows
         v += rows
         o += rows * rows
@@ -138,11 +163,33 @@ def _run(rows, numbers, first, cell, c, value, v, o, weight, key, left, opened, 
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _two(weight, cell, c, value, v, u, wanted, out, o):
-    """Sum over the 2 matchings of cells `cell[c:]` and values `value[v:]`, and the pick at `u`; chances into `out`."""
-    i0, i1 = np.uint64(cell[c]), np.uint64(cell[c + 1])  # unsigned: no check for an index from the end
-    j0, j1 = np.uint64(value[v]), np.uint64(value[v + 1])
-    same, crossed = weight[i0, j0] * weight[i1, j1], weight[i0, j1] * weight[i1, j0]
+def _gather(rows, parts, part, c, value, v, table, local):
+    """Fill `local` (rows, rows) with the weights of the entries from `c` and the values from `v` on."""
+    for i in range(rows):
+        first = np.uint64(part[c + i, 0])
+        if parts == 1:
+            for j in range(rows):
+                local[i * rows + j] = table[first, np.uint64(value[v + j])]
+        elif parts == 2:
+            second = np.uint64(part[c + i, 1])
+            for j in range(rows):
+                of = np.uint64(value[v + j])
+                local[i * rows + j] = table[first, of] * table[second, of]
+        else:
+            second, third = np.uint64(part[c + i, 1]), np.uint64(part[c + i, 2])
+            for j in range(rows):
+                of = np.uint64(value[v + j])
+                local[i * rows + j] = table[first, of] * table[second, of] * table[third, of]
+            for a in range(3, parts):
+                more = np.uint64(part[c + i, a])
+                for j in range(rows):
+                    local[i * rows + j] *= table[more, np.uint64(value[v + j])]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _two(weight, u, wanted, out, o):
+    """Sum over the 2 matchings, given `weight` (cells · values,), and the pick at `u`; chances into `out` from `o`."""
+    same, crossed = weight[0] * weight[3], weight[1] * weight[2]
     total = same + crossed
     if wanted and total >= TINY:
         p, q = same / total, crossed / total
@@ -154,13 +201,11 @@ def _two(weight, cell, c, value, v, u, wanted, out, o):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _three(weight, cell, c, value, v, u, wanted, out, o):
+def _three(weight, u, wanted, out, o):
     """As `_two`, for 3 cells and 3 values."""
-    i0, i1, i2 = np.uint64(cell[c]), np.uint64(cell[c + 1]), np.uint64(cell[c + 2])
-    j0, j1, j2 = np.uint64(value[v]), np.uint64(value[v + 1]), np.uint64(value[v + 2])
-    a0, a1, a2 = weight[i0, j0], weight[i0, j1], weight[i0, j2]
-    b0, b1, b2 = weight[i1, j0], weight[i1, j1], weight[i1, j2]
-    c0, c1, c2 = weight[i2, j0], weight[i2, j1], weight[i2, j2]
+    a0, a1, a2 = weight[0], weight[1], weight[2]
+    b0, b1, b2 = weight[3], weight[4], weight[5]
+    c0, c1, c2 = weight[6], weight[7], weight[8]
     x01, x02, x10 = a0 * b1 * c2, a0 * b2 * c1, a1 * b0 * c2
     x12, x20, x21 = a1 * b2 * c0, a2 * b0 * c1, a2 * b1 * c0
     s0 = x01
@@ -187,14 +232,12 @@ def _three(weight, cell, c, value, v, u, wanted, out, o):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _four(weight, cell, c, value, v, u, u2, wanted, out, o):
+def _four(weight, u, u2, wanted, out, o):
     """As `_two`, for 4 cells and 4 values: the first two cells' values, then a second number for the other two."""
-    i0, i1, i2, i3 = np.uint64(cell[c]), np.uint64(cell[c + 1]), np.uint64(cell[c + 2]), np.uint64(cell[c + 3])
-    v0, v1, v2, v3 = np.uint64(value[v]), np.uint64(value[v + 1]), np.uint64(value[v + 2]), np.uint64(value[v + 3])
-    a0, a1, a2, a3 = weight[i0, v0], weight[i0, v1], weight[i0, v2], weight[i0, v3]
-    b0, b1, b2, b3 = weight[i1, v0], weight[i1, v1], weight[i1, v2], weight[i1, v3]
-    c0, c1, c2, c3 = weight[i2, v0], weight[i2, v1], weight[i2, v2], weight[i2, v3]
-    d0, d1, d2, d3 = weight[i3, v0], weight[i3, v1], weight[i3, v2], weight[i3, v3]
+    a0, a1, a2, a3 = weight[0], weight[1], weight[2], weight[3]
+    b0, b1, b2, b3 = weight[4], weight[5], weight[6], weight[7]
+    c0, c1, c2, c3 = weight[8], weight[9], weight[10], weight[11]
+    d0, d1, d2, d3 = weight[12], weight[13], weight[14], weight[15]
     y01, y02, y03 = c0 * d1 + c1 * d0, c0 * d2 + c2 * d0, c0 * d3 + c3 * d0
     y12, y13, y23 = c1 * d2 + c2 * d1, c1 * d3 + c3 * d1, c2 * d3 + c3 * d2
     x01, x02, x03 = a0 * b1 * y23, a0 * b2 * y13, a0 * b3 * y12
@@ -234,34 +277,15 @@ def _four(weight, cell, c, value, v, u, u2, wanted, out, o):
         out[o + 14] = d2 * (c0 * t13 + c1 * t03 + c3 * t01)
         out[o + 15] = d3 * (c0 * t12 + c1 * t02 + c2 * t01)
     x = u * total
-    # The first two cells' values, the product that keeps the other two in order, and the sum over both orders.
-    if x < s2:
-        if x < s0:
-            j0, j1, j2, j3, kept, both = 0, 1, 2, 3, c2 * d3, y23
-        elif x < s1:
-            j0, j1, j2, j3, kept, both = 0, 2, 1, 3, c1 * d3, y13
-        else:
-            j0, j1, j2, j3, kept, both = 0, 3, 1, 2, c1 * d2, y12
-    elif x < s5:
-        if x < s3:
-            j0, j1, j2, j3, kept, both = 1, 0, 2, 3, c2 * d3, y23
-        elif x < s4:
-            j0, j1, j2, j3, kept, both = 1, 2, 0, 3, c0 * d3, y03
-        else:
-            j0, j1, j2, j3, kept, both = 1, 3, 0, 2, c0 * d2, y02
-    elif x < s8:
-        if x < s6:
-            j0, j1, j2, j3, kept, both = 2, 0, 1, 3, c1 * d3, y13
-        elif x < s7:
-            j0, j1, j2, j3, kept, both = 2, 1, 0, 3, c0 * d3, y03
-        else:
-            j0, j1, j2, j3, kept, both = 2, 3, 0, 1, c0 * d1, y01
-    else:
-        if x < s9:
-            j0, j1, j2, j3, kept, both = 3, 0, 1, 2, c1 * d2, y12
-        elif x < s10:
-            j0, j1, j2, j3, kept, both = 3, 1, 0, 2, c0 * d2, y02
-        else:
-            j0, j1, j2, j3, kept, both = 3, 2, 0, 1, c0 * d1, y01
+    # As in `_three`; then the product that keeps the other two in order against both orders.
+    passed = np.int64(x >= s0) + np.int64(x >= s1) + np.int64(x >= s2) + np.int64(x >= s3) + np.int64(x >= s4)
+    passed += np.int64(x >= s5) + np.int64(x >= s6) + np.int64(x >= s7) + np.int64(x >= s8) + np.int64(x >= s9)
+    passed += np.int64(x >= s10)
+    picks = _PICK4[np.uint64(passed)]
+    j2, j3 = np.uint64(picks >> 4 & 3), np.uint64(picks >> 6)
+    third, fourth, one = np.uint64(8), np.uint64(12), np.uint64(3)
+    kept = weight[third + j2] * weight[fourth + j3]
+    both = kept + weight[third + j3] * weight[fourth + j2]
     crossed = np.int64(u2 * both >= kept)
-    return total, j0 | j1 << 2 | (j2 + crossed * (j3 - j2)) << 4 | (j3 + crossed * (j2 - j3)) << 6
+    swap = np.int64((j2 ^ j3) & one) * crossed
+    return total, picks ^ (swap << 4 | swap << 6)

@@ -9,6 +9,7 @@ from unveil.kernels.distributions import dirichlet, gamma, multinomial
 from unveil.kernels.random import uniform
 
 __all__ = [
+    "add_products",
     "add_runs",
     "collect",
     "draw_all",
@@ -56,6 +57,27 @@ def multiply_cells(cells, offset, share, first, out):
             row = offset[a] + cells[c, a]
             for s in range(out.shape[1]):
                 out[c, s] *= share[row, s]
+
+
+@njit(cache=True, nogil=True)
+def add_products(cells, offset, share, out):
+    """Add to `out` (cells, values) the products of the shares of the cell's regions. Laid out like `weigh_cells`."""
+    parts = cells.shape[1]
+    for c in range(cells.shape[0]):
+        if parts == 2:
+            first, second = offset[0] + cells[c, 0], offset[1] + cells[c, 1]
+            for s in range(out.shape[1]):
+                out[c, s] += share[first, s] * share[second, s]
+        elif parts == 3:
+            first, second, third = offset[0] + cells[c, 0], offset[1] + cells[c, 1], offset[2] + cells[c, 2]
+            for s in range(out.shape[1]):
+                out[c, s] += share[first, s] * share[second, s] * share[third, s]
+        else:
+            for s in range(out.shape[1]):
+                product = 1.0
+                for a in range(parts):
+                    product *= share[offset[a] + cells[c, a], s]
+                out[c, s] += product
 
 
 @njit(cache=True, nogil=True)
@@ -258,6 +280,8 @@ def warm():
     """Compile every kernel here."""
     cells, offset = np.zeros((1, 1), np.int32), np.zeros(1, np.int64)
     weigh_cells(cells, offset, np.zeros((1, 2)), 1.0, np.empty((1, 2)))
+    multiply_cells(cells, offset, np.ones((1, 2)), np.ones(2), np.empty((1, 2)))
+    add_products(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     scaled_cells(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     collect(cells, offset, np.ones((1, 2), np.int64), np.zeros((1, 2), np.int64))
     key, counter = np.uint64(1), np.uint64(0)

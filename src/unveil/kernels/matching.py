@@ -7,6 +7,7 @@ Every number is a function of (key, group, draw within the group), so any partit
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from unveil.kernels.closed_forms import ONE, REPEATED, match_closed
+from unveil.kernels.gibbs import collect
 from unveil.kernels.random import draw as random_bits
 from unveil.kernels.swaps import SWAPS, match_swaps, shuffle
 from unveil.kernels.used_counts import (
@@ -27,7 +29,7 @@ from unveil.kernels.used_counts import (
 )
 
 __all__ = [
-    "ROUNDS", "STATES", "Groups", "draw", "exact", "lay_out", "log_permanent", "marginals", "part", "scale",
+    "ROUNDS", "STATES", "Groups", "Weights", "draw", "exact", "lay_out", "log_permanent", "marginals", "part", "scale",
     "start_matching", "sweep", "warm",
 ]  # fmt: skip
 
@@ -55,6 +57,32 @@ class Groups(NamedTuple):
     method: NDArray[np.int8]  # (groups,)
     first: int  # number of the first group, by which its draws are keyed
     room: tuple[int, int, int, int, int]  # items, states, ways, units · items and units of the largest group
+    rest: NDArray[np.int64]  # the groups that have no closed form
+    rest_cells: NDArray[np.int32]  # their cells, growing
+    rest_cell: NDArray[np.int32]  # (entries,) where an entry's cell stands among those; empty if there are none
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """Weights of cells and values, at most 1 and up to a factor for each cell; they may underflow.
+
+    Closed forms read a cell's weights as products of rows of a table; other groups ask for those of their cells.
+    """
+
+    of_cell: NDArray[np.int32]  # (cells, parts) rows of the table
+    part: NDArray[np.int32]  # (entries, parts) the same of each entry
+    table: Floats  # (rows, values)
+    some: Callable[[Ints], tuple[Floats, Floats]]  # of some cells: (cells, values) weights, and logarithms of weights
+
+    @classmethod
+    def of(cls, groups: Groups, weight: Floats, log_weight: Floats) -> "Weights":
+        """Those that are at hand, (cells, values): a cell is one row of the table. `scale` makes them of logarithms."""
+        of_cell = np.arange(len(weight), dtype=np.int32)[:, None]
+
+        def some(cells: Ints) -> tuple[Floats, Floats]:
+            return (weight, log_weight) if len(cells) == len(weight) else (weight[cells], log_weight[cells])
+
+        return cls(of_cell, groups.cell[:, None], weight, some)
 
 
 def lay_out(start, cell, count, value_start, value, value_count, *, states=STATES) -> Groups:
@@ -66,24 +94,30 @@ def lay_out(start, cell, count, value_start, value, value_count, *, states=STATE
     if bad >= 0:
         raise ValueError(f"group {bad} has no rows, a count below 1, or not as many cells as sensitive values")
     sizes = tuple(room.tolist())
-    return Groups(start, cell, count, value_start, value, value_count, pair_start, row_start, method, 0, sizes)
+    shape = start, cell, count, value_start, value, value_count, pair_start, row_start, method
+    return Groups(*shape, 0, sizes, *_rest(start, cell, method))
 
 
 def part(groups: Groups, lo: int, hi: int) -> Groups:
     """Groups [lo, hi) alone, for a worker that keeps only those: their draws stay the same."""
     entries = slice(groups.start[lo], groups.start[hi])
     values = slice(groups.value_start[lo], groups.value_start[hi])
+    start, cell, method = groups.start[lo : hi + 1] - groups.start[lo], groups.cell[entries], groups.method[lo:hi]
+    rest, rest_cells, rest_cell = _rest(start, cell, method)
     return groups._replace(
-        start=groups.start[lo : hi + 1] - groups.start[lo],
-        cell=groups.cell[entries],
+        start=start,
+        cell=cell,
         cell_count=groups.cell_count[entries],
         value_start=groups.value_start[lo : hi + 1] - groups.value_start[lo],
         value=groups.value[values],
         value_count=groups.value_count[values],
         pair_start=groups.pair_start[lo : hi + 1] - groups.pair_start[lo],
         row_start=groups.row_start[lo : hi + 1] - groups.row_start[lo],
-        method=groups.method[lo:hi],
+        method=method,
         first=groups.first + lo,
+        rest=rest,
+        rest_cells=rest_cells,
+        rest_cell=rest_cell,
     )
 
 
@@ -92,35 +126,19 @@ def exact(groups: Groups) -> NDArray[np.bool_]:
     return np.not_equal(groups.method, SWAPS)
 
 
-def marginals(
-    groups: Groups,
-    weight: Floats,
-    log_weight: Floats | Callable[[NDArray[np.int32]], Floats],
-    key: np.uint64,
-    partner: Ints,
-    *,
-    rounds: int = ROUNDS,
-) -> Floats:
+def marginals(groups: Groups, weights: Weights, key: np.uint64, partner: Ints, *, rounds: int = ROUNDS) -> Floats:
     """Expected number of each pair (pairs,) float64; see `sweep`."""
     marginal = np.empty(groups.pair_start[-1])
-    tally = np.empty((0, weight.shape[1]), np.int64)
-    sweep(groups, 0, len(groups.method), weight, log_weight, key, rounds, partner, marginal, _NO_COUNTS, tally)
+    tally = np.empty((0, weights.table.shape[1]), np.int64)
+    sweep(groups, 0, len(groups.method), weights, key, rounds, partner, marginal, _NO_COUNTS, tally)
     return marginal
 
 
-def draw(
-    groups: Groups,
-    weight: Floats,
-    log_weight: Floats | Callable[[NDArray[np.int32]], Floats],
-    key: np.uint64,
-    partner: Ints,
-    *,
-    rounds: int = ROUNDS,
-) -> Ints:
+def draw(groups: Groups, weights: Weights, key: np.uint64, partner: Ints, *, rounds: int = ROUNDS) -> Ints:
     """A random matching as the number of each pair (pairs,) int32; see `sweep`."""
     drawn = np.empty(groups.pair_start[-1], np.int32)
-    tally = np.empty((0, weight.shape[1]), np.int64)
-    sweep(groups, 0, len(groups.method), weight, log_weight, key, rounds, partner, _NO_MARGINALS, drawn, tally)
+    tally = np.empty((0, weights.table.shape[1]), np.int64)
+    sweep(groups, 0, len(groups.method), weights, key, rounds, partner, _NO_MARGINALS, drawn, tally)
     return drawn
 
 
@@ -139,8 +157,7 @@ def sweep(
     groups: Groups,
     lo: int,
     hi: int,
-    weight: Floats,
-    log_weight: Floats | Callable[[NDArray[np.int32]], Floats],
+    weights: Weights,
     key: np.uint64,
     rounds: int,
     partner: Ints,
@@ -150,33 +167,50 @@ def sweep(
 ) -> None:
     """Match every group in [lo, hi): expected pairs, and one matching drawn from the same law.
 
-    `weight` (cells, values) is exp(log_weight) with each row divided by any number that leaves it at most 1; it may
-    underflow. Closed forms do without `log_weight`, so it may be a function of the cells it is needed for. `partner`
-    (row_start[-1],) int32 holds the swapped groups' state and moves on. Filled where not empty: `marginal` (pairs,)
-    float64 and `drawn` (pairs,) int32; `tally` (cells, values) int64 is added to. Give each block and each sweep its
-    own `key`.
+    `partner` (row_start[-1],) int32 holds the swapped groups' state and moves on. Filled where not empty: `marginal`
+    (pairs,) float64 and `drawn` (pairs,) int32; `tally` (rows of the table, values) int64 is added to: a matched cell
+    counts in each of its rows. Give each block and each sweep its own `key`.
     """
     # Kernels get arrays: a named tuple handed down inside one would count references to every array for each group.
-    shape = (*groups[:7], groups.method, groups.first)
+    shape = (*groups[2:7], groups.method, groups.first)
     left = np.empty(hi - lo, np.int64)
-    opened = match_closed(*shape, lo, hi, weight, key, left, marginal, drawn, tally)
+    opened = match_closed(groups.start, weights.part, *shape, lo, hi, weights.table, key, left, marginal, drawn, tally)
+    if not opened:
+        return
     left = left[:opened]
-    if opened and callable(log_weight):
-        log_weight = log_weight(_cells_of(groups, left))
+    if opened == np.searchsorted(groups.rest, hi) - np.searchsorted(groups.rest, lo):
+        cells, cell = groups.rest_cells, groups.rest_cell
+    else:  # some with a closed form have underflown
+        cells, cell = _renumbered(groups.start, groups.cell, left)
+    weight, log_weight = weights.some(cells)
+    own_tally = np.zeros((len(cells) if len(tally) else 0, tally.shape[1]), np.int64)
     swapped = groups.method[left] == SWAPS
+    mine = (groups.start, cell, *shape)
     if not swapped.all():
-        match_states(*shape, left[~swapped], groups.room, weight, log_weight, key, marginal, drawn, tally)
+        match_states(*mine, left[~swapped], groups.room, weight, log_weight, key, marginal, drawn, own_tally)
     if swapped.any():
         state = groups.row_start, log_weight, key, rounds, partner
-        match_swaps(*shape, left[swapped], groups.room, *state, marginal, drawn, tally)
+        match_swaps(*mine, left[swapped], groups.room, *state, marginal, drawn, own_tally)
+    if len(tally):
+        collect(weights.of_cell[cells], np.zeros(weights.of_cell.shape[1], np.int64), own_tally, tally)
 
 
-def _cells_of(groups: Groups, left: NDArray[np.int64]) -> Ints:
-    """The cells of some groups."""
-    length = groups.start[left + 1] - groups.start[left]
+def _rest(start, cell, method) -> tuple[NDArray[np.int64], Ints, Ints]:
+    rest = np.flatnonzero(method > REPEATED)
+    return rest, *_renumbered(start, cell, rest)
+
+
+def _renumbered(start, cell, groups) -> tuple[Ints, Ints]:
+    """The cells of some groups, growing, and (entries,) where an entry's cell stands among them."""
+    if not len(groups):
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    length = start[groups + 1] - start[groups]
     stop = np.cumsum(length)
-    entry = np.repeat(groups.start[left] - stop + length, length) + np.arange(stop[-1])
-    return np.unique(groups.cell[entry])
+    entry = np.repeat(start[groups] - stop + length, length) + np.arange(stop[-1])
+    cells, place = np.unique(cell[entry], return_inverse=True)
+    number = np.zeros(len(cell), np.int32)
+    number[entry] = place
+    return cells, number
 
 
 @njit(cache=True, nogil=True)
@@ -286,5 +320,5 @@ def warm():
         groups = lay_out(sizes, np.arange(12), ones, sizes, np.arange(12), ones, states=states)
         partner = np.zeros(groups.row_start[-1], np.int32)
         start_matching(groups, 0, 3, key, partner)
-        marginals(groups, weight, log_weight, key, partner)
+        marginals(groups, Weights.of(groups, weight, log_weight), key, partner)
         log_permanent(groups, 0, 3, log_weight, np.empty(3))
