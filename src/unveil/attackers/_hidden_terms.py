@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +97,7 @@ def support_term(model: HiddenModel, targets: Targets) -> Term:
 
     if len(certain) == len(overlaps) and len(asked) <= 1 and not len(model.withheld.rows):
         # What is known fits a cell or not, whatever the parameters: the support is linear in the matching.
-        return _linear(model, fitted, Fitted.of(release, targets.take(few)), asked, held, column_value)
+        return _linear(model, fitted, Fitted.of(release, targets.take(few)), asked, held, len(column_value))
 
     def one(draw: Draw) -> Floats:
         likelihood = {i: certain.get(i, _likelihood(release, i, o, draw.theta[i])) for i, o in overlaps.items()}
@@ -116,25 +117,53 @@ def support_term(model: HiddenModel, targets: Targets) -> Term:
 
 
 def _linear(
-    model: HiddenModel,
-    fitted: Fitted,
-    few: Fitted,
-    asked: list[HiddenBlock],
-    held: Floats,
-    column_value: NDArray[np.int64],
+    model: HiddenModel, fitted: Fitted, few: Fitted, asked: list[HiddenBlock], held: Floats, columns: int
 ) -> Term:
     """Support from averaged matchings: the term is the expected number of each pair."""
+    if not asked:
+        return Term((0,), added(lambda draw: np.zeros(0)), lambda _: _rows(fitted, held), lambda _: _rows(few, held), 1)
+    block = asked[0]
+    every, some = (_map(model, who, block, held) for who in (fitted, few))
+    shape = (-1, columns)
+    pairs = len(block.entry)
+    of = added(lambda draw: _expected(model, block, draw))
+    return Term(
+        (pairs,), of, lambda mean: (every @ mean).reshape(shape), lambda mean: (some @ mean).reshape(shape), pairs
+    )
 
-    def weigh(who: Fitted, expected: Floats) -> Floats:
-        likelihood = {i: _certain(model.release, i, o) for i, o in who.overlaps().items()}
-        matched = {b.number: _spread_out(model, b, expected / b.rows, len(column_value)) for b in asked}
-        return who.weights({i: t for i, t in likelihood.items() if t is not None}, matched, held)
 
-    def one(draw: Draw) -> Floats:
-        return _expected(model, asked[0], draw) if asked else np.zeros(0)
+def _rows(who: Fitted, held: Floats) -> Floats:
+    """(targets, values) support of targets of whom nothing in a matched block is known."""
+    return who.weights(_certain_ones(who), {}, held)
 
-    pairs = len(asked[0].entry) if asked else 0
-    return Term((pairs,), added(one), lambda mean: weigh(fitted, mean), lambda mean: weigh(few, mean), max(pairs, 1))
+
+def _map(model: HiddenModel, who: Fitted, block: HiddenBlock, held: Floats) -> Any:  # a sparse matrix of scipy
+    """(targets · values, pairs) what one more of a pair adds to the support: `Fitted.weights`, written as a matrix."""
+    from scipy.sparse import csr_array
+
+    groups, values, likelihood = model.release.groups, held.shape[1], _certain_ones(who)
+    ((_, fits),) = who.others
+    own = who.own.target * groups + who.own.group  # growing, as fits are ordered by target and entries by group
+    starts = np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1]])) if len(own) else own
+    support = held[who.own.entry] * who.own.product(likelihood)
+    support = np.add.reduceat(support, starts, axis=0) if len(starts) else np.zeros((1, values))
+    theirs = fits.target * groups + fits.group
+    place = np.minimum(np.searchsorted(own[starts], theirs), max(len(starts) - 1, 0))
+    kept = np.flatnonzero(own[starts][place] == theirs) if len(starts) else np.zeros(0, np.int64)
+    first, last = (np.searchsorted(block.entry, fits.entry[kept], side=side) for side in ("left", "right"))
+    fit = np.repeat(kept, last - first)
+    stop = np.cumsum(last - first)
+    pair = np.arange(len(fit)) + np.repeat(first - stop + last - first, last - first)
+    value = block.column[pair]
+    chance = fits.product(likelihood)
+    number = chance[fit, value if chance.shape[1] > 1 else 0] * support[place[fit], value] / block.rows[pair]
+    where = fits.target[fit] * values + value, pair
+    return csr_array((number, where), shape=(who.targets.count * values, len(block.entry)))
+
+
+def _certain_ones(who: Fitted) -> dict[int, Floats]:
+    found = {i: _certain(who.release, i, o) for i, o in who.overlaps().items()}
+    return {i: table for i, table in found.items() if table is not None}
 
 
 def _certain(release: Release, index: int, overlaps: Overlaps) -> Floats | None:
