@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from unveil.attackers._averages import Averages, belief_of, diagnostics
+from unveil.attackers._averages import Averages, Running, belief_of, diagnostics
+from unveil.attackers._convergence import effective_size, split_r_hat
 from unveil.belief import Threat
 
 
@@ -38,3 +39,34 @@ def test_an_exact_belief_is_precise() -> None:
     assert belief.exact
     assert belief.diagnostics.precise
     assert belief.diagnostics.converged
+
+
+@pytest.mark.parametrize(("chains", "length"), [(2, 4), (2, 5), (3, 7), (4, 50), (4, 51), (8, 99)])
+@pytest.mark.parametrize("memory", [-0.7, 0.0, 0.6, 0.97])
+def test_r_hat_and_effective_size_are_those_of_arviz(chains: int, length: int, memory: float) -> None:
+    array_stats = pytest.importorskip("arviz_stats.base").array_stats
+    random = np.random.default_rng(length)
+    draws = random.normal(size=(chains, length, 40))
+    for step in range(1, length):
+        draws[:, step] += memory * draws[:, step - 1]
+    draws[:, :, :10] += random.normal(size=(chains, 1, 10))  # chains that lie apart
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    np.testing.assert_allclose(split_r_hat(draws), array_stats.rhat(draws, method="split", **axes), rtol=1e-12)
+    np.testing.assert_allclose(effective_size(draws), array_stats.ess(draws, method="mean", **axes), rtol=1e-9)
+
+
+def test_running_means_by_hand() -> None:
+    """Terms 1, 2, 3, …: the mean of all, and means of batches that are merged two by two."""
+    running = Running()
+    for number in range(1, 351):
+        full = running.add(np.array([float(number)]))
+        if full is not None:
+            running.close(full)
+    mean = running.mean()
+    assert mean is not None
+    assert mean[0] == 175.5
+    assert running.states == 350
+    assert running.size == 4
+    assert [batch[0] for batch in running.batches[:2]] == [2.5, 6.5]
+    assert len(running.batches) == 87
+    assert Running().mean() is None

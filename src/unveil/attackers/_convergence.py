@@ -1,7 +1,8 @@
 """Whether chains agree, and how precise their beliefs are.
 
-Split R-hat, effective sample size and Monte-Carlo error are arviz-stats', on the batch means of watched beliefs. How
-far chains lie apart is looked at for every belief. Parameters are held to Geweke's test and rows to Weiss'.
+Split R-hat, effective sample size and Monte-Carlo error (Vehtari et al. 2021, sections 2 and 3) of the batch means of
+watched beliefs: for all of them at once, equal to arviz-stats', which takes them one by one. How far chains lie apart
+is looked at for every belief. Parameters are held to Geweke's test and rows to Weiss'.
 """
 
 from itertools import combinations
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from unveil.belief import Diagnostics
 
-__all__ = ["PRECISION", "diagnostics", "geweke", "modes_of", "weiss"]
+__all__ = ["PRECISION", "diagnostics", "effective_size", "geweke", "modes_of", "split_r_hat", "weiss"]
 
 PRECISION = 0.003  # the stated standard error of 99% of beliefs
 ERROR_OF_ALL, MANY = 20 / 3, 1000  # of every one: so many times that (.02); of few beliefs all must be as sure as most
@@ -79,8 +80,6 @@ def _q99(values: Floats) -> float:
 
 def _watched(batches: Floats) -> dict[str, Floats]:
     """R-hat, effective batches and error of each watched target's belief, in the value that moves most."""
-    from arviz_stats.base import array_stats
-
     moves = batches.var(axis=(0, 1)).argmax(axis=1)
     belief = np.take_along_axis(batches, moves[None, None, :, None], axis=3)[..., 0].transpose(1, 0, 2)
     still = belief.std(axis=1).max(axis=0) < 1e-9  # within every chain
@@ -89,14 +88,55 @@ def _watched(batches: Floats) -> dict[str, Floats]:
     r_hat[still & ~together] = np.inf  # chains that stand still apart
     if not still.all():
         moving = np.ascontiguousarray(belief[:, :, ~still])
-        axes = {"chain_axis": 0, "draw_axis": 1}
-        r_hat[~still] = array_stats.rhat(moving, method="split", **axes)
-        size[~still] = array_stats.ess(moving, method="mean", **axes)
+        r_hat[~still] = split_r_hat(moving)
+        size[~still] = effective_size(moving)
         error[~still] = moving.std(axis=(0, 1), ddof=1) / np.sqrt(size[~still])
     each = belief.mean(axis=1)  # never surer than the chains are of each other
     between = each.std(axis=0, ddof=1) / np.sqrt(len(each))
     error[still | ~np.isfinite(error)] = between[still | ~np.isfinite(error)]
     return {"r_hat": np.nan_to_num(r_hat, nan=np.inf), "ess": np.minimum(size, 1e9), "error": error}
+
+
+def split_r_hat(draws: Floats) -> Floats:
+    """(numbers,) split R-hat of `draws` (chains, draws, numbers), which must move in every half."""
+    halves = _halves(draws)
+    length = halves.shape[1]
+    within = halves.var(axis=1, ddof=1).mean(axis=0)
+    between = length * halves.mean(axis=1).var(axis=0, ddof=1)
+    return np.asarray(np.sqrt((between / within + length - 1) / length))
+
+
+def effective_size(draws: Floats) -> Floats:
+    """(numbers,) effective sample size for the mean of `draws` (chains, draws, numbers).
+
+    Autocorrelations are summed in pairs while a pair is positive, none larger than the one before (Geyer 1992), and
+    half of the first number that is left out.
+    """
+    halves = _halves(draws)
+    chains, length, _ = halves.shape
+    means = halves.mean(axis=1)
+    wave = np.fft.rfft(halves - means[:, None], n=2 * length, axis=1)
+    covariance = np.fft.irfft(wave * wave.conj(), n=2 * length, axis=1)[:, :length].mean(axis=0) / length
+    within = covariance[0] * length / (length - 1)
+    whole = covariance[0] + means.var(axis=0, ddof=1)
+    correlation = 1 - (within - covariance) / whole
+    correlation[0] = 1
+    last = max((length - 3) // 2, 0)  # pairs beyond rest on too few draws
+    pairs = correlation[0 : 2 * last + 1 : 2] + correlation[1 : 2 * last + 2 : 2]
+    ends = pairs <= 0
+    stop = np.where(ends.any(axis=0), ends.argmax(axis=0), last)
+    kept = np.arange(last + 1)[:, None] < stop
+    total = np.where(kept, np.minimum.accumulate(pairs, axis=0), 0).sum(axis=0)
+    number = np.arange(pairs.shape[1])
+    after = correlation[2 * stop, number]
+    time = 2 * total - 1 + np.where((after > 0) | (pairs[stop, number] >= 0), after, 0)
+    size = chains * length
+    return np.asarray(size / np.maximum(time, 1 / np.log10(size)))
+
+
+def _halves(draws: Floats) -> Floats:
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, -half:]])
 
 
 def modes_of(chains: Floats) -> tuple[tuple[int, ...], ...]:
