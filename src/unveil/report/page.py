@@ -7,13 +7,18 @@ and style but its own, by hash. Vega evaluates its expressions with its interpre
 import base64
 import hashlib
 import json
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from unveil.errors import OutputError
+from unveil.formats.output import write_whole
 from unveil.report.chart_parts import Chart
 from unveil.report.wording import clean
 
@@ -73,9 +78,17 @@ def _hash(text: str) -> str:
 
 @cache
 def _bundle() -> str:
-    import vl_convert  # loads a JavaScript engine: only who draws a report waits for it
+    """Vega and its embedding. Bundling starts a JavaScript engine and takes seconds: it is kept beside compiled code."""
+    kept = Path(__file__).with_name("__pycache__") / f"vega-{version('vl-convert-python')}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        return kept.read_text(encoding="utf-8")
+    import vl_convert
 
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub knows no default
+    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # its stub knows no default
+    with suppress(OSError, OutputError):  # an installation that cannot be written to bundles each time
+        kept.parent.mkdir(exist_ok=True)
+        write_whole({kept: bundle.encode()})
+    return bundle
 
 
 @cache
