@@ -78,7 +78,7 @@ def _hash(text: str) -> str:
 
 @cache
 def _bundle() -> str:
-    """Vega and its embedding. Bundling starts a JavaScript engine and takes seconds: it is kept beside compiled code."""
+    """Vega and its embedding. Bundling starts a JavaScript engine, which takes seconds: kept beside compiled code."""
     kept = Path(__file__).with_name("__pycache__") / f"vega-{version('vl-convert-python')}.js"
     with suppress(OSError, UnicodeDecodeError):
         return kept.read_text(encoding="utf-8")
