@@ -16,16 +16,19 @@ from unveil.belief import Known
 from unveil.engine import Engine
 from unveil.kernels.linkage import warm
 from unveil.linkage.aggregates import AGGREGATES
+from unveil.linkage.by_splink import estimate_by_splink
 from unveil.linkage.held import Held, held_of_table
+from unveil.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels
 from unveil.linkage.links import reid
 from unveil.linkage.pairs import Pairs
 from unveil.linkage.patterns import pattern_counts, person_patterns
+from unveil.linkage.probabilistic import classify
 from unveil.linkage.readers import Published, compare_values, link_by_distance, published_of
 from unveil.linkage.supervised import compare_own, learn_distance, links_by, prove
 from unveil.masked import Masked
 from unveil.privacy_models import KAnonymity
 from unveil.table import Table
-from unveil.uniqueness import ESTIMATORS, key_counts, minimal_uniques, uniqueness_curve
+from unveil.uniqueness import ESTIMATORS, intervals_of, key_counts, minimal_uniques, uniqueness_curve
 
 NUMERIC = ("age", "fnlwgt", "education-num", "hours-per-week")
 SEED = 4
@@ -58,6 +61,8 @@ def measure() -> Iterator[Row]:
     spent = best_cpu(lambda: link_by_distance(regions, everyone), 3)
     note = f"Reid {reid(link_by_distance(regions, everyone)).value:.3f}; as in every audit"
     yield Row(f"nearest regions, mondrian:k=5, {size}", spent, unit="s CPU", floor="<= 3", note=note)
+    spent = best_cpu(lambda: _levels(regions, everyone), 3)
+    yield Row(f"probabilities of regions, mondrian:k=5, {size}", spent, unit="s CPU", floor="<= 5", note="three levels")
     files = compare_values(*_categorical(table, hierarchies=False))
     assert int(pattern_counts(files).sum()) == table.rows**2
     spent = best_cpu(lambda: pattern_counts(files), 3)
@@ -66,10 +71,17 @@ def measure() -> Iterator[Row]:
     )
     spent = best_cpu(lambda: person_patterns(files), 3)
     yield Row(f"… for each person, {size}", spent, unit="s CPU", floor="<= 1")
+    counts = pattern_counts(files)
+    spent = best_cpu(lambda: estimate_by_splink(files, counts, share=1 / table.rows), 1)
+    yield Row(
+        f"weights estimated by Splink, 6 attributes, {size}", spent, unit="s CPU", note="at most 2M pairs a session"
+    )
     sample = key_counts(table, fraction=0.1)
     spent = best_cpu(lambda: ([one(sample) for one in ESTIMATORS.values()], minimal_uniques(sample)), 3)
     note = "four estimators and minimal sample uniques of up to 3 attributes"
     yield Row(f"uniqueness, {table.rows:,} rows", spent, unit="s CPU", floor="<= 20", note=note)
+    spent = best_cpu(lambda: [intervals_of(name, sample, one(sample)) for name, one in ESTIMATORS.items()], 1)
+    yield Row("… with their intervals", spent, unit="s CPU", floor="<= 20")
     spent = best_cpu(lambda: uniqueness_curve(key_counts(table, fraction=1.0)), 1)
     yield Row("uniqueness by sampling fraction, six samples", spent, unit="s CPU", floor="<= 20")
     larger = resampled(table, LARGE, False)
@@ -82,6 +94,12 @@ def measure() -> Iterator[Row]:
     yield from _worst_case(columns)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     yield Row("peak memory of all of this", peak, unit="MB", floor="<= 2000")
+
+
+def _levels(published: Published, held: Held) -> None:
+    files = levelled(published, held)
+    model = levels_of_rows(files, level_counts(files))
+    link_by_levels(files, model, classify(model, false_links=1e-3, missed_links=0.05))
 
 
 def _worst_case(columns: dict[str, list[str]]) -> Iterator[Row]:

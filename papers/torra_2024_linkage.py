@@ -12,16 +12,30 @@ from numpy.typing import NDArray
 from papers import Figure
 from papers._printed import printed_schema
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
+from unveil.anonymizers.mondrian import Mondrian
 from unveil.attribute import Attribute, Kind, Role
 from unveil.belief import Known
+from unveil.engine import Engine
+from unveil.linkage.by_splink import estimate_by_splink
 from unveil.linkage.held import Held, held_of_table
+from unveil.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels
 from unveil.linkage.links import Links, anonymity_sets, claimed, reid, reid_of, single_links
 from unveil.linkage.patterns import pattern_counts
 from unveil.linkage.probabilistic import classify, estimate_unsupervised, from_true_links, link_by_patterns
-from unveil.linkage.readers import compare_values, link_by_distance, published_of
+from unveil.linkage.readers import Published, compare_values, link_by_distance, published_of
 from unveil.masked import Masked
+from unveil.privacy_models import KAnonymity
 from unveil.table import Table
-from unveil.uniqueness import ESTIMATORS, KeyCounts, counted, expected_links, key_counts, population_unique
+from unveil.uniqueness import (
+    ESTIMATORS,
+    KeyCounts,
+    count_keys,
+    counted,
+    expected_links,
+    intervals_of,
+    key_counts,
+    population_unique,
+)
 
 ORIGINAL = (("Barcelona", "30"), ("Barcelona", "32"), ("Barcelona", "33"))
 ORIGINAL += (("Tarragona", "62"), ("Tarragona", "65"), ("Tarragona", "60"))
@@ -30,6 +44,7 @@ TABLES = "Privacy models, X and X'"
 REIDS = "Re-identification, equation 1"
 UNIQUE = "Identity disclosure: uniqueness"
 OURS = "no number is printed"
+POPULATIONS = 100
 
 
 def reproduce() -> Iterator[Figure]:
@@ -57,6 +72,56 @@ def reproduce() -> Iterator[Figure]:
     yield Figure("P(PU|SU) of two in three", UNIQUE, None, share, reading=OURS)
 
 
+def coverage(populations: int) -> dict[str, float]:
+    """By estimator: how often the interval of the sum of 1/F over sample uniques holds the truth."""
+    found = {}
+    for model, draw in {
+        "poisson_independence": _independent,
+        "poisson_two_way": _chained,
+        "negative_binomial": _gamma,
+    }.items():
+        held = 0
+        for seed in range(populations):
+            sample, population = draw(np.random.default_rng(seed))
+            own = intervals_of(model, sample, ESTIMATORS[model](sample)).expected_links
+            held += own.low <= expected_links(sample, counted(sample, population)) <= own.high
+        found[model] = held / populations
+    return found
+
+
+def _independent(random: np.random.Generator) -> tuple[KeyCounts, NDArray[np.int64]]:
+    """20,000 people with three independent keys of 40, 25 and 12 values, a tenth sampled."""
+    shares = [(1 / np.arange(1, size + 1)) / (1 / np.arange(1, size + 1)).sum() for size in (40, 25, 12)]
+    return _sampled(np.stack([random.choice(len(p), 20_000, p=p) for p in shares], axis=1), 0.1, random)
+
+
+def _chained(random: np.random.Generator) -> tuple[KeyCounts, NDArray[np.int64]]:
+    """30,000 people with five keys, each near the one before, a tenth sampled."""
+    chain = [random.integers(6, size=30_000)]
+    for _ in range(4):
+        chain.append((chain[-1] + random.geometric(0.5, 30_000) - 1) % 6)
+    return _sampled(np.stack(chain, axis=1), 0.1, random)
+
+
+def _gamma(random: np.random.Generator) -> tuple[KeyCounts, NDArray[np.int64]]:
+    """5,000 cells with gamma means, a fifth of the people sampled."""
+    population = random.poisson(random.gamma(0.3, 8.0, 5000))
+    f = random.binomial(population, 0.2)
+    seen = np.flatnonzero(f)
+    cell = np.arange(len(seen))
+    return KeyCounts(("key",), (5000,), (cell,), np.repeat(cell, f[seen]), f[seen], f[seen] / 0.2, 0.2), population[
+        seen
+    ]
+
+
+def _sampled(
+    values: NDArray[np.integer], fraction: float, random: np.random.Generator
+) -> tuple[KeyCounts, NDArray[np.int64]]:
+    names = [f"key {i}" for i in range(values.shape[1])]
+    whole = count_keys(names, (values.max(axis=0) + 1).tolist(), list(values.T))
+    return whole.sample(np.flatnonzero(random.random(len(values)) < fraction), fraction)
+
+
 def reproduce_on_adult(columns: dict[str, list[str]]) -> Iterator[Figure]:
     """30,162 people: uniqueness of samples of them, and linkage of six attributes of which 15% were drawn anew."""
     names = (*QUASI_IDENTIFIERS, SENSITIVE)
@@ -82,15 +147,37 @@ def reproduce_on_adult(columns: dict[str, list[str]]) -> Iterator[Figure]:
     yield from _linkage(table)
 
 
-def _linkage(table: Table) -> Iterator[Figure]:
+def reproduce_slowly(columns: dict[str, list[str]]) -> Iterator[Figure]:
+    """Coverage of the intervals of uniqueness; weights that Splink estimates; cells that overlap."""
+    for model, held in coverage(POPULATIONS).items():
+        note = f"{POPULATIONS} populations of the model's own kind, sum of 1/F"
+        yield Figure(f"95% intervals that hold the truth, {model}", UNIQUE, None, held, reading=note)
+    names = (*QUASI_IDENTIFIERS, SENSITIVE)
+    table = Table.from_columns(adult_schema(columns), {name: columns[name] for name in names})
+    published, held_people = _changed(table)
+    files = compare_values(published, held_people)
+    model_of = estimate_by_splink(files, pattern_counts(files), share=1 / table.rows).model
+    classes = classify(model_of, false_links=1e-3, missed_links=0.05)
+    links = link_by_patterns(files, model_of, classes, true_row=np.arange(table.rows))
+    note = "told no link; beside it stand those of the true links and of our own EM"
+    yield Figure("Adult, 15% changed: Reid by Splink", REIDS, None, reid(links).value, reading=note)
+    yield from _overlapping(table)
+
+
+def _changed(table: Table) -> tuple[Published, Held]:
+    """Six attributes, each of 15% of the people drawn anew."""
     random = np.random.default_rng(0)
     attributes = [Attribute(a.name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, a.values) for a in table.attributes[:6]]
     codes = [column.astype(np.int64) for column in table.columns[:6]]
     changed = [np.where(random.random(table.rows) < 0.15, random.permutation(c), c) for c in codes]
-    everyone = np.arange(table.rows)
     held = _held(attributes, codes)
     masked = Masked(tuple(attributes), tuple(changed), tuple(range(6)))
-    published = published_of(masked, list(held.known), everyone)
+    return published_of(masked, list(held.known), np.arange(table.rows)), held
+
+
+def _linkage(table: Table) -> Iterator[Figure]:
+    published, held = _changed(table)
+    everyone = np.arange(table.rows)
     nearest = link_by_distance(published, held)
     yield Figure("Adult, 15% changed: Reid of nearest rows", REIDS, None, reid(nearest).value, reading=OURS)
     yield Figure("Adult, 15% changed: K.Reid of nearest rows", REIDS, None, claimed(nearest).value)
@@ -110,6 +197,20 @@ def _linkage(table: Table) -> Iterator[Figure]:
         links = link_by_patterns(files, model, classes, true_row=everyone)
         note = "it finds what goes together in people, not links" if name == "EM, nothing held fast" else ""
         yield Figure(f"Adult, 15% changed: Reid by {name}", REIDS, None, reid(links).value, reading=note)
+
+
+def _overlapping(table: Table) -> Iterator[Figure]:
+    """Cells that overlap: all that fits alike, and the narrower the heavier."""
+    made = Mondrian(require=(KAnonymity(k=5),), relaxed=True).anonymize(table, Engine(seed=1))
+    held = held_of_table(table, made.release.attributes)
+    published = published_of(made.release, tuple(held.known), made.group_of_row)
+    where = "Adult, mondrian:k=5,relaxed=true"
+    yield Figure(f"{where}: Reid of all cells that fit", REIDS, None, reid(link_by_distance(published, held)).value)
+    files = levelled(published, held)
+    model = levels_of_rows(files, level_counts(files))
+    links = link_by_levels(files, model, classify(model, false_links=1e-3, missed_links=0.05))
+    note = "levels of agreement by how many people lie in a cell"
+    yield Figure(f"{where}: Reid by probability", REIDS, None, reid(links).value, reading=note)
 
 
 def linked() -> Links:

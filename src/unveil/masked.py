@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unveil.attribute import Attribute, Role
 from unveil.errors import NotApplicable, ReleaseError, shown
 
-__all__ = ["SUPPRESSED", "Masked", "MaskedTable", "as_published", "numbers_of"]
+__all__ = ["SUPPRESSED", "Masked", "MaskedTable", "SyntheticTable", "as_published", "numbers_of"]
 
 SUPPRESSED = -1  # a cell of codes that is not published
 
@@ -89,6 +89,19 @@ class MaskedTable:
     def release(self) -> NoReturn:
         """There are no groups; whoever works with groups is told so."""
         raise NotApplicable(f"{_names(self.masked)}: the values were perturbed, not widened; there are no groups")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SyntheticTable:
+    """A masked release whose rows were made from something else than people: none of them is anybody's."""
+
+    masked: Masked
+    note: str = ""  # what the anonymizer found out, for whoever ran it; never published
+
+    @property
+    def release(self) -> NoReturn:
+        """There are no groups; whoever works with groups is told so."""
+        raise NotApplicable(f"{_names(self.masked)}: the rows are made up from noisy counts; there are no groups")
 
 
 def numbers_of(attribute: Attribute, codes: NDArray[np.integer]) -> NDArray[np.float64]:

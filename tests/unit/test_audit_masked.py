@@ -1,5 +1,6 @@
 """Masked releases in an audit: measured beside their baselines, unknown without the truth, refused by group readers."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -91,12 +92,14 @@ def test_readers_of_groups_do_not_apply(found: Audit) -> None:
 def test_the_document_is_valid_and_the_report_shows_it(found: Audit) -> None:
     read = AuditDocument.model_validate(found.to_dict())
     assert read.diagnostics.releases["noisy.csv"].masked == ["age", "sex"]
-    assert read.diagnostics.wp29["noisy.csv"].singling_out.status == "not tested"
+    assert read.diagnostics.wp29["noisy.csv"].singling_out.finding == "claimed"
     assert read.diagnostics.wp29["noisy.csv"].inference.finding == "model_disclosure"
     assert read.charts["noisy.csv"][""]["masked"]["age"]["rank_interval_disclosure"][0]["p"] == 1
     page = render_html(found.document)
     assert "What the masked values give away" in page
     assert "Near by rank" in page
+    assert "Who can be linked, and who stands alone" in page
+    assert "What is left of the masked values" in page
     assert "A model that learned from this file" in page
 
 
@@ -189,11 +192,18 @@ def test_the_whole_way_from_the_command_line(tmp_path: Path, capsys: pytest.Capt
     assert secret.stat().st_mode & 0o777 == 0o600
     code, out, _ = run(
         *("audit", release, *base, "--original", data, "--assignment", secret, "--json", tmp_path / "a.json"),
+        *("--people", tmp_path / "linked.csv"),
         capsys=capsys,
     )
     assert code == 0
+    linked = list(csv.DictReader((tmp_path / "linked.csv").read_text().splitlines()))
+    assert (tmp_path / "linked.csv").stat().st_mode & 0o777 == 0o600
+    assert [row["row"] for row in linked] == [str(i) for i in range(1, 41)]
     assert "what masked values give away" in out
     document = json.loads((tmp_path / "a.json").read_text())
+    right = [float(row["distance:right"]) for row in linked]
+    assert np.mean(right) == pytest.approx(next(f["value"] for f in document["findings"] if f["id"] == "reid"))
+    assert all(float(row["distance:margin"]) >= 0 for row in linked)
     values = [f["value"] for f in document["findings"] if f["id"].startswith("rank_interval_disclosure")]
     assert values == sorted(values)
     assert values[-1] > 0.5

@@ -80,7 +80,7 @@ def test_anonymizers(text: str, require: list[str], made: object) -> None:
 @pytest.mark.parametrize(
     ("text", "require", "message"),
     [
-        ("mondrain:k=5", [], "'mondrain' is none of the anonymizers: anatomy, full_domain, "),
+        ("mondrain:k=5", [], "'mondrain' is none of the anonymizers: anatomy, dp_histogram, full_domain, "),
         ("_requirement", [], "is none of the anonymizers"),
         ("mondrian:q=5", [], "mondrian has no option 'q'; it has require, recoding, regions, relaxed"),
         ("mondrian:k=five", [], "k_anonymity, k: 'five' is no whole number"),

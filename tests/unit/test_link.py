@@ -24,8 +24,8 @@ from unveil.identity import run_link
 from unveil.identity.keys import keys_of_original, keys_of_release
 from unveil.identity.run import LINKING
 from unveil.identity.shape import LinkDocument
-from unveil.identity.sweep import _subsets
 from unveil.linkage.held import Naming, held_of_file, read_naming
+from unveil.linkage.sweep import _subsets
 from unveil.masked import Masked, as_published
 from unveil.report.link import READER_NAMES, known_chart, render_link, sizes_chart, uniqueness_chart
 from unveil.report.link_terminal import print_link
@@ -94,7 +94,8 @@ def test_a_generalised_release() -> None:
     assert values(found.document)["distance.reid"] == pytest.approx(3 / 6)
     assert values(found.document)["distance.claimed"] == pytest.approx(1 / 6)
     assert values(found.document)["distance.claim_precision"] == 1
-    assert values(found.document)["probabilistic.reid"] is None
+    assert values(found.document)["probabilistic.reid"] == pytest.approx(3 / 6)  # nobody fits cells of unlike size
+    assert values(found.document)["unsupervised.reid"] is None
     facts = found.document.diagnostics
     assert facts["truth"] == "own row fits"
     assert (found.verdict, found.exit_code) == ("exceeded", 1)
@@ -106,7 +107,8 @@ def test_a_generalised_release() -> None:
     assert points[0]["most"] == pytest.approx(1 / 3)
     assert points[0]["mean"] == pytest.approx((1 / 3 + (3 / 5 + 3 / 4) / 6) / 2)
     assert points[1]["most_by"] == ["age", "sex"]
-    assert found.document.charts["set_sizes"] == {"distance": {"edges": [0, 1, 2, 4], "people": [1, 2, 3]}}
+    sizes = {"edges": [0, 1, 2, 4], "people": [1, 2, 3]}
+    assert found.document.charts["set_sizes"] == {"distance": sizes, "probabilistic": sizes}
 
 
 def test_a_document_is_what_its_schema_says() -> None:
@@ -123,6 +125,8 @@ def test_a_masked_release_and_its_people() -> None:
     found = run_link(masked(order), table=table(), origin=np.array(order), fraction=0.5)
     said = values(found.document)
     assert said["distance.reid"] == pytest.approx(4 / 6)  # each young woman is taken for the other
+    assert said["prosecutor_risk.mean"] == said["marketer_risk"] == pytest.approx(4 / 6)  # and so is each one's row
+    assert (said["prosecutor_risk.max"], said["journalist_risk.max"]) == (1, 1)
     assert said["distance.claimed"] == 1
     frame = found.people()
     assert frame["row"].to_list() == [1, 2, 3, 4, 5, 6]
@@ -376,6 +380,13 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [r["distance:right"] for r in rows] == ["0.0", "0.0", "1.0", "1.0", "1.0", "1.0"]
     LinkDocument.model_validate(json.loads((folder / "l.json").read_text()))
     assert "<h1>Can people be linked" in (folder / "l.html").read_text()
+    (folder / "groups.csv").write_text("row,group\n1,1\n2,1\n3,2\n4,3\n5,3\n6,3\n")
+    code, out, _ = run(
+        folder / "wide.csv", *base, "--assignment", folder / "groups.csv", "--subsets", "0", "--splink", capsys=capsys
+    )
+    assert code == 0
+    assert "by weights of how narrow the cells are" in " ".join(out.split())
+    assert "it compares values, and the published cells are sets" in " ".join(out.split())
     code, out, _ = run(folder / "wide.csv", *base, "--known", "sex", "--json", "-", "--subsets", "0", capsys=capsys)
     assert code == 0
     assert json.loads(out)["settings"]["known"] == ["sex"]
@@ -399,7 +410,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (("wide.csv",), "say whom an attacker holds"),
         (("wide.csv", "--original", "data.csv", "--mapping", "m.toml"), "--mapping goes with"),
-        (("wide.csv", "--original", "data.csv", "--aligned"), "are for masked releases"),
+        (("wide.csv", "--original", "data.csv", "--aligned"), "have no order"),
         (("noisy.csv", "--original", "data.csv", "--aligned", "--assignment", "origin.csv"), "in two ways"),
         (("wide.csv", "--original", "data.csv", "--known", "town"), "has no attribute 'town'"),
         (("wide.csv", "--original", "data.csv", "--limit", "alpha <= 3"), "is no finding"),

@@ -14,7 +14,7 @@ from unveil.hierarchy import number_text
 from unveil.masked import Masked, MaskedTable, as_published
 from unveil.table import Table
 
-__all__ = ["chosen", "on_line", "published"]
+__all__ = ["chosen", "described", "on_line", "published"]
 
 CODES = (Kind.CATEGORICAL, Kind.ORDINAL)
 NUMBERS = (Kind.NUMERIC, Kind.DATE)
@@ -69,12 +69,12 @@ def published(
         tuple(column[origin] for column in columns),
         tuple(sorted(changed)),
         dict(channel or {}) if method.publish else {},
-        _described(method, name) if method.publish else "",
+        described(method, name) if method.publish else "",
     )
     return MaskedTable(masked, origin, note)
 
 
-def _described(method: Any, name: str) -> str:
+def described(method: Any, name: str) -> str:
     """The member as it is written on the command line, with every option."""
     options = []
     for field in fields(method):

@@ -17,4 +17,9 @@ LINK_MEASURES = {
         f"{TORRA}, eq. 2",
         "docs/linkage.md#claimed-and-claim_precision",
     ),
+    "claim_precision": (
+        "Of the people for whom one row alone is nearest, the share whose own row it is.",
+        f"{TORRA}, eq. 2",
+        "docs/linkage.md#claimed-and-claim_precision",
+    ),
 }

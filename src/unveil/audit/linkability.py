@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from unveil.audit.findings import finding_of, unknown_finding
+from unveil.audit.masked_identity import found_masked, identity_charts
 from unveil.audit.plan import Part, Plan
 from unveil.document import Finding
 from unveil.errors import NotApplicable, UsageError
-from unveil.linkage.held import held_of_table
-from unveil.linkage.links import claimed, reid
-from unveil.linkage.readers import link_by_distance, published_of
+from unveil.linkage.held import Held, held_of_table
+from unveil.linkage.links import Links, claimed, reid
+from unveil.linkage.readers import Published, link_by_distance, published_of
 from unveil.masked import Masked
 
 __all__ = ["linked", "with_linkability"]
@@ -20,25 +21,53 @@ __all__ = ["linked", "with_linkability"]
 
 def with_linkability(plan: Plan, part: Part) -> Part:
     """What was found of a release, and the share of people linked rightly; unknown, never 0, where nothing says it."""
-    return replace(part, findings=(*part.findings, *_findings(plan, part.name)))
+    release: Any = plan.releases[part.name]
+    compared = _compared(plan, part.name)
+    links = None
+    if compared is not None:
+        try:
+            links = link_by_distance(*compared, engine=plan.readers.engine.named("linkability"))
+        except NotApplicable:  # domains too large to compare
+            compared = None
+    findings = _findings(part.name, compared, links)
+    if not isinstance(release, Masked):
+        return replace(part, findings=(*part.findings, *findings))
+    published, held = (None, None) if compared is None else compared
+    findings += found_masked(
+        part.name,
+        published,
+        held,
+        links,
+        table=plan.table,
+        population=plan.population,
+        engine=plan.readers.engine,
+    )
+    charts = {}
+    if published is not None and held is not None:
+        charts = identity_charts(plan, part.name, release, published, held)
+    return replace(part, findings=(*part.findings, *findings), links=compared, charts=charts)
 
 
-def _findings(plan: Plan, name: str) -> list[Finding]:
+def _compared(plan: Plan, name: str) -> tuple[Published, Held] | None:
+    """Everybody in the original and the published rows; None where they cannot be compared."""
     release: Any = plan.releases[name]
-    unknown = [unknown_finding(id, name, None) for id in ("reid", "claimed")]
     if plan.table is None:
-        return unknown
+        return None
     origin = plan.assignments.get(name) if isinstance(release, Masked) else None
-    known = plan.readers.known
     try:
-        held = held_of_table(plan.table, release.attributes, known)
-        published = published_of(release, tuple(held.known), None if origin is None else np.asarray(origin))
-        links = link_by_distance(published, held, engine=plan.readers.engine.named("linkability"))
+        held = held_of_table(plan.table, release.attributes, plan.readers.known)
+        return published_of(release, tuple(held.known), None if origin is None else np.asarray(origin)), held
     except (NotApplicable, UsageError):  # links hidden, nothing known, or domains that differ
-        return unknown
-    found = [unknown[0], finding_of("claimed", name, None, claimed(links))]
+        return None
+
+
+def _findings(name: str, compared: tuple[Published, Held] | None, links: Links | None) -> list[Finding]:
+    found = [unknown_finding(id, name, None) for id in ("reid", "claimed")]
+    if compared is None or links is None:
+        return found
+    found[1] = finding_of("claimed", name, None, claimed(links))
     if links.chance is not None:
-        found[0] = finding_of("reid", name, None, reid(links), baseline=1 / published.rows)
+        found[0] = finding_of("reid", name, None, reid(links), baseline=1 / compared[0].rows)
     return found
 
 

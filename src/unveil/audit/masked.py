@@ -1,5 +1,6 @@
 """An audit of a masked release: how near its values lie to the truth, and what models learn from it."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from unveil.attack import run_channel_attack
 from unveil.attribute import Attribute, Role
 from unveil.audit.findings import finding_of, unknown_finding
+from unveil.audit.masked_identity import SYNTHETIC, masked_utility
 from unveil.audit.measures import Measure, People, measures_of
 from unveil.audit.plan import Part, Plan
 from unveil.belief import Belief, Estimate
@@ -51,7 +53,7 @@ def masked_part(plan: Plan, name: str, masked: Masked) -> Part:
     if plan.table is not None and origin is not None:
         _check_domains(plan.table, masked, name)
         made = MaskedTable(masked, np.asarray(origin, dtype=np.int64))
-    else:
+    elif not masked.method.startswith(SYNTHETIC):
         remarks.append(
             f"{name}: its rows are in no telling order; how near they lie to the truth is measured only with the "
             "original and --assignment, the file that says whose row is whose."
@@ -59,6 +61,8 @@ def masked_part(plan: Plan, name: str, masked: Masked) -> Part:
     findings: list[Finding] = []
     for index in masked.masked:
         findings += _near(plan.table, made, name, masked.attributes[index])
+    rows = None if made is None else made.origin
+    findings += masked_utility(plan.table if _comparable(plan.table, masked) else None, masked, rows, name)
     sentences = {}
     for index in masked.with_role(Role.SENSITIVE):
         attribute = masked.attributes[index]
@@ -225,9 +229,11 @@ def _remarks(plan: Plan, name: str, masked: Masked) -> Iterator[str]:
     yield f"{name}: {perturbed} {'was' if len(masked.masked) == 1 else 'were'} perturbed; other columns were not."
     if plan.sample is not None:
         yield f"{name}: a sample of people was asked for; of a masked release everybody is asked about."
-    if masked.method:
+    if masked.method.startswith(SYNTHETIC):
+        yield from _private(name, masked.method)
+    elif masked.method:
         yield f"{name} says how it was made ({masked.method}); a reader who inverts that may come nearer to the truth."
-    if plan.table is not None and plan.table.rows != masked.rows:
+    if plan.table is not None and plan.table.rows != masked.rows and not masked.method.startswith(SYNTHETIC):
         yield f"{name} has {masked.rows:,} rows, the original {plan.table.rows:,}; who is not published is left out."
     exact = [
         a.name for i, a in enumerate(masked.attributes) if a.role is Role.QUASI_IDENTIFIER and i not in masked.masked
@@ -235,6 +241,27 @@ def _remarks(plan: Plan, name: str, masked: Masked) -> Iterator[str]:
     if exact:
         verb = "is" if len(exact) == 1 else "are"
         yield f"{name}: {', '.join(exact)} {verb} known of people and published unchanged."
+
+
+def _private(name: str, method: str) -> Iterator[str]:
+    """What differential privacy promises; the promise is the publisher's, the file cannot prove it."""
+    yield f"{name} is said to be made by {method}: its rows are made up from noisy counts and are nobody's."
+    options = dict(part.partition("=")[::2] for part in method.partition(":")[2].split(","))
+    try:
+        factor = math.exp(float(options["epsilon"]))
+    except (KeyError, ValueError, OverflowError):
+        return
+    yield (
+        f"{name}: if so, the odds of whatever is believed of somebody change by a factor of {factor:.3g} at most "
+        "because that one person was in the table, whatever else is known. What is learned of people in general is not "
+        "limited by it."
+    )
+
+
+def _comparable(table: Table | None, masked: Masked) -> bool:
+    """Whether the original has every column in the same domain."""
+    held = {} if table is None else {a.name: a.values for a in table.attributes}
+    return all(held.get(a.name) == a.values for a in masked.attributes)
 
 
 def _check_domains(table: Table, masked: Masked, release: str) -> None:

@@ -3,7 +3,9 @@
 __all__ = ["MASKED_MEASURES"]
 
 TORRA = "Torra 2024"
+DOMINGO = "Domingo-Ferrer and Torra 2001"
 PAGE = "docs/disclosure.md"
+WORTH = "docs/audit.md#masked-releases"
 
 # measure -> words, source, page
 MASKED_MEASURES = {
@@ -35,5 +37,19 @@ MASKED_MEASURES = {
         "How many more people are guessed right because their own rows were learned from.",
         f"{TORRA}, algorithm 10 with its own baseline",
         f"{PAGE}#model_gain",
+    ),
+    "il1s": (
+        "Mean distance of a published number from the true one, over sqrt(2) standard deviations; about 0.8 if numbers "
+        "were dealt out at random.",
+        "Yancey, Winkler and Creecy 2002",
+        WORTH,
+    ),
+    "mean_error": ("How far the mean moved, in standard deviations.", DOMINGO, WORTH),
+    "deviation_error": ("By what share the standard deviation changed.", DOMINGO, WORTH),
+    "correlation_error": ("Mean absolute change of the correlation of two published numbers.", DOMINGO, WORTH),
+    "share_error": (
+        "Total variation distance between the shares of categories before and after.",
+        "unveil",
+        WORTH,
     ),
 }

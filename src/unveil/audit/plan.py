@@ -17,6 +17,8 @@ from unveil.belief import Belief
 from unveil.document import Finding
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
+from unveil.linkage.held import Held
+from unveil.linkage.readers import Published
 from unveil.masked import Masked
 from unveil.release import Release
 from unveil.table import Table
@@ -130,3 +132,5 @@ class Part:
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # likewise: why a reader does not apply
     membership: Membership | None = None
     background: Mapping[str, Section] = field(default_factory=dict)  # by attribute
+    links: tuple[Published, Held] | None = None  # of a masked release: who is compared with which rows
+    charts: Mapping[str, Any] = field(default_factory=dict)  # of a masked release, besides those of its findings

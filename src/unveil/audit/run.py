@@ -41,6 +41,9 @@ from unveil.belief import Prior
 from unveil.document import Document, Input
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
+from unveil.linkage.held import Held
+from unveil.linkage.people import people_frame as link_frame
+from unveil.linkage.readers import Published, link_by_distance
 from unveil.masked import Masked
 from unveil.release import Release
 from unveil.table import Table
@@ -60,6 +63,7 @@ class Audit:
 
     document: Document
     answers: Mapping[tuple[str, str], Answers] = field(repr=False)  # by release and attribute
+    compared: Mapping[str, tuple[Published, Held]] = field(repr=False, default_factory=dict)  # masked releases
 
     @property
     def verdict(self) -> Verdict:
@@ -92,6 +96,12 @@ class Audit:
             found.truth,
         )
         return frame.with_columns(pl.Series("row", found.row + 1, dtype=pl.Int64))
+
+    def links(self, release: str) -> "pl.DataFrame":
+        """Of a masked release: each person's nearest row, its margin, and whether it is theirs. It names people."""
+        published, held = self.compared[release]
+        found = link_by_distance(published, held, margins=True)
+        return link_frame({"distance": found}, held, published)
 
     def _repr_html_(self) -> str:
         # By name: the report stands above the audit and reads its document only.
@@ -302,6 +312,7 @@ def _put_together(
                 **(
                     {"group_sizes": group_sizes(release)} if isinstance(release, Release) else masked_charts(p.findings)
                 ),
+                **p.charts,
                 **({} if p.membership is None else {"membership": p.membership.charts}),
             },
         }
@@ -317,4 +328,8 @@ def _put_together(
         diagnostics=diagnostics,
         charts=hidden(charts, plan.least) if plan.least else charts,
     )
-    return Audit(document, {(p.name, name): found for p in parts for name, found in p.answers.items()})
+    return Audit(
+        document,
+        {(p.name, name): found for p in parts for name, found in p.answers.items()},
+        {p.name: p.links for p in parts if p.links is not None},
+    )

@@ -114,7 +114,7 @@ def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) ->
     mine = [f for f in findings if f.release == release]
     alone = next((f for f in mine if f.id == "singled_out"), None)
     found = {
-        "singling_out": _not_tested("Values were perturbed: whether a row stands alone says nothing; see unveil link.")
+        "singling_out": _claimed(mine)
         if alone is None
         else _row(alone, f"{_number(alone.value)} of the rows stand alone in their published cells{_before(alone)}."),
         "linkability": _linkability(mine),
@@ -144,6 +144,16 @@ def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) ->
 
 def _before(alone: Finding) -> str:
     return "" if alone.baseline is None else f" (in the original {_number(alone.baseline)})"
+
+
+def _claimed(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Of a masked release: whom somebody would point at one row for."""
+    found = next((f for f in findings if f.id == "claimed" and f.value is not None), None)
+    if found is None:
+        return _not_tested("Values were perturbed, and there was no original: whether people stand out is not known.")
+    right = next((f.value for f in findings if f.id == "claim_precision"), None)
+    sure = "; whether it is theirs is unknown" if right is None else f", rightly for {_number(right)} of them"
+    return _row(found, f"For {_number(found.value)} of the people one published row alone is nearest{sure}.")
 
 
 def _linkability(findings: Sequence[Finding]) -> dict[str, Any]:

@@ -195,7 +195,7 @@ def anonymize(
     from unveil.formats.output import write_whole
     from unveil.formats.releases import assignment_bytes, release_files
     from unveil.formats.tables import read_table
-    from unveil.masked import MaskedTable
+    from unveil.masked import MaskedTable, SyntheticTable
     from unveil.schema import read_schema
 
     keep_apart(inputs=[data, schema], outputs=[output, *([assignment] if assignment is not None else [])])
@@ -208,7 +208,9 @@ def anonymize(
     made = method.anonymize(table, Engine(seed=seed))
     if made.note:
         say(made.note)
-    masked = isinstance(made, MaskedTable)
+    masked = isinstance(made, MaskedTable | SyntheticTable)
+    if assignment is not None and isinstance(made, SyntheticTable):
+        raise UsageError("--assignment: the rows of this release are nobody's; leave it out")
     files = masked_files(made.masked, output) if masked else release_files(made.release, output)
     parts = {output.with_suffix(".toml"), output.with_name(f"{output.stem}-sensitive.csv")}
     keep_apart(inputs=[data, schema], outputs=list(files))

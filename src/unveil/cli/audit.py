@@ -308,7 +308,10 @@ def _audit(
     if json not in (None, "-"):
         files[Path(str(json))] = text.encode()
     for path, key in people_files.items():
-        if key in found.answers and found.answers[key].attackers:
+        if key[0] in found.compared:
+            files[path] = people_content(path, found.links(key[0]))
+            private.append(path)
+        elif key in found.answers and found.answers[key].attackers:
             files[path] = people_content(path, found.people(*key))
             private.append(path)
     write_whole(files, private=private)
@@ -354,19 +357,23 @@ def _people_paths(people: Path, published: Any, joint: bool, asked: list[str] | 
     """One file a release and attribute: `-RELEASE` and `-ATTRIBUTE` before the ending where there are several."""
     from unveil.attribute import Role
     from unveil.audit.asking import asked_of
+    from unveil.masked import Masked
 
     keys = []
     for name, release in published.items():
+        if isinstance(release, Masked):  # whom each person is linked with: one file
+            keys.append((name, ""))
+            continue
         attributes = [release.attributes[i].name for i in asked_of(release, asked)]
         sensitive = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
         attributes += [" × ".join(sensitive)] if joint and len(sensitive) > 1 else []
         keys += [(name, attribute) for attribute in attributes]
-    several = len({attribute for _, attribute in keys}) > 1
+    several = len({attribute for _, attribute in keys if attribute}) > 1
     found: dict[Path, tuple[str, str]] = {}
     for name, attribute in keys:
         parts = [people.stem]
         parts += [_file_part(Path(name).stem)] if len(published) > 1 else []
-        parts += [_file_part(attribute)] if several else []
+        parts += [_file_part(attribute)] if several and attribute else []
         found[people.with_name("-".join(parts) + people.suffix)] = (name, attribute)
     if len(found) < len(keys):
         raise UsageError("two people files would have one name; rename the releases")

@@ -19,6 +19,7 @@ from unveil.cli._shared import (
     console,
     keep_apart,
     long_work,
+    read_assignment,
     release_parts,
     say,
 )
@@ -56,7 +57,7 @@ def link(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Of a masked release: whose row each published row is, as anonymize --assignment writes it.",
+            help="Whose row each published row is, or in which group: the file of anonymize --assignment.",
             show_default=False,
         ),
     ] = None,
@@ -75,6 +76,9 @@ def link(
         float, typer.Option(help="Share of other pairs that may be called links (probabilistic).")
     ] = 0.001,
     missed_links: Annotated[float, typer.Option(help="Share of links that may be called none (probabilistic).")] = 0.05,
+    splink: Annotated[
+        bool, typer.Option("--splink", help="Also link by weights that Splink estimates without truth (extra linkage).")
+    ] = False,
     worst_case: Annotated[
         str | None,
         typer.Option(
@@ -158,8 +162,10 @@ def link(
         encoding=release_encoding,
     )
     names = None if known is None else [part.strip() for part in known.split(",") if part.strip()]
-    if not masked and (aligned or assignment is not None):
-        raise UsageError("--aligned and --assignment are for masked releases; cells that hold the truth need neither")
+    if not masked and aligned:
+        raise UsageError("--aligned: rows of a grouped release have no order; give --assignment, or nothing")
+    if not masked and assignment is not None and table is None:
+        raise UsageError("--assignment of a grouped release names rows of the original; give --original")
     origin = None
     if aligned:
         if table is not None and table.rows != published.rows:
@@ -167,6 +173,8 @@ def link(
                 f"--aligned: the original has {table.rows:,} rows and the release {published.rows:,}; give --assignment"
             )
         origin = np.arange(published.rows)
+    elif assignment is not None and not masked:
+        origin = read_assignment(assignment, 0 if table is None else table.rows, published.groups)
     elif assignment is not None:
         origin = read_origin(assignment, published.rows if table is None else table.rows, published.rows)
     somebody = None
@@ -192,6 +200,7 @@ def link(
             fraction=fraction,
             false_links=false_links,
             missed_links=missed_links,
+            splink=splink,
             worst_case=worst_case,
             knowing=knowing,
             largest=largest,

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unveil.belief import Estimate
 from unveil.document import Finding
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
@@ -18,13 +20,18 @@ from unveil.uniqueness import (
     ESTIMATORS,
     CellRisk,
     CurvePoint,
+    Intervals,
     MinimalUniques,
     counted,
+    data_intrusion,
+    dis_suda,
     expected_links,
+    intervals_of,
     minimal_uniques,
     population_unique,
     uniqueness_curve,
 )
+from unveil.uniqueness.dis import FRACTION
 
 __all__ = ["Alone", "ask_uniqueness", "uniqueness_findings"]
 
@@ -39,6 +46,10 @@ class Alone:
     minimal: MinimalUniques | None = None
     curve: tuple[CurvePoint, ...] = ()
     notes: tuple[str, ...] = ()
+    intervals: dict[str, Intervals] = field(default_factory=dict)  # by estimator
+    intrusion: float = 0.0  # DIS
+    intruded: NDArray[np.float64] | None = None  # (rows,) DIS-SUDA
+    sampled: float = FRACTION  # the fraction that DIS takes
 
     def sentences(self) -> list[str]:
         """In plain words."""
@@ -76,6 +87,7 @@ class Alone:
                 "expected_links": expected_links(counts, one),
                 "largest_risk": float(one.risk.max()),
                 "mean_risk": float((one.risk * counts.count).sum() / counts.rows),
+                "ranges": {key: None if e is None else [e.low, e.high] for key, e in self._ranges(name).items()},
                 "fitted": one.facts,
             }
             for name, one in self.found.items()
@@ -89,6 +101,9 @@ class Alone:
                 "by_size": [int(n) for n in self.minimal.found],
                 "by_attribute": {n: int(c) for n, c in zip(self.minimal.names, self.minimal.takes_part, strict=True)},
                 "largest_score": float(self.minimal.score.max()),
+                "fraction": self.sampled,
+                "intrusion": self.intrusion,
+                "largest_risk": 0.0 if self.intruded is None else float(self.intruded.max()),
             }
         return {
             "of": self.keys.of,
@@ -100,6 +115,21 @@ class Alone:
             "estimators": estimators,
             "minimal_uniques": minimal,
         }
+
+    def _ranges(self, name: str) -> dict[str, Estimate | None]:
+        own = self.intervals[name]
+        return {
+            "population_unique": own.population_unique,
+            "expected_links": own.expected_links,
+            "mean_risk": own.mean_risk,
+        }
+
+    def scores(self, rows: NDArray[np.integer] | None) -> dict[str, NDArray[np.float64]]:
+        """By person of these rows of the original: the score of minimal uniques and DIS-SUDA; nothing of a release."""
+        if self.keys is None or self.keys.of != "original" or self.minimal is None or rows is None:
+            return {}
+        assert self.intruded is not None
+        return {"suda:score": self.minimal.score[rows], "suda:dis": self.intruded[rows]}
 
     def chart(self) -> list[dict[str, Any]]:
         """Uniqueness by sampling fraction."""
@@ -149,7 +179,22 @@ def ask_uniqueness(
     elif population is None:
         notes.append("Give --fraction or --population to ask whether who is alone here is alone in the population.")
     points = tuple(uniqueness_curve(counts, engine=engine)) if curve else ()
-    return Alone(keys, found, refused, minimal_uniques(counts, largest), points, tuple(notes))
+    minimal = minimal_uniques(counts, largest)
+    sampled = counts.fraction if counts.fraction < 1 else FRACTION
+    if counts.fraction == 1 and minimal.risky:
+        notes.append(f"DIS-SUDA takes {FRACTION:.0%} of the population as sampled, for --fraction was not given.")
+    return Alone(
+        keys,
+        found,
+        refused,
+        minimal,
+        points,
+        tuple(notes),
+        {name: intervals_of(name, counts, one) for name, one in found.items()},
+        data_intrusion(counts, sampled),
+        dis_suda(counts, minimal, sampled),
+        sampled,
+    )
 
 
 def uniqueness_findings(release: str, alone: Alone) -> list[Finding]:
@@ -160,17 +205,23 @@ def uniqueness_findings(release: str, alone: Alone) -> list[Finding]:
     found = [Finding.exact("sample_unique", release, None, float(counts.alone.sum()) / counts.rows)]
     if alone.minimal is not None:
         found.append(Finding.exact("minimal_unique", release, None, alone.minimal.risky / counts.rows))
+        assert alone.intruded is not None
+        found.append(Finding.exact("dis_suda.max", release, None, float(alone.intruded.max())))
+        found.append(Finding.exact("dis_suda.mean", release, None, float(alone.intruded.mean())))
     for name, one in alone.found.items():
-        share = _number(population_unique(counts, one))
-        id = f"{name}.population_unique"
-        found.append(Finding(id=id, release=release, attribute=None, value=share, low=share, high=share))
-        mean = float((one.risk * counts.count).sum() / counts.rows)
+        own = alone.intervals[name]
         found += [
-            Finding.exact(f"{name}.expected_links", release, None, expected_links(counts, one)),
+            _estimated(f"{name}.population_unique", release, own.population_unique),
+            _estimated(f"{name}.expected_links", release, own.expected_links),
             Finding.exact(f"{name}.record_risk.max", release, None, float(one.risk.max())),
-            Finding.exact(f"{name}.record_risk.mean", release, None, mean),
+            _estimated(f"{name}.record_risk.mean", release, own.mean_risk),
         ]
     return found
+
+
+def _estimated(id: str, release: str, value: Estimate | None) -> Finding:
+    ends = (None, None, None) if value is None else (value.value, value.low, value.high)
+    return Finding(id=id, release=release, attribute=None, value=ends[0], low=ends[1], high=ends[2])
 
 
 def _number(value: float) -> float | None:

@@ -15,27 +15,20 @@ from numpy.typing import NDArray
 from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.identity import identity_findings
 from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.audit.masked_identity import found_masked
 from unveil.catalog import anonymizer
 from unveil.document import Document, Finding, Input
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError, shown
+from unveil.errors import UsageError, shown
 from unveil.identity.alone import ask_uniqueness, uniqueness_findings
-from unveil.identity.people import people_frame
-from unveil.identity.sweep import SubsetLinks, link_by_subsets
+from unveil.identity.probability import Reader, ask_probability
 from unveil.identity.worst import ask_worst
 from unveil.linkage.aggregates import aggregate_named
 from unveil.linkage.held import Held, held_of_table
 from unveil.linkage.links import Links, claim_precision, claimed, reid
-from unveil.linkage.patterns import Compared, pattern_counts
-from unveil.linkage.probabilistic import (
-    Agreement,
-    Classes,
-    classify,
-    estimate_unsupervised,
-    from_true_links,
-    link_by_patterns,
-)
-from unveil.linkage.readers import Published, compare_values, link_by_distance, published_of
+from unveil.linkage.people import people_frame
+from unveil.linkage.readers import Published, link_by_distance, published_of
+from unveil.linkage.sweep import SubsetLinks, known_points, link_by_subsets
 from unveil.masked import Masked
 from unveil.release import Release
 from unveil.table import Table
@@ -46,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LINKING", "READERS", "Link", "run_link"]
 
-LINKING = ("distance", "probabilistic", "unsupervised", "supervised", "transparency")
+LINKING = ("distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency")
 READERS = (*LINKING, "counted", *ESTIMATORS)
 
 
@@ -58,6 +51,7 @@ class Link:
     links: Mapping[str, Links] = field(repr=False)  # by reader
     held: Held = field(repr=False)
     published: Published = field(repr=False)
+    scores: Mapping[str, NDArray[np.float64]] = field(repr=False, default_factory=dict)  # of people, beside their links
 
     @property
     def verdict(self) -> Verdict:
@@ -71,18 +65,7 @@ class Link:
 
     def people(self) -> "pl.DataFrame":
         """Whom each person is linked with: it names people."""
-        return people_frame(self.links, self.held, self.published)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reader:
-    """One reader's links, or why there are none."""
-
-    links: Links | None
-    reason: str | None = None
-    model: Agreement | None = None
-    classes: Classes | None = None
-    pairs: dict[str, int] = field(default_factory=dict)  # in each class, and true links among them
+        return people_frame(self.links, self.held, self.published, self.scores)
 
 
 def run_link(
@@ -97,6 +80,7 @@ def run_link(
     fraction: float | None = None,
     false_links: float = 0.001,
     missed_links: float = 0.05,
+    splink: bool = False,
     worst_case: str | None = None,
     knowing: str | None = None,
     largest: int | None = None,
@@ -109,8 +93,10 @@ def run_link(
     """Link the people held (everybody in the original, by all quasi-identifiers) with the published rows.
 
     `origin`: the original row of each published row of a masked release; without it, and with perturbed columns, links
-    can be counted but not judged. `population` or `fraction`: what the release is a sample of. `largest`: size up to
-    which minimal sample uniques are sought. `worst_case`: the family of distances to learn from the true links.
+    can be counted but not judged. Of a grouped release: the group of each original row.
+    `population` or `fraction`: what the release is a sample of. `largest`: size up to
+    which minimal sample uniques are sought. `splink`: also link by weights that Splink estimates.
+    `worst_case`: the family of distances to learn from the true links.
     `knowing`: the anonymizer that masked the release, NAME:options, for one who knows it.
     `subsets`: about how many sets of attributes the chart shows; 0 = none.
     """
@@ -132,10 +118,11 @@ def run_link(
     names = tuple(held.known)
     rows = None if origin is None else np.asarray(origin, dtype=np.int64)
     published = published_of(release, names, rows)
-    found = {"distance": _Reader(link_by_distance(published, held, margins=margins, engine=engine))}
-    found |= _by_probability(published, held, false_links, missed_links)
+    found = {"distance": Reader(link_by_distance(published, held, margins=margins, engine=engine))}
+    rates = {"false_links": false_links, "missed_links": missed_links}
+    found |= ask_probability(published, held, **rates, splink=splink, engine=engine)
     worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine)
-    found |= {reader: _Reader(one.links, one.reason) for reader, one in worst_readers.items()}
+    found |= {reader: Reader(one.links, one.reason) for reader, one in worst_readers.items()}
     alone = ask_uniqueness(
         release,
         table,
@@ -153,6 +140,10 @@ def run_link(
     findings += uniqueness_findings(name, alone)
     if isinstance(release, Release):
         findings += identity_findings(release, name, table, population)
+    elif published.origin is not None and table is not None:
+        nearest = found["distance"].links
+        risks = found_masked(name, published, held, nearest, table=table, population=population, engine=engine)
+        findings += [f for f in risks if f.id != "claim_precision"]  # each reader has its own
     marked = judged(findings, limits, READERS, {})
     verdict = worst(f.verdict for f in marked)
     document = Document(
@@ -165,6 +156,7 @@ def run_link(
             "fraction": fraction,
             "false_links": false_links,
             "missed_links": missed_links,
+            "splink": splink,
             "worst_case": worst_case,
             "knowing": knowing,
             "subsets": subsets,
@@ -186,17 +178,18 @@ def run_link(
             "uniqueness": alone.facts(),
             "remarks": _remarks(published, held, table)
             + [one.remark for one in worst_readers.values() if one.remark is not None]
+            + [one.remark for one in found.values() if one.remark is not None]
             + _unsettled(found)
             + alone.remarks(),
         },
         charts={
             "set_sizes": {reader: _set_sizes(one.links) for reader, one in found.items() if one.links is not None},
-            "known": _known_chart(*sets),
+            "known": known_points(*sets),
             "uniqueness": alone.chart(),
         },
     )
     links = {reader: one.links for reader, one in found.items() if one.links is not None}
-    return Link(document, links, held, published)
+    return Link(document, links, held, published, alone.scores(held.row))
 
 
 def _check_limits(limits: Sequence[str]) -> None:
@@ -204,6 +197,7 @@ def _check_limits(limits: Sequence[str]) -> None:
     linking = ("reid", "claimed", "claim_precision")
     sampling = ("population_unique", "expected_links", "record_risk.max", "record_risk.mean")
     ids = [*linking, *(f"{r}.{m}" for r in LINKING for m in linking), "sample_unique", "minimal_unique"]
+    ids += ["dis_suda.max", "dis_suda.mean"]
     ids += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
     ids += ["journalist_risk.max", "journalist_risk.mean"]
     ids += [*sampling, *(f"{r}.{m}" for r in READERS[len(LINKING) :] for m in sampling)]
@@ -214,49 +208,7 @@ def _check_limits(limits: Sequence[str]) -> None:
                 raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(close or linking)}")
 
 
-def _by_probability(published: Published, held: Held, false_links: float, missed_links: float) -> dict[str, _Reader]:
-    """The worst case, whose m come from the true links, and the one whom nobody tells anything."""
-    own = published.true_rows(held)
-    try:
-        files = compare_values(published, held)
-        counts = pattern_counts(files)
-    except NotApplicable as reason:
-        return dict.fromkeys(("probabilistic", "unsupervised"), _Reader(None, str(reason)))
-    found = {"probabilistic": _Reader(None, "its m are those of the true links, and nothing says which these are")}
-    models = {}
-    if own is not None and (own >= 0).any():
-        models["probabilistic"] = from_true_links(files, own)
-    # Nearly all pairs are no links, so that u is theirs; whoever holds people of the table expects one row for each.
-    each = np.array([counts[np.arange(len(counts)) >> bit & 1 == 1].sum() for bit in range(files.attributes)])
-    share = min(held.people, published.rows) / float(counts.sum())
-    models["unsupervised"] = estimate_unsupervised(counts, share=share, u=each / counts.sum(), fixed_share=True)
-    for reader, model in models.items():
-        classes = classify(model, false_links=false_links, missed_links=missed_links)
-        try:
-            links = link_by_patterns(files, model, classes, true_row=own)
-        except NotApplicable as reason:
-            found[reader] = _Reader(None, str(reason))
-            continue
-        found[reader] = _Reader(links, None, model, classes, _pairs(files, counts, classes, own))
-    return found
-
-
-def _pairs(
-    files: Compared, counts: NDArray[np.int64], classes: Classes, own: NDArray[np.int64] | None
-) -> dict[str, int]:
-    """Pairs called link, clerical and none; and, where it is known, how many of each are links."""
-    from unveil.linkage.patterns import pattern_of
-
-    called = {"link": 2, "clerical": 1, "no_link": 0}
-    found = {word: int(counts[classes.of_pattern == number].sum()) for word, number in called.items()}
-    if own is not None:
-        there = np.flatnonzero(own >= 0)
-        true = classes.of_pattern[pattern_of(files, files.of_person[there], files.of_row[own[there]])]
-        found |= {f"true_{word}": int((true == number).sum()) for word, number in called.items()}
-    return found
-
-
-def _findings(release: str, reader: str, one: _Reader, published: Published) -> list[Finding]:
+def _findings(release: str, reader: str, one: Reader, published: Published) -> list[Finding]:
     ids = [f"{reader}.{measure}" for measure in ("reid", "claimed", "claim_precision")]
     if one.links is None:
         return [Finding(id=id, release=release, attribute=None, value=None, low=None, high=None) for id in ids]
@@ -280,18 +232,13 @@ def _findings(release: str, reader: str, one: _Reader, published: Published) -> 
 
 
 def _truth(published: Published, held: Held) -> str:
-    if published.true_rows(held) is not None:
+    if published.true_rows(held) is not None or (published.assigned is not None and held.row is not None):
         return "given"
     return "own row fits" if published.truthful else "unknown"
 
 
-def _reader_row(reader: str, one: _Reader, published: Published, names: Sequence[str]) -> dict[str, Any]:
-    parameters = []
-    if one.model is not None:
-        parameters = [
-            {"attribute": name, "m": float(m), "u": float(u)}
-            for name, m, u in zip((a.name for a in published.attributes), one.model.m, one.model.u, strict=True)
-        ]
+def _reader_row(reader: str, one: Reader, published: Published, names: Sequence[str]) -> dict[str, Any]:
+    parameters = [] if one.model is None else one.model.parameters([a.name for a in published.attributes])
     thresholds = None
     if one.classes is not None:
         ends = {"upper": one.classes.upper, "lower": one.classes.lower}
@@ -314,17 +261,21 @@ WORDS = {
     "distance": "to the nearest row",
     "probabilistic": "by weights taken from the true links (the worst of its kind)",
     "unsupervised": "by weights estimated without being told any link",
+    "splink": "by weights that Splink estimates without being told any link",
     "supervised": "by the distance that links most people (the worst of its kind)",
     "transparency": "by one who knows how the release was masked",
 }
 
+NARROW = "by weights of how narrow the cells are that hold a person"
 
-def _sentences(found: Mapping[str, _Reader], published: Published, held: Held, names: Sequence[str]) -> list[str]:
+
+def _sentences(found: Mapping[str, Reader], published: Published, held: Held, names: Sequence[str]) -> list[str]:
     sentences = []
     for reader, one in found.items():
         if one.links is None:
             continue
-        who = f"Linked {WORDS[reader]} by {', '.join(names)}"
+        words = NARROW if reader == "probabilistic" and published.count is not None else WORDS[reader]
+        who = f"Linked {words} by {', '.join(names)}"
         share = claimed(one.links).value
         if one.links.chance is None:
             sentences.append(
@@ -360,7 +311,7 @@ def _remarks(published: Published, held: Held, table: Table | None) -> list[str]
     return found
 
 
-def _unsettled(found: Mapping[str, _Reader]) -> list[str]:
+def _unsettled(found: Mapping[str, Reader]) -> list[str]:
     return [
         f"The weights of {reader} were still moving after {one.model.rounds:,} rounds; its links are not final."
         for reader, one in found.items()
@@ -374,23 +325,3 @@ def _set_sizes(links: Links) -> dict[str, Any]:
     edges = [0, *(2**i for i in range(top + 1))]
     counts = [int(((links.size > a) & (links.size <= b)).sum()) for a, b in pairwise(edges)]
     return {"edges": edges, "people": counts}
-
-
-def _known_chart(sets: Sequence[SubsetLinks], people: int) -> dict[str, Any]:
-    """By number of attributes: the mean and the largest share, and which attributes reach it."""
-    points = []
-    for size in sorted({len(s.names) for s in sets}):
-        mine = [s for s in sets if len(s.names) == size]
-        right = [s.reid for s in mine if s.reid is not None]
-        best = max(mine, key=lambda s: (s.reid or 0.0, s.claimed))
-        points.append(
-            {
-                "known": size,
-                "sets": len(mine),
-                "mean": float(np.mean(right)) if right else None,
-                "most": float(max(right)) if right else None,
-                "claimed": float(np.mean([s.claimed for s in mine])),
-                "most_by": list(best.names),
-            }
-        )
-    return {"people": people, "points": points}

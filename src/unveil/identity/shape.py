@@ -24,11 +24,19 @@ class LinkSettings(_Part):
     fraction: float | None
     false_links: float
     missed_links: float
+    splink: bool = False
     worst_case: str | None = None
     knowing: str | None = None
     subsets: int
     seed: int
     limits: list[str]
+
+
+class LevelShares(_Part):
+    """How often links, and other pairs, agree by a cell of one level of size, the widest first."""
+
+    m: float
+    u: float
 
 
 class Parameters(_Part):
@@ -37,6 +45,7 @@ class Parameters(_Part):
     attribute: str
     m: float
     u: float
+    levels: list[LevelShares] = []
 
 
 class Thresholds(_Part):
@@ -51,7 +60,7 @@ class Thresholds(_Part):
 class LinkReader(_Part):
     """One way of linking."""
 
-    reader: Literal["distance", "probabilistic", "unsupervised", "supervised", "transparency"]
+    reader: Literal["distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency"]
     applicable: bool
     reason: str | None
     parameters: list[Parameters]
@@ -67,6 +76,7 @@ class Estimator(_Part):
     expected_links: float
     largest_risk: float
     mean_risk: float
+    ranges: dict[str, list[float] | None] = {}
     fitted: dict[str, float]
 
 
@@ -79,6 +89,9 @@ class MinimalSampleUniques(_Part):
     by_size: list[int]
     by_attribute: dict[str, int]
     largest_score: float
+    fraction: float = 0.01
+    intrusion: float = 0.0
+    largest_risk: float = 0.0
 
 
 class Uniqueness(_Part):

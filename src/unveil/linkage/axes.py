@@ -53,6 +53,11 @@ class Axis:
         """The same for some people."""
         return Axis(self.name, self.person[people], self.row, self.known, self.published, self.table, self.equal)
 
+    def backwards(self) -> "Axis":
+        """The same with people and rows changing places."""
+        table = None if self.table is None else np.ascontiguousarray(self.table.T)
+        return Axis(self.name, self.row, self.person, self.published, self.known, table, self.equal)
+
 
 def axis_of_numbers(
     attribute: Attribute, known: Regions, person: NDArray[np.integer], numbers: Floats, *, perturbed: bool

@@ -4,8 +4,9 @@ m is the probability that a person and their own row agree on an attribute, u th
 weight of a pattern is the sum of log2(m/u) where it agrees and of log2((1-m)/(1-u)) where it does not.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,25 @@ class Agreement:
     def among_others(self) -> Floats:
         """(patterns,) the probability of each pattern given no link."""
         return _product(self.u)
+
+    def parameters(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """By attribute."""
+        return [
+            {"attribute": name, "m": float(m), "u": float(u)} for name, m, u in zip(names, self.m, self.u, strict=True)
+        ]
+
+
+class Weighed(Protocol):
+    """What classes are made of: patterns and how often links and others show each."""
+
+    def weights(self) -> Floats:
+        """(patterns,)"""
+
+    def among_links(self) -> Floats:
+        """(patterns,)"""
+
+    def among_others(self) -> Floats:
+        """(patterns,)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +125,7 @@ def estimate_unsupervised(
     return found
 
 
-def classify(model: Agreement, *, false_links: float, missed_links: float) -> Classes:
+def classify(model: Weighed, *, false_links: float, missed_links: float) -> Classes:
     """The most links and non-links such that neither error is larger than stated; all between is clerical.
 
     Patterns are taken from the heaviest down while others show them at most `false_links` of the time, and from the

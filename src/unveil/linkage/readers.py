@@ -41,6 +41,8 @@ class Published:
     origin: NDArray[np.int64] | None = None  # (rows,) the original row of each
 
     perturbed: frozenset[str] = frozenset()  # names
+    assigned: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None
+    # of a grouped release: (original rows,) the group of each; (entries,) group and distinct row of each entry
 
     @property
     def truthful(self) -> bool:
@@ -57,7 +59,10 @@ class Published:
 
 
 def published_of(release: Release | Masked, names: Sequence[str], origin: NDArray[np.int64] | None = None) -> Published:
-    """The published cells of the named attributes. In a grouped release they must stand in one block."""
+    """The published cells of the named attributes. In a grouped release they must stand in one block.
+
+    `origin`: of a masked release the original row of each published one, of a grouped one each original row's group.
+    """
     if isinstance(release, Masked):
         return _masked(release, names, origin)
     places = [release.index(name) for name in names]
@@ -76,7 +81,11 @@ def published_of(release: Release | Masked, names: Sequence[str], origin: NDArra
         )
         for i in places
     }
-    return Published(tuple(release.attributes[i] for i in places), release.rows, count, regions, {})
+    attributes = tuple(release.attributes[i] for i in places)
+    assigned = None
+    if origin is not None:
+        assigned = np.asarray(origin, dtype=np.int64), block.group, np.asarray(block.cell, dtype=np.int64)
+    return Published(attributes, release.rows, count, regions, {}, assigned=assigned)
 
 
 def _masked(masked: Masked, names: Sequence[str], origin: NDArray[np.int64] | None) -> Published:

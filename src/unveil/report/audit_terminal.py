@@ -49,6 +49,10 @@ _MASKED = (
     ("simple_disclosure", "category published as it is", "share"),
     ("rank_interval_disclosure.10", "truth within 10% of the ranks", "share"),
     ("deviation_interval_disclosure.10", "truth within 10% of a deviation", "share"),
+    ("il1s", "moved: mean distance (dealt out at random: 0.8)", "plain"),
+    ("mean_error", "mean moved, in deviations", "plain"),
+    ("deviation_error", "deviation changed by", "share"),
+    ("share_error", "shares of categories changed by", "share"),
 )
 _BELIEF = (
     ("baseline_accuracy", "right by guessing the most frequent value", "share"),

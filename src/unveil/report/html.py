@@ -8,7 +8,7 @@ from unveil.document import Document
 from unveil.errors import UsageError
 from unveil.report.analyst import analyst_part
 from unveil.report.combinations import combinations_grid
-from unveil.report.masked import masked_figures, masked_grid
+from unveil.report.masked import identity_figures, masked_figures, masked_grid, worth_grid
 from unveil.report.officer import names_of, officer_page
 from unveil.report.page import render_page
 
@@ -23,7 +23,12 @@ def render_html(document: Document | dict[str, Any]) -> str:
         "report.html.j2",
         officer=officer_page(read, names),
         analyst=analyst_part(read, names),
-        masked={"grid": masked_grid(read, names), "figures": masked_figures(read, names)},
+        masked={
+            "grid": masked_grid(read, names),
+            "figures": masked_figures(read, names),
+            "worth": worth_grid(read, names),
+            "identity": identity_figures(read, names),
+        },
         names=names,
         combinations=combinations_grid(read, names),
     )

@@ -18,6 +18,7 @@ __all__ = [
     "LINK_SHARES",
     "READER_NAMES",
     "known_chart",
+    "range_of",
     "read_link",
     "render_link",
     "sizes_chart",
@@ -27,8 +28,9 @@ __all__ = [
 SIGNS = {"within": "✓", "exceeded": "✗", "inconclusive": "?", "no limit": "–"}
 READER_NAMES = {
     "distance": "nearest row",
-    "probabilistic": "probability, weights of the true links",
+    "probabilistic": "probability, true weights",
     "unsupervised": "probability, weights estimated",
+    "splink": "probability, weights estimated by Splink",
     "supervised": "learned distance (worst case)",
     "transparency": "masking known",
 }
@@ -277,14 +279,18 @@ def _parameters(readers: Sequence[dict[str, Any]]) -> Grid | None:
         (
             Cell(READER_NAMES[reader["reader"]]),
             Cell(label(p["attribute"])),
-            Cell(spoken(p["m"], ""), kind="num"),
-            Cell(spoken(p["u"], ""), kind="num"),
+            *(Cell(spoken(p[key], ""), small=_by_level(p.get("levels", []), key), kind="num") for key in ("m", "u")),
         )
         for reader in readers
         for p in reader["parameters"]
     ]
     heads = (Cell("weights"), Cell("attribute"), Cell("links agree (m)", kind="num"), Cell("others (u)", kind="num"))
     return Grid(heads, tuple(rows)) if rows else None
+
+
+def _by_level(levels: Sequence[dict[str, Any]], key: str) -> str:
+    """Shares by the size of the cell, where cells are sets."""
+    return f"wide to narrow: {', '.join(spoken(one[key], '') for one in levels)}" if len(levels) > 1 else ""
 
 
 def _found(findings: Sequence[Finding]) -> Grid | None:
@@ -307,13 +313,30 @@ def _alone(facts: dict[str, Any] | None) -> Grid | None:
     rows = [
         (
             Cell(ESTIMATOR_NAMES[one["estimator"]], small=one["estimator"]),
-            Cell("unknown" if one["population_unique"] is None else share(one["population_unique"]), kind="num"),
-            *(Cell(spoken(one[key], ""), kind="num") for key in ("expected_links", "largest_risk", "mean_risk")),
+            Cell(
+                "unknown" if one["population_unique"] is None else share(one["population_unique"]),
+                small=range_of(one, "population_unique"),
+                kind="num",
+            ),
+            *(
+                Cell(spoken(one[key], ""), small=range_of(one, key), kind="num")
+                for key in ("expected_links", "largest_risk", "mean_risk")
+            ),
         )
         for one in facts["estimators"]
     ]
     heads = ("alone in the population, of those alone here", "right links expected", "largest 1/F", "mean 1/F")
     return Grid((Cell("estimator"), *(Cell(h, kind="num") for h in heads)), tuple(rows))
+
+
+def range_of(one: dict[str, Any], key: str) -> str:
+    """The 95% interval of an estimate, where it has one."""
+    ends = one.get("ranges", {}).get(key)
+    if ends is None or ends[0] == ends[1]:
+        return ""
+    if key == "population_unique":
+        return f"{share(ends[0]).removesuffix('%')} – {share(ends[1])}"
+    return interval(ends[0], ends[1], "")
 
 
 def _minimal(facts: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -333,6 +356,9 @@ def _minimal(facts: dict[str, Any] | None) -> dict[str, Any] | None:
     return {
         "rows": f"{found['rows']:,}",
         "largest": found["largest"],
+        "intrusion": share(found["intrusion"]) if "intrusion" in found else "",
+        "fraction": share(found.get("fraction", 0.01)),
+        "risk": share(found.get("largest_risk", 0.0)),
         "sizes": Grid((Cell("size"), Cell("minimal uniques", kind="num")), sizes),
         "parts": Grid((Cell("attribute"), Cell("takes part in", kind="num"), Cell("share", kind="num")), parts),
     }

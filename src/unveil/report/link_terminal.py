@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.document import Document
-from unveil.report.link import ESTIMATOR_NAMES, LINK_SHARES, READER_NAMES
+from unveil.report.link import ESTIMATOR_NAMES, LINK_SHARES, READER_NAMES, range_of
 from unveil.report.wording import clean, share, spoken
 
 __all__ = ["print_link"]
@@ -46,7 +46,9 @@ def print_link(document: Document, console: Console) -> None:
             sizes = ", ".join(f"{n:,} of {k}" for k, n in enumerate(minimal["by_size"], start=1))
             console.print(
                 f"Minimal sample uniques of up to {minimal['largest']} attributes: {minimal['rows']:,} people have one "
-                f"({sizes})."
+                f"({sizes}). Matched with a population of which {share(minimal.get('fraction', 0.01))} are sampled, "
+                f"who is alone here is found in {share(minimal.get('intrusion', 0.0))} of cases (DIS), the riskiest "
+                f"person in {share(minimal.get('largest_risk', 0.0))} (DIS-SUDA)."
             )
     if document.charts["known"]["points"]:
         console.print(_known(document.charts["known"]))
@@ -90,9 +92,16 @@ def _alone(facts: dict[str, Any]) -> Table:
         table.add_column(heading, justify="right" if heading else "left")
     for one in facts["estimators"]:
         unique = "unknown" if one["population_unique"] is None else share(one["population_unique"])
-        numbers = [spoken(one[key], "") for key in ("expected_links", "largest_risk", "mean_risk")]
+        unique += _range(one, "population_unique")
+        keys = ("expected_links", "largest_risk", "mean_risk")
+        numbers = [spoken(one[key], "") + _range(one, key) for key in keys]
         table.add_row(ESTIMATOR_NAMES[one["estimator"]], unique, *numbers)
     return table
+
+
+def _range(one: dict[str, Any], key: str) -> str:
+    words = range_of(one, key)
+    return f" ({words})" if words else ""
 
 
 def _known(chart: dict[str, Any]) -> Table:

@@ -1,14 +1,16 @@
 """The masked releases of an audit: what their values give away, in a table and by how near counts as near."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from unveil.document import Document, Finding
 from unveil.report.chart_parts import WIDTH, Chart, Spec, axis, looks_of, tip
+from unveil.report.link import known_chart, uniqueness_chart
 from unveil.report.officer import Cell, Grid, Names, merged, value_cell
 from unveil.report.wording import label, share, spoken
 
-__all__ = ["MASKED_ROWS", "masked_figures", "masked_grid"]
+__all__ = ["MASKED_ROWS", "identity_figures", "masked_figures", "masked_grid", "worth_grid"]
 
 # id, what it is called, and what it means
 MASKED_ROWS = (
@@ -20,6 +22,13 @@ MASKED_ROWS = (
     ("rank_interval_disclosure.10", "Near by rank", "true number within 10% of the ranks"),
     ("deviation_interval_disclosure.10", "Near by value", "within 10% of a standard deviation"),
 )
+WORTH_ROWS = (
+    ("il1s", "Moved", "mean distance from the true number; about 0.8 if dealt out at random"),
+    ("mean_error", "Mean moved", "in standard deviations"),
+    ("deviation_error", "Deviation changed", "as a share of it"),
+    ("correlation_error", "Correlations changed", "mean over all pairs of numbers"),
+    ("share_error", "Shares of categories changed", "total variation distance"),
+)
 TITLES = {
     "rank_interval_disclosure": ("True values near by rank", "percentage of the ranks"),
     "deviation_interval_disclosure": ("True values near by value", "percentage of a standard deviation"),
@@ -27,15 +36,25 @@ TITLES = {
 
 
 def masked_grid(document: Document, names: Names) -> Grid | None:
-    """One row a measure and attribute, one column a release; the baseline under each value."""
+    """What values give away: the baseline under each value."""
+    return _grid(document, names, MASKED_ROWS, "Share of people")
+
+
+def worth_grid(document: Document, names: Names) -> Grid | None:
+    """What is left of the values."""
+    return _grid(document, names, WORTH_ROWS, "Change")
+
+
+def _grid(document: Document, names: Names, wanted: Sequence[tuple[str, str, str]], alone: str) -> Grid | None:
+    """One row a measure and attribute, one column a release."""
     places = {(f.id, f.attribute, f.release): f for f in document.findings}
     rows = []
-    for id, title, words in MASKED_ROWS:
+    for id, title, words in wanted:
         for attribute in dict.fromkeys(a for known, a, _ in places if known == id):
             found = [places.get((id, attribute, release)) for release in names.releases]
             cells = (_with_baseline(f, names) if f else Cell("–", kind="num") for f in found)
             rows.append((Cell(title, words), Cell(label(attribute or "")), *cells))
-    columns = (names.shown[r] for r in names.releases) if names.several else ["Share of people"]
+    columns = (names.shown[r] for r in names.releases) if names.several else [alone]
     head = (Cell("Measure"), Cell("Of"), *(Cell(c, kind="num") for c in columns))
     return Grid(head, merged(rows, [0]), fixed=2) if rows else None
 
@@ -55,6 +74,20 @@ def masked_figures(document: Document, names: Names) -> list[Chart]:
             for measure, points in measures.items():
                 found.setdefault((attribute, measure), {})[names.shown[release]] = points
     return [_by_percentage(attribute, measure, series) for (attribute, measure), series in found.items()]
+
+
+def identity_figures(document: Document, names: Names) -> list[Chart]:
+    """Linkage by what is known of each masked release; uniqueness of the original's values, which is one for all."""
+    own = {r: document.charts.get(r, {}).get("", {}) for r in names.releases}
+    found = []
+    for release, charts in own.items():
+        chart = known_chart(charts["known"]) if "known" in charts else None
+        if chart is not None:
+            title = f"{chart.title}: {names.shown[release]}" if names.several else chart.title
+            found.append(replace(chart, title=title))
+    curve: list[Any] = next((c["uniqueness"] for c in own.values() if "uniqueness" in c), [])
+    alone = uniqueness_chart(curve)
+    return found if alone is None else [*found, alone]
 
 
 def _by_percentage(attribute: str, measure: str, series: Mapping[str, Iterable[Mapping[str, Any]]]) -> Chart:

@@ -6,6 +6,7 @@ the same two things of a cell: the expected 1/F, and for f = 1 the probability t
 
 from unveil.uniqueness.counts import KeyCounts, count_keys, key_counts
 from unveil.uniqueness.curve import ESTIMATORS, CurvePoint, expected_uniqueness, uniqueness_curve
+from unveil.uniqueness.dis import data_intrusion, dis_suda
 from unveil.uniqueness.estimators import (
     CellRisk,
     benedetti_franconi,
@@ -16,19 +17,24 @@ from unveil.uniqueness.estimators import (
     poisson_two_way,
     population_unique,
 )
+from unveil.uniqueness.intervals import Intervals, intervals_of
 from unveil.uniqueness.minimal import MinimalUniques, minimal_uniques
 
 __all__ = [
     "ESTIMATORS",
     "CellRisk",
     "CurvePoint",
+    "Intervals",
     "KeyCounts",
     "MinimalUniques",
     "benedetti_franconi",
     "count_keys",
     "counted",
+    "data_intrusion",
+    "dis_suda",
     "expected_links",
     "expected_uniqueness",
+    "intervals_of",
     "key_counts",
     "minimal_uniques",
     "negative_binomial",

@@ -5,6 +5,7 @@ of t^(f-1) G(t) over 0 … 1.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,11 +17,16 @@ from unveil.uniqueness.counts import KeyCounts
 from unveil.uniqueness.loglinear import independence_means, two_way_means
 
 __all__ = [
+    "MANY",
     "CellRisk",
     "benedetti_franconi",
     "counted",
     "expected_links",
     "negative_binomial",
+    "negative_binomial_at",
+    "negative_binomial_surprise",
+    "nodes",
+    "poisson_at",
     "poisson_independence",
     "poisson_two_way",
     "population_unique",
@@ -28,6 +34,8 @@ __all__ = [
 
 NODES = 200
 MANY = 300  # from here on t^(f-1) is so steep that the integral is taken over t^f
+Logs = NDArray[np.float64]
+ENDS = 12.0  # of the logarithm of a shape; beyond it all cells are as good as alike
 FAR = 2000.0  # expected others from which the integral is its two-term expansion
 
 
@@ -38,6 +46,7 @@ class CellRisk:
     risk: NDArray[np.float64]  # (cells,) E[1/F]: a match with anyone of the population is right that often
     unique: NDArray[np.float64]  # (cells,) P(F = 1); 0 where f > 1
     facts: dict[str, float]  # what was fitted
+    law: NDArray[np.float64] | None = None  # (cells,) of F - f: its mean (Poisson), or how likely nobody more is drawn
 
 
 def population_unique(counts: KeyCounts, found: CellRisk) -> float:
@@ -55,7 +64,7 @@ def benedetti_franconi(counts: KeyCounts) -> CellRisk:
     """F given f is negative binomial with f successes of probability f / sum of weights (Benedetti, Franconi 1998)."""
     share = counts.count / counts.weight
     risk = _negative_binomial_inverse(counts.count, share, 0.0)
-    return CellRisk(risk, np.where(counts.alone, share, 0.0), {})
+    return CellRisk(risk, np.where(counts.alone, share, 0.0), {}, share)
 
 
 def negative_binomial(counts: KeyCounts) -> CellRisk:
@@ -63,34 +72,57 @@ def negative_binomial(counts: KeyCounts) -> CellRisk:
 
     Shape and scale are the maximum likelihood of the sample's counts, empty cells of the crossing included.
     """
-    from scipy.optimize import minimize
-    from scipy.special import gammaln
+    from scipy.optimize import minimize_scalar
 
-    fraction = counts.fraction
-    if fraction == 1:
+    if counts.fraction == 1:
         return _known(counts.count, counts.count)
+    mean = counts.rows / max(math.prod(float(c) for c in counts.codes), len(counts.count)) / counts.fraction
+    surprise, _ = negative_binomial_surprise(counts)
+
+    def of_shape(log: float) -> float:
+        return surprise(np.array([log, math.log(mean) - log]))  # whatever the shape, the best mean is the cells' own
+
+    # Bounded: where everybody is alone, or all cells are alike, the likelihood grows towards an end.
+    log = float(minimize_scalar(of_shape, bounds=(-ENDS, ENDS), method="bounded", options={"xatol": 1e-9}).x)
+    return negative_binomial_at(counts, math.exp(log), mean * math.exp(-log))
+
+
+def negative_binomial_surprise(counts: KeyCounts) -> tuple[Callable[[Logs], float], Callable[[Logs], Logs]]:
+    """Minus the log likelihood of the logarithms of shape and scale, and its slope."""
+    from scipy.special import gammaln, psi
+
     sizes, times = np.unique(counts.count, return_counts=True)
     empty = max(math.prod(float(c) for c in counts.codes) - len(counts.count), 0.0)
 
-    def surprise(logs: NDArray[np.float64]) -> float:
-        shape, scale = np.exp(np.clip(logs, -60, 60))
-        seen = fraction * scale
-        each = gammaln(sizes + shape) - gammaln(shape) + sizes * (np.log(seen) - np.log1p(seen))
-        return float(-(times @ each) + (times.sum() + empty) * shape * np.log1p(seen))
+    cells = float(times.sum()) + empty
 
-    mean = counts.rows / (len(counts.count) + empty) / fraction
-    start = np.log([0.1, mean / 0.1])
-    fit = minimize(surprise, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-6, "maxiter": 4000})
-    shape, scale = (float(v) for v in np.exp(fit.x))
-    stays = (1 + fraction * scale) / (1 + scale)
-    risk = _negative_binomial_inverse(counts.count, np.full(len(counts.count), stays), shape)
+    def surprise(logs: Logs) -> float:
+        shape, scale = np.exp(logs)
+        seen = counts.fraction * scale
+        each = gammaln(sizes + shape) - gammaln(shape) + sizes * (np.log(seen) - np.log1p(seen))
+        return float(-(times @ each) + cells * shape * np.log1p(seen))
+
+    def slope(logs: Logs) -> Logs:
+        shape, scale = np.exp(logs)
+        seen = counts.fraction * scale
+        by_shape = shape * (cells * np.log1p(seen) - times @ (psi(sizes + shape) - psi(shape)))
+        by_scale = (cells * shape * seen - times @ sizes) / (1 + seen)
+        return np.array([by_shape, by_scale])
+
+    return surprise, slope
+
+
+def negative_binomial_at(counts: KeyCounts, shape: float, scale: float) -> CellRisk:
+    """The risks of given parameters."""
+    stays = np.full(len(counts.count), (1 + counts.fraction * scale) / (1 + scale))
+    risk = _negative_binomial_inverse(counts.count, stays, shape)
     unique = np.where(counts.alone, stays ** (1 + shape), 0.0)
-    return CellRisk(risk, unique, {"shape": shape, "scale": scale})
+    return CellRisk(risk, unique, {"shape": shape, "scale": scale}, stays)
 
 
 def poisson_independence(counts: KeyCounts) -> CellRisk:
     """Poisson log-linear model in which keys are independent (Skinner, Holmes 1998; Elamir, Skinner 2006)."""
-    return _poisson(counts, independence_means(counts), {})
+    return poisson_at(counts, independence_means(counts), {})
 
 
 def poisson_two_way(counts: KeyCounts) -> CellRisk:
@@ -99,7 +131,7 @@ def poisson_two_way(counts: KeyCounts) -> CellRisk:
     NotApplicable where the crossing that the two-way margins leave possible is too large.
     """
     fit = two_way_means(counts)
-    return _poisson(counts, fit.mean, {"sweeps": float(fit.sweeps), "cells": float(fit.cells), "miss": fit.miss})
+    return poisson_at(counts, fit.mean, {"sweeps": float(fit.sweeps), "cells": float(fit.cells), "miss": fit.miss})
 
 
 def counted(counts: KeyCounts, population: NDArray[np.integer]) -> CellRisk:
@@ -116,10 +148,11 @@ def _known(count: NDArray[np.integer], population: NDArray[np.integer]) -> CellR
     return CellRisk(1 / population, ((count == 1) & (population == 1)).astype(np.float64), {})
 
 
-def _poisson(counts: KeyCounts, mean: NDArray[np.float64], facts: dict[str, float]) -> CellRisk:
+def poisson_at(counts: KeyCounts, mean: NDArray[np.float64], facts: dict[str, float]) -> CellRisk:
     """`mean` (cells,) expected f; the unseen others are Poisson with mean (1 - fraction) / fraction times that."""
     others = mean * (1 - counts.fraction) / counts.fraction
-    return CellRisk(_poisson_inverse(counts.count, others), np.where(counts.alone, np.exp(-others), 0.0), facts)
+    unique = np.where(counts.alone, np.exp(-others), 0.0)
+    return CellRisk(_poisson_inverse(counts.count, others), unique, facts, others)
 
 
 def _negative_binomial_inverse(
@@ -131,7 +164,7 @@ def _negative_binomial_inverse(
     """
     pairs, number = np.unique(np.stack([count.astype(np.float64), stays]), axis=1, return_inverse=True)
     f, p = pairs[0], pairs[1]
-    node, weight = _nodes()
+    node, weight = nodes()
     value = np.empty(len(f))
     few = f < MANY
     s = node[None, :]
@@ -154,7 +187,7 @@ def _poisson_inverse(count: NDArray[np.integer], others: NDArray[np.float64]) ->
     whole = f + others
     value[far & ~once] = (1 / whole + others / whole**3)[far & ~once]
     rest = np.flatnonzero(~once & ~far)
-    node, weight = _nodes()
+    node, weight = nodes()
     for begin in range(0, len(rest), 4096):
         part = rest[begin : begin + 4096]
         few = part[f[part] < MANY]
@@ -166,7 +199,7 @@ def _poisson_inverse(count: NDArray[np.integer], others: NDArray[np.float64]) ->
 
 
 @cache
-def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Gauss-Legendre nodes and weights on 0 … 1."""
     node, weight = np.polynomial.legendre.leggauss(NODES)
     return (node + 1) / 2, weight / 2

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from unveil.errors import NotApplicable
 from unveil.uniqueness.counts import KeyCounts
 
-__all__ = ["TwoWay", "independence_means", "two_way_means"]
+__all__ = ["Margin", "TwoWay", "independence_means", "parameter_variance", "two_way_means"]
 
 MOST_CELLS = 2_000_000
 MOST_SWEEPS = 100
+MOST_STEPS = 200
+STEADY = 1e-4  # a step that adds less to a variance is the last
 CLOSE = 1e-4  # people who stand in the wrong place of a margin, as a share of all; the risks move far less
 
 
@@ -33,6 +35,17 @@ class TwoWay:
     cells: int  # of the crossing that the margins leave possible
     sweeps: int
     miss: float  # share of people whom a margin of the last sweep puts in the wrong place, at most
+    margins: tuple["Margin", ...] = ()
+    everywhere: NDArray[np.float64] | None = None  # (possible cells,) the fitted means
+    of_cell: NDArray[np.int64] | None = None  # (cells,) the sample's cells among the possible ones
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margin:
+    """One pair of keys: the place of every possible cell in its margin."""
+
+    key: NDArray[np.int64]  # (possible cells,)
+    places: int
 
 
 def two_way_means(counts: KeyCounts) -> TwoWay:
@@ -62,7 +75,56 @@ def two_way_means(counts: KeyCounts) -> TwoWay:
             miss = max(miss, float(np.abs(have - wanted).sum()) / counts.rows)
     where, own = _packed(columns, sizes), _packed(used, sizes)
     order = np.argsort(where)
-    return TwoWay(mean[order[np.searchsorted(where[order], own)]], len(mean), sweep, miss)
+    here = order[np.searchsorted(where[order], own)]
+    held = tuple(Margin(key, len(margins[pair])) for pair, key in keys.items())
+    return TwoWay(mean[here], len(mean), sweep, miss, held, mean, here)
+
+
+def parameter_variance(fit: TwoWay, slope: NDArray[np.float64]) -> float:
+    """Delta method: the variance of a figure whose slope by the log mean of each of the sample's cells is given.
+
+    Slope' I^-1 slope in the model's parameters, I = X' diag(mean) X the information of independent Poisson counts.
+    It is solved by conjugate gradients through the margins, so that I, which is singular, is never made.
+    """
+    if fit.everywhere is None or fit.of_cell is None:  # one key: each cell is a parameter of its own
+        return float(slope**2 @ (1 / fit.mean))
+    mean = fit.everywhere
+
+    def margins(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.concatenate([np.bincount(m.key, weights=cells, minlength=m.places) for m in fit.margins])
+
+    starts = np.cumsum([0, *(m.places for m in fit.margins)])
+
+    def information(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        cells = np.zeros(len(mean))
+        for m, begin in zip(fit.margins, starts, strict=False):
+            cells += x[begin + m.key]
+        return margins(cells * mean)
+
+    at_cells = np.zeros(len(mean))
+    at_cells[fit.of_cell] = slope
+    wanted = margins(at_cells)
+    scale = margins(mean)
+    scale = np.where(scale > 0, scale, 1.0)
+    x = np.zeros(len(wanted))
+    rest = wanted.copy()
+    near = rest / scale
+    way, size = near.copy(), float(rest @ near)
+    found = 0.0
+    for _ in range(MOST_STEPS):
+        if size <= 0:
+            break
+        ahead = information(way)
+        step = size / float(way @ ahead)
+        x += step * way
+        rest -= step * ahead
+        near = rest / scale
+        added, found = step * size, found + step * size  # wanted' x grows by exactly this
+        size, before = float(rest @ near), size
+        way = near + (size / before) * way
+        if added < STEADY * found:
+            break
+    return found
 
 
 def _possible(sizes: list[int], margins: dict[tuple[int, int], NDArray[Any]]) -> list[NDArray[np.int64]]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from unveil.linkage.readers import link_by_distance, published_of
 from unveil.masked import Masked
 from unveil.release import Release
 
-__all__ = ["SubsetLinks", "link_by_subsets"]
+__all__ = ["SubsetLinks", "known_points", "link_by_subsets"]
 
 PEOPLE = 2000  # of whom the subsets are asked
 
@@ -52,6 +53,26 @@ def link_by_subsets(
         right = None if links.chance is None else reid(links).value
         found.append(SubsetLinks(names, right, claimed(links).value))
     return found, people.people
+
+
+def known_points(sets: Sequence[SubsetLinks], people: int) -> dict[str, Any]:
+    """By number of attributes: the mean and the largest share, and which attributes reach it."""
+    points = []
+    for size in sorted({len(s.names) for s in sets}):
+        mine = [s for s in sets if len(s.names) == size]
+        right = [s.reid for s in mine if s.reid is not None]
+        best = max(mine, key=lambda s: (s.reid or 0.0, s.claimed))
+        points.append(
+            {
+                "known": size,
+                "sets": len(mine),
+                "mean": float(np.mean(right)) if right else None,
+                "most": float(max(right)) if right else None,
+                "claimed": float(np.mean([s.claimed for s in mine])),
+                "most_by": list(best.names),
+            }
+        )
+    return {"people": people, "points": points}
 
 
 def _subsets(names: Sequence[str], most: int, random: np.random.Generator) -> list[tuple[str, ...]]:

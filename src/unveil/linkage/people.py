@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.attribute import canonical
 from unveil.formats.cells import write_cells
@@ -17,13 +18,18 @@ if TYPE_CHECKING:
 __all__ = ["people_frame"]
 
 
-def people_frame(links: Mapping[str, Links], held: Held, published: Published) -> "pl.DataFrame":
+def people_frame(
+    links: Mapping[str, Links],
+    held: Held,
+    published: Published,
+    scores: Mapping[str, NDArray[np.float64]] | None = None,
+) -> "pl.DataFrame":
     """One line a person held: `row`, `known:ATTRIBUTE` …; of each reader the best link.
 
     `READER:row` is the published row (of a masked release, 1 = first), `READER:rows` how many rows are as good,
     `READER:score` the distance or weight, `READER:margin` how much worse the next row is, `READER:claimed`, and
     `READER:right`: the chance that the link is the person's own row, empty where that is not known. `link:ATTRIBUTE`:
-    the published cells of the nearest row.
+    the published cells of the nearest row. `scores`: more columns, a number a person.
     """
     import polars as pl
 
@@ -45,6 +51,7 @@ def people_frame(links: Mapping[str, Links], held: Held, published: Published) -
         data[f"{reader}:margin"] = pl.Series([None] * people if one.margin is None else one.margin, dtype=pl.Float64)
         data[f"{reader}:claimed"] = pl.Series(one.claim, dtype=pl.Boolean)
         data[f"{reader}:right"] = pl.Series([None] * people if one.chance is None else one.chance, dtype=pl.Float64)
+    data |= {name: pl.Series(values, dtype=pl.Float64) for name, values in (scores or {}).items()}
     return pl.DataFrame(data)
 
 

@@ -1,0 +1,109 @@
+"""A differentially private histogram: noisy counts of every combination of values, written out as rows (extra dp)."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.anonymizers._masking import described
+from unveil.attribute import Role
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, RequirementError, UsageError
+from unveil.masked import Masked, SyntheticTable, as_published
+from unveil.table import Table
+
+__all__ = ["DpHistogram"]
+
+MOST_CELLS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DpHistogram:
+    """Counts with discrete Laplace noise of OpenDP (Dwork et al. 2006; Ghosh, Roughgarden and Sundararajan 2009).
+
+    Every combination of the attributes' values is counted, also those nobody has. One person more or fewer changes one
+    count by one, so noise of scale 1/epsilon gives epsilon-differential privacy. What follows is done to the noisy
+    counts alone: those below `least` become 0, the others as many rows. The rows are nobody's.
+    """
+
+    epsilon: float
+    attributes: tuple[str, ...] = ()  # quasi-identifiers and sensitive attributes, if none is named
+    least: int = 1  # the least noisy count that is released
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < np.inf:
+            raise UsageError(f"dp_histogram: epsilon={self.epsilon:g} makes no sense; choose a positive number")
+        if self.least < 1:
+            raise UsageError(f"dp_histogram: least={self.least} makes no sense; a count that is released is 1 or more")
+
+    def anonymize(self, table: Table, engine: Engine) -> SyntheticTable:
+        """Cost: rows, and some microseconds a combination for its noise.
+
+        The noise comes from the operating system, not from the seed, which orders the rows only: who could replay noise
+        could take it off.
+        """
+        which = self._chosen(table)
+        attributes = [table.attributes[i] for i in which]
+        sizes = [a.codes for a in attributes]
+        if prod(sizes) > MOST_CELLS:
+            raise RequirementError(
+                f"dp_histogram: {', '.join(a.name for a in attributes)} have {prod(sizes):,} combinations, over "
+                f"{MOST_CELLS:,}; name fewer with attributes=A+B, or declare bins"
+            )
+        cell = np.ravel_multi_index([table.columns[i].astype(np.int64) for i in which], sizes)
+        noisy = noisy_counts(np.bincount(cell, minlength=prod(sizes)), self.epsilon)
+        kept = np.where(noisy >= self.least, noisy, 0)
+        if not kept.any():
+            raise RequirementError(
+                f"dp_histogram: all noisy counts are below {self.least}; name fewer attributes, or a larger epsilon"
+            )
+        rows = np.repeat(np.arange(len(kept)), kept)
+        rows = rows[engine.named("dp_histogram").generator().permutation(len(rows))]
+        columns = as_published(attributes, np.unravel_index(rows, sizes))
+        masked = Masked(tuple(attributes), columns, tuple(range(len(which))), {}, described(self, "dp_histogram"))
+        note = (
+            f"epsilon {self.epsilon:g}: noise of scale {1 / self.epsilon:g} on each of {len(kept):,} combinations; "
+            f"{int((kept > 0).sum()):,} are released"
+        )
+        return SyntheticTable(masked, note)
+
+    def _chosen(self, table: Table) -> list[int]:
+        """Positions. A domain must not be read off the table: that somebody has a value would be published."""
+        if len(set(self.attributes)) != len(self.attributes):
+            raise UsageError("dp_histogram: attributes names one twice; keep one")
+        roles = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+        which = sorted(map(table.index, self.attributes)) or [
+            i for i, a in enumerate(table.attributes) if a.role in roles
+        ]
+        if not which:
+            raise UsageError("dp_histogram: the table has nothing to count; name columns: attributes=A+B")
+        seen = [table.attributes[i].name for i in which if table.attributes[i].source not in ("declared", "hierarchy")]
+        if seen:
+            raise RequirementError(
+                f"dp_histogram: the domain of {', '.join(seen)} is what the table holds, which is not private; declare "
+                "it in the schema, or leave the attribute out with attributes=A+B"
+            )
+        return which
+
+
+def noisy_counts(counts: NDArray[np.integer], epsilon: float) -> NDArray[np.int64]:
+    """(cells,) the counts with the noise of `mechanism`."""
+    return np.array(mechanism(epsilon)(np.asarray(counts, dtype=np.int64).tolist()), dtype=np.int64)
+
+
+def mechanism(epsilon: float) -> Any:
+    """OpenDP's discrete Laplace mechanism for a vector of counts of which one changes by one: at most this epsilon."""
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise NotApplicable("dp_histogram: OpenDP is not installed; install unveil[dp]") from None
+    dp.enable_features("contrib")
+    counts = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    scale = 1 / epsilon
+    found: Any = dp.m.make_laplace(*counts, scale=scale)
+    while found.map(1) > epsilon:  # 1 / epsilon was rounded down
+        scale = float(np.nextafter(scale, np.inf))
+        found = dp.m.make_laplace(*counts, scale=scale)
+    return found
