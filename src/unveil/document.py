@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from unveil.paths import sheet_file
+
 __all__ = ["Document", "Finding", "Input", "Run", "describe_inputs", "describe_run"]
 
 Number = float | Literal["inf"] | None  # JSON has no infinity
@@ -74,7 +76,7 @@ def describe_inputs(paths: Iterable[Path]) -> tuple[Input, ...]:
     """Name and hash of each file."""
     found = []
     for path in paths:
-        with path.open("rb") as file:
+        with sheet_file(path)[0].open("rb") as file:
             found.append(Input(name=path.name, sha256=hashlib.file_digest(file, "sha256").hexdigest()))
     return tuple(found)
 

@@ -71,8 +71,9 @@ def draft_schema(
     missing: Sequence[str] = MISSING_TOKENS,
     told: Mapping[str, Told] | None = None,
     published: bool = False,
+    listed: Sequence[str] = (),
 ) -> Draft:
-    """Draft schema.toml for a table of texts. Of the `missing` tokens those that occur are kept.
+    """Draft schema.toml for a table of texts. Of the `missing` tokens those that occur are kept, and those `listed`.
 
     `told` is what a human already said in another tool: it stands instead of the guesses. `published`: the table is a
     release, so that `20-29` is an interval and no value.
@@ -87,7 +88,7 @@ def draft_schema(
     evidence = tuple(_weigh(column, told.get(column.name)) for column in read)
     pool = [i for i, e in enumerate(evidence) if e.role is Role.QUASI_IDENTIFIER and not _extra(read[i])]
     sets, search = _search_sets([read[i] for i in pool], [evidence[i] for i in pool])
-    return Draft(_toml(name, read, evidence, sets, search, told), evidence, sets, search)
+    return Draft(_toml(name, read, evidence, sets, search, told, listed), evidence, sets, search)
 
 
 # --- a column ---------------------------------------------------------------------------------------------------------
@@ -321,8 +322,9 @@ def _toml(
     sets: tuple[SetEvidence, ...],
     search: str,
     told: Mapping[str, Told],
+    listed: Sequence[str],
 ) -> str:
-    tokens = sorted({token for column in read for token in column.tokens})
+    tokens = sorted({*listed, *(token for column in read for token in column.tokens)})
     lines = [
         f"# Drafted from {shown(name)}, {read[0].rows:,} rows. "
         + (

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Kind, Role, position
+from unveil.dictionary import Dictionary
 from unveil.errors import TableError, shown
 from unveil.hierarchy import number_text
 from unveil.regions import Regions
@@ -35,6 +36,7 @@ class Table:
     weight: NDArray[np.float64] | None = None  # (rows,) sampling weights
     repeated: Mapping[str, int] = field(default_factory=dict)  # per identifier: rows that share its value with others
     name: str = "table"
+    dictionary: Dictionary | None = None  # codes and labels of the statistical file it was read from
 
     def __post_init__(self) -> None:
         if len(self.attributes) != len(self.columns) or not self.columns:
@@ -92,6 +94,7 @@ def code_table(
     name: str,
     place: Callable[[int], str],
     decimal: str = ".",
+    dictionary: Dictionary | None = None,
 ) -> Table:
     """Code columns of texts by the schema; `place` says where a row stands, for errors.
 
@@ -117,7 +120,7 @@ def code_table(
     if schema.document.weight is not None:
         weight = _numbers(columns[schema.document.weight], schema.document.weight, name, place, decimal)
         weight = weight if repeats is None else np.repeat(weight, repeats)
-    return Table(tuple(attributes), tuple(coded), weight=weight, repeated=repeated, name=name)
+    return Table(tuple(attributes), tuple(coded), weight=weight, repeated=repeated, name=name, dictionary=dictionary)
 
 
 def _code_values(values: Sequence[object], missing: str) -> CodedColumn:

@@ -279,11 +279,18 @@ def test_over_a_hundred_values_get_no_columns_of_their_own(values: int, asked: b
     assert len(frame.columns) == 10 + (2 * values if shown else 0)
 
 
-def test_a_people_file_has_one_of_two_endings(tmp_path: Path) -> None:
+def test_a_people_file_has_one_of_four_endings(tmp_path: Path) -> None:
     frame = people_frame(ILL, KNOWN, LEARNER, {"bayesian": ATTACKER}, None)
-    with pytest.raises(UsageError, match=r"\.csv or a \.parquet"):
-        write_people(tmp_path / "people.xlsx", frame)
+    with pytest.raises(UsageError, match=r"a \.csv, \.parquet, \.arrow or \.xlsx; name it people\.csv"):
+        write_people(tmp_path / "people.sav", frame)
     assert not list(tmp_path.iterdir())
+    for ending, read in ((".parquet", pl.read_parquet), (".arrow", pl.read_ipc), (".xlsx", pl.read_excel)):
+        path = tmp_path / f"people{ending}"
+        write_people(path, frame)
+        found = read(path)
+        assert found.columns == frame.columns
+        assert found["attacker_guess"].to_list() == frame["attacker_guess"].to_list()
+        assert path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(UsageError, match="needs an attacker"):
         people_frame(ILL, KNOWN, LEARNER, {}, None)
 
@@ -422,7 +429,7 @@ USER_ERRORS = {
     "chains": (("--chains", "1"), "2 chains or more"),
     "sweeps": (("--sweeps", "10"), "50 sweeps or more"),
     "workers": (("--workers", "0"), "at least one thread"),
-    "ending": (("--people", "{folder}/people.txt"), "a people file is a .csv or a .parquet"),
+    "ending": (("--people", "{folder}/people.txt"), "a people file is a .csv, .parquet, .arrow or .xlsx"),
     "over the original": (("--people", "{folder}/data.csv"), "choose another file to write to"),
     "over the release": (("--people", "{folder}/r.csv"), "choose another file to write to"),
     "no folder": (("--people", "{folder}/none/p.csv"), "make it first"),

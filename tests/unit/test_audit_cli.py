@@ -178,7 +178,7 @@ def test_a_configuration_file_that_is_wrong(
 
 MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "no folder": (("--json", "none/a.json"), "there is no folder"),
-    "people ending": (("--people", "p.txt"), "a people file is a .csv or a .parquet"),
+    "people ending": (("--people", "p.txt"), "a people file is a .csv, .parquet, .arrow or .xlsx"),
     "over an input": (("--json", "data.csv"), "choose another file"),
     "over a people file": (("--people", "p.csv", "--json", "p-job.csv"), "choose another file"),
     "release type": (("--release-type", "secret"), "choose one of"),

@@ -252,7 +252,7 @@ USAGE_MISTAKES = {
     "nothing to be found": (("--with", "full_domain:k=43"), "no node of 4 keeps k_anonymity:k=43"),
     "no such measure": (("--with", "full_domain:k=3,measure=beauty"), "'beauty' is none of certainty_penalty"),
     "l cannot be met": (("--with", "mondrian:l=4"), "distinct_l:l=4 cannot be met"),
-    "release is no csv": (("--with", "mondrian:k=3", "-o", "r.xlsx"), "written as CSV"),
+    "release is no table": (("--with", "mondrian:k=3", "-o", "r.xls"), "name it r.xlsx"),
     "folder does not exist": (("--with", "mondrian:k=3", "-o", "nowhere/r.csv"), "does not exist"),
 }
 
@@ -357,7 +357,8 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys; sys.argv = ['unveil', '--help']\n"
         "from unveil.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"
-        "heavy = [m for m in ('numba', 'numpy', 'polars', 'scipy', 'sklearn', 'altair') if m in sys.modules]\n"
+        "heavy = [m for m in ('numba', 'numpy', 'polars', 'scipy', 'sklearn', 'altair', 'pandas', 'pyarrow',\n"
+        " 'narwhals', 'pyreadstat', 'fastexcel', 'xlsxwriter') if m in sys.modules]\n"
         "print('HEAVY', heavy)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -370,3 +371,16 @@ def test_usage_errors_of_the_command_line_itself(capsys: pytest.CaptureFixture[s
     assert run("check", capsys=capsys)[0] == 2
     code, out, _ = run("--version", capsys=capsys)
     assert (code, out.startswith("unveil ")) == (0, True)
+
+
+def test_a_file_that_cannot_be_written_is_said_before_the_work(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "data.csv").unlink()  # it would be missed if the work had begun
+    schema = (folder / "schema.toml").read_text().replace("[attributes.sex]", '[attributes."marital-status"]')
+    (folder / "schema.toml").write_text(schema)
+    for name, what in (("r.txt", "name it r.csv"), ("r.dta", "'marital-status' cannot have this name in Stata")):
+        arguments = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=3")
+        code, _, said = run(*arguments, "-o", folder / name, capsys=capsys)
+        assert code == 2
+        assert what in said

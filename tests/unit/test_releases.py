@@ -1,5 +1,6 @@
 """Releases as files: round trips, files of other tools, and every fault with one clear line."""
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -369,10 +370,14 @@ def test_masked_columns_are_not_for_groups(tmp_path: Path) -> None:
         read_release(path, SCHEMA)
 
 
-def test_a_release_is_written_as_csv(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("release.txt", "release.csv"), ("release.xls", "release.xlsx"), ("release.sas7bdat", "release.xpt")],
+)
+def test_a_release_has_an_ending_that_can_be_written(name: str, instead: str, tmp_path: Path) -> None:
     release = made_release(ATTRIBUTES[3:], [((0,), [(0, "flu")])])
-    with pytest.raises(ReleaseError, match=r"name it release\.csv"):
-        write_release(release, tmp_path / "release.parquet")
+    with pytest.raises(ReleaseError, match=re.escape(f"name it {instead}")):
+        write_release(release, tmp_path / name)
 
 
 def test_nothing_that_says_something_else_is_written_over(tmp_path: Path) -> None:

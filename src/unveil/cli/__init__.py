@@ -55,7 +55,9 @@ app.command()(knowledge)
 app.command()(frontier)
 app.command()(link)
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="The original table: CSV, Parquet, Excel, SPSS …", show_default=False)
+]
 Require = Annotated[
     list[str] | None,
     typer.Option(
@@ -125,7 +127,11 @@ def demo(
 def schema(
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="DATA", help="The table: CSV, Parquet or an ARX project (.deid).", show_default=False),
+        typer.Argument(
+            metavar="DATA",
+            help="The table: CSV, Parquet, Excel, SPSS, Stata, SAS or an ARX project (.deid).",
+            show_default=False,
+        ),
     ] = None,
     output: Out = None,
     json_schema: Annotated[
@@ -148,7 +154,7 @@ def schema(
         return
     if data is None:
         raise UsageError("name the table to draft a schema for: unveil schema DATA")
-    from unveil.draft import draft_schema
+    from unveil.draft import MISSING_TOKENS, draft_schema
     from unveil.formats.tables import read_columns
 
     keep_apart(inputs=[data], outputs=[output] if output is not None else [])
@@ -158,7 +164,15 @@ def schema(
 
     found = read_columns(data, delimiter=delimiter, decimal=decimal, encoding=encoding)
     say(f"{data}: {found.rows} rows, {found.described}")
-    draft = draft_schema(found.columns, name=str(data), decimal=found.decimal, published=published)
+    tokens = (*MISSING_TOKENS, *found.missing)
+    draft = draft_schema(
+        found.columns,
+        name=str(data),
+        decimal=found.decimal,
+        missing=tokens,
+        published=published,
+        listed=("",) if found.missing else (),  # the first token stands for all kinds in a release: it names none
+    )
     write(output, draft.toml)
     say("The roles are suggestions. Read them, mend them, then set confirmed = true.")
 
@@ -174,7 +188,14 @@ def anonymize(
         ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="RELEASE", help="The release to write, a .csv", show_default=False)
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="RELEASE",
+            help="The release to write: .csv, .parquet, .arrow, .xlsx, .sav, .zsav, .dta or .xpt",
+            show_default=False,
+        ),
     ],
     require: Require = None,
     seed: Annotated[
@@ -194,6 +215,7 @@ def anonymize(
     from unveil.formats.masked import masked_files, origin_bytes
     from unveil.formats.output import write_whole
     from unveil.formats.releases import assignment_bytes, release_files
+    from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
     from unveil.masked import MaskedTable, SyntheticTable
     from unveil.schema import read_schema
@@ -201,6 +223,8 @@ def anonymize(
     keep_apart(inputs=[data, schema], outputs=[output, *([assignment] if assignment is not None else [])])
     method = anonymizer(with_, require or ())
     known = read_schema(schema).confirmed()
+    published = [name for name in known.names if known.declaration(name).role != "identifier"]
+    check_ending(output, "a release", names=published)  # said before the work, not after it
     table = read_table(data, known, delimiter=delimiter, decimal=decimal, encoding=encoding)
     if seed is None:
         seed = secrets.randbits(63)
@@ -211,8 +235,8 @@ def anonymize(
     masked = isinstance(made, MaskedTable | SyntheticTable)
     if assignment is not None and isinstance(made, SyntheticTable):
         raise UsageError("--assignment: the rows of this release are nobody's; leave it out")
-    files = masked_files(made.masked, output) if masked else release_files(made.release, output)
-    parts = {output.with_suffix(".toml"), output.with_name(f"{output.stem}-sensitive.csv")}
+    files = masked_files(made.masked, output, like=table) if masked else release_files(made.release, output, like=table)
+    parts = set(release_parts(output))
     keep_apart(inputs=[data, schema], outputs=list(files))
     if assignment is not None:
         keep_apart(inputs=[data, schema, *files, *(parts - set(files))], outputs=[assignment])
@@ -228,7 +252,7 @@ def anonymize(
 
 @app.command()
 def check(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published table.", show_default=False)],
     schema: SchemaFile,
     original: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from unveil.errors import UsageError, shown
+from unveil.paths import sheet_file
 
 __all__ = [
     "Decimal",
@@ -106,12 +107,12 @@ def write(output: Path | None, text: str) -> None:
 
 def release_parts(release: Path) -> list[Path]:
     """The other files that a release may have: its sidecar and its table of sensitive values."""
-    return [release.with_suffix(".toml"), release.with_name(f"{release.stem}-sensitive.csv")]
+    return [release.with_suffix(".toml"), release.with_name(f"{release.stem}-sensitive{release.suffix}")]
 
 
 def keep_apart(*, inputs: list[Path], outputs: list[Path]) -> None:
     """Refuse to write over what is read, or two things to one place."""
-    seen = {path.resolve(): path for path in inputs}
+    seen = {sheet_file(path)[0].resolve(): path for path in inputs}
     for path in outputs:
         if path.resolve() in seen:
             raise UsageError(f"{path}: is also {seen[path.resolve()]}; choose another file to write to")
@@ -207,5 +208,7 @@ def check_outputs(outputs: list[Path], people: Path | None) -> None:
             raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
         if path.is_dir():
             raise UsageError(f"{path}: is a folder; name a file in it")
-    if people is not None and people.suffix.lower() not in (".csv", ".parquet"):
-        raise UsageError(f"{people}: a people file is a .csv or a .parquet")
+    if people is not None:
+        from unveil.formats.people import check_people_file
+
+        check_people_file(people)

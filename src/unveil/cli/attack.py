@@ -67,7 +67,7 @@ def attack(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write what is believed of each person (.csv, .parquet). It names people.",
+            help="Write what is believed of each person (.csv, .parquet, .arrow, .xlsx). It names people.",
             show_default=False,
         ),
     ] = None,
@@ -166,7 +166,7 @@ def attack(
     from unveil.catalog import make, member, parse
     from unveil.engine import Engine
     from unveil.formats.masked import is_masked
-    from unveil.formats.people import people_frame, write_people
+    from unveil.formats.people import check_people_file, people_frame, write_people
     from unveil.formats.priors import read_held, read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
@@ -185,8 +185,7 @@ def attack(
             ],
             outputs=[people],
         )
-        if people.suffix.lower() not in (".csv", ".parquet"):
-            raise UsageError(f"{people}: a people file is a .csv or a .parquet")
+        check_people_file(people)
         if not people.parent.is_dir():  # said before the work, not after it
             raise UsageError(f"{people}: there is no folder {people.parent}; make it first")
     if workers is not None and workers < 1:

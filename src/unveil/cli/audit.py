@@ -46,7 +46,8 @@ def audit(
     report: ReportFile = None,
     json: JsonFile = None,
     people: Annotated[
-        FileOption, _option("Write what is believed of each person (.csv, .parquet). It names people.", "FILE")
+        FileOption,
+        _option("Write what is believed of each person (.csv, .parquet, .arrow, .xlsx). It names people.", "FILE"),
     ] = None,
     limit: Annotated[
         list[str] | None, _option("A limit, e.g. 'relative_threat.max <= 10'; repeatable.", "LIMIT")

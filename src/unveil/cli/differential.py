@@ -29,7 +29,7 @@ __all__ = ["differential"]
 
 def differential(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)
+        Path, typer.Argument(metavar="DATA", help="The original table: CSV, Parquet, Excel, SPSS …", show_default=False)
     ],
     schema: SchemaFile,
     with_: Annotated[
@@ -94,7 +94,9 @@ def differential(
     people: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write each record's distance (.csv, .parquet). It names people.", show_default=False
+            metavar="FILE",
+            help="Write each record's distance (.csv, .parquet, .arrow, .xlsx). It names people.",
+            show_default=False,
         ),
     ] = None,
     checkpoint: Annotated[

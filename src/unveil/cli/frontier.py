@@ -34,7 +34,8 @@ def _option(text: str, metavar: str | None = None) -> Any:
 def frontier(
     context: typer.Context,
     data: Annotated[
-        FileOption, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)
+        FileOption,
+        typer.Argument(metavar="DATA", help="The original table: CSV, Parquet, Excel, SPSS …", show_default=False),
     ] = None,
     schema: SchemaOption = None,
     with_: Annotated[
@@ -150,6 +151,7 @@ def _frontier(
     from unveil.engine import Engine
     from unveil.formats.output import write_whole
     from unveil.formats.releases import release_files
+    from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
     from unveil.frontier import Questions, Reading, run_frontier
     from unveil.report.frontier_html import render_frontier
@@ -182,6 +184,8 @@ def _frontier(
         name, options = parse(text)
         attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
     document = read_schema(schema).confirmed()
+    if output is not None:
+        check_ending(output, "a release")
     reading = replace(reading, joined=tuple(map(tuple, document.document.joined)))
     if attackers:
         reading = replace(reading, attackers=attackers)
@@ -226,7 +230,7 @@ def _frontier(
             say(f"{output}: not written, for nothing is recommended")
         else:
             made = found.anonymized(point)
-            files |= release_files(made.release, output)
+            files |= release_files(made.release, output, like=table)
             files[chosen_file] = _chosen(point.candidate, chosen_file.parent, data, schema, limit).encode()
             if made.note:
                 say(made.note)

@@ -113,7 +113,9 @@ def link(
     people: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write whom each person is linked with (.csv, .parquet).", show_default=False
+            metavar="FILE",
+            help="Write whom each person is linked with (.csv, .parquet, .arrow, .xlsx).",
+            show_default=False,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of what is drawn.")] = 0,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,19 @@ from numpy.typing import NDArray
 from unveil.attribute import Attribute, canonical, position
 from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.cells import shown_values
-from unveil.formats.output import csv_bytes, write_whole
-from unveil.formats.releases import Sidecar, _is_sidecar, _toml, check_columns, read_sidecar
+from unveil.formats.frames import is_frame, named_source
+from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.releases import Sidecar, _is_sidecar, _toml, check_columns, read_sidecar, written_cells
+from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns, read_columns
 from unveil.masked import SUPPRESSED, Masked
 from unveil.schema import Schema
+from unveil.table import Table
 
-__all__ = ["is_masked", "masked_files", "origin_bytes", "read_masked", "read_origin", "write_masked"]
+if TYPE_CHECKING:
+    from unveil.formats.frames import IntoFrame
+
+__all__ = ["is_masked", "masked_columns", "masked_files", "origin_bytes", "read_masked", "read_origin", "write_masked"]
 
 
 def is_masked(path: str | Path) -> bool:
@@ -25,20 +31,23 @@ def is_masked(path: str | Path) -> bool:
 
 
 def read_masked(
-    path: str | Path,
+    path: "str | Path | IntoFrame",
     schema: Schema,
     *,
     attributes: Sequence[Attribute] = (),
+    sidecar: Sidecar | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> Masked:
     """Read a masked release, ours or another tool's. `attributes`: domains already known, from the original.
 
-    A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell.
+    A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell. `sidecar` stands
+    instead of the one beside the file; a frame needs it.
     """
-    path = Path(path)
-    sidecar = read_sidecar(path)
+    given, path = path, named_source(path)
+    if sidecar is None:
+        sidecar = Sidecar() if is_frame(given) else read_sidecar(path)
     beside = path.with_suffix(".toml")
     if not sidecar.masked:
         raise ReleaseError(f"{path}: nothing says that columns were perturbed; add {beside.name} with masked = [...]")
@@ -46,7 +55,7 @@ def read_masked(
         raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
     missing = schema.document.missing[0] if schema.document.missing else ""
     found = read_columns(
-        path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing, error=ReleaseError
+        given, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing, error=ReleaseError
     )
     check_columns(path, schema, sidecar, found)
     names = [n for n in schema.names if n in found.columns]
@@ -66,18 +75,20 @@ def read_masked(
     )
 
 
-def write_masked(masked: Masked, path: str | Path) -> list[Path]:
-    """Write a masked release; all its files appear whole, or none. Reading them gives the same release."""
-    files = masked_files(masked, path)
+def write_masked(masked: Masked, path: str | Path, *, like: Table | None = None) -> list[Path]:
+    """Write a masked release; all its files appear whole, or none. Reading them gives the same release.
+
+    `like`: the original, if its codes and labels are to be kept in a statistical file.
+    """
+    files = masked_files(masked, path, like=like)
     write_whole(files)
     return list(files)
 
 
-def masked_files(masked: Masked, path: str | Path) -> dict[Path, bytes]:
-    """The files of a masked release: the sidecar, with matrices and method where they are published, and the CSV."""
+def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None) -> dict[Path, Content]:
+    """The files of a masked release: the sidecar, with matrices and method where they are published, and the table."""
     path = Path(path)
-    if path.suffix.lower() != ".csv":
-        raise ReleaseError(f"{path}: a release is written as CSV; name it {path.with_suffix('.csv').name}")
+    check_ending(path, "a release", ReleaseError)
     if not masked.masked:
         raise ReleaseError("nothing was perturbed: it is an ordinary release")
     beside = path.with_suffix(".toml")
@@ -94,8 +105,16 @@ def masked_files(masked: Masked, path: str | Path) -> dict[Path, bytes]:
         for index, matrix in sorted(masked.channel.items()):
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
             lines.append(f"{_toml(names[index])} = [\n{rows},\n]")
-    texts = [_texts(a, c) for a, c in zip(masked.attributes, masked.columns, strict=True)]
-    return {beside: ("\n".join(lines) + "\n").encode(), path: csv_bytes(names, texts)}
+    content = table_content(path, masked_columns(masked), None if like is None else like.dictionary)
+    return {beside: ("\n".join(lines) + "\n").encode(), path: content}
+
+
+def masked_columns(masked: Masked) -> list[Written]:
+    """The columns of a masked release."""
+    import polars as pl
+
+    texts = [pl.Series(_texts(a, c), dtype=pl.String) for a, c in zip(masked.attributes, masked.columns, strict=True)]
+    return [written_cells(a, cells) for a, cells in zip(masked.attributes, texts, strict=True)]
 
 
 def origin_bytes(origin: NDArray[np.int64]) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,15 @@ from unveil.attribute import Attribute
 from unveil.belief import Belief
 from unveil.errors import UsageError
 from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.table_output import frame_content
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MOST_VALUE_COLUMNS", "people_content", "people_frame", "write_people"]
+__all__ = ["ENDINGS", "MOST_VALUE_COLUMNS", "check_people_file", "people_content", "people_frame", "write_people"]
 
 MOST_VALUE_COLUMNS = 100
+ENDINGS = (".csv", ".parquet", ".arrow", ".xlsx")  # its column names are none in SPSS, Stata or SAS
 
 
 def people_frame(
@@ -65,23 +67,26 @@ def people_frame(
 
 
 def write_people(path: Path, frame: "pl.DataFrame") -> None:
-    """Write it by its ending, .csv or .parquet, readable by its owner alone."""
+    """Write it by its ending, readable by its owner alone."""
     write_whole({path: people_content(path, frame)}, private=[path])
 
 
 def people_content(path: Path, frame: "pl.DataFrame") -> Content:
     """What the file holds, by its ending: to be written beside others, whole or not at all."""
-
-    if path.suffix.lower() == ".parquet":
-
-        def fill(file: BinaryIO) -> None:
-            frame.write_parquet(file)
-
-        return fill
+    check_people_file(path)
     if path.suffix.lower() == ".csv":
         texts = [_inert(frame[name]) for name in frame.columns]
         return csv_bytes(frame.columns, texts)
-    raise UsageError(f"{path}: a people file is a .csv or a .parquet; name it {path.with_suffix('.csv').name}")
+    return frame_content(path, frame)
+
+
+def check_people_file(path: Path) -> None:
+    """Refuse an ending that a people file does not have."""
+    if path.suffix.lower() not in ENDINGS:
+        raise UsageError(
+            f"{path}: a people file is a {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}; name it "
+            f"{path.with_suffix('.csv').name}"
+        )
 
 
 def _inert(column: "pl.Series") -> "pl.Series":

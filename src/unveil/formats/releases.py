@@ -1,30 +1,37 @@
-"""Releases as files: a CSV, a sidecar that says how it is cut, and Anatomy's second table."""
+"""Releases as files: a table, a sidecar that says how it is cut, and Anatomy's second table."""
 
 import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from unveil.attribute import Attribute, Role
+from unveil.attribute import Attribute, Kind, Role
 from unveil.errors import NotApplicable, ReleaseError, UsageError, shown
 from unveil.formats.arx import read_project
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
+from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import parse_cells
-from unveil.formats.output import csv_bytes, write_whole
+from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns, read_columns
 from unveil.regions import Regions
 from unveil.release import Block, BlockRows, Release, build_release, row_numbers
 from unveil.schema import Schema
-from unveil.table import CodedColumn
+from unveil.table import CodedColumn, Table
 from unveil.toml_lines import line_of_key
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from unveil.formats.frames import IntoFrame
 
 __all__ = [
     "Sidecar",
@@ -32,8 +39,10 @@ __all__ = [
     "check_columns",
     "read_release",
     "read_sidecar",
+    "release_columns",
     "release_files",
     "write_release",
+    "written_cells",
 ]
 
 
@@ -51,23 +60,26 @@ class Sidecar(BaseModel):
 
 
 def read_release(
-    path: str | Path,
+    path: "str | Path | IntoFrame",
     schema: Schema,
     *,
     attributes: Sequence[Attribute] = (),
     cells: Sequence[str] = (),
+    sidecar: Sidecar | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> Release:
-    """Read a published file, ours or another tool's. `attributes`: domains already known, from the original.
+    """Read a published file or frame, ours or another tool's. `attributes`: domains already known, from the original.
 
-    Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier cells. `cells` names
-    notations, as `--cells` does: "list", or "age=range+suppressed" for one attribute.
+    Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier cells; `sidecar` stands
+    instead of the one beside the file. `cells` names notations, as `--cells` does: "list", or "age=range+suppressed"
+    for one attribute.
     """
-    path = Path(path)
+    given, path = path, named_source(path)
     named = parse_cells(cells)
-    sidecar = read_sidecar(path)
+    if sidecar is None:
+        sidecar = Sidecar() if is_frame(given) else read_sidecar(path)
     if path.suffix.lower() == ".deid":
         sidecar = sidecar.model_copy(update={"masked": (*sidecar.masked, *read_project(path).masked)})
     if sidecar.masked:
@@ -79,7 +91,7 @@ def read_release(
     known = {a.name: a for a in attributes}
     missing = schema.document.missing[0] if schema.document.missing else ""
 
-    def columns_of(file: Path) -> Columns:
+    def columns_of(file: "Path | IntoFrame") -> Columns:
         return read_columns(
             file,
             delimiter=delimiter,
@@ -90,7 +102,7 @@ def read_release(
             published=True,
         )
 
-    main = _without_blanked(columns_of(path), schema)
+    main = _without_blanked(columns_of(given), schema)
     second = _read_second(path, sidecar, columns_of)
     check_columns(path, schema, sidecar, main, second)
     published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
@@ -121,53 +133,66 @@ def read_release(
     return build_release([read[n].attribute for n in names], [read[n].regions for n in names], parts)[0]
 
 
-def write_release(release: Release, path: str | Path) -> list[Path]:
-    """Write a release; all its files appear whole, or none. Reading them gives the same release."""
-    files = release_files(release, path)
+def write_release(release: Release, path: str | Path, *, like: Table | None = None) -> list[Path]:
+    """Write a release; all its files appear whole, or none. Reading them gives the same release.
+
+    `like`: the original, if its codes and labels are to be kept in a statistical file.
+    """
+    files = release_files(release, path, like=like)
     write_whole(files)
     return list(files)
 
 
-def release_files(release: Release, path: str | Path) -> dict[Path, bytes]:
-    """The files of a release: the CSV, and where needed the sidecar and Anatomy's second table."""
-    import polars as pl
-
+def release_files(release: Release, path: str | Path, *, like: Table | None = None) -> dict[Path, Content]:
+    """The files of a release: the table, and where needed the sidecar and Anatomy's second table."""
     path = Path(path)
-    if path.suffix.lower() != ".csv":
-        raise ReleaseError(f"{path}: a release is written as CSV; name it {path.with_suffix('.csv').name}")
-    names = [a.name for a in release.attributes]
-    texts = [write_cells(r, a) for r, a in zip(release.regions, release.attributes, strict=True)]
+    check_ending(path, "a release", ReleaseError)
     second = _second_block(release)
-    main = [b for b in release.blocks if b is not second]
-    columns: dict[str, Iterable[str]] = {}
-    for block in main:
-        rows = np.repeat(np.arange(len(block.cell)), block.count)
-        for attribute in block.attributes:
-            columns[names[attribute]] = pl.Series(texts[attribute])[block.region(attribute)[rows]]
-    columns = {n: columns[n] for n in names if n in columns}
-    plain = len(release.blocks) == 1 and _groups_are_classes(release)
+    columns, cut = release_columns(release, [b for b in release.blocks if b is not second])
+    plain = cut.group is None
     beside = path.with_suffix(".toml")
     if beside.exists() and plain == _is_sidecar(beside):
         what = "the sidecar of an earlier release is in the way; remove it, or" if plain else "a schema is in the way;"
         raise ReleaseError(f"{beside}: {what} give the release another name")
-    files: dict[Path, bytes] = {}
-    if not plain:
-        key = "group"
-        while key in names:
-            key += "_"
-        numbers = np.repeat(np.arange(1, release.groups + 1), release.sizes)
-        columns = {key: pl.Series(numbers).cast(pl.String), **columns}
-        sidecar = [
-            f"group = {_toml(key)}",
-            f"blocks = {_toml([[names[i] for i in b.attributes] for b in release.blocks])}",
-        ]
+    files: dict[Path, Content] = {}
+    dictionary = None if like is None else like.dictionary
+    if cut.group is not None:
+        sidecar = [f"group = {_toml(cut.group)}", f"blocks = {_toml([list(b) for b in cut.blocks or ()])}"]
         if second is not None:
-            other = path.with_name(f"{path.stem}-sensitive.csv")
+            other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
             sidecar.append(f"sensitive_table = {_toml(other.name)}")
-            files[other] = _second_bytes(release, second, texts, key)
+            files[other] = table_content(other, _second_columns(release, second, cut.group), dictionary)
         files[beside] = ("\n".join(sidecar) + "\n").encode()
-    files[path] = csv_bytes(list(columns), list(columns.values()))
+    files[path] = table_content(path, columns, dictionary)
     return files
+
+
+def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Written], Sidecar]:
+    """The columns of these blocks beside each other, a row a published row, and what must be said of the release."""
+    import polars as pl
+
+    names = [a.name for a in release.attributes]
+    found: dict[str, Written] = {}
+    for block in blocks:
+        rows = np.repeat(np.arange(len(block.cell)), block.count)
+        for i in block.attributes:
+            texts = pl.Series(write_cells(release.regions[i], release.attributes[i]))
+            found[names[i]] = written_cells(release.attributes[i], texts[block.region(i)[rows]])
+    columns = [found[n] for n in names if n in found]
+    if len(release.blocks) == 1 and _groups_are_classes(release):
+        return columns, Sidecar()
+    key = "group"
+    while key in names:
+        key += "_"
+    numbers = np.repeat(np.arange(1, release.groups + 1), release.sizes)
+    columns = [Written(key, pl.Series(numbers).cast(pl.String), Kind.NUMERIC), *columns]
+    return columns, Sidecar(group=key, blocks=tuple(tuple(names[i] for i in b.attributes) for b in release.blocks))
+
+
+def written_cells(attribute: Attribute, cells: "pl.Series") -> Written:
+    """An attribute's cells on their way to a file."""
+    absent = attribute.values[-1] if attribute.missing else None
+    return Written(attribute.name, cells, attribute.kind, absent, merged=True)
 
 
 def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:
@@ -403,16 +428,16 @@ def _second_block(release: Release) -> Block | None:
     return alone[0] if len(alone) == 1 else None
 
 
-def _second_bytes(release: Release, block: Block, texts: list[list[str]], key: str) -> bytes:
+def _second_columns(release: Release, block: Block, key: str) -> list[Written]:
+    import polars as pl
+
     attribute = block.attributes[0]
-    return csv_bytes(
-        [key, release.attributes[attribute].name, "count"],
-        [
-            map(str, (block.group + 1).tolist()),
-            [texts[attribute][region] for region in block.region(attribute).tolist()],
-            map(str, block.count.tolist()),
-        ],
-    )
+    texts = pl.Series(write_cells(release.regions[attribute], release.attributes[attribute]))
+    return [
+        Written(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
+        written_cells(release.attributes[attribute], texts[block.region(attribute)]),
+        Written("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
+    ]
 
 
 def _groups_are_classes(release: Release) -> bool:

@@ -1,36 +1,32 @@
-"""Original tables from CSV, Parquet and ARX projects."""
+"""Tables from files of every kind, by their ending; whatever has no ending of its own is CSV."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from unveil.errors import TableError, UnveilError, shown
+from unveil.errors import TableError, UnveilError
 from unveil.formats.arx import read_data
+from unveil.formats.columns import Columns
+from unveil.formats.excel import read_sheet
+from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
+from unveil.formats.statistical import FAMILY, read_statistical
 from unveil.formats.text import distinct_codes, read_text
-from unveil.hierarchy import number_text
+from unveil.paths import SPREADSHEETS, sheet_file
 from unveil.schema import Schema
 from unveil.table import CodedColumn, Table, code_table
 
-if TYPE_CHECKING:
-    import polars as pl
+__all__ = ["READERS", "Columns", "read_columns", "read_table"]
 
-__all__ = ["Columns", "read_columns", "read_table"]
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """A file's columns as texts, with what is needed to say where a row stands."""
-
-    columns: dict[str, CodedColumn]
-    rows: int
-    place: Callable[[int], str]
-    decimal: str
-    described: str  # the dialect, for the user
+# The reader of each ending: (path, missing=, encoding=, error=) -> Columns.
+READERS: dict[str, Callable[..., Columns]] = {
+    **dict.fromkeys((".parquet", ".pq"), read_parquet),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), read_arrow),
+    **dict.fromkeys(SPREADSHEETS, read_sheet),
+    **dict.fromkeys(FAMILY, read_statistical),
+}
 
 
 def read_columns(
-    path: str | Path,
+    path: str | Path | IntoFrame,
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -39,17 +35,20 @@ def read_columns(
     error: type[UnveilError] = TableError,
     published: bool = False,
 ) -> Columns:
-    """Read a CSV or, by its ending, a Parquet file or an ARX project. `missing` is the text a Parquet null becomes.
+    """Read a CSV or, by its ending, another kind of file, or a table in memory. `missing`: the text a null becomes.
 
-    Of a project it is the input, or the output if `published`.
+    Of an ARX project it is the input, or the output if `published`. `book.xlsx#Sheet` names a sheet.
     """
+    if is_frame(path):
+        return read_frame(path, missing=missing, name="frame", error=error)
     path = Path(path)
     content = None
     if path.suffix.lower() == ".deid":
         content, found = read_data(path, published=published, error=error)
         delimiter = delimiter or found
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return _read_parquet(path, missing, error)
+    reader = READERS.get(sheet_file(path)[0].suffix.lower())
+    if reader is not None:
+        return reader(path, missing=missing, encoding=encoding, error=error)
     text = read_text(path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content)
     columns = {name: CodedColumn(*distinct_codes(text.columns[name])) for name in text.names}
     return Columns(
@@ -58,58 +57,24 @@ def read_columns(
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | IntoFrame,
     schema: Schema,
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> Table:
-    """Read and code an original table.
+    """Read and code an original table: a file, or a table of pandas, polars or pyarrow.
 
     Cost: parsing, one hash a cell, one gather a cell: about a second for a million rows of nine columns.
     """
     token = schema.document.missing[0] if schema.document.missing else ""
     found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token)
-    return code_table(schema, found.columns, name=str(path), place=found.place, decimal=found.decimal)
-
-
-def _read_parquet(path: Path, missing: str, error: type[UnveilError]) -> Columns:
-    import polars as pl
-
-    if not path.is_file():
-        raise error(
-            f"{path}: {'is a directory, not a file' if path.is_dir() else 'does not exist'}; name a Parquet file"
-        )
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as fault:
-        reason = str(fault).splitlines()[0] if str(fault) else type(fault).__name__
-        raise error(f"{path}: cannot be read as Parquet ({shown(reason, 80)})") from None
-    if not frame.height or not frame.width:
-        raise error(f"{path}: holds no rows")
-    columns = {name: _coded(frame[name], missing, f"{path}, {name}", error) for name in frame.columns}
-    return Columns(columns, frame.height, lambda row: f"row {row + 1}", ".", "Parquet")
-
-
-def _coded(column: "pl.Series", missing: str, where: str, error: type[UnveilError]) -> CodedColumn:
-    """A typed column as the texts a CSV file would hold."""
-    import polars as pl
-
-    kind = column.dtype
-    if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration, pl.Time):
-        raise error(f"{where}: a column of type {kind} cannot be read; save it as text, number or date")
-    if kind == pl.Datetime:
-        clock = column.dt.replace_time_zone(None)  # as the file's own zone shows it
-        day = clock.cast(pl.Date)
-        if not (day.cast(clock.dtype) == clock).fill_null(True).all():
-            raise error(f"{where}: holds times of day; keep dates only, or make it text")
-        column = day
-    texts, codes = distinct_codes(column.cast(pl.String).fill_null(missing))
-    if kind.is_float():
-        texts = [t if t == missing or not _is_number(t) else number_text(float(t)) for t in texts]
-    return CodedColumn(texts, codes)
-
-
-def _is_number(text: str) -> bool:
-    return text not in ("NaN", "inf", "-inf")
+    return code_table(
+        schema,
+        found.columns,
+        name=str(named_source(path)),
+        place=found.place,
+        decimal=found.decimal,
+        dictionary=found.dictionary,
+    )

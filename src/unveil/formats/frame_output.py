@@ -1,0 +1,58 @@
+"""Tables and releases as frames of pandas, polars or pyarrow."""
+
+from typing import Any
+
+from unveil.errors import UsageError, shown
+from unveil.formats.extras import needed
+from unveil.formats.masked import masked_columns
+from unveil.formats.releases import Sidecar, release_columns, written_cells
+from unveil.formats.table_output import Written, typed
+from unveil.masked import Masked
+from unveil.release import Release
+from unveil.table import Table
+
+__all__ = ["sidecar_of", "to_frame"]
+
+
+def to_frame(what: Table | Release | Masked, kind: str = "polars") -> Any:
+    """A table or a release as a "polars", "pandas" or "pyarrow" table.
+
+    A column of single numbers or dates is typed, any other is text. Where a release is more than its rows, a column
+    names the group and the blocks stand beside each other: `sidecar_of` says which they are.
+    """
+    import polars as pl
+
+    if kind not in ("polars", "pandas", "pyarrow"):
+        raise UsageError(f"to_frame: {shown(kind)} is no kind of frame; choose polars, pandas or pyarrow")
+    frame = pl.DataFrame([typed(column) for column in _columns(what)])
+    if kind == "polars":
+        return frame
+    needed("pyarrow", "frames", "to_frame: for frames of pandas and pyarrow", UsageError)
+    if kind == "pyarrow":
+        return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    needed("pandas", "frames", "to_frame: for frames of pandas", UsageError)
+    return frame.to_pandas()
+
+
+def sidecar_of(what: Release | Masked) -> Sidecar:
+    """What must be said of a release besides its rows; read_release and read_masked take it with a frame."""
+    if isinstance(what, Masked):
+        names = [a.name for a in what.attributes]
+        channel = {names[i]: tuple(map(tuple, matrix.tolist())) for i, matrix in what.channel.items()}
+        return Sidecar(masked=tuple(names[i] for i in what.masked), channel=channel, method=what.method)
+    return release_columns(what, what.blocks)[1]
+
+
+def _columns(what: Table | Release | Masked) -> list[Written]:
+    import polars as pl
+
+    if isinstance(what, Release):
+        return release_columns(what, what.blocks)[0]
+    if isinstance(what, Masked):
+        return masked_columns(what)
+    if not isinstance(what, Table):
+        raise UsageError(f"to_frame: a {type(what).__name__} is no table and no release")
+    return [
+        written_cells(attribute, pl.Series(attribute.values, dtype=pl.String)[codes])
+        for attribute, codes in zip(what.attributes, what.columns, strict=True)
+    ]

@@ -1,0 +1,212 @@
+"""Typed columns as the texts a CSV file would hold: Parquet and Arrow files, and frames in memory.
+
+Files are read column by column and each is coded before the next, so that memory holds one column and the codes.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unveil.errors import UnveilError, shown
+from unveil.formats.columns import Columns, checked_names
+from unveil.formats.text import distinct_codes
+from unveil.hierarchy import number_text
+from unveil.table import CodedColumn
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["IntoFrame", "coded_series", "is_frame", "named_source", "read_arrow", "read_frame", "read_parquet"]
+
+IntoFrame = Any  # a table of pandas, polars, pyarrow, or another package that narwhals knows
+
+MOST_ROWS = 2**31 - 1
+
+
+def read_parquet(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:
+    """Read a Parquet file."""
+    import polars as pl
+
+    _check_file(path, "Parquet", error)
+
+    def column(name: str) -> "pl.Series":
+        return pl.read_parquet(path, columns=[name], glob=False, hive_partitioning=False)[name]
+
+    with _Refusing(path, "Parquet", error):
+        names = list(pl.read_parquet_schema(path))
+    return _by_column(path, names, column, "Parquet", missing, error)
+
+
+def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:
+    """Read an Arrow file or stream, and Feather, which is one."""
+    import polars as pl
+
+    from unveil.formats.extras import needed
+
+    _check_file(path, "Arrow", error)
+    ipc = needed("pyarrow", "files", f"{path}: to read Arrow files", error).ipc
+    with _Refusing(path, "Arrow", error), path.open("rb") as file:
+        if file.read(4) == b"FEA1":
+            raise error(f"{path}: is Feather of version 1, which is no Arrow file; save it anew")
+        file.seek(0)
+        whole = file.read(6) == b"ARROW1"
+        file.seek(0)
+        opened = (ipc.open_file if whole else ipc.open_stream)(file)
+        names = list(opened.schema.names)
+
+    def column(name: str) -> "pl.Series":
+        import pyarrow as pa
+
+        with pa.memory_map(str(path)) as source:
+            options = ipc.IpcReadOptions(included_fields=[names.index(name)])
+            opened = (ipc.open_file if whole else ipc.open_stream)(source, options=options)
+            table = opened.read_all()
+        # The buffers come from outside: offsets that lead out of them would be followed blindly.
+        table.validate(full=True)
+        found = pl.from_arrow(table.column(0).combine_chunks() if not table.column(0).num_chunks else table.column(0))
+        return found if isinstance(found, pl.Series) else found.to_series()
+
+    return _by_column(path, names, column, "Arrow", missing, error)
+
+
+def is_frame(source: object) -> bool:
+    """Whether it is a table in memory rather than a path."""
+    return not isinstance(source, str | os.PathLike)
+
+
+def named_source(source: "str | Path | IntoFrame") -> Path:
+    """The path, or what a table in memory is called in messages."""
+    return Path("frame") if is_frame(source) else Path(source)
+
+
+def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilError]) -> Columns:
+    """Read a pandas, polars or pyarrow table, or any other that narwhals knows. The index of pandas is not read."""
+    import polars as pl
+
+    from unveil.formats.extras import needed
+
+    if isinstance(frame, pl.LazyFrame):
+        with _Refusing(Path(name), "a table", error):
+            frame = frame.collect()
+    fault = checked_names(_names_of(frame))
+    if fault:
+        raise error(f"{name}: {fault}")
+    if isinstance(frame, pl.DataFrame):
+        native = frame
+    else:
+        nw = needed("narwhals", "frames", f"{name}: to read a table that is not polars'", error)
+        try:
+            wrapped = nw.from_native(_as_table(frame))
+            wrapped = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+            native = wrapped.to_polars()
+        except TypeError:
+            what = type(frame).__name__
+            raise error(f"{name}: a {what} is no table; give a path, or a pandas, polars or pyarrow table") from None
+        except Exception as reason:  # whatever a frame's own package says
+            raise error(f"{name}: cannot be read as a table ({_said(reason)})") from None
+    if not native.height or not native.width:
+        raise error(f"{name}: holds no rows")
+    columns = {}
+    for key in native.columns:
+        column = native[key]
+        if column.dtype.is_float():
+            column = column.fill_nan(None)  # pandas' word for missing
+        columns[key] = coded_series(column, missing, f"{name}, {key}", error)
+    return Columns(columns, native.height, lambda row: f"row {row + 1}", ".", type(frame).__name__)
+
+
+def _names_of(frame: Any) -> list[object]:
+    if type(frame).__module__.startswith("pyarrow"):
+        return list(frame.schema.names) if hasattr(frame, "schema") else []
+    return list(getattr(frame, "columns", ()))
+
+
+def _as_table(frame: Any) -> Any:
+    """A record batch of Arrow as a table: narwhals knows tables."""
+    if type(frame).__module__.startswith("pyarrow") and type(frame).__name__ == "RecordBatch":
+        import pyarrow as pa
+
+        return pa.Table.from_batches([frame])
+    return frame
+
+
+def _by_column(
+    path: Path,
+    names: list[str],
+    column: "Callable[[str], pl.Series]",
+    described: str,
+    missing: str,
+    error: type[UnveilError],
+) -> Columns:
+    fault = checked_names(names)
+    if fault:
+        raise error(f"{path}: {fault}")
+    coded: dict[str, CodedColumn] = {}
+    rows = -1
+    for name in names:
+        with _Refusing(path, described, error):
+            series = column(name)
+            if rows not in (-1, len(series)):
+                raise error(f"{path}: cannot be read as {described}: its columns differ in length")
+            rows = len(series)
+            if rows > MOST_ROWS:
+                raise error(f"{path}: holds over {MOST_ROWS:,} rows")
+            if rows:
+                coded[name] = coded_series(series, missing, f"{path}, {name}", error)
+            del series  # before the next one comes
+    if rows < 1:
+        raise error(f"{path}: holds no rows")
+    return Columns(coded, rows, lambda row: f"row {row + 1}", ".", described)
+
+
+def coded_series(column: "pl.Series", missing: str, where: str, error: type[UnveilError]) -> CodedColumn:
+    """A typed column as the texts a CSV file would hold."""
+    import polars as pl
+
+    kind = column.dtype
+    if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration, pl.Time):
+        raise error(f"{where}: a column of type {kind} cannot be read; save it as text, number or date")
+    if kind == pl.Datetime:
+        clock = column.dt.replace_time_zone(None)  # as the file's own zone shows it
+        day = clock.cast(pl.Date)
+        if not (day.cast(clock.dtype) == clock).fill_null(True).all():
+            raise error(f"{where}: holds times of day; keep dates only, or make it text")
+        column = day
+    texts, codes = distinct_codes(column.cast(pl.String).fill_null(missing))
+    if kind.is_float():
+        texts = [t if t == missing or not _is_number(t) else number_text(float(t)) for t in texts]
+    return CodedColumn(texts, codes)
+
+
+def _is_number(text: str) -> bool:
+    return text not in ("NaN", "inf", "-inf")
+
+
+def _check_file(path: Path, described: str, error: type[UnveilError]) -> None:
+    if not path.is_file():
+        what = "is a directory, not a file" if path.is_dir() else "does not exist"
+        raise error(f"{path}: {what}; name {'an' if described[0] in 'AE' else 'a'} {described} file")
+
+
+def _said(reason: BaseException) -> str:
+    text = str(reason).strip().splitlines()
+    return shown(text[0] if text else type(reason).__name__, 80)
+
+
+class _Refusing:
+    """What a reader makes of a damaged file, as one line of ours."""
+
+    def __init__(self, path: Path, described: str, error: type[UnveilError]) -> None:
+        self.path, self.described, self.error = path, described, error
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: object) -> None:
+        import polars as pl
+
+        if value is None or isinstance(value, UnveilError):
+            return
+        if isinstance(value, Exception | pl.exceptions.PanicException):
+            raise self.error(f"{self.path}: cannot be read as {self.described} ({_said(value)})") from None

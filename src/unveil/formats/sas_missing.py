@@ -1,0 +1,78 @@
+"""SAS's special missing values, .A to .Z and ._, in transport files: pyreadstat tells them all as missing, no more.
+
+A transport file holds a number in eight bytes or fewer; a missing one is its letter (or `.`, or `_`) and zeros (SAS
+Institute, "Record layout of a SAS version 5 or 6 data set in SAS transport format"; version 8 differs in names only).
+"""
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Layout", "layout"]
+
+_RECORD, _VARIABLE = 80, 140
+_LETTERS = np.zeros(256, dtype=bool)
+_LETTERS[[ord("_"), *range(ord("A"), ord("Z") + 1)]] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the rows begin, how long one is, and where in it each number stands."""
+
+    path: Path
+    start: int
+    length: int
+    numbers: dict[int, tuple[int, int]]  # by the column's place: offset and bytes
+
+    def tag(self, columns: list[list[object]], first: int) -> None:
+        """Put letters where a special missing value stands; `columns` are the rows from `first` on."""
+        rows = len(columns[0]) if columns else 0
+        if self.start + (first + rows) * self.length > self.path.stat().st_size:
+            return
+        raw = np.fromfile(self.path, dtype=np.uint8, count=rows * self.length, offset=self.start + first * self.length)
+        block = raw.reshape(rows, self.length)
+        for place, (offset, size) in self.numbers.items():
+            lead = block[:, offset]
+            found = np.flatnonzero(_LETTERS[lead])
+            found = found[(block[found, offset + 1 : offset + size] == 0).all(axis=1)]
+            for row in found.tolist():
+                columns[place][row] = chr(lead[row])
+
+    def write_tags(self, place: int, letters: NDArray[np.uint8]) -> None:
+        """Write letters, one a row, 0 = none, where the file has plain missing values."""
+        offset, _ = self.numbers[place]
+        rows = np.memmap(self.path, dtype=np.uint8, mode="r+", offset=self.start, shape=(len(letters), self.length))
+        tagged = np.flatnonzero(letters)
+        rows[tagged, offset] = letters[tagged]
+        rows.flush()
+
+
+def layout(path: Path, columns: int) -> Layout | None:
+    """The layout of a transport file of so many columns; None if it has another."""
+    with path.open("rb") as file:
+        head = file.read(2**16 + _VARIABLE * columns)
+        described = max(head.find(b"HEADER RECORD*******NAMESTR "), head.find(b"HEADER RECORD*******NAMSTV8 "))
+        if described < 0:
+            return None
+        at = described + _RECORD
+        numbers, length = {}, 0
+        for place in range(columns):
+            record = head[at + _VARIABLE * place : at + _VARIABLE * (place + 1)]
+            if len(record) < _VARIABLE:
+                return None
+            kind, _, size = struct.unpack(">HHH", record[:6])
+            (offset,) = struct.unpack(">I", record[84:88])
+            if kind == 1:
+                if not 2 <= size <= 8:
+                    return None
+                numbers[place] = (offset, size)
+            length += size
+        file.seek(at + _VARIABLE * columns)
+        rest = file.read(2**24)  # labels and formats that are longer than a record holds
+        rows = rest.find(b"HEADER RECORD*******OBS")
+    if rows < 0 or any(offset + size > length for offset, size in numbers.values()):
+        return None
+    return Layout(path, at + _VARIABLE * columns + rows + _RECORD, length, numbers)

@@ -1,0 +1,226 @@
+"""Tables as files of every kind that can be written, by their ending."""
+
+import math
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from unveil.attribute import Kind, position
+from unveil.dictionary import Dictionary
+from unveil.errors import OutputError, UnveilError
+from unveil.formats.columns import Columns
+from unveil.formats.extras import needed
+from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.statistical_output import Planned, check_names, planned, write_statistical
+from unveil.hierarchy import iso_date, number_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["ENDINGS", "Written", "check_ending", "frame_content", "table_content", "typed", "write_columns"]
+
+_MOST_CHARACTERS = 32_767  # of a cell of Excel
+_MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """A column on its way to a file: its texts, and what is known of them."""
+
+    name: str
+    texts: "pl.Series"  # (rows,) String without nulls
+    kind: Kind | None = None  # numbers and dates are written as such if every cell is one
+    missing: str | None = None  # the text of a missing value
+    merged: bool = False  # that text stands for every kind of missing value
+
+
+def check_ending(path: Path, what: str, error: type[UnveilError] = OutputError, *, names: Sequence[str] = ()) -> None:
+    """Refuse an ending that no writer has, and names that the format cannot hold."""
+    if path.suffix.lower() not in _WRITERS:
+        better = f"name it {path.with_suffix(_INSTEAD.get(path.suffix.lower(), '.csv')).name}"
+        raise error(f"{path}: {what} is written as {', '.join(ENDINGS)}; {better}")
+    if _WRITERS[path.suffix.lower()] is _write_statistical:
+        check_names(path, names)
+
+
+def table_content(path: Path, columns: Sequence[Written], like: Dictionary | None = None) -> Content:
+    """What the file holds; `like`: codes and labels that are kept where every cell is one of them."""
+    check_ending(path, "a table")
+    return _WRITERS[path.suffix.lower()](path, columns, like)
+
+
+def frame_content(path: Path, frame: "pl.DataFrame") -> Content:
+    """The same for a frame that is typed already; Parquet, Arrow and Excel."""
+    return {".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow, ".xlsx": _excel}[path.suffix.lower()](
+        path, frame
+    )
+
+
+def write_columns(columns: Columns, path: str | Path, *, missing: str = "") -> None:
+    """Write a table as it was read, with codes and labels if it has them; `missing`: the text of a null."""
+    import polars as pl
+
+    path = Path(path)
+    written = [
+        Written(name, pl.Series(column.texts, dtype=pl.String)[column.text_of_row], missing=missing)
+        for name, column in columns.columns.items()
+    ]
+    write_whole({path: table_content(path, written, columns.dictionary)})
+
+
+def typed(column: Written) -> "pl.Series":
+    """The column as numbers or dates if every cell is one, else as texts. Read anew, it has the same texts."""
+    import polars as pl
+
+    if column.kind is None or not column.kind.measured:
+        return column.texts.alias(column.name)
+    texts = column.texts.unique().to_list()
+    values: dict[str, object] = {}
+    for text in texts:
+        if text == column.missing:
+            continue
+        value = iso_date(text) if column.kind is Kind.DATE else position(text, Kind.NUMERIC)
+        if value is None or (isinstance(value, float) and number_text(value) != text):
+            return column.texts.alias(column.name)
+        values[text] = value
+    if column.kind is Kind.DATE:
+        dtype: Any = pl.Date
+    else:
+        dtype = pl.Int64 if all(float(v).is_integer() and abs(v) < 2**53 for v in values.values()) else pl.Float64  # type: ignore[arg-type]
+        values = {text: int(v) if dtype is pl.Int64 else v for text, v in values.items()}  # type: ignore[call-overload]
+    found = column.texts.replace_strict(
+        list(values), pl.Series(list(values.values()), dtype=dtype), default=None, return_dtype=dtype
+    )
+    return found.alias(column.name)
+
+
+# --- one function an ending -------------------------------------------------------------------------------------------
+
+
+def _write_csv(path: Path, columns: Sequence[Written], like: Dictionary | None) -> Content:
+    return csv_bytes([c.name for c in columns], [c.texts for c in columns])
+
+
+def _typed(
+    write: "Callable[[Path, pl.DataFrame], Content]",
+) -> Callable[[Path, Sequence[Written], Dictionary | None], Content]:
+    def content(path: Path, columns: Sequence[Written], like: Dictionary | None) -> Content:
+        import polars as pl
+
+        return write(path, pl.DataFrame([typed(c) for c in columns]))
+
+    return content
+
+
+def _parquet(path: Path, frame: "pl.DataFrame") -> Content:
+    return lambda file: frame.write_parquet(file)
+
+
+def _arrow(path: Path, frame: "pl.DataFrame") -> Content:
+    import polars as pl
+
+    # Old types: not every reader knows the newer layout of texts.
+    return lambda file: frame.write_ipc(file, compression="zstd", compat_level=pl.CompatLevel.oldest())
+
+
+def _write_excel(path: Path, columns: Sequence[Written], like: Dictionary | None) -> Content:
+    import polars as pl
+
+    for column in columns:
+        if column.missing != "" and (column.texts == "").any():
+            raise OutputError(
+                f"{path}: {column.name}: an empty text cannot be told from a missing one in a spreadsheet; write .csv"
+            )
+    return _excel(path, pl.DataFrame([typed(c) for c in columns]))
+
+
+def _excel(path: Path, frame: "pl.DataFrame") -> Content:
+    import polars as pl
+
+    xlsxwriter = needed("xlsxwriter", "files", f"{path}: to write spreadsheets", OutputError)
+    if frame.height > _MOST_ROWS or frame.width > _MOST_COLUMNS:
+        raise OutputError(
+            f"{path}: {frame.height:,} rows and {frame.width:,} columns do not fit a sheet ({_MOST_ROWS:,} and "
+            f"{_MOST_COLUMNS:,}); write .parquet or .csv"
+        )
+    for column in frame:
+        longest = int(column.str.len_chars().fill_null(0).to_numpy().max(initial=0)) if column.dtype == pl.String else 0
+        if longest > _MOST_CHARACTERS:
+            raise OutputError(f"{path}: {column.name} holds a text of {longest:,} characters; a sheet holds 32,767")
+
+    def fill(file: BinaryIO) -> None:
+        book = xlsxwriter.Workbook(
+            file, {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+        )
+        book.set_properties({"created": datetime(2000, 1, 1)})  # when it was made is nobody's business
+        sheet, day = book.add_worksheet("table"), book.add_format({"num_format": "yyyy-mm-dd"})
+        for place, name in enumerate(frame.columns):
+            sheet.write_string(0, place, name)
+
+        def number(row: int, place: int, value: float) -> None:
+            sheet.write_number(row, place, value) if math.isfinite(value) else sheet.write_string(
+                row, place, str(value)
+            )
+
+        # Each cell by the method of its type: no text can become a formula, a link or a number.
+        writers: list[Callable[[int, int, Any], Any]] = [
+            sheet.write_string
+            if column.dtype == pl.String
+            else (lambda row, place, value: sheet.write_datetime(row, place, value, day))
+            if column.dtype == pl.Date
+            else sheet.write_boolean
+            if column.dtype == pl.Boolean
+            else number
+            for column in frame
+        ]
+        for row, values in enumerate(frame.iter_rows(), start=1):
+            for place, value in enumerate(values):
+                if value is not None and value != "":
+                    writers[place](row, place, value)
+        book.close()
+
+    return fill
+
+
+def _write_statistical(path: Path, columns: Sequence[Written], like: Dictionary | None) -> Content:
+    check_names(path, [c.name for c in columns])
+    plans: list[Planned] = [planned(path, c.name, c.texts, c.missing, c.merged, like, typed(c)) for c in columns]
+
+    def fill(file: BinaryIO) -> None:
+        # The library writes to a path of its own; what is written there is the whole file.
+        with tempfile.TemporaryDirectory(prefix="unveil-") as folder:
+            made = Path(folder) / f"table{path.suffix.lower()}"
+            write_statistical(path, made, plans, like)
+            with made.open("rb") as source:
+                shutil.copyfileobj(source, file, 2**20)
+
+    return fill
+
+
+_WRITERS: Mapping[str, Callable[[Path, Sequence[Written], Dictionary | None], Content]] = {
+    ".csv": _write_csv,
+    ".parquet": _typed(_parquet),
+    ".arrow": _typed(_arrow),
+    ".feather": _typed(_arrow),
+    ".xlsx": _write_excel,
+    ".sav": _write_statistical,
+    ".zsav": _write_statistical,
+    ".dta": _write_statistical,
+    ".xpt": _write_statistical,
+}
+ENDINGS = tuple(_WRITERS)
+_INSTEAD = {
+    ".xls": ".xlsx",
+    ".xlsm": ".xlsx",
+    ".xlsb": ".xlsx",
+    ".ods": ".xlsx",
+    ".por": ".sav",
+    ".sas7bdat": ".xpt",
+} | {
+    ".ipc": ".arrow",
+    ".pq": ".parquet",
+}

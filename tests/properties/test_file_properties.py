@@ -1,0 +1,148 @@
+"""Files of every kind with bytes changed, put in, taken out or cut off: an answer or an UnveilError.
+
+They are read in a process of its own, for some of the readers are not written in Python: one that ends its process or
+never comes back is a finding here, not the end of the tests. Few examples by default; `make fuzz` runs thousands.
+"""
+
+import io
+import selectors
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+import pyreadstat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_reader_properties import spoilt
+
+FEW = None if settings().max_examples > 1000 else 8
+SECONDS = 30
+CHILD = """
+import sys
+from unveil.errors import UnveilError
+from unveil.formats.tables import read_columns
+for line in sys.stdin:
+    try:
+        found = read_columns(line.rstrip("\\n"))
+        for column in found.columns.values():
+            assert len(column.text_of_row) == found.rows and column.text_of_row.max() < len(column.texts)
+        said = "read"
+    except UnveilError as error:
+        said = "refused" if str(error) and "\\n" not in str(error) else f"not one line: {error!r}"
+    except BaseException as error:
+        said = f"{type(error).__name__}: {error!r}"
+    print("ANSWER", said.replace("\\n", " "), flush=True)
+"""
+FRAME = pl.DataFrame(
+    {"sex": [1.0, 2.0, None, -9.0, 3.5] * 3, "name": ["a", "", "ccc", "x" * 30, "é"] * 3, "d": [21915.0] * 15}
+)
+LABELS = {"sex": {1.0: "male", -9.0: "refused"}}
+MISSING = {"sex": [{"lo": -9, "hi": -7}, 99.0], "name": ["ccc"]}
+
+
+class Reader:
+    """A process that reads files; a new one is started when it ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.child = folder, None
+
+    def answer(self, content: bytes, ending: str) -> str:
+        path = self.folder / f"t{ending}"
+        path.write_bytes(content)
+        if self.child is None:
+            pipe = subprocess.PIPE
+            self.child = subprocess.Popen(
+                [sys.executable, "-c", CHILD], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, bufsize=1
+            )
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        self.child.stdin.write(f"{path}\n")
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.child.stdout, selectors.EVENT_READ)
+            came = ready.select(SECONDS)
+        line = self.child.stdout.readline() if came else ""
+        if not line.startswith("ANSWER"):
+            code = self.close()
+            return f"no answer: the process ended with {code}" if came else "no answer in time"
+        return line.removeprefix("ANSWER ").strip()
+
+    def close(self) -> int | None:
+        """End the process; its exit code."""
+        if self.child is None:
+            return None
+        self.child.kill()
+        self.child.communicate()
+        code, self.child = self.child.returncode, None
+        return code
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    made = Reader(tmp_path_factory.mktemp("files"))
+    yield made
+    made.close()
+
+
+def _written(write: Callable[..., object], folder: Path, ending: str, **options: object) -> bytes:
+    path = folder / f"good{ending}"
+    frame = FRAME.drop("name") if ending == ".por" else FRAME
+    write(frame, path, **options)
+    return path.read_bytes()
+
+
+def _good(folder: Path) -> dict[str, bytes]:
+    """A small whole file of each kind."""
+    shown = {"variable_value_labels": LABELS}
+    kinds = {
+        "sav": _written(pyreadstat.write_sav, folder, ".sav", missing_ranges=MISSING, note="n", **shown),
+        "sav packed": _written(pyreadstat.write_sav, folder, ".sav", row_compress=True, **shown),
+        "zsav": _written(pyreadstat.write_sav, folder, ".zsav", compress=True, **shown),
+        "dta": _written(pyreadstat.write_dta, folder, ".dta", variable_value_labels={"d": {1: "one"}}),
+        "dta old": _written(pyreadstat.write_dta, folder, ".dta", version=12),
+        "xpt": _written(pyreadstat.write_xport, folder, ".xpt"),
+        "por": _written(pyreadstat.write_por, folder, ".por"),
+        "xlsx": _written(lambda frame, path: frame.write_excel(path), folder, ".xlsx"),
+        "arrow": _written(lambda frame, path: frame.write_ipc(path), folder, ".arrow"),
+        "ipc": _written(lambda frame, path: frame.write_ipc_stream(path), folder, ".ipc"),
+    }
+    return {**kinds, "sas7bdat": b"\0" * 12 + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011") + b"\0" * 992}
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return _good(tmp_path_factory.mktemp("good"))
+
+
+@pytest.mark.parametrize(
+    "kind", ["sav", "sav packed", "zsav", "dta", "dta old", "xpt", "por", "sas7bdat", "xlsx", "arrow", "ipc"]
+)
+@settings(max_examples=FEW or 2000)
+@given(data=st.data())
+def test_any_file(data: st.DataObject, kind: str, good: dict[str, bytes], reader: Reader) -> None:
+    content = data.draw(spoilt(good[kind]))
+    assert reader.answer(content, f".{kind.split()[0]}") in ("read", "refused")
+
+
+@settings(max_examples=FEW or 2000)
+@given(data=st.data())
+def test_any_sheet(data: st.DataObject, good: dict[str, bytes], reader: Reader) -> None:
+    """The XML inside, packed anew: a changed byte of the archive itself rarely gets further than its checksum."""
+    with zipfile.ZipFile(io.BytesIO(good["xlsx"])) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = data.draw(st.sampled_from([n for n in parts if n.startswith("xl/")]))
+    parts[name] = data.draw(spoilt(parts[name]))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+    assert reader.answer(packed.getvalue(), ".xlsx") in ("read", "refused")
+
+
+def test_whole_files_are_read(good: dict[str, bytes], reader: Reader) -> None:
+    """Or else the tests above would show nothing."""
+    said = {kind: reader.answer(content, f".{kind.split()[0]}") for kind, content in good.items()}
+    assert said == {kind: "refused" if kind == "sas7bdat" else "read" for kind in good}
