@@ -26,6 +26,7 @@ class LinkSettings(_Part):
     missed_links: float
     worst_case: str | None = None
     knowing: str | None = None
+    prove: float | None = None
     subsets: int
     seed: int
     limits: list[str]
