@@ -62,7 +62,7 @@ class Run(_Part):
 class Document(_Part):
     """What a command found."""
 
-    document: Literal["audit", "check", "differential", "frontier", "knowledge", "link"]
+    document: Literal["audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"]
     version: Literal[1] = 1
     settings: dict[str, Any]
     inputs: tuple[Input, ...]

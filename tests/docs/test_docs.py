@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from unveil import cli, disclosure, risk, utility
+from unveil.attribute_disclosure import DisclosureDocument
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import members
 from unveil.differential.shape import DifferentialDocument
@@ -19,6 +20,7 @@ from unveil.formats.output import csv_bytes
 from unveil.frontier.shape import FrontierDocument
 from unveil.hospital import made_up_hospital
 from unveil.identity.shape import LinkDocument
+from unveil.inference.shape import MembershipDocument
 from unveil.privacy_models import MODELS
 from unveil.schema import Schema
 
@@ -33,6 +35,7 @@ EXITS = {
     "differential": (0, 1),
     "frontier": (0, 1, 3),
     "link": (0, 1, 3),
+    "membership": (0, 1, 3),
 }  # a requirement may be missed, short chains may disagree
 
 
@@ -76,6 +79,10 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     linkage = (ROOT / "docs" / "linkage.md").read_text()
     (tmp_path / "mapping.toml").write_text(next(b for b in blocks(linkage, "toml") if "row" in b))
     (tmp_path / "club.csv").write_text(next(iter(blocks(linkage, "csv"))))
+    membership = (ROOT / "docs" / "membership.md").read_text()
+    (tmp_path / "answers.csv").write_text(next(iter(blocks(membership, "csv"))))
+    fact = (ROOT / "docs" / "disclosure.md").read_text()
+    (tmp_path / "fact.csv").write_text(next(iter(blocks(fact, "csv"))))
     (tmp_path / "schema.toml").write_text(hospital.schema_toml)
     unsplit = hospital.schema_toml.partition("harmless")[0].replace('"sensitive"', '"quasi-identifier"')
     (tmp_path / "no-sensitive.toml").write_text(unsplit)
@@ -161,9 +168,11 @@ def test_the_published_json_schemas_are_those_of_the_program() -> None:
     for name, made in (
         ("audit-1", AuditDocument.model_json_schema()),
         ("differential-1", DifferentialDocument.model_json_schema()),
+        ("disclosure-1", DisclosureDocument.model_json_schema()),
         ("document-1", Document.model_json_schema()),
         ("frontier-1", FrontierDocument.model_json_schema()),
         ("link-1", LinkDocument.model_json_schema()),
+        ("membership-1", MembershipDocument.model_json_schema()),
         ("schema-1", Schema.json_schema()),
     ):
         assert json.loads((ROOT / "docs" / "schemas" / f"{name}.json").read_text()) == made, name

@@ -160,6 +160,14 @@ def test_the_worst_case_and_one_who_knows_the_masking() -> None:
     assert {"supervised:right", "transparency:right"} <= set(found.people().columns)
     LinkDocument.model_validate(json.loads(found.document.model_dump_json()))
     assert set(READER_NAMES) == set(LINKING)
+    proven = run_link(masked(order.tolist()), table=table(), origin=order, worst_case="owa", prove=30, subsets=0)
+    bound = values(proven.document)
+    assert bound["supervised.reid"] <= bound["supervised.reid.bound"] <= 1
+    assert bound["supervised.reid.tested"] is not None
+    assert any("is proven that no distance" in remark for remark in proven.document.diagnostics["remarks"])
+    LinkDocument.model_validate(json.loads(proven.document.model_dump_json()))
+    with pytest.raises(UsageError, match="goes with --worst-case"):
+        run_link(masked(order.tolist()), table=table(), origin=order, prove=1, subsets=0)
     unknown = run_link(masked(order.tolist()), table=table(), **asked)
     assert values(unknown.document)["supervised.reid"] is values(unknown.document)["transparency.reid"] is None
     with pytest.raises(UsageError, match="is no distance to learn"):

@@ -157,8 +157,15 @@ _OWN = {
     ),
     "membership_auc": (
         "Chance that a person in the table scores higher than a control who is not; .5 tells nothing. By the number of "
-        "matching groups (degree), and by expected rows against what the population would show (frequency).",
+        "matching groups (degree), by expected rows against what the population would show (frequency), by the nearest "
+        "row of a masked release (nearest); without a name the largest of them.",
         "DeLong et al. 1988 for the interval",
+        "docs/membership.md#people-held-out",
+    ),
+    "membership_tpr": (
+        "Share of the people in the table who are found when one control in 100, or in 1,000, is taken for a member; "
+        "by the score that finds most. Who is accused among equal scores is drawn. The baseline is a coin's.",
+        "Clopper and Pearson 1934 for the interval; Carlini et al. 2022",
         "docs/membership.md#people-held-out",
     ),
     "fake_tuples": (

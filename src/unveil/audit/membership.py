@@ -1,6 +1,6 @@
 """Being in the table: what an audit says of membership, for one release."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,12 @@ from unveil.belief import Estimate, Targets
 from unveil.document import Finding
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
+from unveil.masked import Masked
 from unveil.membership.drawing import drawn_members, published_shares
 from unveil.membership.matching import matching_groups
-from unveil.membership.posterior import BINS, MembershipReader, Roc, bin_of, frequency_score, learn_membership, roc
+from unveil.membership.posterior import BINS, MembershipReader, bin_of, frequency_score, learn_membership
 from unveil.membership.presence import delta_presence
+from unveil.membership.scores import FALSE_ALARMS, Told, tell_apart
 from unveil.membership.tuples import BANDS, Counted, FakeTuples, fake_tuples
 from unveil.release import Release
 from unveil.table import Table
@@ -32,9 +34,16 @@ __all__ = [
     "membership_limits",
     "membership_of",
     "membership_refused",
+    "roc_points",
+    "told_findings",
+    "told_words",
 ]
 
-MEASURES = ("membership_posterior", "membership_odds", "membership_auc", "fake_tuples", "matching_groups")
+MEASURES = (
+    *("membership_posterior", "membership_odds", "membership_auc", "membership_tpr"),
+    *("fake_tuples", "matching_groups"),
+)
+OF_CONTROLS = ("membership_auc", *(f"membership_tpr.{alarms}" for alarms in FALSE_ALARMS))  # the best score
 DEFAULT_LIMIT = "membership_odds.max <= 3"  # one in two before the release: at most three in four after it
 MOST_PAIRS = 50_000_000  # of a set of groups: about a second; beyond that tuples are drawn
 ROC_POINTS = np.round(np.linspace(0, 1, 41), 3)
@@ -119,19 +128,18 @@ def membership_of(
         degree = matching_groups(release, drawn_members(release, shares, min(release.rows, 20_000), random)).degree
     else:
         degree = matching_groups(release, people).degree
-    curves: dict[str, Roc] = {}
+    curves: dict[str, Told] = {}
     if people is not None and others is not None:
         outside = matching_groups(release, others).degree
-        curves["degree"] = roc(reader.believe(degree), reader.believe(outside))
-        curves["frequency"] = roc(*(frequency_score(release, part, shares) for part in (people, others)))
+        curves["degree"] = tell_apart(reader.believe(degree), reader.believe(outside))
+        curves["frequency"] = tell_apart(*(frequency_score(release, part, shares) for part in (people, others)))
     fakes = {} if table is None else dict(_fakes(release, table, people, engine))
     presence = None if around is None else delta_presence(release, around)
     findings = [
         finding_of("membership_posterior.max", name, None, reader.largest(degree), reader.prior),
         finding_of("membership_posterior.mean", name, None, reader.mean(degree), reader.prior),
         finding_of("membership_odds.max", name, None, reader.largest(degree, odds=True), 1.0),
-        _area("membership_auc.degree", name, curves.get("degree")),
-        _area("membership_auc.frequency", name, curves.get("frequency")),
+        *told_findings(name, curves, ("degree", "frequency")),
         *_fake_findings(name, fakes),
     ]
     if presence is not None:
@@ -168,8 +176,23 @@ def _fakes(
             yield key, fake_tuples(release, targets, engine=engine, most=MOST_PAIRS)
 
 
-def _area(id: str, release: str, curve: Roc | None) -> Finding:
-    return unknown_finding(id, release, None) if curve is None else finding_of(id, release, None, curve.auc, 0.5)
+def told_findings(release: str, told: Mapping[str, Told], scores: Sequence[str]) -> Iterator[Finding]:
+    """How members are told from controls: each score's area, the largest, and the largest share found at few alarms."""
+    for score in scores:
+        id = f"membership_auc.{score}"
+        known = told.get(score)
+        yield unknown_finding(id, release, None) if known is None else finding_of(id, release, None, known.auc, 0.5)
+    if not told:
+        yield from (unknown_finding(id, release, None) for id in OF_CONTROLS)
+        return
+    yield finding_of(OF_CONTROLS[0], release, None, _largest([one.auc for one in told.values()]), 0.5)
+    for id, (alarms, share) in zip(OF_CONTROLS[1:], FALSE_ALARMS.items(), strict=True):
+        yield finding_of(id, release, None, _largest([one.found[alarms] for one in told.values()]), share)
+
+
+def _largest(found: Sequence[Estimate]) -> Estimate:
+    """The largest of several scores: each end is the largest of theirs."""
+    return Estimate(*(max(ends) for ends in zip(*((e.value, e.low, e.high) for e in found), strict=True)))
 
 
 def _fake_findings(name: str, fakes: dict[str, FakeTuples]) -> Iterator[Finding]:
@@ -216,7 +239,7 @@ def membership_refused(name: str, asked: MembershipAsked, reason: str) -> Member
     """Membership where it cannot be measured: all unknown, so that a limit on it is inconclusive."""
     ids = (
         *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
-        *("membership_auc.degree", "membership_auc.frequency"),
+        *("membership_auc.degree", "membership_auc.frequency", *OF_CONTROLS),
     )
     findings = (*(unknown_finding(id, name, None) for id in ids), *_fake_findings(name, {}))
     facts: dict[str, Any] = dict.fromkeys(("prior", "others", "rows_nobody_fills"))
@@ -228,7 +251,7 @@ def _words(
     asked: MembershipAsked,
     reader: MembershipReader,
     degree: NDArray[np.int64],
-    curves: dict[str, Roc],
+    curves: dict[str, Told],
     fakes: dict[str, FakeTuples],
 ) -> str:
     first = "Being in the table is sensitive" if asked.sensitive else "Being in the table is not said to be sensitive"
@@ -238,15 +261,21 @@ def _words(
         f"{_percent(largest)} after counting the groups that the person matches."
     )
     if curves:
-        best = max(curves.values(), key=lambda curve: curve.auc.value).auc
-        words += (
-            f" Of a member and a control, the member is picked out with a chance of {_percent(best.value)}; "
-            "a coin does it with 50%."
-        )
+        words += told_words(curves)
     if "known" in fakes and not fakes["known"].fake.value:
         words += " Whoever fits a row by what is known is one of the people in the table or just like one: "
         words += "no other combination fits."
     return words
+
+
+def told_words(told: Mapping[str, Told]) -> str:
+    """How members are told from controls, by the best score."""
+    best = max(told.values(), key=lambda one: one.auc.value)
+    return (
+        f" Of a member and a control, the member is picked out with a chance of {_percent(best.auc.value)}; "
+        "a coin does it with 50%. With one control in 100 accused wrongly, "
+        f"{_percent(best.found['1_in_100'].value)} of the members are found."
+    )
 
 
 def _percent(share: float) -> str:
@@ -254,7 +283,7 @@ def _percent(share: float) -> str:
 
 
 def _charts(
-    reader: MembershipReader, degree: NDArray[np.int64], curves: dict[str, Roc], fakes: dict[str, FakeTuples]
+    reader: MembershipReader, degree: NDArray[np.int64], curves: dict[str, Told], fakes: dict[str, FakeTuples]
 ) -> dict[str, Any]:
     """Binned: bands of matching groups for rows and fake tuples, what is believed by bin, ROC at fixed points."""
     place = bin_of(degree)
@@ -275,17 +304,18 @@ def _charts(
             "fake": [_float(band.value) for band in every.bands],
         }
     if curves:
-        found["roc"] = {
-            "false_positive": ROC_POINTS.tolist(),
-            **{
-                key: np.interp(ROC_POINTS, curve.false_positive, curve.true_positive).tolist()
-                for key, curve in curves.items()
-            },
-        }
+        found["roc"] = roc_points(curves)
     return found
 
 
-def known_of(release: Release, known: Sequence[str] | None) -> list[str]:
+def roc_points(told: Mapping[str, Told]) -> dict[str, list[float]]:
+    """The curves at fixed points."""
+    curves = {key: (one.roc.false_positive, one.roc.true_positive) for key, one in told.items()}
+    found = {key: np.interp(ROC_POINTS, *curve).tolist() for key, curve in curves.items()}
+    return {"false_positive": ROC_POINTS.tolist(), **found}
+
+
+def known_of(release: Release | Masked, known: Sequence[str] | None) -> list[str]:
     """What is known of a person: what was said, as far as it is published, or every quasi-identifier."""
     if known is None:
         return [release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER)]

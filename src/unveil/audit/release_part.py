@@ -15,7 +15,8 @@ from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.linkability import with_linkability
 from unveil.audit.masked import masked_part
 from unveil.audit.measures import Sample, labels_of
-from unveil.audit.membership import known_of, membership_of, membership_refused
+from unveil.audit.membership import known_of, membership_of
+from unveil.audit.membership_masked import masked_membership
 from unveil.audit.plan import Part, Plan
 from unveil.audit.populations import population_findings
 from unveil.audit.remarks import remarks_of_answers, remarks_of_release
@@ -44,8 +45,16 @@ def _release_part(plan: Plan, name: str) -> Part:
             without = [r for r in ("learner", *plan.attackers) if r not in known]
             unknown += _unmeasured(plan, name, release.attributes[asked], without)
         if plan.membership is not None:
-            unasked = membership_refused(name, plan.membership, "values were perturbed, not widened")
-            part = replace(part, findings=(*part.findings, *unasked.findings), membership=unasked)
+            told = masked_membership(
+                release,
+                name,
+                plan.membership,
+                known=known_of(release, plan.readers.known),
+                table=plan.table,
+                control=plan.control,
+                engine=plan.readers.engine,
+            )
+            part = replace(part, findings=(*part.findings, *told.findings), membership=told)
         return replace(part, findings=(*part.findings, *unknown))
     checked = run_check(release, name=name)
     people = release.rows if plan.table is None else plan.table.rows

@@ -94,8 +94,9 @@ def not_tested(
     if not linked:
         found.append("Linkability was not tested: whether a person's record elsewhere can be linked with the one here.")
     found.append(
-        "Membership was tested by how many groups a person matches. A reader who knows how the release was made, who "
-        "else is in the table, or what the population is like in detail may find out more."
+        "Membership was tested by how many groups a person matches, of a masked release by its nearest row. A reader "
+        "who knows how the release was made, who else is in the table, or what the population is like in detail may "
+        "find out more."
         if membership
         else "Membership was not tested: whether a reader can find out who is in the table."
     )

@@ -29,10 +29,12 @@ from unveil.cli._shared import (
 from unveil.cli.attack import attack
 from unveil.cli.audit import audit
 from unveil.cli.differential import differential
+from unveil.cli.disclosure import disclosure
 from unveil.cli.frontier import frontier
 from unveil.cli.hierarchies import hierarchy_app
 from unveil.cli.knowledge import knowledge
 from unveil.cli.link import link
+from unveil.cli.membership import membership
 from unveil.cli.project import write_project_schema
 from unveil.errors import UnveilError, UsageError
 
@@ -51,9 +53,11 @@ app.add_typer(hierarchy_app, name="hierarchy")
 app.command()(attack)
 app.command()(audit)
 app.command()(differential)
+app.command()(disclosure)
 app.command()(knowledge)
 app.command()(frontier)
 app.command()(link)
+app.command()(membership)
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="The original table: CSV, Parquet, Excel, SPSS …", show_default=False)

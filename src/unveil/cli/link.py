@@ -87,6 +87,14 @@ def link(
             show_default=False,
         ),
     ] = None,
+    prove: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="With --worst-case, up to 120 people: prove what no such distance exceeds, for so long at most.",
+            show_default=False,
+        ),
+    ] = None,
     knowing: Annotated[
         str | None,
         typer.Option(
@@ -205,6 +213,7 @@ def link(
             splink=splink,
             worst_case=worst_case,
             knowing=knowing,
+            prove=prove,
             largest=largest,
             subsets=subsets,
             margins=people is not None,

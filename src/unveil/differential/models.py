@@ -1,6 +1,5 @@
 """Inference models: from a release to a prediction about a target (Kassem et al. 2019, sections 3.2 and 4.4.1)."""
 
-import ast
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from unveil.catalog import parse
 from unveil.differential.evidence import Counts, counts_of, encoded_rows
 from unveil.errors import UsageError, shown
+from unveil.estimators import classifier_named
 from unveil.release import Release
 
 __all__ = ["BernoulliNaiveBayes", "Classifier", "Conditional", "CountModel", "Model", "inference_model"]
@@ -147,7 +147,8 @@ def inference_model(
         name, options = parse(model)
         if name in ("bernoulli_nb", "conditional"):
             return _own(name, options, held)
-        return Classifier(_estimator(name, options, seed), model, held)
+        others = "bernoulli_nb, conditional, and "
+        return Classifier(classifier_named(name, options, seed, others=others), model, held)
     if hasattr(model, "fit") and hasattr(model, "predict_proba"):
         return Classifier(model, type(model).__name__, held)
     if hasattr(model, "predict") and hasattr(model, "name"):
@@ -168,39 +169,6 @@ def _own(name: str, options: Mapping[str, Any], prior: tuple[float, ...] | None)
         return BernoulliNaiveBayes(float(options.get("alpha", 1.0)), prior)
     except ValueError:
         raise UsageError(f"{name}, alpha: {shown(options['alpha'])} is no number") from None
-
-
-def _estimator(name: str, options: Mapping[str, Any], seed: int) -> Any:
-    from sklearn.utils import all_estimators
-
-    found = dict(all_estimators(type_filter="classifier"))
-    if name not in found:
-        raise UsageError(
-            f"{shown(name)} is no inference model; there are bernoulli_nb, conditional, and scikit-learn's classifiers "
-            "by their class, for instance LogisticRegression or RandomForestClassifier:n_estimators=50"
-        )
-    settings = {key: _literal(value) for key, value in options.items()}
-    try:
-        made = found[name](**settings)
-        if "random_state" in made.get_params() and "random_state" not in settings:
-            made.set_params(random_state=seed)  # both models of a record must differ by the record alone
-        fitted = made.fit([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]] * 5, [0, 1, 0, 1] * 5)
-    except Exception as error:
-        raise UsageError(f"{shown(name)} cannot be made with these options: {str(error).splitlines()[0]}") from None
-    if not hasattr(fitted, "predict_proba"):
-        raise UsageError(f"{shown(name)} gives no probabilities; choose a classifier with predict_proba")
-    return made
-
-
-def _literal(value: Any) -> Any:
-    """A number, true, false or none as such, anything else as text."""
-    text = str(value)
-    if text.lower() in ("true", "false", "none"):
-        return {"true": True, "false": False, "none": None}[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def _prior(prior: Mapping[str, float], values: tuple[str, ...]) -> tuple[float, ...]:

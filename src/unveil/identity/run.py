@@ -83,6 +83,7 @@ def run_link(
     splink: bool = False,
     worst_case: str | None = None,
     knowing: str | None = None,
+    prove: float | None = None,
     largest: int | None = None,
     subsets: int = 64,
     margins: bool = True,
@@ -97,6 +98,7 @@ def run_link(
     `population` or `fraction`: what the release is a sample of. `largest`: size up to
     which minimal sample uniques are sought. `splink`: also link by weights that Splink estimates.
     `worst_case`: the family of distances to learn from the true links.
+    `prove`: seconds to prove what no distance of it exceeds, of small files.
     `knowing`: the anonymizer that masked the release, NAME:options, for one who knows it.
     `subsets`: about how many sets of attributes the chart shows; 0 = none.
     """
@@ -115,13 +117,15 @@ def run_link(
     method = None if knowing is None else anonymizer(knowing)
     if worst_case is not None:
         aggregate_named(worst_case)
+    if prove is not None and (worst_case is None or not prove > 0):
+        raise UsageError("--prove SECONDS, more than 0, goes with --worst-case")
     names = tuple(held.known)
     rows = None if origin is None else np.asarray(origin, dtype=np.int64)
     published = published_of(release, names, rows)
     found = {"distance": Reader(link_by_distance(published, held, margins=margins, engine=engine))}
     rates = {"false_links": false_links, "missed_links": missed_links}
     found |= ask_probability(published, held, **rates, splink=splink, engine=engine)
-    worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine)
+    worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine, seconds=prove)
     found |= {reader: Reader(one.links, one.reason) for reader, one in worst_readers.items()}
     alone = ask_uniqueness(
         release,
@@ -138,6 +142,11 @@ def run_link(
         sets = link_by_subsets(release, held, origin=rows, most=subsets, engine=engine)
     findings = [f for reader, one in found.items() for f in _findings(name, reader, one, published)]
     findings += uniqueness_findings(name, alone)
+    findings += [
+        Finding.exact(f"{reader}.reid.{key}", name, None, value, baseline=baseline)
+        for reader, one in worst_readers.items()
+        for key, (value, baseline) in one.shares.items()
+    ]
     if isinstance(release, Release):
         findings += identity_findings(release, name, table, population)
     elif published.origin is not None and table is not None:
@@ -158,6 +167,7 @@ def run_link(
             "missed_links": missed_links,
             "splink": splink,
             "worst_case": worst_case,
+            "prove": prove,
             "knowing": knowing,
             "subsets": subsets,
             "seed": engine.seed,
@@ -198,6 +208,7 @@ def _check_limits(limits: Sequence[str]) -> None:
     sampling = ("population_unique", "expected_links", "record_risk.max", "record_risk.mean")
     ids = [*linking, *(f"{r}.{m}" for r in LINKING for m in linking), "sample_unique", "minimal_unique"]
     ids += ["dis_suda.max", "dis_suda.mean"]
+    ids += [f"supervised.reid.{key}" for key in ("trained", "tested", "bound")]
     ids += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
     ids += ["journalist_risk.max", "journalist_risk.mean"]
     ids += [*sampling, *(f"{r}.{m}" for r in READERS[len(LINKING) :] for m in sampling)]

@@ -27,6 +27,7 @@ class LinkSettings(_Part):
     splink: bool = False
     worst_case: str | None = None
     knowing: str | None = None
+    prove: float | None = None
     subsets: int
     seed: int
     limits: list[str]

@@ -1,17 +1,19 @@
 """The worst case of linking, as `unveil link` asks for it: a learned distance, and one who knows the masking."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
+from unveil.linkage.candidates import worst_links
+from unveil.linkage.certificate import MARGIN
 from unveil.linkage.held import Held
 from unveil.linkage.links import Links
-from unveil.linkage.pairs import all_pairs
+from unveil.linkage.pairs import MOST_ENTRIES
 from unveil.linkage.readers import Published
-from unveil.linkage.supervised import links_with, worst_case
+from unveil.linkage.supervised import Supervised
 from unveil.linkage.transparency import Method, link_knowing
 from unveil.masked import Masked
 from unveil.release import Release
@@ -26,6 +28,7 @@ class Worst:
     links: Links | None
     reason: str | None = None
     remark: str | None = None
+    shares: dict[str, tuple[float, float | None]] = field(default_factory=dict)  # by statistic of reid: with baseline
 
 
 def ask_worst(
@@ -36,21 +39,27 @@ def ask_worst(
     aggregate: str | None,
     method: Method | None,
     engine: Engine,
+    *,
+    seconds: float | None = None,
 ) -> dict[str, Worst]:
-    """The readers that were asked for: `supervised` with an aggregate, `transparency` with a masking method."""
+    """The readers that were asked for: `supervised` with an aggregate, `transparency` with a masking method.
+
+    `seconds`: prove what no distance of the family exceeds, for so long at most; None = it is not asked.
+    """
     found = {}
     if aggregate is not None:
-        found["supervised"] = _learned(published, held, aggregate, engine)
+        found["supervised"] = _learned(published, held, aggregate, engine, seconds)
     if method is not None:
         found["transparency"] = _told(release, held, method, origin)
     return found
 
 
-def _learned(published: Published, held: Held, aggregate: str, engine: Engine) -> Worst:
+def _learned(published: Published, held: Held, aggregate: str, engine: Engine, seconds: float | None) -> Worst:
     """Links by the distance learned from everybody; the remark says what is left of it for people not learned from."""
     try:
-        pairs = all_pairs(published, held)
-        found = worst_case(pairs, aggregate, engine=engine)
+        found, links = worst_links(
+            published, held, aggregate, certified=seconds is not None, seconds=seconds, engine=engine
+        )
     except NotApplicable as reason:
         return Worst(None, str(reason))
     remark = (
@@ -58,7 +67,26 @@ def _learned(published: Published, held: Held, aggregate: str, engine: Engine) -
         f"{found.tested:.1%} of the other, of which the plain one links {found.tested_plain:.1%}. What it links more "
         "of the people it learned from is overfitting."
     )
-    return Worst(links_with(pairs, aggregate, found.parameters), None, remark)
+    if held.people * published.rows * len(published.attributes) > MOST_ENTRIES:
+        remark += " It was learned from the rows nearest to each person, and is judged against all rows."
+    shares: dict[str, tuple[float, float | None]] = {
+        "trained": (found.trained, None),
+        "tested": (found.tested, found.tested_plain),
+    }
+    if found.bound is not None:
+        shares["bound"] = (found.bound, None)
+        remark += _proven(found)
+    return Worst(links, None, remark, {key: pair for key, pair in shares.items() if pair[0] == pair[0]})
+
+
+def _proven(found: Supervised) -> str:
+    assert found.bound is not None
+    if found.reid >= found.bound - 1e-9:
+        return f" It is proven that no distance of this family links more (by {MARGIN:g} or more)."
+    return (
+        f" It is proven that no distance of this family links more than {found.bound:.1%} (by {MARGIN:g} or more); "
+        f"what lies between that and {found.reid:.1%} is open."
+    )
 
 
 def _told(release: Release | Masked, held: Held, method: Method, origin: NDArray[np.int64] | None) -> Worst:

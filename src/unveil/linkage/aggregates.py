@@ -11,6 +11,7 @@ The parameters of each are a convex set, so that any mixture of two of them is o
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -30,6 +31,7 @@ class Aggregate(Protocol):
 
     name: ClassVar[str]
     holds: ClassVar[tuple[str, ...]]  # families that are part of this one
+    sharper: ClassVar[float]  # free numbers multiplied by this make distances four times as large
 
     def widened(self, inner: str, parameters: Floats, attributes: int) -> Floats:
         """The parameters of a family inside, as this one writes them."""
@@ -62,10 +64,13 @@ class Aggregate(Protocol):
         """What is linear of the set: matrix, its least and greatest values, and those of each parameter."""
 
     def cut(self, parameters: Floats, attributes: int) -> Floats | None:
-        """A row whose product with allowed parameters is ≥ 0, but not with these; None = they are allowed."""
+        """Rows whose products with allowed parameters are ≥ 0, but not with these; None = they are allowed."""
 
     def reach(self, pairs: Pairs, features: Floats, own: Floats) -> Floats:
         """(people, rows) how much nearer than the own row a row can be, at most."""
+
+    def root(self, parameters: Floats, attributes: int) -> Floats | None:
+        """R (attributes, attributes) for which the distance is the squared length of s' R; None = there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class WeightedMean:
 
     name: ClassVar[str] = "weighted_mean"
     holds: ClassVar[tuple[str, ...]] = ()
+    sharper: ClassVar[float] = 4.0
 
     def widened(self, inner: str, parameters: Floats, attributes: int) -> Floats:
         return parameters
@@ -113,6 +119,9 @@ class WeightedMean:
     def reach(self, pairs: Pairs, features: Floats, own: Floats) -> Floats:
         return np.asarray(np.maximum(own[:, None, :] - features, 0.0).max(axis=2))
 
+    def root(self, parameters: Floats, attributes: int) -> Floats | None:
+        return np.diag(np.sqrt(np.maximum(parameters, 0.0)))
+
 
 @dataclass(frozen=True, slots=True)
 class Owa(WeightedMean):
@@ -123,6 +132,9 @@ class Owa(WeightedMean):
     def features(self, pairs: Pairs) -> Floats:
         return -np.sort(-pairs.squared, axis=2)
 
+    def root(self, parameters: Floats, attributes: int) -> Floats | None:
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Choquet:
@@ -130,6 +142,7 @@ class Choquet:
 
     name: ClassVar[str] = "choquet"
     holds: ClassVar[tuple[str, ...]] = ("weighted_mean", "owa")
+    sharper: ClassVar[float] = 4.0
 
     def widened(self, inner: str, parameters: Floats, attributes: int) -> Floats:
         if inner == "owa":  # a set weighs what its number of members does
@@ -155,21 +168,21 @@ class Choquet:
         return _sizes(attributes) / attributes
 
     def corners(self, attributes: int) -> list[Floats]:
-        sets = np.arange(1, 1 << attributes)
-        alone = [(sets >> a & 1).astype(np.float64) for a in range(attributes)]
-        return [*alone, np.ones(len(sets)), (sets == sets[-1]).astype(np.float64)]
+        return list(_thresholds(attributes))
 
     def draw(self, attributes: int, random: np.random.Generator) -> Floats:
         return self.nearest(random.random((1 << attributes) - 1) ** 2 * _sizes(attributes), attributes)
 
     def from_free(self, free: Floats, attributes: int) -> Floats:
-        return free
+        # Mixtures of thresholds: not every measure, but all of them are allowed.
+        return np.asarray(free @ _thresholds(attributes))
 
     def slope(self, free: Floats, slope: Floats, attributes: int) -> Floats:
-        return slope
+        return np.asarray(_thresholds(attributes) @ slope)
 
     def free(self, attributes: int) -> tuple[Floats, float | None]:
-        return _sizes(attributes).astype(np.float64), 0.0
+        members = np.array([chosen.bit_count() for chosen in range(1, 1 << attributes)])
+        return np.repeat(members == 1, members).astype(np.float64), 0.0  # single attributes, as they are
 
     def nearest(self, parameters: Floats, attributes: int) -> Floats:
         grown = np.concatenate([[0.0], np.maximum(parameters, 0.0)])
@@ -201,6 +214,9 @@ class Choquet:
         greatest = pairs.squared[np.arange(len(own)), pairs.own].max(axis=1)
         return np.asarray(np.maximum(greatest[:, None] - pairs.squared.min(axis=2), 0.0))
 
+    def root(self, parameters: Floats, attributes: int) -> Floats | None:
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Bilinear:
@@ -208,6 +224,7 @@ class Bilinear:
 
     name: ClassVar[str] = "bilinear"
     holds: ClassVar[tuple[str, ...]] = ("weighted_mean",)
+    sharper: ClassVar[float] = 2.0
 
     def widened(self, inner: str, parameters: Floats, attributes: int) -> Floats:
         return _flat(np.diag(parameters))
@@ -247,25 +264,36 @@ class Bilinear:
         return _flat(vector * kept @ vector.T / kept.sum()) if kept.sum() > 0 else self.equal(attributes)
 
     def rules(self, attributes: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        diagonal = np.equal(*np.triu_indices(attributes))
-        one = np.ones(1)
-        # |q_ab| ≤ sqrt(q_aa q_bb) ≤ 1/2 where the trace is 1.
-        low, high = np.where(diagonal, 0.0, -0.5), np.where(diagonal, 1.0, 0.5)
-        return diagonal[None, :].astype(np.float64), one, one, low, high
+        a, b = np.triu_indices(attributes)
+        # |q_ab| ≤ sqrt(q_aa q_bb) ≤ 1/2 where the trace is 1, and ≤ (q_aa + q_bb) / 2.
+        low, high = np.where(a == b, 0.0, -0.5), np.where(a == b, 1.0, 0.5)
+        rows = [(a == b).astype(np.float64)]
+        for pair in np.flatnonzero(a != b):
+            for sign in (2.0, -2.0):
+                rows.append(np.where((a == b) & ((a == a[pair]) | (a == b[pair])), 1.0, 0.0))
+                rows[-1][pair] = sign
+        least = np.zeros(len(rows))
+        greatest = np.full(len(rows), np.inf)
+        least[0] = greatest[0] = 1.0
+        return np.array(rows), least, greatest, low, high
 
     def cut(self, parameters: Floats, attributes: int) -> Floats | None:
         value, vector = np.linalg.eigh(_square(parameters, attributes))
         if value[0] >= -1e-6:
             return None
         a, b = np.triu_indices(attributes)
-        v = vector[:, 0]
-        return np.asarray(v[a] * v[b] * np.where(a == b, 1.0, 2.0))
+        v = vector[:, value < -1e-6]
+        return np.asarray((v[a] * v[b] * np.where(a == b, 1.0, 2.0)[:, None]).T)
 
     def reach(self, pairs: Pairs, features: Floats, own: Floats) -> Floats:
         # No eigenvalue is above 1, none below 0.
         assert pairs.signed is not None
         length = (pairs.signed[np.arange(len(own)), pairs.own] ** 2).sum(axis=1)
         return np.repeat(length[:, None], features.shape[1], axis=1)
+
+    def root(self, parameters: Floats, attributes: int) -> Floats | None:
+        value, vector = np.linalg.eigh(_square(parameters, attributes))
+        return np.asarray(vector * np.sqrt(np.maximum(value, 0.0)))
 
 
 AGGREGATES: dict[str, Aggregate] = {one.name: one for one in (WeightedMean(), Owa(), Choquet(), Bilinear())}
@@ -280,6 +308,16 @@ def aggregate_named(name: str) -> Aggregate:
 
 def _sizes(attributes: int) -> NDArray[np.int64]:
     return np.array([members.bit_count() for members in range(1, 1 << attributes)])
+
+
+@cache
+def _thresholds(attributes: int) -> Floats:
+    """(measures, sets) for each set T of attributes and number k: 1 for sets that hold k of T or more, else 0."""
+    sets = np.arange(1, 1 << attributes)
+    found = [np.bitwise_count(sets & chosen) >= k for chosen in sets for k in range(1, int(chosen).bit_count() + 1)]
+    made = np.array(found, dtype=np.float64)
+    made.flags.writeable = False
+    return made
 
 
 def _flat(matrix: NDArray[Any]) -> Floats:

@@ -8,6 +8,11 @@ over the allowed p. C_ij is as small as the family permits. Rows are added as th
 minimum can only be lower, so that every step's proven minimum is a bound of the whole.
 """
 
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,11 +49,13 @@ def certify(
     start: Floats | None = None,
     nodes: int = 20_000,
     steps: int = 100,
+    seconds: float | None = None,
 ) -> Certificate:
     """`gap` (people, rows, parameters), `other` (people, rows), `reach` (people, rows): see `supervised`.
 
     `start`: parameters known to be good, so that only better ones are sought. `nodes` of the search tree a step,
-    `steps` of added rows: beyond these the bound stays above what was found.
+    `steps` of added rows, `seconds` in all: beyond these the bound stays above what was found. Seconds are those of the
+    clock, so that where they end it another run may find another bound.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, hstack
@@ -64,6 +71,7 @@ def certify(
     constraints.append(LinearConstraint(at_most, -np.inf, total - safe + 1e-6))
     most, linked = total, -1.0
     given_up = np.zeros(people, dtype=bool)
+    ends = None if seconds is None else time.monotonic() + seconds
     for _ in range(steps):
         # What counts is how the parameters do after they were moved into the allowed set, by half the margin: the
         # solver meets the margin but roughly.
@@ -83,20 +91,27 @@ def certify(
             grown += len(new)
         cut = aggregate.cut(parameters, attributes)
         if cut is not None:
-            constraints.append(_padded(cut[None, :], np.zeros(1), np.full(1, np.inf), people))
+            constraints.append(_padded(cut, np.zeros(len(cut)), np.full(len(cut), np.inf), people))
         elif grown == 0:
             break
         person = np.repeat(np.arange(people), [len(rows) for rows in active])
         row = np.concatenate(active)
         weight = csr_array((reach[person, row] + MARGIN, (np.arange(len(row)), person)), shape=(len(row), people))
         links = LinearConstraint(hstack([csr_array(gap[person, row]), weight]), MARGIN, np.inf)
-        solved = milp(
-            np.concatenate([np.zeros(size), worth]),
-            constraints=[links, *constraints],
-            integrality=np.concatenate([np.zeros(size), np.ones(people)]),
-            bounds=Bounds(np.concatenate([low, np.zeros(people)]), np.concatenate([high, np.ones(people)])),
-            options={"node_limit": nodes, "mip_rel_gap": 0.0},
-        )
+        options = {"node_limit": nodes, "mip_rel_gap": 0.0}
+        if ends is not None:
+            left = ends - time.monotonic()
+            if left <= 0:
+                break
+            options["time_limit"] = left
+        with _quiet():
+            solved = milp(
+                np.concatenate([np.zeros(size), worth]),
+                constraints=[links, *constraints],
+                integrality=np.concatenate([np.zeros(size), np.ones(people)]),
+                bounds=Bounds(np.concatenate([low, np.zeros(people)]), np.concatenate([high, np.ones(people)])),
+                options=options,
+            )
         if solved.mip_dual_bound is not None and np.isfinite(solved.mip_dual_bound):
             most = min(most, total - _rounded_up(float(solved.mip_dual_bound), worth))
         if solved.x is None:
@@ -105,6 +120,20 @@ def certify(
             break
         parameters, given_up = solved.x[:size], solved.x[size:] > 0.5
     return Certificate(best, linked, most, linked >= most - 1e-6)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """HiGHS writes some lines to the process' standard output, whatever it is told; there a document may stand."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _padded(matrix: Floats, least: Floats, greatest: Floats, people: int) -> "object":

@@ -16,7 +16,7 @@ from unveil.errors import NotApplicable, Stopped
 from unveil.linkage.axes import Axis
 from unveil.release import row_numbers
 
-__all__ = ["CLOSE", "Nearest", "find_nearest", "pair_contributions"]
+__all__ = ["CLOSE", "Nearest", "between", "find_nearest", "pair_contributions"]
 
 PEOPLE_AT_ONCE = 2048
 CLOSE = 1e-9
@@ -64,7 +64,7 @@ def find_nearest(
     if true_row is not None:
         own = np.full(len(person), np.nan)
         there = np.flatnonzero(np.asarray(true_row) >= 0)
-        own[there] = _between(order, there, np.asarray(true_row)[there])
+        own[there] = between(order, there, np.asarray(true_row)[there])
     farther = None if margin is None else margin[person]
     return Nearest(distance[person], rows[person], one_row[where[person]], farther, own)
 
@@ -171,7 +171,7 @@ def _tree(columns: NDArray[np.int64], packed: Sequence[NDArray[Any]]) -> tuple[N
     return (parts[0], *(part[:nodes].copy() for part in (*parts[1:], *boxes)))
 
 
-def _between(axes: Sequence[Axis], people: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.float64]:
+def between(axes: Sequence[Axis], people: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.float64]:
     """(people,) each one's distance to the row beside it."""
     from unveil.kernels.linkage import pair_distances
 
@@ -186,5 +186,5 @@ def _between(axes: Sequence[Axis], people: NDArray[np.integer], rows: NDArray[np
 def pair_contributions(axis: Axis) -> NDArray[np.float64]:
     """(people, rows) the contributions of one attribute, of all pairs."""
     people, rows = len(axis.person), len(axis.row)
-    distance = _between([axis], np.repeat(np.arange(people), rows), np.tile(np.arange(rows), people))
+    distance = between([axis], np.repeat(np.arange(people), rows), np.tile(np.arange(rows), people))
     return distance.reshape(people, rows)

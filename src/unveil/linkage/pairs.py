@@ -12,7 +12,7 @@ from unveil.linkage.held import Held
 from unveil.linkage.nearest import pair_contributions
 from unveil.linkage.readers import Published, axis_of
 
-__all__ = ["MOST_ENTRIES", "Pairs", "all_pairs", "pairs_in_parts"]
+__all__ = ["MOST_ENTRIES", "Pairs", "all_pairs", "pairs_in_parts", "signed_pairs"]
 
 MOST_ENTRIES = 20_000_000  # of one array
 MOST_PAIRS = 200_000_000  # in all
@@ -62,10 +62,11 @@ def pairs_in_parts(published: Published, held: Held) -> Iterator[tuple[NDArray[n
         people = np.arange(begin, min(begin + step, held.people))
         some = [axis.take(people) for axis in axes]
         squared = np.stack([pair_contributions(axis) for axis in some], axis=2)
-        yield people, Pairs(tuple(a.name for a in axes), squared, _signed(some), own[people])
+        yield people, Pairs(tuple(a.name for a in axes), squared, signed_pairs(some), own[people])
 
 
-def _signed(axes: Sequence[Axis]) -> NDArray[np.float64] | None:
+def signed_pairs(axes: Sequence[Axis]) -> NDArray[np.float64] | None:
+    """(people, rows, axes) known less published; None where a cell is no single number."""
     found = []
     for axis in axes:
         if axis.known is None or axis.published is None or not axis.points:

@@ -28,7 +28,10 @@ __all__ = [
     "worst_case",
 ]
 
-DIRECTIONS = 100  # lines searched after the conditional logit
+DIRECTIONS = 100  # lines searched from a start
+STARTS, SHARPER, SEARCHED = 3, 3, 2  # climbs from anywhere, each three times sharper; starts whose lines are searched
+ROUNDS, CONTESTED, NODES, STEPS = 2, 20, 50, 8  # exchanges, people of each sort in one, and its program's limits
+BUDGET = 2e9  # entries looked at, about, for more than one start
 MOST_CERTIFIED = 120  # people; above that a proof is out of reach
 Floats = NDArray[np.float64]
 
@@ -91,39 +94,90 @@ def links_with(pairs: Pairs, aggregate: str, parameters: Floats) -> Links:
 
 
 def learn_distance(found: Comparisons, aggregate: Aggregate, engine: Engine | None = None) -> Floats:
-    """Conditional logit (a softmax of minus the distance), then a search along lines, each searched exactly.
+    """Conditional logit, then the expected right links of a softmax, sharper and sharper, then lines, each exactly.
 
-    Cost: people · rows · parameters, some hundred times. The plain distance is kept where nothing is better.
+    Several starts where that is cheap. Cost: people · rows · parameters, some hundred times. The plain distance is kept
+    where nothing is better.
     """
-    random = (Engine() if engine is None else engine).named("supervised").generator()
+    engine = Engine() if engine is None else engine
+    return _contested(found, aggregate, _by_search(found, aggregate, engine))
+
+
+def _by_search(found: Comparisons, aggregate: Aggregate, engine: Engine) -> Floats:
+    """The best of climbs and lines."""
+    random = engine.named("supervised").generator()
     attributes = found.pairs.squared.shape[2]
     plain = aggregate.equal(attributes)
-    starts = [plain, _logit(found, aggregate, attributes)]
+    starts = [plain, *_climbed(found, aggregate, attributes, random)]
     for inner in aggregate.holds:  # what a smaller family finds is a start for the larger one
         narrow = aggregate_named(inner)
-        start = learn_distance(_as(found, narrow), narrow, engine)
+        start = _by_search(_as(found, narrow), narrow, engine)
         starts.append(aggregate.widened(inner, start, attributes))
-    best = max(starts, key=lambda p: (_linked(found, p), links_by(found, p).sum()))
+    ranked = sorted(starts, key=lambda p: (_linked(found, p), links_by(found, p).sum()), reverse=True)
+    tried = 1 + int(BUDGET // max(found.gap.size * DIRECTIONS, 1))
+    searched = [_searched(found, aggregate, start, random) for start in ranked[: min(tried, SEARCHED)]]
+    return max((*searched, *starts), key=lambda p: links_by(found, p).sum())
+
+
+def _contested(found: Comparisons, aggregate: Aggregate, best: Floats) -> Floats:
+    """Give people up for others: of those nearest to being linked, or lost, the best set that keeps all other links.
+
+    A mixed integer program of few people at a time (see `certify`), which ends early; what it finds is only kept if it
+    links more. Of small files, as proofs are.
+    """
+    attributes = found.pairs.squared.shape[2]
+    own = found.features[np.arange(len(found.worth)), found.pairs.own]
+    for _ in range(ROUNDS if len(found.worth) <= MOST_CERTIFIED else 0):
+        spare = np.where(found.other, found.gap @ best, np.inf).min(axis=1) - MARGIN
+        order = np.argsort(np.abs(spare), kind="stable")
+        free = np.concatenate([order[spare[order] < 0][:CONTESTED], order[spare[order] >= 0][:CONTESTED]])
+        kept = np.setdiff1d(np.flatnonzero(spare >= 0), free)
+        some = np.concatenate([free, kept])
+        worth = np.where(np.arange(len(some)) < len(free), found.worth[some], 1000.0)
+        part = _some(found, some)
+        reach = aggregate.reach(part.pairs, part.features, own[some])
+        try:
+            proof = certify(
+                part.gap, part.other, worth, reach, aggregate, attributes, start=best, nodes=NODES, steps=STEPS
+            )
+        except NotApplicable:  # beyond the solver's precision
+            break
+        if links_by(found, proof.parameters).sum() <= links_by(found, best).sum():
+            break
+        best = proof.parameters
+    return best
+
+
+def _searched(found: Comparisons, aggregate: Aggregate, best: Floats, random: np.random.Generator) -> Floats:
+    """Lines through the best parameters so far: to corners, to any others, to near ones."""
+    attributes = found.pairs.squared.shape[2]
     corners = aggregate.corners(attributes)
     for step in range(DIRECTIONS):
-        if step < 2 * len(corners):
-            goal = corners[step % len(corners)]
-        elif step % 2:
+        kind = step % 3
+        if step < len(corners) or kind == 0:
+            goal = corners[step % len(corners) if step < len(corners) else int(random.integers(len(corners)))]
+        elif kind == 1:
             goal = aggregate.draw(attributes, random)
-        else:  # near by
-            goal = aggregate.nearest(best + random.normal(size=len(best)) * best.max() / 4, attributes)
+        else:  # near by, and farther and farther
+            width = best.max() * 4.0 ** -random.integers(0, 4)
+            goal = aggregate.nearest(best + random.normal(size=len(best)) * width, attributes)
         moved = _along(found, best, goal)
         if moved is not None:
             best = moved
-    return max((best, *starts), key=lambda p: links_by(found, p).sum())
+    return best
 
 
 def worst_case(
-    pairs: Pairs, aggregate: str = "weighted_mean", *, certified: bool = False, engine: Engine | None = None
+    pairs: Pairs,
+    aggregate: str = "weighted_mean",
+    *,
+    certified: bool = False,
+    seconds: float | None = None,
+    engine: Engine | None = None,
 ) -> Supervised:
     """Learn from everybody, and from one half of the people to see on the other what is not overfitting.
 
-    `certified`: prove a bound by mixed integer programming, of small files.
+    `certified`: prove a bound by mixed integer programming, of small files, for `seconds` at most.
     """
     engine = Engine() if engine is None else engine
     family = aggregate_named(aggregate)
@@ -135,7 +189,7 @@ def worst_case(
     learned = learn_distance(everybody, family, engine)
     bound = None
     if certified:
-        proof = prove(everybody, family, start=learned)
+        proof = prove(everybody, family, start=learned, seconds=seconds)
         bound = proof.most / len(pairs.own)
         if links_by(everybody, proof.parameters).sum() > links_by(everybody, learned).sum():
             learned = proof.parameters
@@ -158,14 +212,31 @@ def worst_case(
     )
 
 
-def prove(found: Comparisons, aggregate: Aggregate, *, start: Floats | None = None, nodes: int = 20_000) -> Certificate:
+def prove(
+    found: Comparisons,
+    aggregate: Aggregate,
+    *,
+    start: Floats | None = None,
+    nodes: int = 20_000,
+    seconds: float | None = None,
+) -> Certificate:
     """The most right links that any parameters give, in units of people; `start`: parameters known to be good."""
     if len(found.worth) > MOST_CERTIFIED:
         raise NotApplicable(f"a bound can be proven for {MOST_CERTIFIED} people at most, not {len(found.worth):,}")
     own = found.features[np.arange(len(found.worth)), found.pairs.own]
     reach = aggregate.reach(found.pairs, found.features, own)
     attributes = found.pairs.squared.shape[2]
-    return certify(found.gap, found.other, found.worth, reach, aggregate, attributes, start=start, nodes=nodes)
+    return certify(
+        found.gap,
+        found.other,
+        found.worth,
+        reach,
+        aggregate,
+        attributes,
+        start=start,
+        nodes=nodes,
+        seconds=seconds,
+    )
 
 
 def _as(found: Comparisons, aggregate: Aggregate) -> Comparisons:
@@ -187,26 +258,49 @@ def _linked(found: Comparisons, parameters: Floats) -> float:
     return float(found.worth[~beaten].sum())
 
 
-def _logit(found: Comparisons, aggregate: Aggregate, attributes: int) -> Floats:
-    """Parameters under which softmax(-distance) gives the own rows most chance (McFadden 1974)."""
+def _climbed(found: Comparisons, aggregate: Aggregate, attributes: int, random: np.random.Generator) -> list[Floats]:
+    """Parameters under which softmax(-distance) gives the own rows most chance.
+
+    First the sum of the log chances (McFadden 1974), which is concave; it cares for people who are lost anyway. Then
+    the sum of the chances, Reid of that softmax, from there and from anywhere; with growing parameters the chances
+    become links.
+    """
     from scipy.optimize import minimize
 
-    start, least = aggregate.free(attributes)
+    first, least = aggregate.free(attributes)
+    bounds = None if least is None else [(least, None)] * len(first)
+    people = len(found.worth)
 
-    def loss(free: Floats) -> tuple[float, Floats]:
+    def loss(free: Floats, logs: bool) -> tuple[float, Floats]:
         score = -(found.gap @ aggregate.from_free(free, attributes))
         top = np.maximum(score.max(axis=1, keepdims=True), 0.0)
         chance = np.exp(score - top)
         total = chance.sum(axis=1, keepdims=True)
         chance /= total
-        people = len(found.worth)
-        slope = -np.einsum("ij,ijk->k", chance, found.gap) / people
-        value = float((np.log(total) + top).sum()) / people
+        own = np.exp(-top) / total
+        slope = -np.einsum("ij,ijk->k", chance if logs else chance * own, found.gap) / people
+        value = float((np.log(total) + top).sum() if logs else -own.sum()) / people
         return value, aggregate.slope(free, slope, attributes)
 
-    bounds = None if least is None else [(least, None)] * len(start)
-    reached = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
-    return aggregate.nearest(aggregate.from_free(reached.x, attributes), attributes)
+    def climb(start: Floats, logs: bool) -> Floats:
+        options = {"maxiter": 200 if logs else 60}
+        return np.asarray(
+            minimize(loss, start, args=(logs,), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        )
+
+    reached = climb(first, True)
+    found_here = [reached]
+    starts = [reached]
+    for _ in range(min(int(BUDGET // max(found.gap.size * 500, 1)), STARTS)):
+        drawn = random.normal(size=len(first)) * np.sqrt(np.mean(reached**2) + 1e-12)
+        starts.append(drawn if least is None else np.abs(drawn) + least)
+    for start in starts:
+        here = start
+        for _ in range(SHARPER):
+            here = climb(here, False)
+            found_here.append(here)
+            here = here * aggregate.sharper
+    return [aggregate.nearest(aggregate.from_free(free, attributes), attributes) for free in found_here]
 
 
 def _along(found: Comparisons, here: Floats, goal: Floats) -> Floats | None:

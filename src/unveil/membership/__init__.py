@@ -3,11 +3,13 @@
 from unveil.membership.matching import matching_groups
 from unveil.membership.posterior import MembershipReader, Roc, frequency_score, learn_membership, roc, true_positive_at
 from unveil.membership.presence import Presence, delta_presence
-from unveil.membership.shadow import Inference, ShadowAttack, infer_membership, train_shadows
+from unveil.membership.scores import FALSE_ALARMS, Told, likelihood_scores, tell_apart, true_positives
+from unveil.membership.shadow import Inference, ShadowAttack, infer_membership, scores_by_roster, train_shadows
 from unveil.membership.tuples import BANDS, Counted, FakeTuples, count_tuples, fake_tuples
 
 __all__ = [
     "BANDS",
+    "FALSE_ALARMS",
     "Counted",
     "FakeTuples",
     "Inference",
@@ -15,14 +17,19 @@ __all__ = [
     "Presence",
     "Roc",
     "ShadowAttack",
+    "Told",
     "count_tuples",
     "delta_presence",
     "fake_tuples",
     "frequency_score",
     "infer_membership",
     "learn_membership",
+    "likelihood_scores",
     "matching_groups",
     "roc",
+    "scores_by_roster",
+    "tell_apart",
     "train_shadows",
     "true_positive_at",
+    "true_positives",
 ]

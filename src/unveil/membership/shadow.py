@@ -4,7 +4,7 @@ Shadow models are trained as the target was, on people of whom the attacker know
 learns from their answers what a model's answer looks like for people it has seen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,17 @@ from unveil.belief import Estimate
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.membership.posterior import Roc, roc, true_positive_at
+from unveil.membership.scores import likelihood_scores
 
-__all__ = ["Fit", "Inference", "PredictProba", "ShadowAttack", "infer_membership", "train_shadows"]
+__all__ = [
+    "Fit",
+    "Inference",
+    "PredictProba",
+    "ShadowAttack",
+    "infer_membership",
+    "scores_by_roster",
+    "train_shadows",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.integer]
@@ -74,24 +83,80 @@ def train_shadows(
 
     `labels` are numbered from 0. `with_features`: the attacker also looks at the person's own values.
     """
-    from sklearn.ensemble import RandomForestClassifier
-
     features, labels = _checked(features, labels)
     if shadows < 1:
         raise UsageError(f"{shadows} shadow models teach nothing; train 1 or more")
     classes = int(labels.max()) + 1
     random = (Engine() if engine is None else engine).named("shadows").generator()
-    seen, member, label = [], [], []
+    seen, member = [], []
     for _ in range(shadows):
         order = random.permutation(len(labels))
         inside = np.zeros(len(labels), dtype=bool)
         inside[order[: len(labels) // 2]] = True
-        model = fit(features[inside], labels[inside])
-        answer = _answers(model, features, predict_proba, classes)
-        seen.append(_tuples(answer, labels, features if with_features else None))
+        seen.append(_answers(fit(features[inside], labels[inside]), features, predict_proba, classes))
         member.append(inside)
-        label.append(labels)
-    tuples, inside, of = np.concatenate(seen), np.concatenate(member), np.concatenate(label)
+    return _learned(seen, member, labels, classes, features if with_features else None, random)
+
+
+def scores_by_roster(
+    fit: Fit,
+    features: Any,
+    labels: Codes,
+    inside: NDArray[np.bool_],
+    *,
+    shadows: int = 16,
+    predict_proba: PredictProba | None = None,
+    engine: Engine | None = None,
+) -> tuple[dict[str, Floats], Floats]:
+    """Scores of everybody, asked of a model that learned from the people `inside`, by one who knows all who may be in.
+
+    Each shadow learns from as many people, drawn from all. `confidence`: the chance that the model gives the true label
+    (Yeom et al. 2018), which needs no shadow; `shadow`: a forest that learned from the shadows' answers, see
+    `ShadowAttack`; `likelihood`: `likelihood_scores` of the log odds of the true label (Carlini et al. 2022). Last,
+    (people,) whether the model guesses right.
+    """
+    features, labels = _checked(features, labels)
+    if inside.shape != labels.shape or not inside.any() or inside.all():
+        raise UsageError("somebody must be among those the model learned from, and somebody not")
+    if shadows < 2:
+        raise UsageError(f"{shadows} shadow models do not show a person in and out; train 2 or more")
+    engine = Engine() if engine is None else engine
+    random = engine.named("roster").generator()
+    classes, people = int(labels.max()) + 1, len(labels)
+    target = _answers(fit(features[inside], labels[inside]), features, predict_proba, classes)
+    seen, member = [], []
+    order = np.arange(people)
+    for number in range(shadows):
+        # Every other shadow has those whom the one before left out first, so that all are in about as many.
+        order = order[::-1] if number % 2 else random.permutation(people)
+        drawn = np.zeros(people, dtype=bool)
+        drawn[order[: int(inside.sum())]] = True
+        seen.append(_answers(fit(features[drawn], labels[drawn]), features, predict_proba, classes))
+        member.append(drawn)
+        engine.report("shadow models", number + 1, shadows)
+    attack = _learned(seen, member, labels, classes, None, random)
+    odds = [_log_odds(answer, labels) for answer in (*seen, target)]
+    scores = {
+        "confidence": _own(target, labels),
+        "shadow": attack.score(target, labels),
+        "likelihood": likelihood_scores(np.array(odds[:-1]), np.array(member), odds[-1]),
+    }
+    return scores, (target.argmax(axis=1) == labels).astype(np.float64)
+
+
+def _learned(
+    answers: Sequence[Floats],
+    member: Sequence[NDArray[np.bool_]],
+    labels: Codes,
+    classes: int,
+    features: Any,
+    random: np.random.Generator,
+) -> ShadowAttack:
+    """A forest a label, from what every shadow answers about everybody."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    tuples = np.concatenate([_tuples(answer, labels, features) for answer in answers])
+    inside, of = np.concatenate(member), np.concatenate([labels] * len(answers))
     attackers: list[Any] = []
     for one in range(classes):
         mine = of == one
@@ -101,7 +166,7 @@ def train_shadows(
         seed = int(random.integers(2**31))
         forest = RandomForestClassifier(50, min_samples_leaf=FEW, random_state=seed)
         attackers.append(forest.fit(tuples[mine], inside[mine]))
-    return ShadowAttack(classes, tuple(attackers), with_features)
+    return ShadowAttack(classes, tuple(attackers), features is not None)
 
 
 def infer_membership(
@@ -173,6 +238,19 @@ def _answers(model: Any, features: Any, predict_proba: PredictProba | None, clas
 
 def _tuples(answer: Floats, labels: Codes, features: Any) -> Floats:
     """What the attacker looks at: the chances, that of the true label, and the person's values if they are used."""
-    own = np.take_along_axis(answer, np.minimum(labels, answer.shape[1] - 1)[:, None].astype(np.int64), axis=1)
+    own = _own(answer, labels)[:, None]
     parts = [answer, own] if features is None else [answer, own, np.asarray(features, dtype=np.float64)]
     return np.concatenate(parts, axis=1)
+
+
+def _own(answer: Floats, labels: Codes) -> Floats:
+    """(people,) the chance given to the true label."""
+    place = np.minimum(labels, answer.shape[1] - 1)[:, None].astype(np.int64)
+    return np.asarray(np.take_along_axis(answer, place, axis=1)[:, 0])
+
+
+def _log_odds(answer: Floats, labels: Codes) -> Floats:
+    """(people,) log odds of the true label; ±inf where the model is certain."""
+    own = np.clip(_own(answer, labels), 0.0, 1.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(own) - np.log1p(-own))

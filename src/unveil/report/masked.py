@@ -10,7 +10,7 @@ from unveil.report.link import known_chart, uniqueness_chart
 from unveil.report.officer import Cell, Grid, Names, merged, value_cell
 from unveil.report.wording import label, share, spoken
 
-__all__ = ["MASKED_ROWS", "identity_figures", "masked_figures", "masked_grid", "worth_grid"]
+__all__ = ["MASKED_ROWS", "by_percentage", "identity_figures", "masked_figures", "masked_grid", "worth_grid"]
 
 # id, what it is called, and what it means
 MASKED_ROWS = (
@@ -73,7 +73,7 @@ def masked_figures(document: Document, names: Names) -> list[Chart]:
         for attribute, measures in document.charts.get(release, {}).get("", {}).get("masked", {}).items():
             for measure, points in measures.items():
                 found.setdefault((attribute, measure), {})[names.shown[release]] = points
-    return [_by_percentage(attribute, measure, series) for (attribute, measure), series in found.items()]
+    return [by_percentage(attribute, measure, series) for (attribute, measure), series in found.items()]
 
 
 def identity_figures(document: Document, names: Names) -> list[Chart]:
@@ -90,15 +90,16 @@ def identity_figures(document: Document, names: Names) -> list[Chart]:
     return found if alone is None else [*found, alone]
 
 
-def _by_percentage(attribute: str, measure: str, series: Mapping[str, Iterable[Mapping[str, Any]]]) -> Chart:
+def by_percentage(attribute: str, measure: str, series: Mapping[str, Iterable[Mapping[str, Any]]]) -> Chart:
+    """Risk by p of one attribute and measure; p = 0 has no place on the scale."""
     title, words = TITLES[measure]
     lines = [*series, *(f"baseline of {name}" if len(series) > 1 else "baseline" for name in series)]
     values, rows = [], []
     for (name, points), base in zip(series.items(), lines[len(series) :], strict=True):
-        for point in points:
+        for point in (one for one in points if one["p"] > 0):
             values.append({"s": name, "x": point["p"], "y": round(point["share"], 4)})
             values.append({"s": base, "x": point["p"], "y": round(point["baseline"], 4)})
-            rows.append((name, f"{point['p']}%", share(point["share"]), share(point["baseline"])))
+            rows.append((name, f"{point['p']:g}%", share(point["share"]), share(point["baseline"])))
     encoding: Spec = {
         "x": {
             "field": "x",

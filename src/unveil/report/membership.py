@@ -17,13 +17,17 @@ MEMBERSHIP_EXPLAINED = {
     "membership_odds.max": "1: the release says nothing about it",
     "membership_auc.degree": "a member scores higher than a control with this chance: 0.5 is a coin",
     "membership_auc.frequency": "the same, by rows expected against what the population would show",
+    "membership_auc.nearest": "the same, by the distance to the nearest published row",
+    "membership_tpr.1_in_100": "a coin finds 1%; by the score that finds most",
+    "membership_tpr.1_in_1000": "a coin finds 0.1%",
     "delta_presence.max": "1: of somebody it is certain",
     "fake_tuples": "combinations that fit the release and are nobody's in the original",
     "fake_tuples.known": "0: who fits by what is known is in the table, or just like somebody who is",
 }
 MEMBERSHIP = (
     *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
-    *("membership_auc.degree", "membership_auc.frequency", "delta_presence.min", "delta_presence.max"),
+    *("membership_auc.degree", "membership_auc.frequency", "membership_auc.nearest"),
+    *("membership_tpr.1_in_100", "membership_tpr.1_in_1000", "delta_presence.min", "delta_presence.max"),
     *("fake_tuples", "fake_tuples.known", "matching_groups.rows_more", "matching_groups.fake_more"),
 )
 # Rows of the terminal's table: finding id, in words, how a number is shown.
@@ -33,6 +37,9 @@ MEMBERSHIP_ROWS = (
     ("membership_odds.max", "largest factor on the odds", "plain"),
     ("membership_auc.degree", "members told from controls by matching groups (AUC)", "plain"),
     ("membership_auc.frequency", "… by frequency (AUC)", "plain"),
+    ("membership_auc.nearest", "… by the nearest row (AUC)", "plain"),
+    ("membership_tpr.1_in_100", "members found, 1 in 100 controls accused", "share"),
+    ("membership_tpr.1_in_1000", "… 1 in 1,000", "share"),
     ("delta_presence.min", "share of the matching population in it, smallest", "share"),
     ("delta_presence.max", "… largest", "share"),
     ("fake_tuples", "fake tuples, all published attributes", "plain"),
@@ -179,7 +186,8 @@ def _degrees(bins: Mapping[str, Any], least: int, of: str) -> Chart:
 
 def _roc(curves: Mapping[str, Any], of: str) -> Chart:
     """Members found against controls taken for members."""
-    titles = {"degree": "by matching groups", "frequency": "by frequency"}
+    titles = {"degree": "by matching groups", "frequency": "by frequency", "nearest": "by the nearest row"}
+    titles = {key: title for key, title in titles.items() if key in curves}
     at = curves["false_positive"]
     values = [
         {"x": x, "y": y, "s": title}

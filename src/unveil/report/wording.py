@@ -54,6 +54,10 @@ TITLES = {
     "membership_odds.max": "Factor on the odds of membership, the worst-off person",
     "membership_auc.degree": "Members told from controls, by matching groups (AUC)",
     "membership_auc.frequency": "Members told from controls, by frequency (AUC)",
+    "membership_auc.nearest": "Members told from controls, by the nearest row (AUC)",
+    "membership_auc": "Members told from controls (AUC), the best score",
+    "membership_tpr.1_in_100": "Members found, 1 in 100 controls accused",
+    "membership_tpr.1_in_1000": "Members found, 1 in 1,000 controls accused",
     "delta_presence.min": "Share of the matching population in the table, smallest",
     "delta_presence.max": "Share of the matching population in the table, largest",
     "fake_tuples": "Fake tuples, all published attributes",
@@ -64,6 +68,7 @@ TITLES = {
 }
 
 _SHARES = {
+    "absent_disclosure",
     "accuracy",
     "baseline_accuracy",
     "certainty_penalty",
@@ -82,6 +87,7 @@ _SHARES = {
     "member_advantage",
     "model_disclosure",
     "membership_posterior",
+    "membership_tpr",
     "near_truth",
     "prosecutor_risk",
     "query_error",

@@ -1,0 +1,166 @@
+"""unveil disclosure: what does a masked release give away of people's attributes?"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli._shared import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    JsonFile,
+    ReleaseDecimal,
+    ReleaseDelimiter,
+    ReleaseEncoding,
+    ReportFile,
+    SchemaFile,
+    check_outputs,
+    console,
+    keep_apart,
+    long_work,
+    release_parts,
+    say,
+)
+from unveil.errors import UsageError, shown
+
+__all__ = ["disclosure"]
+
+
+def disclosure(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    schema: SchemaFile,
+    original: Annotated[Path, typer.Option(metavar="DATA", help="The original table.", show_default=False)],
+    assignment: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Whose row each published row is, as anonymize --assignment writes it.",
+            show_default=False,
+        ),
+    ] = None,
+    aligned: Annotated[bool, typer.Option("--aligned", help="Row i of the release is row i of the original.")] = False,
+    p: Annotated[str, typer.Option(metavar="P,P", help="Percentages that count as near.")] = "1,2,5,10,20,50",
+    asked: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="What models guess; all sensitive attributes if not given.", show_default=False
+        ),
+    ] = None,
+    known: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="What models read; all quasi-identifiers if not given.", show_default=False),
+    ] = None,
+    model: Annotated[str, typer.Option(help="tree, forest, nearest or linear.")] = "tree",
+    inputs: Annotated[int, typer.Option(help="Guesses from one input, two, … up to so many; 0 = none.")] = 3,
+    fact: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A fact that no column holds, in a column fact: of rows of the original (row), or of other people.",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'ID <= NUMBER'", help="For instance 'model_gain <= 0.05'.", show_default=False),
+    ] = None,
+    report: ReportFile = None,
+    json: JsonFile = None,
+    seed: Annotated[int, typer.Option(help="Seed of folds and models.")] = 0,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    release_delimiter: ReleaseDelimiter = None,
+    release_encoding: ReleaseEncoding = None,
+    release_decimal: ReleaseDecimal = None,
+) -> None:
+    """Intervals by p, equal categories, models from all inputs and from few, absent facts; each with its baseline."""
+    import numpy as np
+
+    from unveil.attribute_disclosure import Fact, run_disclosure
+    from unveil.audit import code_people
+    from unveil.document import describe_inputs
+    from unveil.engine import Engine
+    from unveil.formats.facts import read_fact
+    from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.output import write_whole
+    from unveil.formats.tables import read_table
+    from unveil.masked import MaskedTable
+    from unveil.report.disclosure import print_disclosure, render_disclosure
+    from unveil.schema import read_schema
+
+    if (assignment is None) == (not aligned):
+        raise UsageError("say whose row is whose, in one way: --assignment FILE, or --aligned")
+    read = [path for path in (release, schema, original, assignment, fact) if path is not None]
+    outputs = [path for path in (report, None if json in (None, "-") else Path(str(json))) if path is not None]
+    keep_apart(inputs=[*read, *release_parts(release)], outputs=outputs)
+    check_outputs(outputs, None)
+    percentages = _percentages(p)
+    document = read_schema(schema).confirmed()
+    dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    table = read_table(original, document, **dialect)
+    if not is_masked(release):
+        raise UsageError(
+            f"{release}: its sidecar names no perturbed column, so that its cells hold the truth; use unveil audit"
+        )
+    published = read_masked(
+        release,
+        document,
+        attributes=table.attributes,
+        delimiter=release_delimiter,
+        decimal=release_decimal,
+        encoding=release_encoding,
+    )
+    if aligned and table.rows != published.rows:
+        raise UsageError(
+            f"--aligned: the original has {table.rows:,} rows and the release {published.rows:,}; give --assignment"
+        )
+    origin = np.arange(table.rows) if assignment is None else read_origin(assignment, table.rows, published.rows)
+    told = None
+    if fact is not None:
+        values, labels, others = read_fact(fact, table.rows, **dialect)
+        known_of = [a for a in table.attributes if others is not None and a.name in others.columns]
+        told = Fact(values, labels, None if others is None else code_people(others, known_of, fact.name))
+    with long_work() as (progress, stop):
+        found = run_disclosure(
+            table,
+            MaskedTable(published, np.asarray(origin, dtype=np.int64)),
+            name=release.name,
+            percentages=percentages,
+            asked=_listed(asked),
+            known=_listed(known),
+            model=model,
+            most_inputs=inputs,
+            fact=told,
+            limits=limit or [],
+            engine=replace(Engine(seed=seed), progress=progress, stop=stop),
+            inputs=describe_inputs([*read, *(path for path in release_parts(release) if path.is_file())]),
+        )
+    text = found.document.model_dump_json(indent=2) + "\n"
+    contents: dict[Path, Any] = {}
+    if report is not None:
+        contents[report] = render_disclosure(found.document).encode()
+    if json not in (None, "-"):
+        contents[Path(str(json))] = text.encode()
+    write_whole(contents)
+    for path in contents:
+        say(f"wrote {path}")
+    if json == "-":
+        print(text, end="")
+    else:
+        print_disclosure(found.document, console())
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
+
+
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [n.strip() for n in names.split(",") if n.strip()]
+
+
+def _percentages(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise UsageError(f"--p {shown(text)}: write percentages with commas, for instance 1,5,10") from None
