@@ -4,7 +4,7 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    OriginalData,
     Out,
     ReleaseCells,
     ReleaseDecimal,
@@ -21,6 +22,7 @@ from unveil.cli._shared import (
     SchemaFile,
     console,
     keep_apart,
+    located,
     read_assignment,
     release_parts,
     say,
@@ -34,7 +36,7 @@ from unveil.cli.hierarchies import hierarchy_app
 from unveil.cli.knowledge import knowledge
 from unveil.cli.link import link
 from unveil.cli.project import write_project_schema
-from unveil.errors import UnveilError, UsageError
+from unveil.errors import UnveilError, UsageError, without_secrets
 
 __all__ = ["app", "main"]
 
@@ -55,7 +57,6 @@ app.command()(knowledge)
 app.command()(frontier)
 app.command()(link)
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="The original table: CSV or Parquet.", show_default=False)]
 Require = Annotated[
     list[str] | None,
     typer.Option(
@@ -91,6 +92,8 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "show") or not hasattr(error, "exit_code"):
             raise
+        if isinstance(text := getattr(error, "message", None), str):
+            error.message = without_secrets(text)  # type: ignore[attr-defined]  # click's own
         error.show()  # usage errors of the command line itself
         code = error.exit_code
     sys.exit(code if isinstance(code, int) else 0)
@@ -124,8 +127,13 @@ def demo(
 @app.command()
 def schema(
     data: Annotated[
-        Path | None,
-        typer.Argument(metavar="DATA", help="The table: CSV, Parquet or an ARX project (.deid).", show_default=False),
+        Any,
+        typer.Argument(
+            parser=located,
+            metavar="DATA",
+            help="The table: CSV, Parquet, an ARX project (.deid) or DATABASE#TABLE.",
+            show_default=False,
+        ),
     ] = None,
     output: Out = None,
     json_schema: Annotated[
@@ -165,7 +173,7 @@ def schema(
 
 @app.command()
 def anonymize(
-    data: Data,
+    data: OriginalData,
     schema: SchemaFile,
     with_: Annotated[
         str,
@@ -229,8 +237,9 @@ def check(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
     schema: SchemaFile,
     original: Annotated[
-        Path | None,
+        Any,
         typer.Option(
+            parser=located,
             metavar="DATA",
             help="The original, for domains the schema leaves open, and for b_t_privacy.",
             show_default=False,
@@ -241,8 +250,10 @@ def check(
         typer.Option(metavar="FILE", help="Which row went to which group, for b_t_privacy.", show_default=False),
     ] = None,
     population: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="A table of the population, for delta-presence.", show_default=False),
+        Any,
+        typer.Option(
+            parser=located, metavar="DATA", help="A table of the population, for delta-presence.", show_default=False
+        ),
     ] = None,
     require: Require = None,
     n: Annotated[int, typer.Option(help="How many people are a large population, for (n,t)-closeness.")] = 1000,

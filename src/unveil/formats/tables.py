@@ -1,13 +1,15 @@
-"""Original tables from CSV, Parquet and ARX projects."""
+"""Original tables from CSV, Parquet, ARX projects and databases."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unveil.attribute import Role
 from unveil.errors import TableError, UnveilError, shown
 from unveil.formats.arx import read_data
-from unveil.formats.text import distinct_codes, read_text
+from unveil.formats.databases import Database, located, read_database
+from unveil.formats.text import distinct_codes, read_coded
 from unveil.hierarchy import number_text
 from unveil.schema import Schema
 from unveil.table import CodedColumn, Table, code_table
@@ -30,7 +32,7 @@ class Columns:
 
 
 def read_columns(
-    path: str | Path,
+    path: str | Path | Database,
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -38,27 +40,39 @@ def read_columns(
     missing: str = "",
     error: type[UnveilError] = TableError,
     published: bool = False,
+    counted: Collection[str] = (),
 ) -> Columns:
-    """Read a CSV or, by its ending, a Parquet file or an ARX project. `missing` is the text a Parquet null becomes.
+    """Read a CSV or, by its ending, a Parquet file or an ARX project, or a table in a database by its address.
 
-    Of a project it is the input, or the output if `published`.
+    `missing` is the text a null becomes. Of a project it is the input, or the output if `published`. Columns `counted`
+    are only asked which rows are equal: they may come without texts.
     """
-    path = Path(path)
+    path = located(path) if isinstance(path, str) else path
+    if isinstance(path, Database):
+        coded, rows = read_database(path, missing=missing, counted=counted, error=error)
+        return Columns(coded, rows, lambda row: f"row {row + 1}", ".", "database")
     content = None
     if path.suffix.lower() == ".deid":
         content, found = read_data(path, published=published, error=error)
         delimiter = delimiter or found
     if path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path, missing, error)
-    text = read_text(path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content)
-    columns = {name: CodedColumn(*distinct_codes(text.columns[name])) for name in text.names}
+    text = read_coded(
+        path,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        error=error,
+        content=content,
+        counted=counted,
+    )
     return Columns(
-        columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()
+        text.columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()
     )
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | Database,
     schema: Schema,
     *,
     delimiter: str | None = None,
@@ -69,8 +83,10 @@ def read_table(
 
     Cost: parsing, one hash a cell, one gather a cell: about a second for a million rows of nine columns.
     """
+    path = located(path) if isinstance(path, str) else path
     token = schema.document.missing[0] if schema.document.missing else ""
-    found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token)
+    counted = [name for name in schema.names if schema.declaration(name).role is Role.IDENTIFIER]
+    found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=counted)
     return code_table(schema, found.columns, name=str(path), place=found.place, decimal=found.decimal)
 
 
