@@ -6,18 +6,21 @@ STAMP := $(VENV)/.installed
 KERNELS := $(VENV)/.kernels
 KERNEL_SOURCES := $(wildcard src/unveil/kernels/*.py)
 
-.PHONY: demo test setup chromium check bench papers fuzz constraints clean
+.PHONY: demo test setup chromium postgresql check bench papers fuzz constraints clean
 
 demo: setup
 	@$(BIN)/unveil demo
 
-test: setup chromium
+test: setup chromium postgresql
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 setup: $(STAMP) $(KERNELS)
 
 chromium:
 	@tests/browser/install-chromium
+
+postgresql: chromium  # after it: apt-get serves one at a time
+	@tests/database/install-postgresql
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"unveil needs Python 3.11 or newer, this is {v[0]}.{v[1]}: make PYTHON=python3.11 …")'

@@ -10,13 +10,20 @@ from benchmarks._peers import run_peer
 from benchmarks._timing import best_cpu, best_wall
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.audit.identity import identity_findings
 from unveil.check import run_check
 from unveil.engine import Engine
 from unveil.formats.releases import read_release, write_release
 from unveil.ground import overall_of
-from unveil.privacy_models import KAnonymity, TCloseness
+from unveil.privacy_models import DistinctL, KAnonymity, TCloseness
 from unveil.release import Release
 from unveil.table import Table
+
+EQUAL = ("k_anonymity", "distinct_l", "alpha_k", "beta_likeness", "prosecutor_risk.max", "prosecutor_risk.mean")
+DIFFERENT = {
+    "entropy_l": "pycanon gives the whole number below",
+    "delta_disclosure": "pycanon leaves values out that a class does not hold; by definition they make it infinite",
+}
 
 
 def measure() -> Iterator[Row]:
@@ -43,6 +50,23 @@ def measure() -> Iterator[Row]:
     level = t_closeness(release)
     yield Row("t (equal distance)", level, peer["level"], note=f"{who}; difference {abs(level - peer['level']):.1e}")
     yield Row("reading that release from its CSV", reading, unit="s CPU")
+    yield from _equal(table)
+
+
+def _equal(table: Table) -> Iterator[Row]:
+    """Levels and prosecutor risk of one release, ours and pycanon's; where definitions differ it is said."""
+    release = Mondrian(require=(KAnonymity(k=50), DistinctL(l=5))).anonymize(table, Engine()).release
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "release.csv"
+        write_release(release, path)
+        peer = run_peer("pycanon_levels.py", str(path))
+    found = [*run_check(release).findings, *identity_findings(release, "release", table)]
+    ours = {f.id: float("inf") if f.value == "inf" else float(f.value or 0) for f in found}
+    apart = max(abs(ours[id] - peer["levels"][id]) for id in EQUAL)
+    note = f"pycanon {peer['version']}, {peer['classes']} classes: {', '.join(EQUAL)}"
+    yield Row("largest difference from pycanon's levels and prosecutor risk", apart, floor="<= 1e-9", note=note)
+    for id, why in DIFFERENT.items():
+        yield Row(id, ours[id], peer["levels"][id], note=why)
 
 
 def t_closeness(release: Release) -> float:

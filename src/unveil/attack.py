@@ -23,7 +23,7 @@ from unveil.masked import Masked
 from unveil.release import Release
 from unveil.table import Table
 
-__all__ = ["Attack", "run_attack", "run_channel_attack", "targets_of_file", "targets_of_table"]
+__all__ = ["Attack", "run_attack", "run_attacks", "run_channel_attack", "targets_of_file", "targets_of_table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,47 +66,123 @@ def run_attack(
     both are errors. `in_group`: attackers who also know the `group` of the first so many targets, and are asked about
     these alone.
     """
+    more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group}
     if joined:
-        more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group}
         return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
-    check_targets(release, targets)
-    prior = Prior.uninformative(release, targets.asked) if prior is None else prior
+    return run_attacks(release, [targets], attackers, prior=prior, engine=engine, chains=chains, **more)[0]
+
+
+def run_attacks(
+    release: Release,
+    several: Sequence[Targets],
+    attackers: Mapping[str, Any],
+    *,
+    prior: Prior | None = None,
+    engine: Engine | None = None,
+    chains: Chains | None = None,
+    lenient: bool = False,
+    in_group: Mapping[str, Any] | None = None,
+    group: NDArray[np.integer] | None = None,
+) -> list[Attack]:
+    """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered."""
+    for targets in several:
+        check_targets(release, targets)
+    index = several[0].asked
+    if any(targets.asked != index for targets in several):
+        raise UsageError("targets that are asked about together are asked about one attribute")
+    prior = Prior.uninformative(release, index) if prior is None else prior
     engine = Engine() if engine is None else engine
-    asked = release.attributes[targets.asked]
+    asked = release.attributes[index]
     if asked.kind.measured and asked.codes > 1000:
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
-    placed = _placed(release, targets) if lenient else np.ones(targets.count, dtype=np.bool_)
     within = {} if in_group is None else dict(in_group)
-    everyone = {**attackers, **within}
-    whom = dict.fromkeys(attackers, targets)
-    if within:
-        known_group = np.asarray(group, dtype=np.int64)
-        members = targets.take(np.arange(len(known_group)))
-        whom |= dict.fromkeys(within, replace(members, group=known_group))
-    fits = {name: placed[: of.count] for name, of in whom.items()}
-    asked_of = {n: of if fits[n].all() else of.take(np.flatnonzero(fits[n])) for n, of in whom.items()}
+    asking = [_Asking.of(release, targets, attackers, within, group, lenient=lenient) for targets in several]
+    readers: dict[str, tuple[Reader, Targets]] = {}
+    for number, one in enumerate(asking):
+        readers |= {_key(name, number): reader for name, reader in one.readers().items()}
     refused: dict[str, str] = {}
-    readers: dict[str, tuple[Reader, Targets]] = {"": (Learner(), targets)}
-    for name, attacker in everyone.items():
-        if not fits[name].any():
-            refused[name] = "nobody asked about fits a row of the release"
-        elif hasattr(attacker, "believe"):
-            readers[name] = attacker, asked_of[name]
     chains = Chains() if chains is None else chains
-    beliefs, learned = learn(release, targets.asked, prior, engine, chains, readers, refused if lenient else None)
-    learner = beliefs.pop("")
-    found = {}
-    for name, attacker in everyone.items():
-        try:
-            if name not in refused:
-                belief = beliefs[name] if name in readers else attacker.attack(release, asked_of[name], prior, engine)
-                there = fits[name]
+    beliefs, learned = learn(release, index, prior, engine, chains, readers, refused if lenient else None)
+    return [one.attack(release, prior, engine, learned, beliefs, refused, number) for number, one in enumerate(asking)]
+
+
+def _key(name: str, number: int) -> str:
+    """A reader's name among several sets of targets; the first learner's stays empty: without it nothing is said."""
+    return name if number == 0 else f"{name}\0{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Who is asked about whom."""
+
+    targets: Targets
+    placed: NDArray[np.bool_]  # (targets,) who fits a row
+    everyone: Mapping[str, Any]  # attackers by name
+    fits: Mapping[str, NDArray[np.bool_]]  # which of the targets each can be asked about
+    asked_of: Mapping[str, Targets]
+    lenient: bool
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        targets: Targets,
+        attackers: Mapping[str, Any],
+        within: Mapping[str, Any],
+        group: NDArray[np.integer] | None,
+        *,
+        lenient: bool,
+    ) -> "_Asking":
+        placed = _placed(release, targets) if lenient else np.ones(targets.count, dtype=np.bool_)
+        whom = dict.fromkeys(attackers, targets)
+        if within:
+            known_group = np.asarray(group, dtype=np.int64)
+            members = targets.take(np.arange(len(known_group)))
+            whom |= dict.fromkeys(within, replace(members, group=known_group))
+        fits = {name: placed[: of.count] for name, of in whom.items()}
+        asked_of = {n: of if fits[n].all() else of.take(np.flatnonzero(fits[n])) for n, of in whom.items()}
+        return cls(targets, placed, {**attackers, **within}, fits, asked_of, lenient)
+
+    def readers(self) -> dict[str, tuple[Reader, Targets]]:
+        """Those who learn from the release, the learner among them."""
+        found: dict[str, tuple[Reader, Targets]] = {"": (Learner(), self.targets)}
+        for name, attacker in self.everyone.items():
+            if self.fits[name].any() and hasattr(attacker, "believe"):
+                found[name] = attacker, self.asked_of[name]
+        return found
+
+    def attack(
+        self,
+        release: Release,
+        prior: Prior,
+        engine: Engine,
+        learned: Posterior,
+        beliefs: Mapping[str, Belief],
+        not_applicable: Mapping[str, str],
+        number: int,
+    ) -> Attack:
+        """What was believed of these targets; whoever does not learn is asked now."""
+        learner = beliefs[_key("", number)]
+        found, refused = {}, {}
+        for name, attacker in self.everyone.items():
+            there, key = self.fits[name], _key(name, number)
+            if not there.any():
+                refused[name] = "nobody asked about fits a row of the release"
+            elif key in not_applicable:
+                refused[name] = not_applicable[key]
+            else:
+                try:
+                    belief = (
+                        beliefs[key] if key in beliefs else attacker.attack(release, self.asked_of[name], prior, engine)
+                    )
+                except NotApplicable as reason:
+                    if not self.lenient:
+                        raise
+                    refused[name] = str(reason)
+                    continue
                 found[name] = belief if there.all() else _completed(belief, learner.of(np.arange(len(there))), there)
-        except NotApplicable as reason:
-            if not lenient:
-                raise
-            refused[name] = str(reason)
-    return Attack(learner, found, targets, placed if lenient else None, refused, learned)
+        placed = self.placed if self.lenient else None
+        return Attack(learner, found, self.targets, placed, refused, learned)
 
 
 def _placed(release: Release, targets: Targets) -> NDArray[np.bool_]:

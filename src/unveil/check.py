@@ -43,7 +43,9 @@ from unveil.utility import certainty_penalty, discernibility
 __all__ = ["Check", "natural_distance", "run_check"]
 
 MOST_LATTICE_NODES = 4096
-CELLS_AT_ONCE = 1 << 21
+CELLS_AT_ONCE, CELLS_MERGED = 1 << 21, 1 << 19
+FEW_VALUES = 256  # so few are never merged
+MERGING = ("variational", "equal", "kl", "js")  # distances that are sums over values
 FIRST_ASKED, MOST_ASKED = 64, 256  # groups at once
 
 
@@ -157,25 +159,81 @@ def _why_not(model: PrivacyModel, release: Release, population: Table | None) ->
 class _Units:
     """Rows that a reader cannot tell apart, without the suppressed ones, and what they may be compared with."""
 
-    histograms: NDArray[np.int64]  # (units, values)
+    start: NDArray[np.int64]  # (units + 1,) where the entries of each begin
+    value: NDArray[np.int64]  # (entries,)
+    count: NDArray[np.int64]  # (entries,) rows
     overall: Overall
     total: NDArray[np.int64]  # (values,) the whole release's
     ladders: tuple[NDArray[np.int64], ...]  # per quasi-identifier beside the value: (levels, units) ever wider cells
 
     @classmethod
     def of(cls, release: Release, index: int) -> "_Units":
-        histograms, group = release.histograms(index)
-        total = histograms.sum(axis=0)
+        unit, value, count, group = release.counted(index)
+        total = np.bincount(value, weights=count, minlength=release.attributes[index].codes).astype(np.int64)
         hidden = release.suppressed()
         keep = ~hidden[group] if not hidden.all() else np.ones(len(group), dtype=bool)
-        overall = overall_of(release.attributes[index], np.maximum(total, 0))
-        return cls(histograms[keep], overall, total, tuple(ladder[:, keep] for ladder in _ladders(release, index)))
+        mine = keep[unit]
+        unit = (np.cumsum(keep) - 1)[unit[mine]]
+        order = np.argsort(unit, kind="stable")
+        start = np.concatenate([[0], np.cumsum(np.bincount(unit, minlength=int(keep.sum())))]).astype(np.int64)
+        return cls(
+            start,
+            value[mine][order],
+            count[mine][order].astype(np.int64),
+            overall_of(release.attributes[index], np.maximum(total, 0)),
+            total,
+            tuple(ladder[:, keep] for ladder in _ladders(release, index)),
+        )
 
-    def pieces(self) -> Iterator[NDArray[np.int64]]:
-        """The histograms, some units at a time: with thousands of values all at once would fill the memory."""
-        step = max(CELLS_AT_ONCE // max(self.histograms.shape[1], 1), 1)
-        for start in range(0, max(len(self.histograms), 1), step):
-            yield self.histograms[start : start + step]
+    @property
+    def units(self) -> int:
+        """How many there are."""
+        return len(self.start) - 1
+
+    def sizes(self) -> NDArray[np.int64]:
+        """(units,) rows of each that show a value."""
+        return np.diff(np.concatenate([[0], np.cumsum(self.count)])[self.start])
+
+    def histograms(self, first: int, last: int, values: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """(units, values) of some units; with `values` only these, and behind them all others as one."""
+        codes = len(self.total)
+        column = np.arange(codes)
+        if values is not None:
+            column = np.full(codes, len(values))
+            column[values] = np.arange(len(values))
+            codes = len(values) + 1
+        entries = slice(self.start[first], self.start[last])
+        unit = np.repeat(np.arange(last - first), np.diff(self.start[first : last + 1]))
+        found = np.bincount(
+            unit * codes + column[self.value[entries]], weights=self.count[entries], minlength=(last - first) * codes
+        )
+        return found.astype(np.int64).reshape(last - first, codes)
+
+    def merged(self, values: NDArray[np.int64]) -> Overall:
+        """The whole release with all other values as one."""
+        of_values = self.overall.histogram[values]
+        return Overall(np.append(of_values, self.overall.histogram.sum() - of_values.sum()))
+
+    def pieces(self, model: PrivacyModel) -> Iterator[tuple[NDArray[np.int64], Overall]]:
+        """Some units at a time: with thousands of values all at once would fill the memory.
+
+        Where the model allows, values that none of them shows are taken as one: the cost is then that of the rows,
+        not of units times values.
+        """
+        merges = _merges(model) and len(self.total) > FEW_VALUES
+        each = max(len(self.value) / max(self.units, 1), 1.0) if merges else len(self.total)
+        step = max(int((CELLS_MERGED / each) ** 0.5 if merges else CELLS_AT_ONCE / max(each, 1)), 1)
+        for first in range(0, max(self.units, 1), step):
+            last = min(first + step, self.units)
+            if not merges:
+                yield self.histograms(first, last), self.overall
+                continue
+            values = np.unique(self.value[self.start[first] : self.start[last]])
+            yield self.histograms(first, last, values), self.merged(values)
+
+    def level(self, model: PrivacyModel) -> NDArray[np.float64]:
+        """(units,) the model's level of each."""
+        return np.concatenate([model.level(*piece) for piece in self.pieces(model)])
 
     def lattice(self, *, thin: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(cells, units) all widths of all cells, and (nodes, quasi-identifiers) every choice of one width each."""
@@ -190,8 +248,15 @@ class _Units:
         first = np.concatenate([[0], np.cumsum(heights)])[:-1].astype(np.int64)
         tried = list(islice(product(*choices), MOST_LATTICE_NODES))
         nodes = np.array(tried, dtype=np.int64).reshape(len(tried), len(heights))
-        ladder = np.concatenate(self.ladders) if self.ladders else np.zeros((0, len(self.histograms)), dtype=np.int64)
+        ladder = np.concatenate(self.ladders) if self.ladders else np.zeros((0, self.units), dtype=np.int64)
         return np.ascontiguousarray(ladder), nodes + first
+
+
+def _merges(model: PrivacyModel) -> bool:
+    """Whether values that a group does not show count for it only by their share of the whole."""
+    if isinstance(model, TCloseness):
+        return model.distance in MERGING
+    return "numeric" not in model.needs and "members" not in model.needs
 
 
 def _models(attribute: Attribute, n: int) -> Iterator[tuple[str, PrivacyModel]]:
@@ -237,7 +302,7 @@ def _attribute_findings(
         if isinstance(model, NTCloseness):
             levels = np.array([_worst_over_lattice(model, units)])
         else:
-            levels = np.concatenate([model.level(piece, units.overall) for piece in units.pieces()])
+            levels = units.level(model)
         yield _finding(id, release, attribute.name, model, levels)
 
 
@@ -284,17 +349,28 @@ def _worst_over_lattice(model: NTCloseness, units: _Units) -> float:
     """
     farthest = isinstance(model, StrictNTCloseness)
     ladder, nodes = units.lattice(thin=not farthest)
-    histograms, sizes = units.histograms, units.histograms.sum(axis=1)
-    alone = model.level(histograms, replace(units.overall, supersets=Supersets(np.empty(0, np.int64), histograms[:0])))
+    sizes = units.sizes()
+    nothing = Supersets(np.empty(0, np.int64), np.empty((0, 0), np.int64))
+    alone = np.concatenate(
+        [
+            model.level(piece, replace(overall, supersets=replace(nothing, histogram=piece[:0])))
+            for piece, overall in units.pieces(model)
+        ]
+    )
+    merges = _merges(model) and len(units.total) > FEW_VALUES
+    histograms, overall = (np.empty((0, 0), np.int64) if merges else units.histograms(0, units.units)), units.overall
     order = np.argsort(-alone, kind="stable")
     worst, start, step = model.worst(alone) if farthest else 0.0, 0, FIRST_ASKED
     while start < len(order) and (farthest or alone[order[start]] > worst):
         chosen = order[start : start + step]
+        if merges:  # what none of the chosen shows is one value, in their supersets too
+            values = np.unique(np.concatenate([units.value[units.start[u] : units.start[u + 1]] for u in chosen]))
+            histograms, overall = units.histograms(0, units.units, values), units.merged(values)
         room = len(chosen) * len(nodes)
         group, superset = np.empty(room, np.int64), np.empty((room, histograms.shape[1]), np.int64)
         pairs = large_supersets(ladder, nodes, chosen, sizes, histograms, model.n, group, superset)
-        overall = replace(units.overall, supersets=Supersets(group[:pairs], superset[:pairs]))
-        worst = max(worst, model.worst(model.level(histograms[chosen], overall)))
+        beside = replace(overall, supersets=Supersets(group[:pairs], superset[:pairs]))
+        worst = max(worst, model.worst(model.level(histograms[chosen], beside)))
         start, step = start + step, min(4 * step, MOST_ASKED)
     return worst
 

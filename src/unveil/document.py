@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -72,10 +72,22 @@ class Document(_Part):
     charts: dict[str, Any] = {}
 
 
-def describe_inputs(paths: Iterable[Path]) -> tuple[Input, ...]:
+class _Hashed(Protocol):
+    """What was read but is no file, e.g. a table in a database: it knows its own hash."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+def describe_inputs(paths: Iterable[Path | _Hashed]) -> tuple[Input, ...]:
     """Name and hash of each file."""
     found = []
     for path in paths:
+        if not isinstance(path, Path):
+            found.append(Input(name=path.name, sha256=path.sha256))
+            continue
         with sheet_file(path)[0].open("rb") as file:
             found.append(Input(name=path.name, sha256=hashlib.file_digest(file, "sha256").hexdigest()))
     return tuple(found)

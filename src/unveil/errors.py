@@ -11,6 +11,8 @@ UnveilError
 └── NotApplicable      a member of a family that says nothing about this release, with the reason
 """
 
+import re
+
 __all__ = [
     "NotApplicable",
     "OutputError",
@@ -22,11 +24,18 @@ __all__ = [
     "UnveilError",
     "UsageError",
     "shown",
+    "without_secrets",
 ]
+
+_LOGIN = re.compile(r"\b([a-z][a-z0-9+.-]+:/{1,3})\S*@", re.IGNORECASE)
+_PASSWORD = re.compile(r"([?&]\w*password=)[^&#\s]*", re.IGNORECASE)
 
 
 class UnveilError(Exception):
-    """What is wrong, where, and what to do instead, in one line."""
+    """What is wrong, where, and what to do instead, in one line, without the passwords an address may hold."""
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(*(without_secrets(part) if isinstance(part, str) else part for part in parts))
 
 
 class UsageError(UnveilError):
@@ -59,6 +68,11 @@ class Stopped(UnveilError):  # noqa: N818  the user's wish, not a fault
 
 class NotApplicable(UnveilError):  # noqa: N818  the contract's own word, not a fault
     """A member of a family that says nothing about this release."""
+
+
+def without_secrets(text: str) -> str:
+    """The text without users and passwords of addresses in it, wherever they were meant to go."""
+    return _PASSWORD.sub(r"\1…", _LOGIN.sub(r"\1", text)) if ":/" in text else text
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -123,6 +123,13 @@ class Release:
         in a generalised table a set is an equivalence class, in Anatomy a bucket. Withheld values (a region of
         several) are not counted.
         """
+        told_apart, value, count, group = self.counted(attribute)
+        codes = self.attributes[attribute].codes
+        histogram = np.bincount(told_apart * codes + value, weights=count, minlength=len(group) * codes)
+        return histogram.astype(np.int64).reshape(len(group), codes), group
+
+    def counted(self, attribute: int) -> tuple[NDArray[np.int64], ...]:
+        """The same without the zeros: (entries,) set, value and rows; and (sets,) the group of each set."""
         block = self.block_of(attribute)
         beside = [i for i in block.attributes if self.attributes[i].role is Role.QUASI_IDENTIFIER and i != attribute]
         told_apart = row_numbers([block.group, *(block.region(i) for i in beside)])
@@ -131,11 +138,7 @@ class Release:
         group[told_apart] = block.group
         value = self.regions[attribute].single()[block.region(attribute)]
         known = value >= 0
-        codes = self.attributes[attribute].codes
-        histogram = np.bincount(
-            told_apart[known] * codes + value[known], weights=block.count[known], minlength=sets * codes
-        )
-        return histogram.astype(np.int64).reshape(sets, codes), group
+        return told_apart[known], value[known].astype(np.int64), block.count[known], group
 
     def class_sizes(self) -> NDArray[np.int64]:
         """Rows that share their quasi-identifier cells, release-wide.

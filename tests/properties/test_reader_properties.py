@@ -3,6 +3,7 @@
 Few examples by default; `make fuzz` runs thousands.
 """
 
+import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from unveil.errors import UnveilError
 from unveil.formats.arx import mended_ladder, read_project
 from unveil.formats.arx_schema import project_schema
 from unveil.formats.cells import CellError, read_cells, shown_values
+from unveil.formats.databases import Database, located
 from unveil.formats.notations import NOTATIONS
 from unveil.formats.priors import read_prior
 from unveil.formats.releases import read_release
@@ -28,7 +30,7 @@ from unveil.hierarchy import read_ladder
 from unveil.regions import Regions
 from unveil.schema import Schema, SchemaDocument, read_schema
 
-FEW = None if settings().max_examples > 1000 else 30  # the fuzz profile keeps its thousands
+FEW = None if settings().max_examples > 1000 else 45  # the fuzz profile keeps its thousands
 some = settings(max_examples=FEW) if FEW else settings()
 
 # Bits of every notation, glued together at random.
@@ -250,3 +252,62 @@ def test_any_parquet_file(data: st.DataObject, parquet: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = _file(folder, "t.parquet", content)
         _only_unveil_errors(lambda: read_columns(path))
+
+
+@pytest.fixture(scope="module")
+def sqlite(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("sqlite") / "t.db"
+    connection = sqlite3.connect(path)
+    connection.execute("pragma page_size = 512")
+    connection.execute("create table t (age int, sex text, s)")
+    connection.executemany("insert into t values (?, ?, ?)", [(1, "f", "u"), (2.5, "é", 3), (None, "", "long" * 300)])
+    connection.commit()
+    connection.close()
+    return path.read_bytes()
+
+
+@settings(max_examples=FEW or 1000)
+@given(data=st.data())
+def test_any_database_file(data: st.DataObject, sqlite: bytes) -> None:
+    content = data.draw(spoilt(sqlite))
+    with tempfile.TemporaryDirectory() as folder:
+        path = _file(folder, "t.db", content)
+        _only_unveil_errors(lambda: read_columns(f"sqlite:///{path}#t"))
+        assert path.read_bytes() == content
+
+
+PARTS = st.sampled_from(
+    [
+        ":",
+        "//",
+        "/",
+        "@",
+        "#",
+        "?",
+        "&",
+        "%",
+        "%2F",
+        "=",
+        "select ",
+        "host",
+        "[",
+        "]",
+        " ",
+        '"',
+        ".",
+        "password=",
+        "\0",
+        "é",
+    ]
+)
+
+
+@some
+@given(st.sampled_from(["sqlite", "postgresql", "postgres", "mysql", ""]), st.lists(PARTS, max_size=12).map("".join))
+def test_any_address_is_understood_or_refused(scheme: str, rest: str) -> None:
+    secret = "s3cret"
+    address = f"{scheme}://me:{secret}@{rest}#t"
+    fault = _fault(lambda: located(address))
+    found = located(address) if fault is None else fault
+    assert secret not in str(found) or not isinstance(found, Database | UnveilError)
+    assert not isinstance(found, Database) or found.file is not None or secret not in f"{found!r}{found.name}"

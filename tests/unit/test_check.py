@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unveil import check
 from unveil.check import run_check
 from unveil.errors import NotApplicable, UsageError
 from unveil.formats.releases import read_release
@@ -238,3 +239,27 @@ def test_no_sensitive_attribute_gives_k_alone(tmp_path: Path) -> None:
     assert {f.id for f in check.findings} == {"k_anonymity", "discernibility", "certainty_penalty"}
     with pytest.raises(NotApplicable, match="no sensitive attribute"):
         run_check(read_release(tmp_path / "r.csv", schema), require=[DistinctL(l=2)])
+
+
+@pytest.mark.parametrize("kind", ["categorical", "numeric"])
+def test_values_that_no_group_shows_are_taken_as_one_without_a_difference(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    drawn = np.random.default_rng(3).integers(0, 40, 120) ** 2 % 97
+    rows = [f"{i // 5},{'xy'[i // 60]},{s}\n" for i, s in enumerate(drawn.tolist())]
+    (tmp_path / "r.csv").write_text("a,b,s\n" + "".join(rows))
+    known = {"role": "quasi-identifier"}
+    schema = _schema(a=known | {"kind": "numeric"}, b=known, s={"role": "sensitive", "kind": kind})
+    release = read_release(tmp_path / "r.csv", schema)
+    assert release.groups == 24
+    require = (StrictNTCloseness(n=20, distance="equal", t=1.0),)
+    whole = run_check(release, n=30, require=require).findings
+    monkeypatch.setattr(check, "FEW_VALUES", 0)
+    monkeypatch.setattr(check, "CELLS_MERGED", 64)  # a few groups at a time
+    monkeypatch.setattr(check, "FIRST_ASKED", 3)
+    merged = run_check(release, n=30, require=require).findings
+    assert [f.id for f in merged] == [f.id for f in whole]
+    assert len(whole) > 15
+    for one, other in zip(merged, whole, strict=True):
+        assert one.verdict == other.verdict
+        assert one.value == (other.value if other.value == "inf" else pytest.approx(other.value, abs=1e-12)), one.id

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from small import INSENSITIVE, QI, SENSITIVE, made_schema, made_table
-from unveil import cli
+from unveil import attack, cli
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import run_audit
 from unveil.audit.shape import AuditDocument
@@ -137,3 +137,74 @@ def test_a_wide_table() -> None:
         fitting = (known[:, None] == known).all(axis=2).sum(axis=1)
         assert row["fewest_rows"] == fitting.min()
         assert row["single_row"] == pytest.approx((fitting == 1).mean())
+
+
+def test_limits_on_combinations() -> None:
+    """By age two rows fit everybody, by sex one fits the man; .25 and .5 of the people are left with one row."""
+    sets = [["age"], ["sex"], ["sex", "age"]]
+    limits = ["known.fewest_rows.age >= 2", "known.single_row <= 0.25", "known.right.sex+age < 0.76"]
+
+    def found(limits: list[str], **more: object) -> tuple[int, dict[str, tuple[object, str]]]:
+        audit = run_audit(
+            {"r.csv": TABLE.as_release()}, table=TABLE, attackers=WORLDS, combinations=sets, limits=limits, **more
+        )
+        AuditDocument.model_validate(audit.to_dict())
+        findings = [f for f in audit.document.findings if f.id.startswith("known.")]
+        page = render_html(audit.document)
+        assert all(f"disease · {f.id.split('.')[2]} known" in page for f in findings)
+        assert {f.attribute for f in findings} == {"disease"}
+        return audit.exit_code, {f.id: (f.value, f.verdict) for f in findings}
+
+    assert found(limits) == (
+        1,
+        {
+            "known.fewest_rows.age": (2, "within"),
+            "known.single_row.age": (0.0, "within"),
+            "known.single_row.sex": (0.25, "within"),
+            "known.single_row.sex+age": (0.5, "exceeded"),
+            "known.right.sex+age": (0.75, "within"),
+        },
+    )
+    assert found([limits[0], limits[2]])[0] == 0
+    # An external document withholds shares of fewer than two people, not the verdict.
+    assert found(["known.single_row.sex <= 0.2"], variant="external", least_count=2) == (
+        1,
+        {"known.single_row.sex": (None, "exceeded")},
+    )
+
+
+def test_unknown_values_are_inconclusive() -> None:
+    audit = run_audit(
+        {"r.csv": TABLE.as_release()},
+        attackers=WORLDS,
+        combinations=[["age"], ["sex"]],
+        limits=["known.alone_in_original <= 1", "known.sure <= 1"],
+    )
+    verdicts = [f.verdict for f in audit.document.findings if f.id.startswith("known.")]
+    assert (audit.exit_code, verdicts) == (3, ["inconclusive", "inconclusive", "within", "within"])
+
+
+@pytest.mark.parametrize(
+    ("limit", "sets", "message"),
+    [
+        ("known.single_row <= 0.1", [], "no combinations are asked about; give --known more than once"),
+        ("known.single_rows <= 0.1", [["age"], ["sex"]], "close ones are known.single_row"),
+        ("known.sure.age+sex <= 0.1", [["age"], ["sex"]], "'known.sure.age\\+sex' is nothing that combinations have"),
+        ("known.sure - known.right <= 0.1", [["age"], ["sex"]], "is nothing that combinations have"),
+    ],
+)
+def test_limits_that_no_combination_has(limit: str, sets: list[list[str]], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run_audit({"r.csv": TABLE.as_release()}, table=TABLE, attackers=WORLDS, combinations=sets, limits=[limit])
+
+
+def test_chains_run_once_for_all_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = attack.learn
+    monkeypatch.setattr(attack, "learn", lambda *given: calls.append(given) or real(*given))
+    counts = []
+    for sets in ([], [["age"], ["sex"], ["sex", "age"]]):
+        calls.clear()
+        run_audit({"r.csv": TABLE.as_release()}, table=TABLE, combinations=sets, background=None)
+        counts.append(len(calls))
+    assert counts[1] == counts[0] + 1

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from unveil.errors import ReleaseError, TableError, UsageError
-from unveil.formats import dialect, survey
+from unveil.formats import dialect, source, survey
 from unveil.formats import text as text_module
 from unveil.formats.dialect import Dialect
-from unveil.formats.text import distinct_codes, read_text
+from unveil.formats.text import distinct_codes, read_coded, read_text
 from unveil.kernels import scan
 
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -252,7 +252,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_refusal(file, case):
+@pytest.mark.parametrize("block", [source.BLOCK, 5])
+def test_refusal(file, monkeypatch, case, block):
+    monkeypatch.setattr(source, "BLOCK", block)
     content, message = REFUSALS[case]
     with pytest.raises(TableError, match=message) as caught:
         read_text(file(content))
@@ -323,10 +325,10 @@ def test_pipe(tmp_path):
 def test_no_permission(file, monkeypatch):
     path = file("a,b\n1,2\n")
 
-    def denied(self):
+    def denied(self, mode):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(text_module.Path, "read_bytes", denied)  # chmod does not stop root
+    monkeypatch.setattr(source.Path, "open", denied)  # chmod does not stop root
     with pytest.raises(TableError, match="no permission to read it"):
         read_text(path)
 
@@ -443,6 +445,35 @@ def test_any_text_is_read_as_by_the_csv_module_or_refused(file, content):
     while oracle and (not oracle[-1] or (len(oracle[-1]) == 1 and not oracle[-1][0].strip())):
         oracle.pop()
     assert cells(table) == oracle
+
+
+def whole(path, **options):
+    """All that reading gives, or the error's text."""
+    try:
+        table = read_text(path, **options)
+    except TableError as refusal:
+        return str(refusal)
+    return table.names, cells(table), table.dialect, [table.line_of(row) for row in range(table.rows)]
+
+
+@quick
+@given(
+    content=st.text(st.sampled_from('aé,"\n\r '), max_size=60),
+    header=st.sampled_from(["x,y\n", "x\r\n", '"x\n\n",y\r', "x, y\n"]),
+    block=st.sampled_from([1, 2, 5, 11]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
+)
+def test_a_file_read_in_pieces_is_the_same(file, content, header, block, encoding):
+    path = file(header + content, encoding=encoding)
+    expected = whole(path, delimiter=",")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source, "BLOCK", block)
+        assert whole(path, delimiter=",") == expected
+        if isinstance(expected, str):
+            return
+        found = read_coded(path, delimiter=",")
+        columns = [[c.texts[i] for i in c.text_of_row.tolist()] for c in found.columns.values()]
+        assert [list(row) for row in zip(*columns, strict=True)] == expected[1]
 
 
 # --------------------------------------------------------------------------------------------------------- kernels

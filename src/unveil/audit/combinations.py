@@ -1,13 +1,14 @@
 """How little need be known: chosen combinations of attributes, each asked about alone, as rows of one table."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
-from unveil.attack import run_attack, targets_of_table
+from unveil.attack import Attack, run_attack, run_attacks, targets_of_table
 from unveil.attackers._fits import block_fits
 from unveil.attribute import Role
 from unveil.audit.asking import published_targets
@@ -19,7 +20,7 @@ from unveil.errors import NotApplicable, UsageError, shown
 from unveil.masked import Masked
 from unveil.release import Release, row_numbers
 
-__all__ = ["check_combinations", "combination_rows"]
+__all__ = ["check_combinations", "combination_rows", "withheld"]
 
 MOST = 200  # combinations that one audit asks about
 
@@ -39,35 +40,58 @@ def check_combinations(plan: Plan, combinations: Sequence[Sequence[str]]) -> Non
 
 
 def combination_rows(plan: Plan, combinations: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """One row a release, combination and sensitive attribute, in the order given.
-
-    Shares of fewer people than an external document may count are None there.
-    """
-    return [
-        row
-        for name, release in plan.releases.items()
-        for known in combinations
-        for row in _rows(plan, name, release, tuple(dict.fromkeys(known)))
-    ]
+    """One row a release, combination and sensitive attribute, in the order given."""
+    sets = [tuple(dict.fromkeys(known)) for known in combinations]
+    return [row for name, release in plan.releases.items() for row in _rows(plan, name, release, sets)]
 
 
-def _rows(plan: Plan, name: str, release: Release | Masked, known: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    names = [n for n in known if n in {a.name for a in release.attributes}]
-    for asked in release.with_role(Role.SENSITIVE):
-        attribute = release.attributes[asked].name
-        mine = [n for n in names if n != attribute]
-        if isinstance(release, Masked):
-            found = dict.fromkeys(("alone_in_original", "fewest_rows", "single_row", "attacker"))
-            about = {"release": name, "attribute": attribute, "known": mine, "people": release.rows}
-            yield about | found | {"not_applicable": "values were perturbed, not widened; see unveil link"}
+def withheld(row: dict[str, Any], least: int, people: int) -> dict[str, Any]:
+    """The row as a document shows it that counts nobody below `least`; `people`: of the original."""
+    fewest = row["fewest_rows"]
+    found = row | {"fewest_rows": None if fewest is None or fewest < least else fewest}
+    for key in ("alone_in_original", "single_row", "learner_right", "right", "twice_exposed", "sure"):
+        value = row.get(key)
+        if value is None:
             continue
-        targets, truth = _people(plan, release, asked, mine)
-        row: dict[str, Any] = {"release": name, "attribute": attribute, "known": mine, "people": targets.count}
-        row |= _found(plan, release, targets, mine)
-        try:
-            yield row | _believed(plan, release, targets, truth)
-        except NotApplicable as reason:
-            yield row | {"attacker": None, "not_applicable": str(reason)}
+        of = people if key == "alone_in_original" else row["people"]
+        share = value if isinstance(value, float) else value[0]
+        if 0 < share * of < least:
+            found[key] = None
+    return found
+
+
+def _rows(
+    plan: Plan, name: str, release: Release | Masked, sets: Sequence[tuple[str, ...]]
+) -> Iterator[dict[str, Any]]:
+    """By combination, then by attribute; chains run once an attribute for all combinations."""
+    if not sets:
+        return
+    published = {a.name for a in release.attributes}
+    asked = {index: release.attributes[index].name for index in release.with_role(Role.SENSITIVE)}
+    known = {index: [[n for n in names if n in published and n != asked[index]] for names in sets] for index in asked}
+    if isinstance(release, Masked):
+        found = dict.fromkeys(("alone_in_original", "fewest_rows", "single_row", "attacker"))
+        for number, index in product(range(len(sets)), asked):
+            about = {"attribute": asked[index], "known": known[index][number], "people": release.rows}
+            yield (
+                {"release": name}
+                | about
+                | found
+                | {"not_applicable": "values were perturbed, not widened; see unveil link"}
+            )
+        return
+    rows: dict[int, list[dict[str, Any]]] = {}
+    for index in asked:
+        people = [_people(plan, release, index, names) for names in known[index]]
+        beliefs = _believed(plan, release, [targets for targets, _ in people], people[0][1])
+        rows[index] = [
+            {"release": name, "attribute": asked[index], "known": names, "people": targets.count}
+            | _found(plan, release, targets, names)
+            | belief
+            for names, (targets, _), belief in zip(known[index], people, beliefs, strict=True)
+        ]
+    for number, index in product(range(len(sets)), asked):
+        yield rows[index][number]
 
 
 def _people(plan: Plan, release: Release, asked: int, names: list[str]) -> tuple[Targets, NDArray[np.integer] | None]:
@@ -98,30 +122,39 @@ def _found(plan: Plan, release: Release, targets: Targets, names: list[str]) -> 
         fewest = int(rows[placed].min()) if placed.any() else None
         single = float((rows == 1).mean())
     return {
-        "alone_in_original": _share(plan, alone, plan.table.rows if plan.table is not None else 0),
-        "fewest_rows": None if fewest is None or fewest < plan.least else fewest,
-        "single_row": _share(plan, single, targets.count),
+        "alone_in_original": alone,
+        "fewest_rows": fewest,
+        "single_row": single,
     }
 
 
-def _believed(plan: Plan, release: Release, targets: Targets, truth: NDArray[np.integer] | None) -> dict[str, Any]:
-    """What the learner and the main attacker make of it."""
+def _believed(
+    plan: Plan, release: Release, several: list[Targets], truth: NDArray[np.integer] | None
+) -> list[dict[str, Any]]:
+    """What the learner and the main attacker make of each combination."""
     readers = plan.readers
-    found = run_attack(
-        release,
-        targets,
-        readers.attackers,
-        prior=readers.prior_of(release, targets.asked),
-        engine=readers.engine,
-        chains=readers.chains,
-        joined=readers.joined,
-        lenient=True,
-    )
+    more: dict[str, Any] = {
+        "prior": readers.prior_of(release, several[0].asked),
+        "engine": readers.engine,
+        "chains": readers.chains,
+        "lenient": True,
+    }
+    try:
+        if readers.joined:  # attributes that are taken as one: each combination is asked by itself
+            found = [run_attack(release, one, readers.attackers, joined=readers.joined, **more) for one in several]
+        else:
+            found = run_attacks(release, several, readers.attackers, **more)
+    except NotApplicable as reason:
+        return [{"attacker": None, "not_applicable": str(reason)}] * len(several)
+    harmless = release.attributes[several[0].asked].harmless
+    return [_measured(attack, harmless, truth) for attack in found]
+
+
+def _measured(found: Attack, harmless: Sequence[int], truth: NDArray[np.integer] | None) -> dict[str, Any]:
     if not found.attackers:
-        raise NotApplicable(next(iter(found.refused.values()), "no attacker applies"))
+        return {"attacker": None, "not_applicable": next(iter(found.refused.values()), "no attacker applies")}
     attacker = main_attacker(found.attackers) or next(iter(found.attackers))
     belief, learner = found.attackers[attacker], found.learner
-    harmless = release.attributes[targets.asked].harmless
     measured: dict[str, Estimate | None] = {
         "learner_right": None if truth is None else risk.global_threat(learner, truth),
         "right": None if truth is None else risk.global_threat(belief, truth),
@@ -130,17 +163,5 @@ def _believed(plan: Plan, release: Release, targets: Targets, truth: NDArray[np.
     }
     reliable = all(b.diagnostics.converged and b.diagnostics.precise for b in (belief, learner))
     return {"attacker": attacker, "not_applicable": None, "reliable": reliable} | {
-        key: None if e is None else _estimate(plan, e, targets.count) for key, e in measured.items()
+        key: None if e is None else [number(e.value), number(e.low), number(e.high)] for key, e in measured.items()
     }
-
-
-def _estimate(plan: Plan, estimate: Estimate, people: int) -> list[Any] | None:
-    """Value, low, high."""
-    if _share(plan, estimate.value, people) is None:
-        return None
-    return [number(estimate.value), number(estimate.low), number(estimate.high)]
-
-
-def _share(plan: Plan, share: float | None, people: int) -> float | None:
-    """A share, unless it tells of fewer people than may be counted."""
-    return None if share is None or 0 < share * people < plan.least else float(share)

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 
+from unveil.audit.combination_words import COMBINATION_MEASURES
 from unveil.audit.link_words import LINK_MEASURES
 from unveil.audit.masked_words import MASKED_MEASURES
 from unveil.document import Finding
@@ -269,14 +270,14 @@ def measure_of(id: str, readers: Sequence[str]) -> str:
 
 def definitions_of(findings: Iterable[Finding], attackers: Sequence[str]) -> dict[str, dict[str, str]]:
     """Words, source and page of every measure that occurs."""
-    readers = (*attackers, "learner", "ideal", "background")
+    readers = (*attackers, "learner", "ideal", "background", "known")
     ids = [part for f in findings for part in ([f.id] if ".value:" in f.id else f.id.split(" - "))]
     return {name: _definition(name) for name in dict.fromkeys(measure_of(id, readers) for id in ids)}
 
 
 def _definition(name: str) -> dict[str, str]:
-    if name in _OWN:
-        words, source, page = _OWN[name]
+    if name in _OWN or name in COMBINATION_MEASURES:
+        words, source, page = (_OWN | COMBINATION_MEASURES)[name]
     elif name in MODELS:  # a privacy model's first line ends with its source
         line = (inspect.getdoc(MODELS[name]) or name).splitlines()[0]
         match = re.fullmatch(r"(.*) \((.*)\)\.?", line)

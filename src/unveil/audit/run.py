@@ -17,7 +17,8 @@ from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.asking import Answers, Readers
 from unveil.audit.background import Asked, Background, add_background
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
-from unveil.audit.combinations import check_combinations, combination_rows
+from unveil.audit.combination_limits import combination_findings, combination_limits, split_limits
+from unveil.audit.combinations import check_combinations, combination_rows, withheld
 from unveil.audit.compare import dominance
 from unveil.audit.definitions import definitions_of
 from unveil.audit.diagnosis import (
@@ -38,7 +39,7 @@ from unveil.audit.remarks import count_words
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.belief import Prior
-from unveil.document import Document, Input
+from unveil.document import Document, Finding, Input
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.linkage.held import Held
@@ -160,6 +161,7 @@ def run_audit(
     if attackers is None:
         attackers = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
         attackers |= {"fixed_prior": FixedPrior()} if prior is not None else {}
+    stated, on_combinations = split_limits((*_limits_of(preset, presets), *limits))
     plan = Plan(
         releases=releases,
         table=table,
@@ -181,13 +183,14 @@ def run_audit(
         asked=None if asked is None else tuple(asked),
         joint=joint,
         assignments=assignments or {},
-        limits=(stated := (*_limits_of(preset, presets), *limits)) + membership_limits(membership, stated),
+        limits=stated + membership_limits(membership, stated),
         least=least_count if variant == "external" else 0,
         membership=membership,
         background=background,
     )
     plan.check()
     check_combinations(plan, combinations)
+    asked_of_combinations = combination_limits(on_combinations, combinations)
     if least_count < 1:
         raise UsageError(f"a least count of {least_count} makes no sense; choose 1 or more")
     settings: dict[str, Any] = {
@@ -213,7 +216,7 @@ def run_audit(
         "joint": joint,
         "background": asdict(background) if isinstance(background, Background) else background,
         "preset": preset,
-        "limits": list(plan.limits),
+        "limits": [*plan.limits, *on_combinations],
         "variant": variant,
         "least_count": least_count,
         "membership": None if membership is None else "sensitive" if membership.sensitive else "harmless",
@@ -224,7 +227,11 @@ def run_audit(
     if combinations:
         settings["combinations"] = [list(names) for names in combinations]
     rows = combination_rows(plan, combinations)
-    return _put_together(plan, parts, settings, tuple(inputs), started, {"combinations": rows} if rows else {})
+    shown_rows = [withheld(row, plan.least, 0 if table is None else table.rows) for row in rows]
+    published = {name: {a.name for a in release.attributes} for name, release in releases.items()}
+    more = combination_findings(rows, shown_rows, asked_of_combinations, combinations, published)
+    sections = {"combinations": shown_rows} if rows else {}
+    return _put_together(plan, parts, settings, tuple(inputs), started, more, sections)
 
 
 def _grouped(releases: Mapping[str, Release | Masked], assignments: Mapping[str, Any]) -> bool:
@@ -247,11 +254,13 @@ def _put_together(
     settings: dict[str, Any],
     inputs: tuple[Input, ...],
     started: float,
+    of_combinations: Sequence[Finding],
     more: Mapping[str, Any],
 ) -> Audit:
     readers = [row for part in parts for row in reader_rows(part)]
     unreliable = unreliable_readers(parts)
     findings = judged([f for p in parts for f in p.findings], plan.limits, plan.attackers, unreliable)
+    findings += tuple(of_combinations)
     verdicts = {p.name: verdict_of(p.name, findings, unreliable) for p in parts}
     verdict = worst(verdicts.values())
     pairs, pairs_words = dominance(findings, [p.name for p in parts], plan.attackers)

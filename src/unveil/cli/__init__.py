@@ -4,7 +4,7 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    OriginalData,
     Out,
     ReleaseCells,
     ReleaseDecimal,
@@ -21,6 +22,7 @@ from unveil.cli._shared import (
     SchemaFile,
     console,
     keep_apart,
+    located,
     read_assignment,
     release_parts,
     say,
@@ -36,7 +38,7 @@ from unveil.cli.knowledge import knowledge
 from unveil.cli.link import link
 from unveil.cli.membership import membership
 from unveil.cli.project import write_project_schema
-from unveil.errors import UnveilError, UsageError
+from unveil.errors import UnveilError, UsageError, without_secrets
 
 __all__ = ["app", "main"]
 
@@ -59,9 +61,6 @@ app.command()(frontier)
 app.command()(link)
 app.command()(membership)
 
-Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="The original table: CSV, Parquet, Excel, SPSS …", show_default=False)
-]
 Require = Annotated[
     list[str] | None,
     typer.Option(
@@ -97,6 +96,8 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "show") or not hasattr(error, "exit_code"):
             raise
+        if isinstance(text := getattr(error, "message", None), str):
+            error.message = without_secrets(text)  # type: ignore[attr-defined]  # click's own
         error.show()  # usage errors of the command line itself
         code = error.exit_code
     sys.exit(code if isinstance(code, int) else 0)
@@ -130,10 +131,11 @@ def demo(
 @app.command()
 def schema(
     data: Annotated[
-        Path | None,
+        Any,
         typer.Argument(
+            parser=located,
             metavar="DATA",
-            help="The table: CSV, Parquet, Excel, SPSS, Stata, SAS or an ARX project (.deid).",
+            help="The table: CSV, Parquet, Excel, SPSS, Stata, SAS, an ARX project (.deid), or DATABASE#TABLE.",
             show_default=False,
         ),
     ] = None,
@@ -183,7 +185,7 @@ def schema(
 
 @app.command()
 def anonymize(
-    data: Data,
+    data: OriginalData,
     schema: SchemaFile,
     with_: Annotated[
         str,
@@ -259,8 +261,9 @@ def check(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published table.", show_default=False)],
     schema: SchemaFile,
     original: Annotated[
-        Path | None,
+        Any,
         typer.Option(
+            parser=located,
             metavar="DATA",
             help="The original, for domains the schema leaves open, and for b_t_privacy.",
             show_default=False,
@@ -271,8 +274,10 @@ def check(
         typer.Option(metavar="FILE", help="Which row went to which group, for b_t_privacy.", show_default=False),
     ] = None,
     population: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="A table of the population, for delta-presence.", show_default=False),
+        Any,
+        typer.Option(
+            parser=located, metavar="DATA", help="A table of the population, for delta-presence.", show_default=False
+        ),
     ] = None,
     require: Require = None,
     n: Annotated[int, typer.Option(help="How many people are a large population, for (n,t)-closeness.")] = 1000,

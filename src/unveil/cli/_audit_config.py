@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from unveil.errors import UsageError, shown
+from unveil.formats.databases import located
 
 __all__ = ["AUDIT", "FRONTIER", "Names", "merged"]
 
@@ -106,6 +107,8 @@ def _read(config: Path, names: Names) -> dict[str, Any]:
 
 
 def _value(name: str, value: Any, folder: Path, names: Names) -> Any:
+    if name in ("original", "control", "population", "data"):
+        return located(value, folder)
     if name in names.paths:
         return folder / value
     if name in names.path_lists:

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.errors import UsageError, shown
+from unveil.errors import UsageError, shown, without_secrets
+from unveil.formats.databases import Database, located
 from unveil.paths import sheet_file
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Delimiter",
     "Encoding",
     "JsonFile",
+    "OriginalData",
     "Out",
     "ReleaseCells",
     "ReleaseDecimal",
@@ -29,6 +31,7 @@ __all__ = [
     "check_outputs",
     "console",
     "keep_apart",
+    "located",
     "long_work",
     "read_assignment",
     "refuse_unsure",
@@ -54,6 +57,14 @@ JsonFile = Annotated[
 ]
 ReportFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the report, one HTML file.", show_default=False)
+]
+
+# A table that is read may be a file, or a Database: typer wants one type.
+OriginalData = Annotated[
+    Any,
+    typer.Argument(
+        parser=located, metavar="DATA", help="The original table: a file, or DATABASE#TABLE.", show_default=False
+    ),
 ]
 
 # Of the original and of other tables that are read beside it; a release may come from another tool.
@@ -91,7 +102,7 @@ def console() -> Any:
 
 def say(text: str) -> None:
     """One line on standard error."""
-    print("".join(c if c.isprintable() else " " for c in text), file=sys.stderr)
+    print("".join(c if c.isprintable() else " " for c in without_secrets(text)), file=sys.stderr)
 
 
 def write(output: Path | None, text: str) -> None:
@@ -110,9 +121,11 @@ def release_parts(release: Path) -> list[Path]:
     return [release.with_suffix(".toml"), release.with_name(f"{release.stem}-sensitive{release.suffix}")]
 
 
-def keep_apart(*, inputs: list[Path], outputs: list[Path]) -> None:
+def keep_apart(*, inputs: Sequence[Path | Database], outputs: list[Path]) -> None:
     """Refuse to write over what is read, or two things to one place."""
-    seen = {sheet_file(path)[0].resolve(): path for path in inputs}
+    seen: dict[Path, Path | Database] = {
+        sheet_file(path)[0].resolve() if isinstance(path, Path) else path.resolve(): path for path in inputs
+    }
     for path in outputs:
         if path.resolve() in seen:
             raise UsageError(f"{path}: is also {seen[path.resolve()]}; choose another file to write to")

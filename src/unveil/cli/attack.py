@@ -18,6 +18,7 @@ from unveil.cli._shared import (
     SchemaFile,
     console,
     keep_apart,
+    located,
     long_work,
     read_assignment,
     refuse_unsure,
@@ -33,13 +34,18 @@ def attack(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
     schema: SchemaFile,
     original: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="The original table: its rows are the targets.", show_default=False),
+        Any,
+        typer.Option(
+            parser=located, metavar="DATA", help="The original table: its rows are the targets.", show_default=False
+        ),
     ] = None,
     targets: Annotated[
-        Path | None,
+        Any,
         typer.Option(
-            metavar="FILE", help="People to ask about instead: known attributes, empty = unknown.", show_default=False
+            parser=located,
+            metavar="DATA",
+            help="People to ask about instead: known attributes, empty = unknown.",
+            show_default=False,
         ),
     ] = None,
     attacker: Annotated[
@@ -112,9 +118,10 @@ def attack(
         bool, typer.Option("--roster", help="Everybody's quasi-identifiers are known: groups of exact cells.")
     ] = False,
     others: Annotated[
-        Path | None,
+        Any,
         typer.Option(
-            metavar="FILE",
+            parser=located,
+            metavar="DATA",
             help="For background: people whose value is known, a CSV of quasi-identifiers and the value.",
             show_default=False,
         ),

@@ -20,12 +20,14 @@ from unveil.cli._shared import (
     check_outputs,
     console,
     keep_apart,
+    located,
     long_work,
     read_assignment,
     release_parts,
     say,
 )
 from unveil.errors import UsageError, shown
+from unveil.formats.databases import Database
 
 __all__ = ["audit"]
 
@@ -36,13 +38,17 @@ def _option(text: str, metavar: str | None = None) -> Any:
     return typer.Option(help=text, metavar=metavar, show_default=False)
 
 
+def _data(text: str) -> Any:
+    return typer.Option(help=text, metavar="DATA", parser=located, show_default=False)
+
+
 def audit(
     context: typer.Context,
     releases: Annotated[
         list[Path] | None, typer.Argument(metavar="RELEASE…", help="One or more published CSVs.", show_default=False)
     ] = None,
     schema: SchemaOption = None,
-    original: Annotated[FileOption, _option("The original table; without it success is unknown.", "DATA")] = None,
+    original: Annotated[Any, _data("The original table; without it success is unknown.")] = None,
     report: ReportFile = None,
     json: JsonFile = None,
     people: Annotated[
@@ -54,10 +60,8 @@ def audit(
     ] = None,
     preset: Annotated[str | None, _option("Published limits by name, e.g. ema_0070.", "NAME")] = None,
     presets: Annotated[FileOption, _option("A TOML file of more presets.", "FILE")] = None,
-    control: Annotated[FileOption, _option("People known not to be in the table.", "FILE")] = None,
-    population: Annotated[
-        FileOption, _option("Quasi-identifiers of everyone among whom someone may look.", "FILE")
-    ] = None,
+    control: Annotated[Any, _data("People known not to be in the table.")] = None,
+    population: Annotated[Any, _data("Quasi-identifiers of everyone among whom someone may look.")] = None,
     sample: Annotated[int | None, _option("Ask about a random sample of people only.", "N")] = None,
     attacker: Annotated[
         list[str] | None, _option("bayesian and random_worlds if not given; repeatable.", "NAME:options")
@@ -132,15 +136,15 @@ def _audit(
     *,
     releases: list[Path],
     schema: Path | None,
-    original: Path | None,
+    original: Path | Database | None,
     report: Path | None,
     json: str | None,
     people: Path | None,
     limit: list[str],
     preset: str | None,
     presets: Path | None,
-    control: Path | None,
-    population: Path | None,
+    control: Path | Database | None,
+    population: Path | Database | None,
     sample: int | None,
     attacker: list[str],
     asked: str | None,
@@ -195,7 +199,7 @@ def _audit(
 
     if not releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
-    projects = [p for p in (original, *releases) if p is not None and p.suffix.lower() == ".deid"]
+    projects = [p for p in (original, *releases) if isinstance(p, Path) and p.suffix.lower() == ".deid"]
     if schema is None and not projects:
         raise UsageError("say what the columns are: --schema FILE")
     if original is None and projects:

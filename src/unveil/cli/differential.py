@@ -12,6 +12,7 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    OriginalData,
     ReleaseCells,
     ReportFile,
     SchemaFile,
@@ -28,9 +29,7 @@ __all__ = ["differential"]
 
 
 def differential(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="The original table: CSV, Parquet, Excel, SPSS …", show_default=False)
-    ],
+    data: OriginalData,
     schema: SchemaFile,
     with_: Annotated[
         str | None,
@@ -128,6 +127,7 @@ def differential(
     from unveil.report.differential import render_differential
     from unveil.report.differential_terminal import print_differential
     from unveil.schema import read_schema
+    from unveil.table import code_table
 
     if (with_ is None) == (oracle is None):
         raise UsageError('say what is tested: --with NAME:options or --oracle "TOOL {input} {output}"')
@@ -147,9 +147,16 @@ def differential(
             return sanitizer_of(texts[0], texts[1:])
         return Oracle(texts[0], known, originals, timeout, cells=tuple(cells or ()))
 
-    originals = read_columns(data, **dialect).columns if oracle is not None else None
+    read = None
+    if oracle is not None:  # read once: a database need not give its rows in the same order again
+        token = known.document.missing[0] if known.document.missing else ""
+        read = read_columns(data, missing=token, **dialect)
+    originals = read.columns if read is not None else None
     points = points_of([with_ or oracle or "", *(require or [])], sweep or [], made, command=oracle is not None)
-    table = read_table(data, known, **dialect)
+    if read is None:
+        table = read_table(data, known, **dialect)
+    else:
+        table = code_table(known, read.columns, name=str(data), place=read.place, decimal=read.decimal)
     files = {people: points[0].name} if people is not None else {}
     if people is not None and len(points) > 1:
         files = {people.with_name(f"{people.stem}-{_file_part(p.name)}{people.suffix}"): p.name for p in points}

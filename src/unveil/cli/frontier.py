@@ -12,6 +12,7 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    OriginalData,
     ReportFile,
     SchemaOption,
     console,
@@ -21,6 +22,7 @@ from unveil.cli._shared import (
     say,
 )
 from unveil.errors import UsageError
+from unveil.formats.databases import Database
 
 __all__ = ["frontier"]
 
@@ -33,10 +35,7 @@ def _option(text: str, metavar: str | None = None) -> Any:
 
 def frontier(
     context: typer.Context,
-    data: Annotated[
-        FileOption,
-        typer.Argument(metavar="DATA", help="The original table: CSV, Parquet, Excel, SPSS …", show_default=False),
-    ] = None,
+    data: OriginalData = None,
     schema: SchemaOption = None,
     with_: Annotated[
         list[str] | None,
@@ -112,7 +111,7 @@ def frontier(
 
 def _frontier(
     *,
-    data: Path | None,
+    data: Path | Database | None,
     schema: Path | None,
     with_: list[str],
     require: list[str],
@@ -245,13 +244,17 @@ def _frontier(
         raise typer.Exit(found.exit_code)
 
 
-def _chosen(candidate: Any, folder: Path, data: Path, schema: Path, limits: list[str]) -> str:
+def _chosen(candidate: Any, folder: Path, data: Path | Database, schema: Path, limits: list[str]) -> str:
     """How the chosen release was made, as a file that `unveil frontier --config` reads; without its seed."""
     import json
     import os
     import shlex
 
-    quoted = [json.dumps(os.path.relpath(path, folder), ensure_ascii=False) for path in (data, schema)]
+    file = data if isinstance(data, Path) else data.file
+    place = str(data) if file is None else os.path.relpath(file, folder)
+    if isinstance(data, Database) and file is not None:
+        place = f"sqlite:///{place}{'' if data.table is None else '#' + data.table}"
+    quoted = [json.dumps(text, ensure_ascii=False) for text in (place, os.path.relpath(schema, folder))]
     requires = " ".join(f"--require {shlex.quote(text)}" for text in candidate.require)
     return (
         "# How this release was made. To make one like it:\n"

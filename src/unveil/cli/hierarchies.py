@@ -10,17 +10,22 @@ from unveil.cli._shared import (
     ReleaseCells,
     SchemaFile,
     keep_apart,
+    located,
     release_parts,
     say,
     write,
 )
-from unveil.cli.hierarchy import hierarchy_app, values_of
+from unveil.cli.hierarchy import TableOption, hierarchy_app, values_of
 from unveil.errors import SchemaError, UsageError
+from unveil.formats.databases import Database
 
 __all__ = ["hierarchy_app"]
 
 Column = Annotated[str, typer.Argument(help="The column.")]
-Data = Annotated[Path, typer.Option(help="Take the values, and how many rows each has, from this table.")]
+Data = Annotated[
+    Any,
+    typer.Option(parser=located, metavar="DATA", help="Take the values, and how many rows each has, from this table."),
+]
 Folder = Annotated[
     Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write to.", show_default=False)
 ]
@@ -29,7 +34,7 @@ Folder = Annotated[
 @hierarchy_app.command("round")
 def hierarchy_round(
     column: Column,
-    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    data: TableOption = None,
     schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
     first: Annotated[int, typer.Option(help="At most so many intervals on the lowest level.")] = 20,
     output: Out = None,
@@ -199,8 +204,13 @@ def hierarchy_mapping(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
     schema: SchemaFile,
     original: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="The original, for domains the schema leaves open.", show_default=False),
+        Any,
+        typer.Option(
+            parser=located,
+            metavar="DATA",
+            help="The original, for domains the schema leaves open.",
+            show_default=False,
+        ),
     ] = None,
     cells: ReleaseCells = None,
     output: Out = None,
@@ -228,7 +238,7 @@ def _numbers(column: str, texts: list[str], decimal: str) -> list[float]:
     return [place for place in places if place is not None]
 
 
-def _counts(column: str, data: Path) -> tuple[dict[str, int], str]:
+def _counts(column: str, data: Path | Database) -> tuple[dict[str, int], str]:
     """How many rows each value has, without missing ones, and the decimal mark."""
     import numpy as np
 

@@ -5,14 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli._shared import Out, console, keep_apart, say, write
+from unveil.cli._shared import Out, console, keep_apart, located, say, write
 from unveil.errors import UsageError
+from unveil.formats.databases import Database
 
-__all__ = ["hierarchy_app", "values_of"]
+__all__ = ["TableOption", "hierarchy_app", "values_of"]
 
 hierarchy_app = typer.Typer(
     help="Build, show and check hierarchies (ARX's CSV shape).", no_args_is_help=True, rich_markup_mode=None
 )
+TableOption = Annotated[
+    Any, typer.Option(parser=located, metavar="DATA", help="Take the values from this table,", show_default=False)
+]
 
 
 @hierarchy_app.command("intervals")
@@ -22,7 +26,7 @@ def hierarchy_intervals(
         str, typer.Option(metavar="W+W…", help="Widths from narrow to wide, e.g. 5+10+20.", show_default=False)
     ],
     origin: Annotated[float, typer.Option(help="Where intervals start counting.")] = 0,
-    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    data: TableOption = None,
     schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
     output: Out = None,
 ) -> None:
@@ -50,7 +54,7 @@ def hierarchy_prefixes(
             metavar="N+N…", help="Characters kept at each level, e.g. 4+2; else one less each.", show_default=False
         ),
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    data: TableOption = None,
     schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
     output: Out = None,
 ) -> None:
@@ -72,7 +76,7 @@ def hierarchy_dates(
     parts: Annotated[
         str, typer.Option(metavar="PART+PART…", help="week, month, quarter, year, decade")
     ] = "month+quarter+year",
-    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    data: TableOption = None,
     schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
     output: Out = None,
 ) -> None:
@@ -109,7 +113,7 @@ def hierarchy_show(file: Annotated[Path, typer.Argument(help="A hierarchy file."
 def hierarchy_check(
     file: Annotated[Path, typer.Argument(help="A hierarchy file.")],
     column: Annotated[str, typer.Argument(help="The column it must cover.")],
-    data: Annotated[Path | None, typer.Option(help="Take the values from this table,", show_default=False)] = None,
+    data: TableOption = None,
     schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
 ) -> None:
     """Check that a hierarchy is nested and covers every value of a column."""
@@ -120,7 +124,7 @@ def hierarchy_check(
     say(f"{file}: nested, and covers all {len(values)} values of {column}")
 
 
-def values_of(column: str, data: Path | None, schema: Path | None) -> tuple[list[str], str]:
+def values_of(column: str, data: Path | Database | None, schema: Path | None) -> tuple[list[str], str]:
     """The values of a column, from a table or from a schema's declared domain, and their decimal mark."""
     if (data is None) == (schema is None):
         raise UsageError("say where the values come from: --data TABLE or --schema FILE")

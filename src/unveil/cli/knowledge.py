@@ -10,6 +10,7 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    OriginalData,
     ReleaseCells,
     ReleaseDecimal,
     ReleaseDelimiter,
@@ -27,7 +28,7 @@ __all__ = ["knowledge"]
 
 
 def knowledge(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The original table.", show_default=False)],
+    data: OriginalData,
     schema: SchemaFile,
     with_: Annotated[
         str,

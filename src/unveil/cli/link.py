@@ -18,6 +18,7 @@ from unveil.cli._shared import (
     check_outputs,
     console,
     keep_apart,
+    located,
     long_work,
     read_assignment,
     release_parts,
@@ -32,13 +33,16 @@ def link(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
     schema: SchemaFile,
     original: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="The original table: everybody in it is held.", show_default=False),
+        Any,
+        typer.Option(
+            parser=located, metavar="DATA", help="The original table: everybody in it is held.", show_default=False
+        ),
     ] = None,
     held: Annotated[
-        Path | None,
+        Any,
         typer.Option(
-            metavar="FILE",
+            parser=located,
+            metavar="DATA",
             help="The people an attacker holds instead: some people, some columns; empty = unknown.",
             show_default=False,
         ),
@@ -65,8 +69,10 @@ def link(
         bool, typer.Option("--aligned", help="Of a masked release: row i of it is row i of the original.")
     ] = False,
     population: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="A table of the population, for uniqueness.", show_default=False),
+        Any,
+        typer.Option(
+            parser=located, metavar="DATA", help="A table of the population, for uniqueness.", show_default=False
+        ),
     ] = None,
     fraction: Annotated[
         float | None,

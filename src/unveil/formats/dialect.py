@@ -1,7 +1,8 @@
-"""How a text file writes a table: its encoding, delimiter and decimal mark, found out where they are not given."""
+"""How a text file writes a table: its delimiter and decimal mark, found out where they are not given."""
 
 import codecs
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import UsageError, shown
+from unveil.formats.encodings import ENCODINGS
 from unveil.formats.survey import Refusal, delimiter_word, survey
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Dialect", "check_options", "decode", "find_decimal", "sniff_delimiter"]
+__all__ = ["DECIMAL_SAMPLE", "SAMPLE", "Dialect", "check_options", "find_decimal", "sniff_delimiter"]
 
 DELIMITERS = (",", ";", "\t", "|")
-ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252")
 SAMPLE = 256 * 1024  # bytes looked at to find the delimiter
 DECIMAL_SAMPLE = 5_000  # rows looked at to find the decimal mark
 
@@ -61,88 +62,6 @@ def check_options(delimiter: str | None, decimal: str | None, encoding: str | No
     return delimiter, encoding
 
 
-# ------------------------------------------------------------------------------------------------------------- encoding
-
-
-def decode(raw: bytes, encoding: str | None) -> tuple[bytes, str]:
-    """The file as UTF-8 (with its byte order mark, if that is what the encoding says) and its encoding."""
-    if encoding in (None, "utf-16") and raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        encoding = "utf-16"
-    if encoding == "utf-16":
-        try:
-            raw = raw.decode("utf-16").encode("utf-8")
-        except UnicodeDecodeError:
-            raise Refusal("is not valid UTF-16 although it starts so; save it as UTF-8") from None
-    nul = raw.find(b"\0")
-    if nul >= 0:
-        hint = ""
-        if encoding != "utf-16" and raw[:1000].count(b"\0") * 3 > len(raw[:1000]):
-            hint = ", or say encoding utf-16 if it is that"
-        raise Refusal(f"not a text file: it holds a NUL byte; save it as CSV{hint}", _line_at(raw, nul))
-    if encoding == "utf-16":
-        return raw, "utf-16"
-
-    marked = raw.startswith(codecs.BOM_UTF8)
-    if encoding == "cp1252":
-        if marked:
-            raise Refusal("starts with the mark of UTF-8; read it without encoding cp1252", 1)
-        return _from_cp1252(raw), "cp1252"
-    fault = _first_invalid_utf8(raw)
-    if fault is None:
-        return raw, "utf-8-sig" if marked else "utf-8"
-    if encoding is not None or marked:
-        raise Refusal(
-            f"byte 0x{raw[fault]:02x} is not UTF-8; save the file as UTF-8 or say encoding cp1252", _line_at(raw, fault)
-        )
-    if _mostly_utf8(raw):
-        raise Refusal(
-            f"byte 0x{raw[fault]:02x} is not UTF-8 in a file that mostly is; repair it or say encoding cp1252",
-            _line_at(raw, fault),
-        )
-    return _from_cp1252(raw), "cp1252"
-
-
-def _line_at(raw: bytes, offset: int) -> int:
-    """The physical line, from 1, of a byte."""
-    return raw.count(b"\n", 0, offset) + raw.count(b"\r", 0, offset) - raw.count(b"\r\n", 0, offset) + 1
-
-
-def _first_invalid_utf8(raw: bytes) -> int | None:
-    """Offset of the first byte that cannot be UTF-8."""
-    if raw.isascii():
-        return None
-    view = memoryview(raw)
-    at = 0
-    while at < len(raw):
-        last = at + 2**20 >= len(raw)
-        try:
-            at += codecs.utf_8_decode(view[at : at + 2**20], "strict", last)[1]
-        except UnicodeDecodeError as reason:
-            return at + reason.start
-    return None
-
-
-def _mostly_utf8(raw: bytes) -> bool:
-    """Whether more characters beyond ASCII are valid UTF-8 than bytes are not: then it is no cp1252 file."""
-    valid = invalid = 0
-    for at in range(0, len(raw), 2**20):
-        part = raw[at : at + 2**20]
-        text = part.decode("utf-8", "ignore")
-        valid += len(text) - int((np.frombuffer(part, np.uint8) < 128).sum())
-        invalid += len(part) - len(text.encode("utf-8"))
-    return valid > invalid
-
-
-def _from_cp1252(raw: bytes) -> bytes:
-    try:
-        return raw.decode("cp1252").encode("utf-8")
-    except UnicodeDecodeError as reason:
-        raise Refusal(
-            f"not a text file: byte 0x{raw[reason.start]:02x} is neither UTF-8 nor cp1252; save it as UTF-8",
-            _line_at(raw, reason.start),
-        ) from None
-
-
 # ------------------------------------------------------------------------------------------------------------ delimiter
 
 
@@ -171,11 +90,13 @@ class _Candidate:
         return not self.fault and self.header > 1 and self.agreeing == self.widths.size - 1
 
 
-def sniff_delimiter(data: NDArray[np.uint8], delimiter: str | None) -> tuple[str, bool]:
-    """The delimiter, and whether blanks around fields are to be dropped."""
+def sniff_delimiter(
+    data: NDArray[np.uint8], delimiter: str | None, *, complete: bool = True
+) -> tuple[str, bool] | None:
+    """The delimiter, and whether blanks around fields are to be dropped; None if more of the text is needed."""
     size = SAMPLE
     while True:
-        whole = data.size <= size
+        whole = complete and data.size <= size
         sample = data if whole else data[:size]
         if not whole:
             ends = np.flatnonzero((sample == 10) | (sample == 13))
@@ -183,6 +104,8 @@ def sniff_delimiter(data: NDArray[np.uint8], delimiter: str | None) -> tuple[str
         candidates = [_candidate(sample, each, whole) for each in ([delimiter] if delimiter else DELIMITERS)]
         if whole or all(each.widths.size > 1 or each.fault for each in candidates):
             break
+        if not complete and data.size <= size:
+            return None
         size *= 16
     if delimiter is not None:
         return delimiter, candidates[0].trim
@@ -248,13 +171,15 @@ _COMMA_THOUSANDS = r"^\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*$"
 _POINT_THOUSANDS = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*$"
 
 
-def find_decimal(columns: "pl.DataFrame", delimiter: str) -> str:
+def find_decimal(parts: "Sequence[pl.DataFrame]", delimiter: str) -> str:
     """The decimal mark: a comma if some column's numbers are all written so, and none with a point."""
+    import polars as pl
+
     if delimiter == ",":
         return "."
     comma: str | None = None
     point: str | None = None
-    for column in columns.head(DECIMAL_SAMPLE):
+    for column in pl.concat(parts).head(DECIMAL_SAMPLE):
         numbers = column.filter(column.str.contains(r"\d"))
         if numbers.is_empty():
             continue

@@ -80,8 +80,12 @@ def read_release(
     named = parse_cells(cells)
     if sidecar is None:
         sidecar = Sidecar() if is_frame(given) else read_sidecar(path)
-    if path.suffix.lower() == ".deid":
-        sidecar = sidecar.model_copy(update={"masked": (*sidecar.masked, *read_project(path).masked)})
+    if path.suffix.lower() == ".deid" and (means := read_project(path).masked):
+        listed = ", ".join(f'"{name}"' for name in means)
+        raise NotApplicable(
+            f"{path}: ARX microaggregated {', '.join(means)}, which perturbs and does not widen; export the output "
+            f"as CSV and put masked = [{listed}] into a .toml of the same name"
+        )
     if sidecar.masked:
         perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
         raise NotApplicable(
@@ -203,6 +207,8 @@ def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:
 
 def read_sidecar(path: Path) -> Sidecar:
     """What stands beside a release; nothing said if there is no sidecar."""
+    if path.parts and path.parts[0].lower() in ("sqlite:", "postgresql:", "postgres:"):
+        raise ReleaseError(f"{path.parts[0]}//…: a release is a file, not a table in a database; export it as CSV")
     file = path.with_suffix(".toml")
     if not file.is_file() or not _is_sidecar(file):
         return Sidecar()

@@ -5,7 +5,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Refusal", "delimiter_word", "survey", "survey_whole"]
+__all__ = ["Refusal", "delimiter_word", "survey", "survey_piece"]
 
 FIELD_LIMIT = 2**30  # bytes of one field
 
@@ -36,24 +36,29 @@ def survey(
     return found, width[: found[scan.RECORDS]], jump
 
 
-def survey_whole(data: NDArray[np.uint8], delimiter: str, trim: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The structure of the whole text and its records with line ends; a fault is refused."""
+def survey_piece(
+    data: NDArray[np.uint8], delimiter: str, trim: bool, *, last: bool = True, before: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The structure of a header and the records behind it, and those with line ends; a fault is refused.
+
+    A piece that is not the last may end within quotes. before: lines of the text that stood between the two.
+    """
     from unveil.kernels import scan
 
     found, _, jumps = survey(data, delimiter, trim, True)
-    if found[scan.FAULT]:
-        _refuse(found, delimiter)
-    if found[scan.RECORDS] == 0:
+    if found[scan.FAULT] and (last or found[scan.FAULT] != scan.UNCLOSED):
+        _refuse(found, delimiter, before)
+    if found[scan.RECORDS] == 0 and last:
         raise Refusal("is empty; a header line and rows are needed")
     if found[scan.MULTILINE]:
         jumps = survey(data, delimiter, trim, True, 0, int(found[scan.MULTILINE]))[2]
     return found, jumps
 
 
-def _refuse(found: NDArray[np.int64], delimiter: str) -> NoReturn:
+def _refuse(found: NDArray[np.int64], delimiter: str, before: int) -> NoReturn:
     from unveil.kernels import scan
 
-    line, opened = int(found[scan.FAULT_LINE]), int(found[scan.OPENED_LINE])
+    line, opened = int(found[scan.FAULT_LINE]) + before, int(found[scan.OPENED_LINE]) + before
     kind = found[scan.FAULT]
     if kind == scan.RAGGED:
         fields, columns = int(found[scan.FAULT_FIELDS]), int(found[scan.FIELDS])

@@ -1,18 +1,20 @@
-"""Tables from files of every kind, by their ending; whatever has no ending of its own is CSV."""
+"""Tables from files of every kind, by their ending, from databases and from memory; what has no ending is CSV."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+from unveil.attribute import Role
 from unveil.errors import TableError, UnveilError
 from unveil.formats.arx import read_data
 from unveil.formats.columns import Columns
+from unveil.formats.databases import Database, located, read_database
 from unveil.formats.excel import read_sheet
 from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
 from unveil.formats.statistical import FAMILY, read_statistical
-from unveil.formats.text import distinct_codes, read_text
+from unveil.formats.text import read_coded
 from unveil.paths import SPREADSHEETS, sheet_file
 from unveil.schema import Schema
-from unveil.table import CodedColumn, Table, code_table
+from unveil.table import Table, code_table
 
 __all__ = ["READERS", "Columns", "read_columns", "read_table"]
 
@@ -26,7 +28,7 @@ READERS: dict[str, Callable[..., Columns]] = {
 
 
 def read_columns(
-    path: str | Path | IntoFrame,
+    path: str | Path | Database | IntoFrame,
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -34,11 +36,17 @@ def read_columns(
     missing: str = "",
     error: type[UnveilError] = TableError,
     published: bool = False,
+    counted: Collection[str] = (),
 ) -> Columns:
-    """Read a CSV or, by its ending, another kind of file, or a table in memory. `missing`: the text a null becomes.
+    """Read a CSV or, by its ending, another kind of file; a table in a database by its address, or one in memory.
 
-    Of an ARX project it is the input, or the output if `published`. `book.xlsx#Sheet` names a sheet.
+    `missing` is the text a null becomes. Of an ARX project it is the input, or the output if `published`.
+    `book.xlsx#Sheet` names a sheet. Columns `counted` are only asked which rows are equal: they may come without texts.
     """
+    path = located(path) if isinstance(path, str) else path
+    if isinstance(path, Database):
+        coded, rows = read_database(path, missing=missing, counted=counted, error=error)
+        return Columns(coded, rows, lambda row: f"row {row + 1}", ".", "database")
     if is_frame(path):
         return read_frame(path, missing=missing, name="frame", error=error)
     path = Path(path)
@@ -49,15 +57,22 @@ def read_columns(
     reader = READERS.get(sheet_file(path)[0].suffix.lower())
     if reader is not None:
         return reader(path, missing=missing, encoding=encoding, error=error)
-    text = read_text(path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content)
-    columns = {name: CodedColumn(*distinct_codes(text.columns[name])) for name in text.names}
+    text = read_coded(
+        path,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        error=error,
+        content=content,
+        counted=counted,
+    )
     return Columns(
-        columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()
+        text.columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()
     )
 
 
 def read_table(
-    path: str | Path | IntoFrame,
+    path: str | Path | Database | IntoFrame,
     schema: Schema,
     *,
     delimiter: str | None = None,
@@ -68,12 +83,14 @@ def read_table(
 
     Cost: parsing, one hash a cell, one gather a cell: about a second for a million rows of nine columns.
     """
+    path = located(path) if isinstance(path, str) else path
     token = schema.document.missing[0] if schema.document.missing else ""
-    found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token)
+    counted = [name for name in schema.names if schema.declaration(name).role is Role.IDENTIFIER]
+    found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=counted)
     return code_table(
         schema,
         found.columns,
-        name=str(named_source(path)),
+        name=str(path if isinstance(path, Database) else named_source(path)),
         place=found.place,
         decimal=found.decimal,
         dictionary=found.dictionary,

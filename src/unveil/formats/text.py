@@ -1,43 +1,41 @@
 """Delimited text of any usual dialect as columns of strings; what is ambiguous is refused, not guessed.
 
-Nothing is interpreted here: a cell is the text between its delimiters, and an empty cell is the empty text.
+Nothing is interpreted here: a cell is the text between its delimiters, and an empty cell is the empty text. A file is
+read piece by piece: whole records behind the header, as if each piece were a file of its own.
 """
 
 import codecs
-import io
 import os
-import stat
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import TableError, UnveilError, shown
-from unveil.formats.dialect import Dialect, check_options, decode, find_decimal, sniff_delimiter
-from unveil.formats.survey import Refusal, survey_whole
+from unveil.formats import source as bytes_of
+from unveil.formats.coding import Coder
+from unveil.formats.dialect import DECIMAL_SAMPLE, SAMPLE, Dialect, check_options, find_decimal, sniff_delimiter
+from unveil.formats.encodings import find_encoding, utf8_blocks
+from unveil.formats.survey import Refusal, survey_piece
+from unveil.table import CodedColumn
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TextTable", "distinct_codes", "read_text"]
+__all__ = ["CodedText", "TextTable", "distinct_codes", "read_coded", "read_text"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TextTable:
-    """A table as text: every cell a string, none missing."""
+class _Text:
+    """What is known of a text besides its cells."""
 
     source: str  # the path as given, printable
     names: tuple[str, ...]
-    columns: "pl.DataFrame"  # (rows, names), all String without nulls
+    rows: int  # data rows
     dialect: Dialect
     jumps: NDArray[np.int64]  # (records with line ends in quotes, 2): record (0 = header), line ends held so far
-
-    @property
-    def rows(self) -> int:
-        """Number of data rows."""
-        return int(self.columns.height)
 
     def line_of(self, row: int) -> int:
         """The physical line, from 1, on which data row `row`, from 0, starts."""
@@ -45,6 +43,20 @@ class TextTable:
             raise IndexError(f"row {row} of {self.rows}")
         before = int(np.searchsorted(self.jumps[:, 0], row + 1))
         return row + 2 + (int(self.jumps[before - 1, 1]) if before else 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextTable(_Text):
+    """A table as text: every cell a string, none missing."""
+
+    columns: "pl.DataFrame"  # (rows, names), all String without nulls
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedText(_Text):
+    """A table as its distinct texts, column by column."""
+
+    columns: dict[str, CodedColumn]
 
 
 def read_text(
@@ -63,34 +75,30 @@ def read_text(
     Names lose the blanks around them. A blank line at the end is ignored; inside a table with one column it is an
     empty cell.
     """
-    from unveil.kernels import scan
+    import polars as pl
 
-    delimiter, encoding = check_options(delimiter, decimal, encoding)
-    source = shown(os.fspath(path), 500)[1:-1]
-    try:
-        raw, encoding = decode(_loaded(path) if content is None else content, encoding)
-        start = 3 if encoding == "utf-8-sig" else 0
-        # With `raw` gone the buffer is the only owner of the bytes, and they can be changed where they lie.
-        text = io.BytesIO(raw)
-        del raw
-        data = np.frombuffer(text.getbuffer(), np.uint8)[start:]
-        delimiter, trim = sniff_delimiter(data, delimiter)
-        found, jumps = survey_whole(data, delimiter, trim)
-        header = data[: found[scan.HEADER_END]]
-        newline = _newline(header.tobytes())
-        names = _names(header, int(found[scan.FIELDS]), delimiter, trim)
-        del data, header
-        rows = int(found[scan.RECORDS]) - 1
-        if rows < 1:
-            raise Refusal("holds no rows, only a header")
-        columns = _parsed(_body(text, start, found, delimiter, trim), names, delimiter)
-        if columns.height != rows:
-            raise Refusal(f"the CSV engine reads {columns.height} rows where there are {rows}; please report this")
-        decimal = decimal or find_decimal(columns, delimiter)
-    except Refusal as refusal:
-        at = "" if refusal.line is None else f", line {refusal.line}"
-        raise error(f"{source}{at}: {refusal}") from None
-    return TextTable(source, names, columns, Dialect(delimiter, encoding, decimal, trim, newline), jumps)
+    frames: list[pl.DataFrame] = []
+    found = _read(path, delimiter, decimal, encoding, error, content, frames.append)
+    return TextTable(found.source, found.names, found.rows, found.dialect, found.jumps, pl.concat(frames))
+
+
+def read_coded(
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    error: type[UnveilError] = TableError,
+    content: bytes | None = None,
+    counted: Collection[str] = (),
+) -> CodedText:
+    """The same as codes: never more of the file is held than a block and what its cells are coded to.
+
+    Of the columns `counted` only is kept which rows are equal.
+    """
+    coder = Coder(counted)
+    found = _read(path, delimiter, decimal, encoding, error, content, coder.add)
+    return CodedText(found.source, found.names, found.rows, found.dialect, found.jumps, coder.coded())
 
 
 def distinct_codes(column: "pl.Series") -> tuple[list[str], NDArray[np.unsignedinteger]]:
@@ -107,50 +115,120 @@ def distinct_codes(column: "pl.Series") -> tuple[list[str], NDArray[np.unsignedi
     return texts.to_list(), codes
 
 
-# -------------------------------------------------------------------------------------------------------------- bytes
-
-_MAGIC = (
-    (b"\x1f\x8b", "a gzip archive; unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive; unpack it first"),
-    (b"\xfd7zXZ\x00", "an xz archive; unpack it first"),
-    (b"BZh91AY&SY", "a bzip2 archive; unpack it first"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel file; save it as CSV"),
-    (b"ARROW1\x00\x00", "an Arrow file; save it as CSV"),
-    (b"SQLite format 3\x00", "an SQLite database; export the table as CSV"),
-    (b"%PDF-", "a PDF file; a CSV file is needed"),
-)
+# ------------------------------------------------------------------------------------------------------------- pieces
 
 
-def _loaded(path: str | os.PathLike[str]) -> bytes:
-    """All bytes of a file that may be text."""
+def _read(
+    path: str | os.PathLike[str],
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    error: type[UnveilError],
+    content: bytes | None,
+    take: "Callable[[pl.DataFrame], None]",
+) -> _Text:
+    """Hand the cells to `take` as they are read; what else is known of the text."""
+    delimiter, encoding = check_options(delimiter, decimal, encoding)
+    source = shown(os.fspath(path), 500)[1:-1]
     try:
-        kind = os.stat(path).st_mode
-        if stat.S_ISDIR(kind):
-            raise Refusal("is a folder; name a CSV file in it")
-        if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-            raise Refusal("is no file but a device; name a CSV file")
-        raw = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise Refusal("no such file; check the path") from None
-    except PermissionError:
-        raise Refusal("no permission to read it; ask its owner") from None
-    except OSError as reason:
-        raise Refusal(f"cannot be read: {(reason.strerror or 'unknown reason').lower()}") from None
-    except ValueError:
-        raise Refusal("is no file name; check the path") from None
-    for magic, what in _MAGIC:
-        if raw.startswith(magic):
-            raise Refusal(f"looks like {what}")
-    if raw.startswith(b"PAR1") and raw.endswith(b"PAR1"):
-        raise Refusal("looks like a Parquet file; save it as CSV")
-    if raw.startswith(b"PK\x03\x04"):
-        if b"xl/" in raw[-65536:]:
-            raise Refusal("looks like an Excel file; save it as CSV")
-        if b"opendocument.spreadsheet" in raw[:200]:
-            raise Refusal("looks like an OpenDocument spreadsheet; save it as CSV")
-        raise Refusal("looks like a zip archive; unpack it first")
-    return raw
+        file = bytes_of.open_source(path, content)
+        encoding = find_encoding(file, encoding)
+        pieces = _Pieces(utf8_blocks(file, encoding))
+        delimiter, trim = pieces.sniff(delimiter)
+        sample: list[pl.DataFrame] = []
+        for frame in pieces.frames(delimiter, trim):
+            if sum(part.height for part in sample) < DECIMAL_SAMPLE:
+                sample.append(frame.head(DECIMAL_SAMPLE))
+            take(frame)
+        if not pieces.rows:
+            raise Refusal("holds no rows, only a header")
+        decimal = decimal or find_decimal(sample, delimiter)
+    except Refusal as refusal:
+        at = "" if refusal.line is None else f", line {refusal.line}"
+        raise error(f"{source}{at}: {refusal}") from None
+    dialect = Dialect(delimiter, encoding, decimal, trim, _newline(pieces.header))
+    return _Text(source, pieces.names, pieces.rows, dialect, np.concatenate([np.zeros((0, 2), int), *pieces.jumps]))
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """A text as it comes: the header, then whole records."""
+
+    blocks: Iterator[bytes]
+    text: bytearray = field(default_factory=bytearray)  # the header, if it was read, and what was not yet parsed
+    done: bool = False  # nothing follows `text`
+    header: bytes = b""
+    names: tuple[str, ...] = ()
+    rows: int = 0
+    held: int = 0  # line ends in quotes of the rows so far
+    jumps: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def fill(self, size: int) -> None:
+        while len(self.text) < size and not self.done:
+            block = next(self.blocks, None)
+            self.done = block is None
+            self.text += block or b""
+
+    def sniff(self, delimiter: str | None) -> tuple[str, bool]:
+        """The delimiter, and whether blanks around fields are to be dropped."""
+        size = max(bytes_of.BLOCK, SAMPLE)
+        while True:
+            self.fill(size)
+            found = sniff_delimiter(np.frombuffer(self.text, np.uint8), delimiter, complete=self.done)
+            if found is not None:
+                return found
+            size *= 4
+
+    def frames(self, delimiter: str, trim: bool) -> "Iterator[pl.DataFrame]":
+        """The cells of the next whole records."""
+        from unveil.kernels import scan
+
+        size = bytes_of.BLOCK
+        while True:
+            room = len(self.header) + size
+            self.fill(room)
+            last = self.done and len(self.text) <= room
+            stop = len(self.text) if last else _line_end(self.text, room)
+            if stop <= len(self.header) and not last:
+                size *= 4
+                continue
+            data = np.frombuffer(self.text, np.uint8)[:stop]
+            found, jumps = survey_piece(data, delimiter, trim, last=last, before=self.rows + self.held)
+            end = int(found[scan.END])
+            if end and not self.header:
+                head = data[: found[scan.HEADER_END]]
+                self.names = _names(head, int(found[scan.FIELDS]), delimiter, trim)
+                self.header = head.tobytes()
+                self.jumps.append(jumps[jumps[:, 0] == 0])
+                del head
+            rows = int(found[scan.RECORDS]) - 1
+            if rows > 0:
+                frame = _parsed(_body(data, found, delimiter, trim), self.names, delimiter)
+                if frame.height != rows:
+                    raise Refusal(
+                        f"the CSV engine reads {frame.height} rows where there are {rows}; please report this"
+                    )
+                self._count(rows, jumps)
+                yield frame
+            del data  # a buffer that is looked at cannot be cut
+            if last:
+                return
+            # What is left may be the start of a long record: then look at ever more of it at once.
+            size = max(bytes_of.BLOCK, 4 * (stop - end)) if rows > 0 else 4 * size
+            self.text[:end] = self.header
+
+    def _count(self, rows: int, jumps: NDArray[np.int64]) -> None:
+        own = jumps[jumps[:, 0] > 0] + (self.rows, self.held)
+        if len(own):
+            self.jumps.append(own)
+            of_header = self.jumps[0]
+            self.held = int(own[-1, 1]) - (int(of_header[0, 1]) if len(of_header) else 0)
+        self.rows += rows
+
+
+def _line_end(text: bytearray, room: int) -> int:
+    """Behind the last line end within the first bytes; a CR at their very end may be half of one."""
+    return max(text.rfind(b"\n", 0, room), text.rfind(b"\r", 0, room - 1)) + 1
 
 
 # ------------------------------------------------------------------------------------------------------------- header
@@ -182,34 +260,26 @@ def _names(header: NDArray[np.uint8], columns: int, delimiter: str, trim: bool) 
 # ----------------------------------------------------------------------------------------------------------- columns
 
 
-def _body(text: io.BytesIO, start: int, found: NDArray[np.int64], delimiter: str, trim: bool) -> bytes:
+def _body(data: NDArray[np.uint8], found: NDArray[np.int64], delimiter: str, trim: bool) -> bytes:
     """The data records, without the header, in the shape that the CSV engine cannot misread.
 
-    Done in the file's own bytes where possible: fresh memory costs more than the work.
+    Done in `data` itself where possible: fresh memory costs more than the work.
     """
     from unveil.kernels import scan
 
-    view = text.getbuffer()
-    first, last = start + int(found[scan.HEADER_END]), start + int(found[scan.END])
-    whole = np.frombuffer(view, np.uint8)
-    data = whole[first:last]
+    body = data[found[scan.HEADER_END] : found[scan.END]]
     quotes = int(found[scan.QUOTES_IN_TEXT])
-    grows = quotes > 0 or found[scan.FIELDS] == 1 or data[:3].tobytes() == codecs.BOM_UTF8
+    grows = quotes > 0 or found[scan.FIELDS] == 1 or body[:3].tobytes() == codecs.BOM_UTF8
     code = ord(delimiter)
     if grows or found[scan.LONE_CR]:
         records = int(found[scan.RECORDS]) if found[scan.FIELDS] == 1 else 0
-        out = np.empty(data.size + 3 * quotes + 2 * records + 8, np.uint8)
-        return out[: scan.canonical(data, code, trim, out)].tobytes()
+        out = np.empty(body.size + 3 * quotes + 2 * records + 8, np.uint8)
+        return out[: scan.canonical(body, code, trim, out)].tobytes()
     if not trim:
-        size = data.size
-        view[:size] = view[first:last]
-    elif not (found[scan.QUOTED] or found[scan.TRAILING]):
-        size = scan.squeeze(data, code, whole)
-    else:
-        size = scan.canonical(data, code, trim, whole)
-    del data, whole, view  # a buffer that is looked at cannot be cut
-    text.truncate(size)
-    return text.getvalue()
+        return body.tobytes()
+    if not (found[scan.QUOTED] or found[scan.TRAILING]):
+        return data[: scan.squeeze(body, code, data)].tobytes()
+    return data[: scan.canonical(body, code, trim, data)].tobytes()
 
 
 def _parsed(body: bytes, names: "tuple[str, ...] | range", delimiter: str) -> "pl.DataFrame":

@@ -16,7 +16,8 @@ def large_supersets(ladder, node, chosen, size, histogram, n, pair_group, pair_h
     each choice of widths the rows of `ladder`. A superset is all groups that show the same in these rows. `chosen`
     (c,) int64, `size` (groups,) and `histogram` (groups, values) int64. The pairs go to `pair_group` (c·nodes,) as
     positions in `chosen` and `pair_histogram` (c·nodes, values).
-    Cost: nodes · groups · attributes; a hash finds the superset, every match is compared in full.
+    Cost: nodes · groups · attributes in which a node differs from the one before (few where the last vary first); a
+    hash finds the superset, every match is compared in full.
     """
     groups, attributes, values = size.shape[0], node.shape[1], histogram.shape[1]
     slots = 4
@@ -31,13 +32,16 @@ def large_supersets(ladder, node, chosen, size, histogram, n, pair_group, pair_h
     for row in range(ladder.shape[0]):
         for g in range(groups):
             hashed[row, g] = draw(np.uint64(row), np.uint64(ladder[row, g]))
-    key = np.empty(groups, np.uint64)
+    partial = np.zeros((attributes + 1, groups), np.uint64)  # the key so far, by attributes gone through
+    key = partial[attributes]
     pairs = 0
     for k in range(node.shape[0]):
-        key[:] = 0
-        for a in range(attributes):
+        begin = 0
+        while k > 0 and begin < attributes and node[k, begin] == node[k - 1, begin]:
+            begin += 1
+        for a in range(begin, attributes):
             for g in range(groups):
-                key[g] += hashed[node[k, a], g]
+                partial[a + 1, g] = partial[a, g] + hashed[node[k, a], g]
         slot[:] = -1
         found = 0
         for c in range(chosen.shape[0]):

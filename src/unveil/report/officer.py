@@ -260,8 +260,8 @@ def _limits(limited: Iterable[Finding], names: Names) -> Grid | None:
     for finding in limited:
         about = [names.shown.get(finding.release, label(finding.release))] if names.several else []
         about += [label(finding.attribute)] if finding.attribute else []
-        reader, _, _ = measure_of(finding.id, names.readers)
-        about += [reader_name(reader)] if reader else []
+        reader, _, statistic = measure_of(finding.id, names.readers)
+        about += [f"{label(statistic)} known" if reader == "known" else reader_name(reader)] if reader else []
         rows.append(
             (
                 Cell(label(finding.limit or ""), _limit_in_words(finding, names), "code"),

@@ -70,6 +70,7 @@ TITLES = {
 _SHARES = {
     "absent_disclosure",
     "accuracy",
+    "alone_in_original",
     "baseline_accuracy",
     "certainty_penalty",
     "claim_precision",
@@ -82,6 +83,7 @@ _SHARES = {
     "fewer_values",
     "global_threat",
     "journalist_risk",
+    "learner_right",
     "marketer_risk",
     "matching_groups",
     "member_advantage",
@@ -93,11 +95,15 @@ _SHARES = {
     "query_error",
     "rank_interval_disclosure",
     "reid",
+    "right",
     "share_error",
     "similar",
     "simple_disclosure",
+    "single_row",
     "singled_out",
     "suppressed_share",
+    "sure",
+    "twice_exposed",
     "vulnerable",
 }
 _POINTS = {"belief_gain", "mean_gain", "model_gain", "relative_global_threat", "worst_gain"}
@@ -138,7 +144,7 @@ def reader_name(name: str) -> str:
 def measure_of(id: str, readers: Iterable[str]) -> tuple[str, str, str]:
     """An id `[attacker.]measure[.statistic]` in its three parts; a part that is not there is empty."""
     first, _, rest = id.partition(".")
-    if rest and first in {*readers, "learner", "ideal", "background"}:
+    if rest and first in {*readers, "learner", "ideal", "background", "known"}:
         measure, _, statistic = rest.partition(".")
         return first, measure, statistic
     return "", first, rest

@@ -47,6 +47,8 @@ def large_populations(table: Table, *, minimum_support: float = 0.05, most: int 
     columns = [table.columns[i][row].astype(np.int64) for i in known]
     axes = [_axis(table.attributes[i]) for i in known]
     chosen: list[tuple[int, ...]] = []
+    if most is not None and 2 ** _together(axes, columns, count, least) - 1 > most:
+        raise NotApplicable(f"there are over {most:,} large populations; raise minimum_support")
     _extend(axes, columns, count, np.arange(len(row)), (), least, chosen, most or np.inf)
     if not chosen:
         raise NotApplicable(f"no population holds {minimum_support:.0%} of the rows; lower minimum_support")
@@ -152,6 +154,20 @@ def _axis(attribute: Attribute) -> _Axis:
     widths = [int(level.max()) + 1 for level in levels]
     start = np.cumsum([0, *widths]).astype(np.int64)
     return _Axis(attribute, levels.astype(np.int64) + start[:-1, None], start)
+
+
+def _together(axes: list[_Axis], columns: list[NDArray[np.int64]], count: NDArray[np.int64], least: int) -> int:
+    """Of how many attributes the most frequent value can be asked for together: each subset is a large population."""
+    best = []
+    for place, axis in enumerate(axes):
+        by_code = np.bincount(columns[place], weights=count, minlength=axis.attribute.codes)
+        best.append((-float(by_code.max()), place, int(by_code.argmax())))
+    inside, found = np.ones(len(count), dtype=bool), 0
+    for _, place, code in sorted(best):
+        fits = inside & (columns[place] == code)
+        if count[fits].sum() >= least:
+            inside, found = fits, found + 1
+    return found
 
 
 def _extend(

@@ -1,0 +1,98 @@
+"""A wide table: 200 attributes, 40 of them quasi-identifiers, five sensitive, as many rows as Adult has."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks import Row
+from benchmarks._timing import best_cpu
+from realdata.adult import SENSITIVE, read_adult
+from unveil.anonymizers.mondrian import Mondrian
+from unveil.attackers._posterior import Chains
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.audit import run_audit
+from unveil.check import run_check
+from unveil.draft import draft_schema
+from unveil.engine import Engine
+from unveil.formats.tables import read_columns
+from unveil.privacy_models import KAnonymity
+from unveil.schema import Schema, SchemaDocument
+from unveil.table import Table, code_table
+
+ATTRIBUTES, KNOWN, SENSITIVE_ATTRIBUTES = 200, 40, 5
+FEW = 3_000  # rows that are audited
+COMBINATIONS = (
+    ("age0",),
+    ("age0", "sex1"),
+    ("age0", "sex1", "race2", "workclass3"),
+    ("education4", "age7", "occupation6"),
+)
+
+
+def wide_columns() -> dict[str, list[str]]:
+    """Adult's columns over and over; in each repetition a fifth of the cells is drawn anew from its column."""
+    random = np.random.default_rng(0)
+    adult = read_adult()
+    names = ["age", "sex", "race", "workclass", "education", "marital-status", SENSITIVE]
+    found = {}
+    for number in range(ATTRIBUTES):
+        name = names[number % len(names)]
+        cells = np.array(adult[name])
+        anew = random.random(len(cells)) < 0.2 if number >= len(names) else np.zeros(len(cells), dtype=bool)
+        cells[anew] = random.choice(cells, anew.sum())
+        found[f"{name}{number}"] = cells.tolist()
+    return found
+
+
+def wide_schema(columns: dict[str, list[str]]) -> Schema:
+    """The first 40 are quasi-identifiers, the next five sensitive, the rest insensitive."""
+    roles = ["quasi-identifier"] * KNOWN + ["sensitive"] * SENSITIVE_ATTRIBUTES
+    attributes = {}
+    for place, name in enumerate(columns):
+        kind = "numeric" if name.startswith("age") else "categorical"
+        role = roles[place] if place < len(roles) else "insensitive"
+        attributes[name] = {"role": role, "kind": kind, "missing": "category"}
+    content = {"version": 1, "confirmed": True, "missing": ["?"], "attributes": attributes}
+    return Schema(SchemaDocument.model_validate(content), {})
+
+
+def measure() -> Iterator[Row]:
+    """Drafting, reading, anonymizing, checking and auditing, one after the other."""
+    columns = wide_columns()
+    schema = wide_schema(columns)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "wide.csv"
+        pl.DataFrame(columns).write_csv(path)
+        found = read_columns(path)
+        drafted = best_cpu(lambda: draft_schema(found.columns, name="wide"), 1)
+        yield Row("200 attributes: a schema drafted", drafted, unit="s CPU", floor="<= 10")
+        table: Table = code_table(schema, found.columns, name="wide", place=str)
+    method = Mondrian(require=(KAnonymity(k=5),))
+    release = method.anonymize(table, Engine(seed=0)).release
+    yield Row(
+        "40 quasi-identifiers: Mondrian", best_cpu(lambda: method.anonymize(table, Engine(seed=0)), 1), unit="s CPU"
+    )
+    yield Row("five sensitive: check", best_cpu(lambda: run_check(release), 1), unit="s CPU", floor="<= 15")
+    few = {name: texts[:FEW] for name, texts in columns.items()}
+    table = Table.from_columns(wide_schema(few), few)
+    release = method.anonymize(table, Engine(seed=0)).release
+    sets = [list(names) for names in COMBINATIONS]
+    chains = Chains(chains=2, sweeps=100, burn_in=100, most_sweeps=0)
+
+    def audit() -> None:
+        run_audit(
+            {"wide": release},
+            table=table,
+            attackers={"random_worlds": RandomWorlds()},
+            combinations=sets,
+            background=None,
+            chains=chains,
+            sample=500,
+            engine=Engine(workers=1),
+        )
+
+    note = "random worlds beside the learner, 200 sweeps, 500 people asked about; five attributes, four combinations"
+    yield Row(f"audit of {FEW:,} rows", best_cpu(audit, 1), unit="s CPU", note=note)
