@@ -19,6 +19,7 @@ from unveil.cli._shared import (
     check_outputs,
     console,
     keep_apart,
+    located,
     long_work,
     release_parts,
     say,
@@ -31,7 +32,12 @@ __all__ = ["disclosure"]
 def disclosure(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
     schema: SchemaFile,
-    original: Annotated[Path, typer.Option(metavar="DATA", help="The original table.", show_default=False)],
+    original: Annotated[
+        Any,
+        typer.Option(
+            parser=located, metavar="DATA", help="The original table: a file, or DATABASE#TABLE.", show_default=False
+        ),
+    ],
     assignment: Annotated[
         Path | None,
         typer.Option(

@@ -20,6 +20,7 @@ from unveil.cli._shared import (
     check_outputs,
     console,
     keep_apart,
+    located,
     long_work,
     release_parts,
     say,
@@ -31,7 +32,13 @@ __all__ = ["membership"]
 
 def membership(
     data: Annotated[
-        Path | None, typer.Argument(metavar="[DATA]", help="The original: the people who are in.", show_default=False)
+        Any,
+        typer.Argument(
+            parser=located,
+            metavar="[DATA]",
+            help="The original: the people who are in; a file, or DATABASE#TABLE.",
+            show_default=False,
+        ),
     ] = None,
     schema: SchemaOption = None,
     release: Annotated[
@@ -67,8 +74,10 @@ def membership(
         ),
     ] = None,
     control: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="People who are known not to be in DATA.", show_default=False),
+        Any,
+        typer.Option(
+            parser=located, metavar="FILE", help="People who are known not to be in DATA.", show_default=False
+        ),
     ] = None,
     known: Annotated[
         str | None,
