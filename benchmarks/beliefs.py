@@ -73,7 +73,7 @@ def _gain(model: HiddenModel) -> Row:
         for draw in chain.run_to(model, 300 + ROUNDS, burn_in=300, anneal=True, every=1):
             if draw is not None:
                 chance += chances(model, block, draw) * block.rows
-                weights = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
+                weights = model.weights(block, draw.theta, draw.pi, draw.current)
                 visits += matching.draw(block.groups, weights, draw.key, np.empty(0, np.int32))  # type: ignore[arg-type]
         smooth.append(chance / ROUNDS)
         visited.append(visits / ROUNDS)

@@ -125,7 +125,7 @@ class HiddenModel:
     def weights(
         self,
         block: HiddenBlock,
-        log_share: NDArray[np.float64],
+        theta: Shares,
         pi: NDArray[np.float64],
         current: NDArray[np.int64],
         exponent: float = 1.0,
@@ -135,13 +135,12 @@ class HiddenModel:
         `current`: the values that withheld rows hold, if each holds one.
         """
         if not len(self.withheld.rows):
-            share = np.exp(exponent * (log_share - log_share.max(axis=1, keepdims=True)))
-            table = block.products.tables(share)
+            table = block.products.scaled_tables(self.layout, theta, self.values, exponent)
 
             def some(cells: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
                 found = np.empty((len(cells), self.values))
                 log_found = np.empty_like(found)
-                gibbs.weigh_cells(block.cells[cells], block.offset, log_share, exponent, log_found)
+                gibbs.weigh_cells(block.cells[cells], block.offset, self.log_shares(theta), exponent, log_found)
                 if block.products.scale(table, found, cells) <= LOST:
                     matching.scale(log_found, found)
                 return found, log_found
@@ -151,7 +150,7 @@ class HiddenModel:
             weight = np.empty((len(block.cells), self.values))
             if block.products.scale(table, weight) > LOST:
                 return replace(matching.Weights.of(block.groups, weight, weight), some=some)
-        log_weight = self.log_weights(block, log_share, pi, current, exponent)
+        log_weight = self.log_weights(block, self.log_shares(theta), pi, current, exponent)
         weight = np.empty_like(log_weight)
         matching.scale(log_weight, weight)
         return matching.Weights.of(block.groups, weight, log_weight)
@@ -261,8 +260,8 @@ class Chain:
             after = self.sweep - burn_in
             if after > 0 and after % every == 0:
                 partner = tuple(p.copy() for p in self.partners)
-                log_share = model.log_shares(self.theta)  # for whoever looks, and for the next sweep
-                weights = tuple(model.weights(b, log_share, self.pi, self.current) for b in model.hidden)
+                # For whoever looks, and for the next sweep.
+                weights = tuple(model.weights(b, self.theta, self.pi, self.current) for b in model.hidden)
                 if model.closed:  # whoever looks asks for what the next sweep computes anyway
                     next_key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
                     matched = zip(model.hidden, weights, self.partners, expected, strict=True)
@@ -308,15 +307,15 @@ def sweep_on(
     """
     key, parameter_key = keys
     values = model.values
-    log_share = model.log_shares(theta)
     counts = model.own_counts.copy()
     value_counts = model.value_counts.copy()
     kinds = len(model.withheld.rows)
+    log_share = model.log_shares(theta) if kinds else np.empty(0)
     tallies = []
     beside = model.log_own(slice(None), log_share, pi) if model.withheld.by_row else np.empty(0)
     for place, block in enumerate(model.hidden):
         if ready is None:
-            weights, done = model.weights(block, log_share, pi, current, exponent), None
+            weights, done = model.weights(block, theta, pi, current, exponent), None
         else:
             weights, done = ready[place]
         tally = _match(block, weights, key, partners[place], np.empty(0)) if done is None else done

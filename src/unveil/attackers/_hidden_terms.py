@@ -230,7 +230,7 @@ def _expected(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
     if draw.expected is not None:
         return draw.expected[place]
     if draw.weights is None:
-        weights = model.weights(block, model.log_shares(draw.theta), draw.pi, draw.current)
+        weights = model.weights(block, draw.theta, draw.pi, draw.current)
     else:
         weights = draw.weights[place]
     partner = draw.partner[place].copy()

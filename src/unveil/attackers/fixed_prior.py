@@ -113,7 +113,7 @@ def _states(model: HiddenModel, theta: Shares, pi: NDArray[np.float64], engine: 
         return _by_row(model, theta, pi, engine)
     exact = all(matching.exact(block.groups).all() for block in model.hidden)
     none = np.empty(0, dtype=np.int64)
-    weights = [] if exact else [model.weights(block, model.log_shares(theta), pi, none) for block in model.hidden]
+    weights = [] if exact else [model.weights(block, theta, pi, none) for block in model.hidden]
     chains = []
     for chain in range(1 if exact else CHAINS):
         random = engine.named(f"chain {chain}").generator()

@@ -12,10 +12,12 @@ __all__ = [
     "add_products",
     "add_runs",
     "collect",
+    "collect_tables",
     "draw_all",
     "draw_parameters",
-    "multiply_cells",
+    "fill_tables",
     "scaled_cells",
+    "scaled_tables",
     "spread",
     "spread_over_centres",
     "warm",
@@ -42,21 +44,6 @@ def weigh_cells(cells, offset, log_share, scale, out):
                 out[c, s] += log_share[row, s]
         for s in range(out.shape[1]):
             out[c, s] *= scale
-
-
-@njit(cache=True, nogil=True)
-def multiply_cells(cells, offset, share, first, out):
-    """Fill `out` (cells, values) with `first` (values,) times the product of the shares of the cell's regions.
-
-    Laid out like `weigh_cells`, without logarithms. Cost: cells · attributes · values.
-    """
-    for c in range(cells.shape[0]):
-        for s in range(out.shape[1]):
-            out[c, s] = first[s]
-        for a in range(cells.shape[1]):
-            row = offset[a] + cells[c, a]
-            for s in range(out.shape[1]):
-                out[c, s] *= share[row, s]
 
 
 @njit(cache=True, nogil=True)
@@ -117,6 +104,57 @@ def collect(cells, offset, tally, out):
             row = offset[a] + cells[c, a]
             for i in range(kinds):
                 out[row, held[i]] += tally[c, held[i]]
+
+
+@njit(cache=True, nogil=True)
+def fill_tables(share, region, at, first, out):
+    """Fill the rows `first[t]` to `first[t + 1]` of `out` (rows, values) with the products of table t's regions.
+
+    `region[at[t]:at[t + 1]]` int32: the regions of each of its rows, as many for every row of a table.
+    """
+    for t in range(first.shape[0] - 1):
+        width = (at[t + 1] - at[t]) // max(first[t + 1] - first[t], 1)
+        for r in range(first[t], first[t + 1]):
+            place = at[t] + (r - first[t]) * width
+            for s in range(out.shape[1]):
+                out[r, s] = share[region[place], s]
+            for a in range(1, width):
+                for s in range(out.shape[1]):
+                    out[r, s] *= share[region[place + a], s]
+
+
+@njit(cache=True, nogil=True)
+def collect_tables(counts, region, at, first, out):
+    """Add `counts` (rows, values) of the tables' rows to those of their regions, `out` (regions, values)."""
+    for t in range(first.shape[0] - 1):
+        width = (at[t + 1] - at[t]) // max(first[t + 1] - first[t], 1)
+        for r in range(first[t], first[t + 1]):
+            for a in range(width):
+                row = region[at[t] + (r - first[t]) * width + a]
+                for s in range(out.shape[1]):
+                    out[row, s] += counts[r, s]
+
+
+@njit(cache=True, nogil=True)
+def scaled_tables(share, place, row, start, low, high, exponent, region, at, first, out):
+    """`add_runs`, each region's shares divided by their maximum and raised to `exponent`, then `fill_tables`.
+
+    Without tables `out` gets the shares of all regions. One call: between calls threads wait for each other.
+    """
+    scaled = np.empty((row[-1], out.shape[1]))
+    add_runs(share, place, row, start, low, high, scaled)
+    for r in range(scaled.shape[0]):
+        top = 0.0
+        for s in range(scaled.shape[1]):
+            top = max(top, scaled[r, s])
+        for s in range(scaled.shape[1]):
+            scaled[r, s] /= top
+            if exponent != 1.0:
+                scaled[r, s] = scaled[r, s] ** exponent
+    if first.shape[0] == 1:
+        out[:] = scaled
+    else:
+        fill_tables(scaled, region, at, first, out)
 
 
 @njit(cache=True, nogil=True)
@@ -280,7 +318,6 @@ def warm():
     """Compile every kernel here."""
     cells, offset = np.zeros((1, 1), np.int32), np.zeros(1, np.int64)
     weigh_cells(cells, offset, np.zeros((1, 2)), 1.0, np.empty((1, 2)))
-    multiply_cells(cells, offset, np.ones((1, 2)), np.ones(2), np.empty((1, 2)))
     add_products(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     scaled_cells(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     collect(cells, offset, np.ones((1, 2), np.int64), np.zeros((1, 2), np.int64))
@@ -291,5 +328,8 @@ def warm():
     new = np.empty(4), np.empty(4)
     draw_all(np.ones((1, 2), np.int64), place, row, *runs, *near, flat, flat, True, key, counter, *new)
     add_runs(flat, place, row, *runs, np.empty((1, 2)))
+    tables = np.zeros(1, np.int32), np.array([0, 1]), np.array([0, 1])
+    scaled_tables(flat, place, row, *runs, 0.5, *tables, np.empty((1, 2)))
+    collect_tables(np.ones((1, 2), np.int64), *tables, np.zeros((1, 2), np.int64))
     share = np.full((2, 2), 0.5)
     draw_parameters(share + 1, np.zeros((2, 2), np.int64), share[:0], key, counter, np.empty((2, 2)), share)
