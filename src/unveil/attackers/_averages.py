@@ -91,6 +91,8 @@ def watched(targets: int, values: int) -> NDArray[np.int64]:
 def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weights (..., values) as distributions; without any weight, uniform."""
     total = weights.sum(axis=-1, keepdims=True)
+    if (total > 0).all():
+        return np.asarray(weights / total)
     even = np.full_like(weights, 1 / weights.shape[-1])
     return np.asarray(np.divide(weights, total, out=even, where=total > 0))
 
