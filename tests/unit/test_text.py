@@ -243,11 +243,11 @@ REFUSALS = {
     ),
     "broken UTF-8 with mark": (b"\xef\xbb\xbfa,b\n\xe9,x\n", "line 2: byte 0xe9 is not UTF-8"),
     "gzip": (b"\x1f\x8b\x08\x00abc", "looks like a gzip archive; unpack it first"),
-    "xlsx": (b"PK\x03\x04" + b"\0" * 30 + b"xl/workbook.xml", "looks like an Excel file; save it as CSV"),
-    "xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "looks like an Excel file; save it as CSV"),
+    "xlsx": (b"PK\x03\x04" + b"\0" * 30 + b"xl/workbook.xml", "looks like an Excel file; let its name end in .xlsx"),
+    "xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "looks like an Excel file; let its name end in .xls"),
     "ods": (b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "OpenDocument spreadsheet"),
     "zip": (b"PK\x03\x04abc", "looks like a zip archive"),
-    "parquet": (b"PAR1\x15\x04PAR1", "looks like a Parquet file; save it as CSV"),
+    "parquet": (b"PAR1\x15\x04PAR1", "looks like a Parquet file; let its name end in .parquet"),
 }
 
 

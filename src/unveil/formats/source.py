@@ -18,8 +18,8 @@ _MAGIC = (
     (b"\xfd7zXZ\x00", "an xz archive; unpack it first"),
     (b"BZh91AY&SY", "a bzip2 archive; unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel file; save it as CSV"),
-    (b"ARROW1\x00\x00", "an Arrow file; save it as CSV"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel file; let its name end in .xls, or save it as CSV"),
+    (b"ARROW1\x00\x00", "an Arrow file; let its name end in .arrow"),
     (b"SQLite format 3\x00", "an SQLite database; write sqlite:///FILE#TABLE"),
     (b"%PDF-", "a PDF file; a CSV file is needed"),
 )
@@ -73,12 +73,12 @@ def open_source(path: str | os.PathLike[str], content: bytes | None = None) -> S
         if head.startswith(magic):
             raise Refusal(f"looks like {what}")
     if head.startswith(b"PAR1") and found.tail(4) == b"PAR1":
-        raise Refusal("looks like a Parquet file; save it as CSV")
+        raise Refusal("looks like a Parquet file; let its name end in .parquet")
     if head.startswith(b"PK\x03\x04"):
         if b"xl/" in found.tail(65536):
-            raise Refusal("looks like an Excel file; save it as CSV")
+            raise Refusal("looks like an Excel file; let its name end in .xlsx, or save it as CSV")
         if b"opendocument.spreadsheet" in head:
-            raise Refusal("looks like an OpenDocument spreadsheet; save it as CSV")
+            raise Refusal("looks like an OpenDocument spreadsheet; let its name end in .ods, or save it as CSV")
         raise Refusal("looks like a zip archive; unpack it first")
     return found
 
