@@ -54,8 +54,10 @@ def utf8_blocks(source: Source, encoding: str) -> Iterator[bytes]:
         yield from _from_cp1252(source)
     else:
         blocks = source.blocks()
-        first = next(blocks, b"")
-        yield first.removeprefix(codecs.BOM_UTF8) if encoding == "utf-8-sig" else first
+        first = b""
+        while encoding == "utf-8-sig" and len(first) < len(codecs.BOM_UTF8):
+            first += next(blocks)  # the mark is there: it was seen
+        yield first.removeprefix(codecs.BOM_UTF8)
         yield from blocks
 
 
