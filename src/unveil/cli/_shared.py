@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -30,6 +30,7 @@ __all__ = [
     "SchemaOption",
     "check_outputs",
     "console",
+    "give_results",
     "keep_apart",
     "located",
     "long_work",
@@ -130,6 +131,41 @@ def keep_apart(*, inputs: Sequence[Path | Database], outputs: list[Path]) -> Non
         if path.resolve() in seen:
             raise UsageError(f"{path}: is also {seen[path.resolve()]}; choose another file to write to")
         seen[path.resolve()] = path
+
+
+def give_results(
+    found: Any,
+    *,
+    page: Callable[[Any], str],
+    show: Callable[[Any, Any], None],
+    report: Path | None,
+    json: str | None,
+    people: Path | None = None,
+) -> None:
+    """Write a result's report, document and people, all or none; print it; end with its exit code.
+
+    `found` has a document, an exit code and, if `people` may be asked for, people; `page` renders, `show` prints it.
+    """
+    from unveil.formats.output import write_whole
+    from unveil.formats.people import people_content
+
+    text = found.document.model_dump_json(indent=2) + "\n"
+    contents: dict[Path, Any] = {}
+    if report is not None:
+        contents[report] = page(found.document).encode()
+    if json not in (None, "-"):
+        contents[Path(str(json))] = text.encode()
+    if people is not None:
+        contents[people] = people_content(people, found.people())
+    write_whole(contents, private=[] if people is None else [people])
+    for path in contents:
+        say(f"wrote {path}" + ("; it names people: keep it secret" if path == people else ""))
+    if json == "-":
+        print(text, end="")
+    else:
+        show(found.document, console())
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
 
 
 @contextmanager

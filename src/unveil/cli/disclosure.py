@@ -17,12 +17,11 @@ from unveil.cli._shared import (
     ReportFile,
     SchemaFile,
     check_outputs,
-    console,
+    give_results,
     keep_apart,
     located,
     long_work,
     release_parts,
-    say,
 )
 from unveil.errors import UsageError, shown
 
@@ -91,7 +90,6 @@ def disclosure(
     from unveil.engine import Engine
     from unveil.formats.facts import read_fact
     from unveil.formats.masked import is_masked, read_masked, read_origin
-    from unveil.formats.output import write_whole
     from unveil.formats.tables import read_table
     from unveil.masked import MaskedTable
     from unveil.report.disclosure import print_disclosure, render_disclosure
@@ -144,21 +142,7 @@ def disclosure(
             engine=replace(Engine(seed=seed), progress=progress, stop=stop),
             inputs=describe_inputs([*read, *(path for path in release_parts(release) if path.is_file())]),
         )
-    text = found.document.model_dump_json(indent=2) + "\n"
-    contents: dict[Path, Any] = {}
-    if report is not None:
-        contents[report] = render_disclosure(found.document).encode()
-    if json not in (None, "-"):
-        contents[Path(str(json))] = text.encode()
-    write_whole(contents)
-    for path in contents:
-        say(f"wrote {path}")
-    if json == "-":
-        print(text, end="")
-    else:
-        print_disclosure(found.document, console())
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    give_results(found, page=render_disclosure, show=print_disclosure, report=report, json=json)
 
 
 def _listed(names: str | None) -> list[str] | None:

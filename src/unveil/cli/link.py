@@ -16,13 +16,12 @@ from unveil.cli._shared import (
     ReportFile,
     SchemaFile,
     check_outputs,
-    console,
+    give_results,
     keep_apart,
     located,
     long_work,
     read_assignment,
     release_parts,
-    say,
 )
 from unveil.errors import UsageError
 
@@ -145,8 +144,6 @@ def link(
     from unveil.document import describe_inputs
     from unveil.engine import Engine
     from unveil.formats.masked import is_masked, read_masked, read_origin
-    from unveil.formats.output import write_whole
-    from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.identity import run_link
@@ -227,20 +224,4 @@ def link(
             engine=replace(engine, progress=progress, stop=stop),
             inputs=describe_inputs([*read, *(p for p in release_parts(release) if p.is_file())]),
         )
-    text = found.document.model_dump_json(indent=2) + "\n"
-    contents: dict[Path, Any] = {}
-    if report is not None:
-        contents[report] = render_link(found.document).encode()
-    if json not in (None, "-"):
-        contents[Path(str(json))] = text.encode()
-    if people is not None:
-        contents[people] = people_content(people, found.people())
-    write_whole(contents, private=[] if people is None else [people])
-    for path in contents:
-        say(f"wrote {path}" + ("; it names people: keep it secret" if path == people else ""))
-    if json == "-":
-        print(text, end="")
-    else:
-        print_link(found.document, console())
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    give_results(found, page=render_link, show=print_link, report=report, json=json, people=people)

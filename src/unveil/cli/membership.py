@@ -18,12 +18,11 @@ from unveil.cli._shared import (
     ReportFile,
     SchemaOption,
     check_outputs,
-    console,
+    give_results,
     keep_apart,
     located,
     long_work,
     release_parts,
-    say,
 )
 from unveil.errors import UsageError
 
@@ -117,8 +116,6 @@ def membership(
     from unveil.document import describe_inputs
     from unveil.engine import Engine
     from unveil.formats.masked import is_masked, read_masked
-    from unveil.formats.output import write_whole
-    from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.inference import (
@@ -191,23 +188,7 @@ def membership(
                 scores = scores_of_release(published, table, others, name=release.name, known=names, engine=engine)
         inputs = describe_inputs([*read, *(p for p in parts if p.is_file())])
         found = run_membership(scores, limits=limit or [], seed=seed, inputs=inputs)
-    text = found.document.model_dump_json(indent=2) + "\n"
-    contents: dict[Path, Any] = {}
-    if report is not None:
-        contents[report] = render_membership(found.document).encode()
-    if json not in (None, "-"):
-        contents[Path(str(json))] = text.encode()
-    if people is not None:
-        contents[people] = people_content(people, found.people())
-    write_whole(contents, private=[] if people is None else [people])
-    for path in contents:
-        say(f"wrote {path}" + ("; it names people: keep it secret" if path == people else ""))
-    if json == "-":
-        print(text, end="")
-    else:
-        print_membership(found.document, console())
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    give_results(found, page=render_membership, show=print_membership, report=report, json=json, people=people)
 
 
 def _one_subject(
