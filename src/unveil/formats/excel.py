@@ -37,15 +37,17 @@ def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
         said = (str(reason).strip() or type(reason).__name__).splitlines()[0]
         raise error(f"{file}: cannot be read as a spreadsheet ({shown(said, 80)}); is it whole?") from None
     names, body = _parted(frame, f"{file}, sheet {shown(sheet)}", error)
-    columns = {
-        name: coded_series(_days(body.to_series(place)), missing, f"{file}, {name}", error)
-        for place, name in names.items()
-    }
-    return Columns(columns, body.height, lambda row: f"row {row + 1}", ".", f"spreadsheet, sheet {shown(sheet)}")
+    del frame
+    rows, columns = body.height, {}
+    for place, name in names.items():  # each column is let go once it is coded
+        columns[name] = coded_series(_days(body.drop_in_place(str(place))), missing, f"{file}, {name}", error)
+    return Columns(columns, rows, lambda row: f"row {row + 1}", ".", f"spreadsheet, sheet {shown(sheet)}")
 
 
 def _loaded(book: Any, file: Path, wanted: str | None, error: type[UnveilError]) -> "tuple[pl.DataFrame, str]":
     """All cells of the sheet as texts, the names in the first row."""
+    import polars as pl
+
     names = list(book.sheet_names)
     if wanted is not None and wanted not in names:
         raise error(f"{file}: no sheet {shown(wanted)}; there are {', '.join(map(shown, names[:20]))}")
@@ -53,10 +55,12 @@ def _loaded(book: Any, file: Path, wanted: str | None, error: type[UnveilError])
     holding: list[str] = []
     for name in names if wanted is None else [wanted]:
         # As texts: a type guessed from the first rows would lose the cells that do not fit it.
-        sheet = book.load_sheet(name, header_row=None, skip_rows=0, dtypes="string")
-        if sheet.width and sheet.height:
-            frame = sheet.to_polars() if not holding else None
+        # Eagerly: what was read is then not held a second time beside the texts.
+        sheet = book.load_sheet_eager(name, header_row=None, skip_rows=0, dtypes="string")
+        if sheet.num_columns and sheet.num_rows:
+            frame = pl.DataFrame(pl.from_arrow(sheet)) if not holding else None
             holding.append(name)
+        del sheet
     if len(holding) > 1:
         named = ", ".join(map(shown, holding))
         raise error(f"{file}: several sheets hold data; name one, {file.name}#SHEET, of {named}")
