@@ -308,3 +308,21 @@ def test_fastexcel_reads_what_is_written(tmp_path: Path) -> None:
     assert found["n"].to_list() == [1.0, 2.5]
     assert found["d"].to_list() == [datetime(2024, 1, 31), None]
     assert found["t"].to_list() == ["[1,2]", "*"]
+
+
+def test_numbers_keep_all_their_digits(tmp_path: Path) -> None:
+    """As a spreadsheet's texts they would have nine decimals; texts that look like numbers stay as they are."""
+    numbers = [1 / 3, 1e-12, -1e-12, 123456789.123456, 0.0, 0.5, 12.0, 2 / 3e7]
+    texts = ["0.333333333", "00123", "1.50", "0", "-0", "x", "1e5", "0.100000000"]
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for column, (name, cells) in enumerate({"number": numbers, "text": texts}.items()):
+            sheet.write_string(0, column, name)
+            for row, cell in enumerate(cells, start=1):
+                (sheet.write_number if column == 0 else sheet.write_string)(row, column, cell)
+    found = read_columns(path)
+    shown = {name: [column.texts[code] for code in column.text_of_row] for name, column in found.columns.items()}
+    assert [float(text) for text in shown["number"]] == [float(f"{n:.16G}") for n in numbers]
+    assert shown["number"][4:7] == ["0", "0.5", "12"]
+    assert shown["text"] == texts

@@ -8,6 +8,7 @@ from unveil.formats.columns import Columns, checked_names
 from unveil.formats.extras import needed
 from unveil.formats.frames import coded_series
 from unveil.formats.spreadsheet_size import check_size
+from unveil.hierarchy import number_text
 from unveil.paths import sheet_file
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_sheet"]
 
+_SHORTENED = r"^-?(\d+\.\d{9}|0)$"
 _MIDNIGHT = r"^\d{4}-\d\d-\d\d 00:00:00$"
 _MOMENT = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$"
 
@@ -66,7 +68,41 @@ def _loaded(book: Any, file: Path, wanted: str | None, error: type[UnveilError])
         raise error(f"{file}: several sheets hold data; name one, {file.name}#SHEET, of {named}")
     if frame is None:
         raise error(f"{file}: holds no rows")
-    return frame, holding[0]
+    return _exact(book, holding[0], frame), holding[0]
+
+
+def _exact(book: Any, sheet: str, frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Numbers with all their digits: as texts they have nine decimals, and 1e-12 would be 0."""
+    import polars as pl
+
+    short = {place: c.str.contains(_SHORTENED).fill_null(False) for place, c in enumerate(frame.get_columns())}
+    places = [place for place, these in short.items() if these.any()]
+    if not places:
+        return frame
+    floats = pl.DataFrame(
+        pl.from_arrow(
+            book.load_sheet_eager(
+                sheet,
+                header_row=None,
+                skip_rows=0,
+                use_columns=places,
+                dtypes=dict.fromkeys(places, "float"),
+                dtype_coercion="coerce",
+            )
+        )
+    )
+    for number, place in enumerate(places):
+        rows = (short[place] & floats.to_series(number).is_not_null()).arg_true()
+        pairs = zip(frame.to_series(place)[rows].to_list(), floats.to_series(number)[rows].to_list(), strict=True)
+        texts = pl.Series([_digits(text, value) for text, value in pairs], dtype=pl.String)
+        frame.replace_column(place, frame.to_series(place).scatter(rows, texts))
+    return frame
+
+
+def _digits(text: str, value: float) -> str:
+    """The number, if the text is what was made of it; a text that only looks like a number stays."""
+    made = f"{value:.9f}".rstrip("0").rstrip(".")
+    return number_text(value) if value and made == text else text
 
 
 def _parted(frame: "pl.DataFrame", where: str, error: type[UnveilError]) -> "tuple[dict[int, str], pl.DataFrame]":
