@@ -2,8 +2,10 @@
 
 import importlib
 import json
+import math
 import os
 import sys
+import traceback
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,20 +32,26 @@ def main(chosen: list[str]) -> int:
         print(f"no benchmark is called {unknown[0]}; there are {', '.join(names)}", file=sys.stderr)
         return 2
     results: dict[str, list[Row]] = {}
-    titles = {}
+    titles, failed = {}, []
     for name in chosen or names:
         module = importlib.import_module(f"benchmarks.{name}")
         titles[name] = str(module.__doc__).strip().splitlines()[0]
         print(f"{name}: {titles[name]}", flush=True)
         results[name] = []
-        for row in module.measure():
-            results[name].append(row)
-            print("  " + "  ".join(cell for cell in _cells(row) if cell), flush=True)
+        try:
+            for row in module.measure():
+                results[name].append(row)
+                print("  " + "  ".join(cell for cell in _cells(row) if cell), flush=True)
+        except Exception:  # the others' figures took long: they are not lost for one that fails
+            traceback.print_exc()
+            failed.append(name)
     missed = [row.name for rows in results.values() for row in rows if row.met is False]
     if not chosen:
         _write(results, titles)
     print(f"missed: {'; '.join(missed)}" if missed else "every floor is met")
-    return 1 if missed else 0
+    if failed:
+        print(f"failed, and not whole on the page: {', '.join(failed)}")
+    return 1 if missed or failed else 0
 
 
 def _write(results: dict[str, list[Row]], titles: dict[str, str]) -> None:
@@ -89,6 +97,8 @@ def _cells(row: Row) -> list[str]:
 
 
 def _number(value: float) -> str:
+    if not math.isfinite(value):
+        return str(value)
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
