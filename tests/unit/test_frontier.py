@@ -435,15 +435,21 @@ def test_refinement_ends_at_the_budget_or_when_nothing_is_left() -> None:
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schemes = ["mondrian:k=2+5+10+20"]
     whole = run_frontier(TABLE, schemes, engine=QUICK)
-    stop = threading.Event()
+    stop, begun_with = threading.Event(), []
+    make = measure_module.make
 
-    def progress(task: str, done: int, total: int) -> None:
-        if done == 2:
+    def make_until_the_third(candidate: Any, table: Table, seed: int) -> Any:
+        """Stopped from within: from outside it would depend on who is faster."""
+        begun_with.append(candidate.name)
+        if len(begun_with) == 3:
             stop.set()
+        return make(candidate, table, seed)
 
-    engine = Engine(workers=1, checkpoints=tmp_path / "saved", stop=stop, progress=progress)
+    monkeypatch.setattr(measure_module, "make", make_until_the_third)
+    engine = Engine(workers=1, checkpoints=tmp_path / "saved", stop=stop)
     begun = run_frontier(TABLE, schemes, engine=engine)
     assert begun.exit_code == 3
+    assert begun_with == ["mondrian:k=2", "mondrian:k=5", "mondrian:k=10"]
     assert len(begun.points) < 6
     files = sorted((tmp_path / "saved").iterdir())
     assert len(files) >= 3
