@@ -289,3 +289,32 @@ def test_compiled_equals_python(monkeypatch, states, spread):
     np.testing.assert_allclose(permanent, again, rtol=1e-13, atol=1e-13)
     for a, b in zip(compiled[1:], python[1:], strict=True):
         assert (a == b).all()
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("spread", [0.5, 60.0])
+def test_weights_read_as_products_of_rows_are_the_same(parts, spread):
+    """The same matching from tables of parts as from their product written out; a cell counts in each of its rows."""
+    rng = np.random.default_rng(parts)
+    groups = lay_out(ALL_SHAPES, rng)
+    of_cell = np.stack([rng.integers(0, 4, 9) + 4 * part for part in range(parts)], axis=1).astype(np.int32)
+    log_table = -np.abs(rng.normal(0, spread, (4 * parts, 8)))
+    log_weight = log_table[of_cell].sum(axis=1)
+    weight = np.exp(log_weight)
+    found = matching.Weights(
+        of_cell,
+        np.ascontiguousarray(of_cell[groups.cell]),
+        np.exp(log_table),
+        lambda cells: (weight[cells], log_weight[cells]),
+    )
+    marginal, drawn = np.empty(groups.pair_start[-1]), np.empty(groups.pair_start[-1], np.int32)
+    in_rows = np.zeros((4 * parts, 8), np.int64)
+    none = np.empty(0, np.int32)
+    matching.sweep(groups, 0, len(groups.method), found, KEY, matching.ROUNDS, none, marginal, drawn, in_rows)
+    expected, expected_drawn, tally, _ = run(groups, weight, log_weight)
+    np.testing.assert_allclose(marginal, expected, rtol=1e-9, atol=1e-100)
+    assert (drawn == expected_drawn).all()
+    by_hand = np.zeros_like(in_rows)
+    for part in of_cell.T:
+        np.add.at(by_hand, part, tally)
+    assert (in_rows == by_hand).all()
