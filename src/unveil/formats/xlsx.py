@@ -1,0 +1,366 @@
+"""Excel's workbooks (.xlsx, .xlsm), read as they are unpacked (ECMA-376, part 1, clause 18).
+
+A cell is the text it shows, but for numbers, which keep all their digits. Cost: linear; memory holds the texts that
+cells share, and the rows of one block.
+"""
+
+import math
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from unveil.formats import sheet_values
+from unveil.formats.sheet_values import BOOLEANS, Shown, format_of
+from unveil.formats.survey import Refusal
+from unveil.formats.workbook import (
+    Cells,
+    Handlers,
+    Row,
+    Sheet,
+    Xml,
+    Zipped,
+    check_column,
+    elements,
+    inside,
+    local,
+    parsed,
+    split_rows,
+)
+
+__all__ = ["Relations", "Xlsx"]
+
+MOST_KEPT = 2**16
+# A cell behind its place: attributes; then nothing, a value with or without its formula, or a text within the cell.
+_PLAIN = (
+    rb'((?: [a-z]+="[^"<>&]*")*) ?(?:/>|>(?:(<@f[^>]*>[^<]*</@f>|<@f[^>]*/>)?<@v>([^<&]*)</@v>'
+    rb"|<@is><@t[^>]*>([^<&]*)</@t></@is>)?</@c>)\s*"
+)
+_ATTRIBUTE = re.compile(rb' ([a-z]+)="([^"]*)"')
+_ESCAPED = re.compile("_x((?![dD][89a-fA-F])[0-9A-Fa-f]{4})_")  # not halves of a sign
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.0+)?(\.\d+)?Z?)?", re.ASCII)
+
+
+class Relations:
+    """Which part of a workbook is what: its main part, those that it names, and their kinds."""
+
+    def __init__(self, parts: Zipped, default: str) -> None:
+        self.main = default
+        if "_rels/.rels" in parts:
+            found = [a for tag, a in elements(parts.blocks("_rels/.rels")) if tag == "Relationship"]
+            kinds = {_last(a.get("Type", "")): a.get("Target", "") for a in found}
+            self.main = kinds.get("officeDocument", default).lstrip("/") or default
+        folder, name = posixpath.split(self.main)
+        related = posixpath.join(folder, "_rels", f"{name}.rels")
+        self.by_identity: dict[str, str] = {}
+        self.by_kind: dict[str, str] = {}
+        self.worksheets: set[str] = set()
+        for tag, a in elements(parts.blocks(related)):
+            if tag == "Relationship" and a.get("TargetMode") != "External":
+                target = a.get("Target", "")
+                path = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
+                path, kind = posixpath.normpath(path), _last(a.get("Type", ""))
+                self.by_identity[a.get("Id", "")] = path
+                self.by_kind.setdefault(kind, path)
+                if kind == "worksheet":
+                    self.worksheets.add(path)
+
+
+def _last(kind: str) -> str:
+    return kind.rpartition("/")[2]
+
+
+class Xlsx:
+    """A workbook in XML."""
+
+    def __init__(self, path: Path) -> None:
+        self._parts = Zipped(path)
+        self._related = Relations(self._parts, "xl/workbook.xml")
+        self._sheets: dict[str, str] = {}
+        self._hidden: set[str] = set()
+        self._from_1904 = False
+        for tag, a in elements(self._parts.blocks(self._related.main)):
+            if tag == "sheet" and self._related.by_identity.get(a.get("id", "")) in self._related.worksheets:
+                self._sheets[a.get("name", "")] = self._related.by_identity[a["id"]]
+                if a.get("state", "visible") != "visible":
+                    self._hidden.add(a.get("name", ""))
+            elif tag == "workbookPr":
+                self._from_1904 = a.get("date1904") in ("1", "true")
+        self._texts: list[str] | None = None
+        self._shown: list[Shown] = []
+
+    def sheets(self) -> list[Sheet]:
+        """In the file's order."""
+        return [Sheet(name, name in self._hidden) for name in self._sheets]
+
+    def rows(self, sheet: str) -> Iterator[Row]:
+        """The rows of a sheet, by their numbers."""
+        if self._texts is None:
+            self._texts, self._shown = self._shared_texts(), self._formats()
+        return _Rows(self._texts, self._shown, self._from_1904).read(lambda: self._parts.blocks(self._sheets[sheet]))
+
+    def _shared_texts(self) -> list[str]:
+        part = self._related.by_kind.get("sharedStrings")
+        texts: list[str] = []
+        if part is None or part not in self._parts:
+            return texts
+        held: list[str] = []
+        reading = phonetic = False
+
+        def start(tag: str, _: dict[str, str]) -> None:
+            nonlocal reading, phonetic
+            tag = local(tag)
+            if tag == "t":
+                reading = not phonetic
+            elif tag == "rPh":
+                phonetic = True
+
+        def end(tag: str) -> None:
+            nonlocal reading, phonetic
+            tag = local(tag)
+            if tag == "t":
+                reading = False
+            elif tag == "si":
+                texts.append(_unescaped("".join(held)))
+                held.clear()
+            elif tag == "rPh":
+                phonetic = False
+
+        def text(data: str) -> None:
+            if reading:
+                held.append(data)
+
+        for _ in parsed(self._parts.blocks(part), Handlers(start, end, text)):
+            pass
+        return texts
+
+    def _formats(self) -> list[Shown]:
+        """What the numbers of each cell style are shown as."""
+        part = self._related.by_kind.get("styles")
+        if part is None or part not in self._parts:
+            return []
+        codes: dict[int, str] = {}
+        used: list[int] = []
+        within = False
+        for tag, a in elements(self._parts.blocks(part)):
+            if tag == "numFmt":
+                codes[_whole(a.get("numFmtId"))] = a.get("formatCode", "")
+            elif tag in ("cellXfs", "cellStyleXfs", "cellStyles", "dxfs"):
+                within = tag == "cellXfs"
+            elif tag == "xf" and within:
+                used.append(_whole(a.get("numFmtId", "0")))
+        kinds = {number: format_of(number, codes) for number in set(used)}
+        return [kinds[number] for number in used]
+
+
+class _Rows:
+    """The rows of a sheet as its XML comes.
+
+    Nearly all rows of nearly all files are plain: their cells name their places first and hold a value without signs
+    that are written otherwise. Such cells are cut apart and known by their bytes; the parser gets the other rows.
+    """
+
+    def __init__(self, texts: list[str], shown: list[Shown], from_1904: bool) -> None:
+        self._texts, self._shown, self._from_1904 = texts, shown, from_1904
+        self._rows: list[Row] = []
+        self._number = 0  # of the last row
+        self._columns: dict[bytes, int] = {}  # by their letters
+        self._kept: dict[bytes, str] = {}  # texts by the bytes of their cells, without their places
+
+    def read(self, blocks: Callable[[], Iterator[bytes]]) -> Iterator[Row]:
+        """Each row once its block is read."""
+        handlers = self._handlers()
+        found = inside(blocks(), lambda tag, _: local(tag) == "sheetData")
+        if found is None:
+            for _ in parsed(blocks(), handlers):
+                yield from self._taken()
+            return
+        prefix, rest = found[0].removesuffix("sheetData").encode(), found[1]
+        xml = Xml(handlers)
+        xml.feed(b"<%bsheetData>" % prefix)
+        row_end, cell = b"</%brow>" % prefix, b'<%bc r="' % prefix
+        self._row = re.compile(rb'\s*<%brow r="([0-9]{1,9})"[^>/]*>' % prefix)
+        self._plain = re.compile(_PLAIN.replace(b"@", prefix))
+        for row, ended in split_rows(rest, row_end, b"</%bsheetData" % prefix):
+            cells = self._cells(row.split(cell)) if ended else None
+            if cells is None:
+                xml.feed(row + row_end if ended else row)
+                yield from self._taken()
+            elif cells:
+                yield self._number, cells
+
+    def _taken(self) -> list[Row]:
+        rows = self._rows[:]
+        self._rows.clear()
+        return rows
+
+    def _cells(self, parts: list[bytes]) -> Cells | None:
+        """The cells of a plain row, which was cut where they begin; None if it is not plain."""
+        row = self._row.fullmatch(parts[0])
+        if row is None:
+            return None
+        digits, cells = row[1], []
+        kept, columns = self._kept.get, self._columns.get
+        for part in parts[1:]:
+            place, _, rest = part.partition(b'"')
+            text, column = kept(rest), columns(place.removesuffix(digits))
+            if text is None or column is None:
+                letters, found = place.removesuffix(digits), self._plain.fullmatch(rest)
+                if found is None or not letters.isalpha():
+                    return None
+                column = self._column(letters)
+                text = self._known(rest, found, column, int(digits))
+            if text:
+                cells.append((column, text))
+        self._number = int(digits)
+        return cells
+
+    def _known(self, rest: bytes, found: re.Match[bytes], column: int, number: int) -> str:
+        said = {name: value.decode() for name, value in _ATTRIBUTE.findall(found[1])}
+        raw = (found[3] or found[4] or b"").decode()
+        text = self._text(raw, said.get(b"t"), said.get(b"s"), found[2] is not None, (column, number))
+        if len(self._kept) > MOST_KEPT:
+            self._kept.clear()
+        self._kept[rest] = text
+        return text
+
+    def _handlers(self) -> Handlers:
+        cells: Cells = []
+        held: list[str] = []
+        digits = ""  # the number of the row, as it is written
+        column = -1
+        kind: str | None = None
+        style: str | None = None
+        reading = formula = within = phonetic = False
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            nonlocal cells, digits, column, kind, style, reading, formula, within, phonetic
+            tag = local(tag)
+            if tag == "c":
+                place = attributes.get("r")
+                if place is None:
+                    column += 1
+                else:
+                    letters = place.rstrip("0123456789")
+                    if place[len(letters) :] != digits:
+                        raise Refusal(f"cell {place[:20]} stands in row {self._number}")
+                    column = self._column(letters.encode())
+                kind, style = attributes.get("t"), attributes.get("s")
+                formula = False
+            elif tag in ("v", "t"):
+                reading = within and not phonetic
+            elif tag == "f":
+                formula = True
+            elif tag == "row" and within:
+                said = attributes.get("r")
+                self._number = self._number + 1 if said is None else _whole(said)
+                digits = str(self._number) if said is None else said
+                cells, column = [], -1
+            elif tag == "sheetData":
+                within = True
+            elif tag == "rPh":
+                phonetic = True
+
+        def end(tag: str) -> None:
+            nonlocal reading, within, phonetic
+            tag = local(tag)
+            if tag in ("v", "t"):
+                reading = False
+            elif tag == "c" and within:
+                text = self._text("".join(held), kind, style, formula, (column, self._number))
+                held.clear()
+                if text:
+                    cells.append((column, text))
+            elif tag == "row" and within:
+                if cells:
+                    self._rows.append((self._number, cells))
+            elif tag == "sheetData":
+                within = False
+            elif tag == "rPh":
+                phonetic = False
+
+        def text(data: str) -> None:
+            if reading:
+                held.append(data)
+
+        return Handlers(start, end, text)
+
+    def _column(self, letters: bytes) -> int:
+        known = self._columns.get(letters)
+        if known is not None:
+            return known
+        column = 0
+        for letter in letters[:8].upper():
+            if not 65 <= letter <= 90:
+                raise Refusal(f"{letters[:20].decode(errors='replace')!r} names no column")
+            column = 26 * column + letter - 64
+        check_column(column - 1)
+        if not letters:
+            raise Refusal("a cell names a row and no column")
+        self._columns[letters] = column - 1
+        return column - 1
+
+    def _text(self, raw: str, kind: str | None, style: str | None, formula: bool, place: tuple[int, int]) -> str:
+        """What a cell shows; empty if it holds nothing."""
+        if not raw:
+            if formula and kind != "str":
+                raise Refusal(_uncalculated(*place))
+            return ""
+        if kind == "s":
+            return _at(self._texts, raw)
+        if kind in ("str", "inlineStr"):
+            return _unescaped(raw)
+        if kind == "b":
+            return BOOLEANS[raw.strip() in ("1", "true")]
+        if kind == "e":
+            return raw
+        if kind == "d":
+            return _iso(raw)
+        try:
+            value, used = float(raw), int(style or 0)
+        except ValueError:
+            value, used = math.nan, 0
+        if not math.isfinite(value):
+            raise Refusal(f"{raw[:20]!r} is no number")
+        shown = self._shown[used] if 0 <= used < len(self._shown) else Shown.NUMBER
+        return sheet_values.number(value, shown, self._from_1904)
+
+
+def _uncalculated(column: int, number: int) -> str:
+    at = f"{sheet_values.letters(column)}{number}"
+    return f"cell {at} holds a formula without its value; open it in Excel or LibreOffice and save it anew"
+
+
+def _at(texts: list[str], raw: str) -> str:
+    try:
+        place = int(raw)
+    except ValueError:
+        place = -1
+    if not 0 <= place < len(texts):
+        raise Refusal(f"a cell has the shared text {raw[:20]}, of which there are {len(texts):,}")
+    return texts[place]
+
+
+def _whole(text: str | None) -> int:
+    if text is None or not text.strip().isdecimal() or len(text) > 12:
+        raise Refusal(f"{(text or '')[:20]!r} is no whole number")
+    return int(text)
+
+
+def _iso(text: str) -> str:
+    """A date that is written as one.
+
+    >>> _iso("2024-02-29"), _iso("2024-02-29T10:30:00.000Z"), _iso("10:30:00")
+    ('2024-02-29 00:00:00', '2024-02-29 10:30:00', '10:30:00')
+    """
+    found = _ISO.fullmatch(text.strip())
+    return f"{found[1]} {found[2] or '00:00:00'}{found[3] or ''}" if found else text
+
+
+def _unescaped(text: str) -> str:
+    """Signs that XML has no room for: _x000D_ is a line's end.
+
+    >>> _unescaped("a_x000D_b"), _unescaped("_x005F_x000D_"), _unescaped("_x12_")
+    ('a\\rb', '_x000D_', '_x12_')
+    """
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
