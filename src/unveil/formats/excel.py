@@ -23,7 +23,7 @@ from unveil.paths import sheet_file
 __all__ = ["read_sheet"]
 
 _BOOKS: dict[str, Callable[[Path], Book]] = {".xlsx": Xlsx, ".xlsm": Xlsx, ".xlsb": Xlsb, ".ods": Ods}
-_FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, KeyError)
+_FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, KeyError, UnicodeDecodeError)
 
 
 def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:

@@ -96,6 +96,8 @@ class Xml:
             self._parser.Parse(block, last)
         except expat.ExpatError as reason:
             raise Refusal(f"it is not XML ({expat.ErrorString(reason.code)})") from None
+        except (LookupError, ValueError):
+            raise Refusal("its XML is in an encoding that is not known") from None
 
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
         self.encoding = (encoding or "utf-8").lower()
