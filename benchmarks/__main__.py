@@ -1,17 +1,17 @@
 """python -m benchmarks [NAME …]: run them, all or those named; a run of all is written to docs/results/benchmarks.*"""
 
-import importlib
+import ast
 import json
 import math
 import os
 import sys
-import traceback
 from dataclasses import asdict
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # waiting threads of BLAS would be counted as our CPU time
 
 from benchmarks import Row
+from benchmarks._process import rows_of
 from realdata.machine import describe_machine, machine_lines
 
 HERE = Path(__file__).resolve().parent
@@ -34,17 +34,15 @@ def main(chosen: list[str]) -> int:
     results: dict[str, list[Row]] = {}
     titles, failed = {}, []
     for name in chosen or names:
-        module = importlib.import_module(f"benchmarks.{name}")
-        titles[name] = str(module.__doc__).strip().splitlines()[0]
+        titles[name] = _title(name)
         print(f"{name}: {titles[name]}", flush=True)
         results[name] = []
-        try:
-            for row in module.measure():
+        for row in rows_of(name):
+            if row is None:  # the others' figures took long: they are not lost for one that fails
+                failed.append(name)
+            else:
                 results[name].append(row)
                 print("  " + "  ".join(cell for cell in _cells(row) if cell), flush=True)
-        except Exception:  # the others' figures took long: they are not lost for one that fails
-            traceback.print_exc()
-            failed.append(name)
     missed = [row.name for rows in results.values() for row in rows if row.met is False]
     if not chosen:
         _write(results, titles)
@@ -52,6 +50,11 @@ def main(chosen: list[str]) -> int:
     if failed:
         print(f"failed, and not whole on the page: {', '.join(failed)}")
     return 1 if missed or failed else 0
+
+
+def _title(name: str) -> str:
+    found = ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text()))
+    return str(found).splitlines()[0]
 
 
 def _write(results: dict[str, list[Row]], titles: dict[str, str]) -> None:

@@ -1,6 +1,5 @@
 """Three million Adult-like rows of nine columns, from a CSV file to coded columns."""
 
-import resource
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks import Row
+from benchmarks._growth import memory
 from benchmarks._timing import best_cpu, best_wall
 from realdata.adult import SENSITIVE, adult_schema, read_adult
 from unveil.formats.tables import read_table
@@ -33,6 +33,4 @@ def measure() -> Iterator[Row]:
     note = f"{size:.0f} MB; polars' own read_csv to texts beside it"
     yield Row("3,000,000 rows × 9 columns, CSV → coded", wall, parse, "s", "<= 3", note=note)
     yield Row("the same, CPU of all threads", cpu, unit="s CPU")
-    yield Row(
-        "peak memory of this process so far", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, unit="GB"
-    )
+    yield Row("peak memory of all of this", memory("VmHWM") / 1e9, unit="GB")

@@ -1,13 +1,12 @@
 """Identity disclosure on Adult: nearest rows, agreement patterns, uniqueness; growth to 300,000 rows; CPU seconds."""
 
-import resource
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Row
-from benchmarks._growth import resampled
+from benchmarks._growth import memory, resampled
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.anonymizers.mondrian import Mondrian
@@ -92,8 +91,7 @@ def measure() -> Iterator[Row]:
         spent = best_cpu(lambda published=published, held=held: link_by_distance(published, held), 1)
         yield Row(f"nearest rows, {name}, {LARGE:,} × {LARGE:,}", spent, unit="s CPU", floor="<= 180", note="exact")
     yield from _worst_case(columns)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    yield Row("peak memory of all of this", peak, unit="MB", floor="<= 2000")
+    yield Row("peak memory of all of this", memory("VmHWM") / 1e6, unit="MB", floor="<= 2000")
 
 
 def _levels(published: Published, held: Held) -> None:
