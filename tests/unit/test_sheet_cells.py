@@ -268,7 +268,7 @@ def test_damaged_binary_sheets(tmp_path: Path) -> None:
 
 
 def test_a_table_may_stand_anywhere(tmp_path: Path) -> None:
-    rows = [[], [], [None, "x", None, "y"], [None, 1, None, "a"], [None, None, None, "b"], [], []]
+    rows = [[], [" "], [None, "x", None, "y"], [None, 1, None, "a"], [None, None, None, "b"], [], []]
     path = workbook(tmp_path / "t.xlsx", one=rows)
     assert everything(path) == {"x": ["1", ""], "y": ["a", "b"]}
 

@@ -34,8 +34,7 @@ class SheetRows:
     def add(self, number: int, cells: Sequence[tuple[int, str]]) -> None:
         """The next row that holds anything: columns and texts, none of them empty."""
         if not self._top:
-            self._top = number
-            self._name(cells)
+            self._name(number, cells)
             return
         if number != self._top + self._rows + 1:
             self._refuse_gap(number)
@@ -61,14 +60,18 @@ class SheetRows:
         coded = {name: _days(column) for name, column in self._coder.coded().items()}
         return Columns(coded, self._rows, lambda row: f"row {row + 1}", ".", described)
 
-    def _name(self, cells: Sequence[tuple[int, str]]) -> None:
-        named = sorted((column, text.strip()) for column, text in cells)
-        self._names = {column: without_midnight([name])[0] for column, name in named if name}
-        fault = checked_names(self._names.values())
-        if fault or len(self._names) != len({column for column, _ in cells if _.strip()}):
-            raise self._error(f"{self._where}: {fault or 'two cells in one place; save it anew'}")
+    def _name(self, number: int, cells: Sequence[tuple[int, str]]) -> None:
+        named = sorted((column, text.strip()) for column, text in cells if text.strip())
+        if not named:
+            return
+        self._top = number
+        self._names = {column: without_midnight([name])[0] for column, name in named}
+        twice = "two cells in one place; save it anew" if len(self._names) != len(named) else None
+        fault = twice or checked_names(self._names.values())
+        if fault:
+            raise self._error(f"{self._where}: {fault}")
         self._held = {column: [] for column in self._names}
-        self._most = max(BATCH // max(len(self._names), 1), 1)
+        self._most = max(BATCH // len(self._names), 1)
 
     def _code(self) -> None:
         import polars as pl

@@ -19,6 +19,7 @@ from unveil.formats.xlsx import Relations
 __all__ = ["Xlsb"]
 
 MOST_RECORD = 2**23  # bytes
+MOST_KEPT = 2**16
 _ROW, _TEXT_ITEM, _FORMAT, _STYLE, _RICH = 0, 19, 44, 47, 62
 _ROWS_END, _BOOK_SAYS, _SHEET, _STYLES, _STYLES_END = 146, 153, 156, 617, 618
 # Cells by what they hold; formulas by what they come to; the short ones, which stand next to the cell before.
@@ -59,11 +60,18 @@ class Xlsb:
             self._texts, self._shown = self._shared_texts(), self._formats()
         number, column = 0, -1
         cells: Cells = []
+        kept: dict[tuple[int, bytes], tuple[int, str]] = {}  # what cells hold, by their bytes
         for kind, data in _records(self._parts.blocks(self._sheets[sheet])):
             if kind in _KINDS:
-                column = _unpacked("<I", data)
-                check_column(column)
-                text = self._text(_KINDS[kind], data, 4)
+                known = kept.get((kind, data))
+                if known is None:
+                    column = _unpacked("<I", data)
+                    check_column(column)
+                    known = column, self._text(_KINDS[kind], data, 4)
+                    if len(kept) > MOST_KEPT:
+                        kept.clear()
+                    kept[kind, data] = known
+                column, text = known
             elif kind in _SHORT:
                 column += 1
                 text = self._text(_SHORT[kind], data, 0)
@@ -139,6 +147,13 @@ def _records(blocks: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
             if start + 2 > end:
                 break
             kind = held[start]
+            if kind < 128 and held[start + 1] < 128:  # nearly all are of this form
+                stop = start + 2 + held[start + 1]
+                if stop > end:
+                    break
+                yield kind, held[start + 2 : stop]
+                at = stop
+                continue
             start += 1
             if kind >= 128:
                 kind = kind & 127 | (held[start] & 127) << 7
