@@ -19,6 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_reader_properties import spoilt
 
+from tests.sheets import write_wanted_ods, write_wanted_xls, write_wanted_xlsb
+
 FEW = None if settings().max_examples > 1000 else 8
 SECONDS = 30
 CHILD = """
@@ -106,6 +108,9 @@ def _good(folder: Path) -> dict[str, bytes]:
         "xpt": _written(pyreadstat.write_xport, folder, ".xpt"),
         "por": _written(pyreadstat.write_por, folder, ".por"),
         "xlsx": _written(lambda frame, path: frame.write_excel(path), folder, ".xlsx"),
+        "xlsb": write_wanted_xlsb(folder / "t.xlsb", short=True).read_bytes(),
+        "xls": write_wanted_xls(folder / "t.xls").read_bytes(),
+        "ods": write_wanted_ods(folder / "t.ods").read_bytes(),
         "arrow": _written(lambda frame, path: frame.write_ipc(path), folder, ".arrow"),
         "ipc": _written(lambda frame, path: frame.write_ipc_stream(path), folder, ".ipc"),
     }
@@ -118,7 +123,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "kind", ["sav", "sav packed", "zsav", "dta", "dta old", "xpt", "por", "sas7bdat", "xlsx", "arrow", "ipc"]
+    "kind", ["sav", "sav packed", "zsav", "dta", "dta old", "xpt", "por", "sas7bdat", "xlsx", "xls", "arrow", "ipc"]
 )
 @settings(max_examples=FEW or 2000)
 @given(data=st.data())
@@ -127,19 +132,20 @@ def test_any_file(data: st.DataObject, kind: str, good: dict[str, bytes], reader
     assert reader.answer(content, f".{kind.split()[0]}") in ("read", "refused")
 
 
+@pytest.mark.parametrize("kind", ["xlsx", "xlsb", "ods"])
 @settings(max_examples=FEW or 2000)
 @given(data=st.data())
-def test_any_sheet(data: st.DataObject, good: dict[str, bytes], reader: Reader) -> None:
-    """The XML inside, packed anew: a changed byte of the archive itself rarely gets further than its checksum."""
-    with zipfile.ZipFile(io.BytesIO(good["xlsx"])) as archive:
+def test_any_sheet(data: st.DataObject, kind: str, good: dict[str, bytes], reader: Reader) -> None:
+    """What is packed in a spreadsheet: a changed byte of the archive itself rarely gets further than its checksum."""
+    with zipfile.ZipFile(io.BytesIO(good[kind])) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    name = data.draw(st.sampled_from([n for n in parts if n.startswith("xl/")]))
+    name = data.draw(st.sampled_from([n for n in parts if n.startswith(("xl/", "content"))]))
     parts[name] = data.draw(spoilt(parts[name]))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for part, content in parts.items():
             archive.writestr(part, content)
-    assert reader.answer(packed.getvalue(), ".xlsx") in ("read", "refused")
+    assert reader.answer(packed.getvalue(), f".{kind}") in ("read", "refused")
 
 
 def test_whole_files_are_read(good: dict[str, bytes], reader: Reader) -> None:

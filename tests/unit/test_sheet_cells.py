@@ -9,12 +9,21 @@ import fastexcel
 import numpy as np
 import pytest
 import xlsxwriter
-import xlwt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.binary_sheets import write_xlsb
-from tests.unit.test_spreadsheets import cells, ods_row, open_document, workbook
+from tests.sheets import (
+    WANTED,
+    ods_row,
+    open_document,
+    workbook,
+    write_wanted_ods,
+    write_wanted_xls,
+    write_wanted_xlsb,
+    write_wanted_xlsx,
+)
+from tests.unit.test_spreadsheets import cells
 from unveil.errors import TableError
 from unveil.formats import sheet_rows, sheet_values
 from unveil.formats.sheet_values import Shown
@@ -105,129 +114,17 @@ def test_formats(number: int, code: str | None, shown: str) -> None:
 
 # --- one table in every kind of file ----------------------------------------------------------------------------------
 
-WANTED = {
-    "name": ["ü <&> ]]>", "=1+1", "_x000D_", " edge ", "#N/A"],
-    "n": ["17", "-2.5", "0.1", "123456789.123456", "1e-12"],
-    "born": ["1990-01-31", "", "1900-03-01", "2024-02-29", "2024-02-29"],
-    "seen": ["2024-02-29 10:30:00", "2024-01-01 00:00:00", "", "1999-12-31 23:59:59", ""],
-    "at": ["10:30:00", "23:59:59", "", "00:00:01", ""],
-    "stay": ["30:15:00", "00:05:00", "", "100:00:00", ""],
-    "ill": ["true", "false", "", "true", ""],
-}
-DAYS = {"1990-01-31": 32904, "1900-03-01": 61, "2024-02-29": 45351}
-MOMENTS = {"2024-02-29 10:30:00": 45351.4375, "2024-01-01 00:00:00": 45292.0, "1999-12-31 23:59:59": 36525.99998842593}
-FORMATS = {"born": "yyyy-mm-dd", "seen": "d.m.yyyy hh:mm", "at": "hh:mm", "stay": "[h]:mm:ss"}
-
-
-def _value(name: str, text: str) -> object:
-    """What a file holds for it."""
-    if not text:
-        return None
-    if name == "n":
-        return float(text)
-    if name == "ill":
-        return text == "true"
-    if name == "born":
-        return float(DAYS[text])
-    if name == "seen":
-        return MOMENTS[text]
-    if name in ("at", "stay"):
-        hours, minutes, seconds = map(int, text.split(":"))
-        return (hours + minutes / 60 + seconds / 3600) / 24
-    return text
-
-
-def _rows() -> list[list[object]]:
-    names = list(WANTED)
-    return [[_value(name, WANTED[name][row]) for name in names] for row in range(5)]
-
-
-def _xlsx(path: Path, *, constant: bool = False, from_1904: bool = False) -> Path:
-    options = {"constant_memory": constant, "date_1904": from_1904, "strings_to_formulas": False}
-    with xlsxwriter.Workbook(path, options) as book:
-        sheet = book.add_worksheet("one")
-        formats = {name: book.add_format({"num_format": code}) for name, code in FORMATS.items()}
-        sheet.write_row(0, 0, list(WANTED))
-        for number, row in enumerate(_rows(), start=1):
-            for column, (name, value) in enumerate(zip(WANTED, row, strict=True)):
-                if value == "#N/A":
-                    sheet.write_formula(number, column, "=NA()", None, "#N/A")
-                elif isinstance(value, float) and from_1904 and name in ("born", "seen"):
-                    sheet.write_number(number, column, value - 1462, formats[name])
-                elif value is not None:
-                    sheet.write(number, column, value, formats.get(name))
-    return path
-
-
-def _xls(path: Path) -> Path:
-    book = xlwt.Workbook()
-    sheet = book.add_sheet("one")
-    formats = {name: xlwt.easyxf(num_format_str=code) for name, code in FORMATS.items()}
-    for column, name in enumerate(WANTED):
-        sheet.write(0, column, name)
-    for number, row in enumerate(_rows(), start=1):
-        for column, (name, value) in enumerate(zip(WANTED, row, strict=True)):
-            if value == "#N/A":
-                sheet.row(number).set_cell_error(column, "#N/A!")  # its own name of it
-            elif isinstance(value, bool):
-                sheet.row(number).set_cell_boolean(column, value)
-            elif value is not None:
-                sheet.write(number, column, value, *([formats[name]] if name in formats else []))
-    book.save(str(path))
-    return path
-
-
-def _xlsb(path: Path, *, short: bool = False) -> Path:
-    numbers = {name: 164 + place for place, name in enumerate(FORMATS)}
-    rows = [
-        [
-            (value, numbers[name]) if name in numbers and value is not None else value
-            for name, value in zip(WANTED, r, strict=True)
-        ]
-        for r in _rows()
-    ]
-    codes = {numbers[name]: code for name, code in FORMATS.items()}
-    return write_xlsb(path, enumerate([list(WANTED), *rows], start=1), codes, short=short)
-
-
-def _ods(path: Path) -> Path:
-    kinds = {"n": ("float", "value"), "born": ("date", "date-value"), "seen": ("date", "date-value")}
-    kinds |= {"at": ("time", "time-value"), "stay": ("time", "time-value"), "ill": ("boolean", "boolean-value")}
-    rows = [ods_row(*WANTED)]
-    for row in range(5):
-        made = ""
-        for name in WANTED:
-            text = WANTED[name][row]
-            shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-            if text.startswith(" "):
-                shown = "<text:s/>edge "
-            said = text.replace(" ", "T").removesuffix("T00:00:00") if kinds.get(name, ("",))[0] == "date" else text
-            if name in ("at", "stay") and text:
-                said = "PT{}H{}M{}S".format(*text.split(":"))
-            attributes = 'office:value-type="string"'
-            if name in kinds:
-                attributes = f'office:value-type="{kinds[name][0]}" office:{kinds[name][1]}="{said}"'
-            elif text == "#N/A":
-                attributes = 'office:value-type="string" office:string-value="" calcext:value-type="error"'
-            made += (
-                f"<table:table-cell {attributes}><text:p>{shown}</text:p></table:table-cell>"
-                if text
-                else ("<table:table-cell/>")
-            )
-        rows.append(f'<table:table-row table:style-name="ro1">{made}</table:table-row>')
-    return open_document(path, "".join(rows))
-
 
 @pytest.mark.parametrize("kind", ["xlsx", "constant", "1904", "xlsb", "short", "xls", "ods"])
 def test_the_same_table_in_every_kind_of_file(kind: str, tmp_path: Path) -> None:
     made = {
-        "xlsx": lambda: _xlsx(tmp_path / "t.xlsx"),
-        "constant": lambda: _xlsx(tmp_path / "t.xlsx", constant=True),
-        "1904": lambda: _xlsx(tmp_path / "t.xlsx", from_1904=True),
-        "xlsb": lambda: _xlsb(tmp_path / "t.xlsb"),
-        "short": lambda: _xlsb(tmp_path / "t.xlsb", short=True),
-        "xls": lambda: _xls(tmp_path / "t.xls"),
-        "ods": lambda: _ods(tmp_path / "t.ods"),
+        "xlsx": lambda: write_wanted_xlsx(tmp_path / "t.xlsx"),
+        "constant": lambda: write_wanted_xlsx(tmp_path / "t.xlsx", constant=True),
+        "1904": lambda: write_wanted_xlsx(tmp_path / "t.xlsx", from_1904=True),
+        "xlsb": lambda: write_wanted_xlsb(tmp_path / "t.xlsb"),
+        "short": lambda: write_wanted_xlsb(tmp_path / "t.xlsb", short=True),
+        "xls": lambda: write_wanted_xls(tmp_path / "t.xls"),
+        "ods": lambda: write_wanted_ods(tmp_path / "t.ods"),
     }[kind]()
     wanted = dict(WANTED)
     if kind == "1904":  # which has no day before 1904

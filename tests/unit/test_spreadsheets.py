@@ -15,6 +15,7 @@ import pytest
 import xlsxwriter
 import xlwt
 
+from tests.sheets import ods_row, open_document, workbook
 from unveil.attribute import Kind
 from unveil.errors import ReleaseError, TableError, UnveilError
 from unveil.formats import extras
@@ -31,50 +32,11 @@ def cells(found: Columns, name: str) -> list[str]:
     return [column.texts[i] for i in column.text_of_row]
 
 
-def workbook(path: Path, **sheets: list[list[Any]]) -> Path:
-    """A workbook with these rows in each sheet."""
-    book = xlsxwriter.Workbook(path)
-    day = book.add_format({"num_format": "yyyy-mm-dd"})
-    for name, rows in sheets.items():
-        sheet = book.add_worksheet(name.replace("_", " "))
-        for i, row in enumerate(rows):
-            for j, value in enumerate(row):
-                if isinstance(value, date):
-                    sheet.write_datetime(i, j, value, day)
-                elif value is not None:
-                    sheet.write(i, j, value)
-    book.close()
-    return path
-
-
-def open_document(path: Path, rows: str) -> Path:
-    """A sheet of OpenDocument, its rows as XML."""
-    office, table, text = (f"urn:oasis:names:tc:opendocument:xmlns:{n}:1.0" for n in ("office", "table", "text"))
-    content = (
-        f'<?xml version="1.0"?><office:document-content xmlns:office="{office}" xmlns:table="{table}" '
-        f'xmlns:text="{text}"><office:body><office:spreadsheet><table:table table:name="one">{rows}'
-        "</table:table></office:spreadsheet></office:body></office:document-content>"
-    )
-    kind = "application/vnd.oasis.opendocument.spreadsheet"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("mimetype", kind, zipfile.ZIP_STORED)
-        archive.writestr("META-INF/manifest.xml", "<manifest/>")
-        archive.writestr("content.xml", content)
-    return path
-
-
 def _old_workbook(path: Path) -> Path:
     book = xlwt.Workbook()
     book.add_sheet("one").write(0, 0, "x")
     book.save(str(path))
     return path
-
-
-def ods_row(*texts: str, more: str = "", row: str = "") -> str:
-    one = "".join(
-        f'<table:table-cell office:value-type="string"{more}><text:p>{t}</text:p></table:table-cell>' for t in texts
-    )
-    return f"<table:table-row{row}>{one}</table:table-row>"
 
 
 def test_a_sheet_is_what_it_shows(tmp_path: Path) -> None:
