@@ -285,5 +285,6 @@ def sensitive_attribute(release: Release | Masked, name: str | None = None) -> i
             raise UsageError(f"{name!r} is no {kind} of the release; there are {', '.join(names) or 'none'}")
         return possible[names.index(name)]
     if len(possible) != 1:
-        raise UsageError(f"say which {kind} is asked about: {', '.join(names) or 'the schema has none'}")
+        choices = f"--asked {' or --asked '.join(names)}" if names else "the schema has none"
+        raise UsageError(f"say which {kind} is asked about: {choices}")
     return possible[0]

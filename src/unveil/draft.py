@@ -107,6 +107,7 @@ class _Column:
     source: CodedColumn
     reasons: list[str]
     masked: bool = False  # cells of a release with stars in them
+    several: bool = False  # cells of a release that hold more than one value
 
     @property
     def rows(self) -> int:
@@ -125,11 +126,13 @@ def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset
         else list(column.texts)
     )
     kind, place_of_text, reasons = _read_kind(name, texts, decimal)
-    masked = False
+    masked = several = False
     if published and place_of_text is None:
-        if any(map(_WIDE.fullmatch, texts)) and all(_WIDE.fullmatch(t) or not t.strip("*") for t in texts):
+        cells = [lone[2] if (lone := _LONE.fullmatch(text)) else text for text in texts]
+        if any(map(_WIDE.fullmatch, cells)) and all(_WIDE.fullmatch(c) or not c.strip("*") for c in cells):
             kind, reasons = Kind.NUMERIC, ["the cells are intervals"]
         masked = any("*" in text and text.strip("*") for text in texts)
+        several = not kind.measured and _hold_several(texts)
     if place_of_text is None:
         places, number = None, np.arange(len(texts))
     else:
@@ -141,7 +144,9 @@ def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset
     counts = np.bincount(value_of_text, weights=rows_of_text).astype(np.int64)
     tokens_here = [t for t, gone in zip(column.texts, absent.tolist(), strict=True) if gone] if absent.any() else []
     gone = int(rows_of_text[absent].sum())
-    return _Column(name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons, masked)
+    return _Column(
+        name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons, masked, several
+    )
 
 
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
@@ -184,6 +189,24 @@ _WIDE = re.compile(
     rf"{_END}\+)\s*",
     re.ASCII,
 )
+
+
+# A list of one, as Python writes it: ['20-29']
+_LONE = re.compile(r"""\s*\[\s*(['"])([^'"]*)\1\s*\]\s*""")
+
+
+def _hold_several(texts: list[str]) -> bool:
+    """Whether cells of a release are sets: in brackets, or a list of which a part stands elsewhere too."""
+    alone = {text.strip() for text in texts}
+    owner: dict[str, str] = {}
+    for text in alone:
+        if text[:1] + text[-1:] in ("{}", "[]", "()") and any(mark in text for mark in ",;|'\""):
+            return True
+        for separator in ",;|":
+            for part in map(str.strip, text.split(separator) if separator in text else ()):
+                if part and (part in alone or owner.setdefault(part, text) != text):
+                    return True
+    return False
 
 
 def _places(texts: list[str], kind: Kind, decimal: str) -> NDArray[np.float64] | None:
@@ -378,6 +401,9 @@ def _domain(column: _Column, found: ColumnEvidence, told: Told | None) -> list[s
         return ["# domain = { from = 0, to = 110 }  # the true ends; without it the domain is what the cells show"]
     if column.masked:
         return ["# some cells are masked: list the domain, or add a hierarchy; else it is what the cells show"]
+    if column.several:
+        option = f"--cells {column.name}=list"
+        return [f"# some cells hold several values: list the domain; else it is what they show: say {option}"]
     values = sorted(set(column.texts) - {"*"})
     lines = (
         ["# '*' is among the values, but means the whole domain: rename it in the data"] if "*" in column.texts else []

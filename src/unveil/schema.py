@@ -196,6 +196,8 @@ class Schema:
 def read_schema(path: str | Path) -> Schema:
     """Read schema.toml and the hierarchies it names."""
     path = Path(path)
+    if path.suffix.lower() == ".deid":
+        raise SchemaError(f"{path}: an ARX project is no schema; write one: unveil schema {path.name} -o schema.toml")
     try:
         raw = path.read_bytes()
     except OSError as error:

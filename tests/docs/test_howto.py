@@ -16,18 +16,6 @@ from unveil import cli
 from unveil.formats.tables import read_columns
 
 DOCS = Path(__file__).parents[2] / "docs"
-SCHEMA = """version = 1
-confirmed = true
-missing = ["NA"]
-[attributes.age]
-role = "quasi-identifier"
-kind = "numeric"
-missing = "category"
-[attributes.sex]
-role = "quasi-identifier"
-[attributes.disease]
-role = "sensitive"
-"""
 ROWS = [(21 + i % 9, "fm"[i % 2], ("flu", "hiv", "none")[i % 3]) for i in range(24)]
 
 
@@ -49,8 +37,6 @@ def test_every_command_of_a_how_to_page_works(
     text = "".join(f'"{a}",{s},{d}\n' for a, s, d in safe)
     (tmp_path / "safe.csv").write_text(f"age,sex,disease\n{text}")
     (tmp_path / "public.csv").write_text(f"age,sex,disease\n{text}")
-    (tmp_path / "schema.toml").write_text(SCHEMA)
-    (tmp_path / "public-schema.toml").write_text(SCHEMA.replace('missing = "category"', ""))
     monkeypatch.chdir(tmp_path)
     found = commands(page)
     assert len(found) >= 3
@@ -60,7 +46,7 @@ def test_every_command_of_a_how_to_page_works(
         with pytest.raises(SystemExit) as stopped:
             cli.main()
         assert stopped.value.code in ((0, 3) if short else (0,)), (arguments, capsys.readouterr().err)
-        if arguments[1:] == ["schema", "clinic.deid", "-o", "schema.toml"]:
+        if arguments[1] == "schema":  # the reader confirms it
             drafted = Path("schema.toml").read_text()
             Path("schema.toml").write_text(drafted.replace("confirmed = false", "confirmed = true"))
 

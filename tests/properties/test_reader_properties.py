@@ -15,7 +15,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from strategies import attributes, hostile_texts, regions
 
-from arx_projects import AGES, DEFINITION, made_project
+from arx_projects import AGES, DEFINITION, made_newer_project, made_project
+from java_objects import arx_output
 from unveil.attribute import Attribute, Kind
 from unveil.errors import UnveilError
 from unveil.formats.arx import mended_ladder, read_project
@@ -195,6 +196,7 @@ def test_any_release_file(content: bytes, sidecar: bytes | None, names: tuple[st
         spoilt(made_project()),
         spoilt(DEFINITION.encode()).map(lambda xml: made_project(input__definition_dot_xml=xml)),
         spoilt(AGES.encode()).map(lambda csv: made_project(input__hierarchies__age_dot_csv=csv)),
+        spoilt(arx_output(("age", "zip"), [("34", "81541")] * 5, suppressed=(4,))).map(made_newer_project),
     )
 )
 def test_any_project(content: bytes) -> None:

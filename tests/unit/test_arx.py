@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from arx_projects import AGES, DEFINITION, INPUT, OUTPUT, ROLES, definition, made_project, zipped
-from small import QI, SENSITIVE, made_schema
 from unveil import cli
 from unveil.attribute import Role
-from unveil.errors import NotApplicable, ReleaseError, SchemaError, TableError, UnveilError
+from unveil.errors import ReleaseError, SchemaError, TableError, UnveilError
 from unveil.formats import archive
 from unveil.formats.arx import mended_ladder, read_project
 from unveil.formats.arx_schema import draft_project, file_names, project_schema
-from unveil.formats.masked import read_masked
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
 from unveil.schema import read_schema
@@ -105,7 +103,7 @@ def test_one_command_audits_a_project(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_an_exported_output_beside_its_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Newer ARX keeps the output in a form that is not read: the exported CSV and the project are all it needs."""
+    """Where the kept output cannot be read, the exported CSV and the project are all it needs."""
     path = saved(tmp_path, made_project(data__output_dot_csv=None, data__output_dot_dat=b"\xac\xed\x00\x05"))
     (tmp_path / "export.csv").write_text(OUTPUT)
     document = tmp_path / "audit.json"
@@ -118,8 +116,8 @@ def test_an_exported_output_beside_its_project(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"data__output_dot_csv": None}, "the project holds no output; anonymize it in ARX, export the output as CSV"),
-        ({"data__output_dot_csv": None, "data__output_dot_dat": b"\xac\xed"}, "in ARX's own binary form, which is not"),
+        ({"data__output_dot_csv": None}, "the project holds no output; anonymize it in ARX and save it, or export the"),
+        ({"data__output_dot_csv": None, "data__output_dot_dat": b"\xac\xed"}, "no stream of Java objects); export the"),
         ({"input__definition_dot_xml": None}, "holds no definition.xml; is it an ARX project?"),
         ({"data__input_dot_csv": None}, "holds no 'data/input.csv'"),
         ({"input__definition_dot_xml": "<definition>"}, "not XML (no element found"),
@@ -242,21 +240,6 @@ def test_what_arx_wrote_with_another_separator_and_encoding(tmp_path: Path) -> N
     project = read_project(path)
     assert (project.delimiter, list(project.roles), project.output) == (",", ["Größe", "disease"], False)
     assert read_table(path, project_schema(path)).rows == 2
-
-
-def test_microaggregated_columns_are_not_groups(tmp_path: Path) -> None:
-    function = "<microAggregationFunction>Arithmetic mean</microAggregationFunction>"
-    mean = DEFINITION.replace("<name>age</name>", f"<name>age</name>{function}")
-    path = saved(tmp_path, made_project(input__definition_dot_xml=mean))
-    with pytest.raises(
-        NotApplicable, match=r'ARX microaggregated age, .*export the output as CSV .*masked = \["age"\]'
-    ):
-        read_release(path, project_schema(path))
-    # What the line says works: the exported CSV beside such a file is read as a masked release.
-    (tmp_path / "out.csv").write_text("age;zip;disease\n23.5;81667;flu\n23.5;81675;hiv\n", encoding="utf-8")
-    (tmp_path / "out.toml").write_text('masked = ["age"]\n')
-    schema = made_schema({"age": {"role": QI, "kind": "numeric"}, "zip": {"role": QI}, "disease": {"role": SENSITIVE}})
-    assert read_masked(tmp_path / "out.csv", schema).rows == 2
 
 
 def test_the_output_has_its_own_definition(tmp_path: Path) -> None:

@@ -374,7 +374,7 @@ def test_of_several_sensitive_attributes_one_is_asked_about(folder: Path, capsys
     for name, rows in (("data.csv", DATA), ("r.csv", RELEASE)):
         write_csv(folder / name, (*HEAD, "pay"), [(*row, "low" if i % 2 else "high") for i, row in enumerate(rows)])
     code, _, err = run(*command(folder), capsys=capsys)
-    assert (code, err) == (2, "unveil: say which sensitive attribute is asked about: disease, pay\n")
+    assert (code, err) == (2, "unveil: say which sensitive attribute is asked about: --asked disease or --asked pay\n")
     code, out, _ = run(*command(folder, "--asked", "pay"), capsys=capsys)
     assert code == 0
     assert "pay: what is believed of 8 people" in out

@@ -383,3 +383,25 @@ def test_any_text_gives_a_schema_that_reads_and_encodes(tmp_path, columns, sourc
 def test_half_a_character_is_refused():
     with pytest.raises(SchemaError, match="half a character"):
         drafted(a=["\ud800", "x"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "frozen"),
+    [
+        (["['17']", "['17-20']", "['21-30']"], "numeric", False),  # anonypy's lists of one
+        (["Female", "Male", "Female,Male"], "categorical", False),
+        (["['Female']", "['Female,Male']"], "categorical", False),
+        (["{a,b}", "a"], "categorical", False),
+        (["a|b", "b|c"], "categorical", False),
+        (["Smith, John", "Doe, Jane"], "categorical", True),  # no part stands elsewhere
+        (["Female", "Male"], "categorical", True),
+    ],
+)
+def test_cells_of_several_values_are_no_domain(texts: list[str], kind: str, frozen: bool) -> None:
+    """As values they would pass for exact ones, and an audit would be of another release."""
+    columns = {"x": CodedColumn(tuple(texts), np.arange(len(texts)))}
+    drafted = draft_schema(columns, name="r.csv", published=True).toml
+    assert f'kind = "{kind}"' in drafted
+    assert ("\ndomain = " in drafted) == frozen
+    assert ("--cells x=list" in drafted) == (kind == "categorical" and not frozen)
+    assert "--cells" not in draft_schema(columns, name="t.csv").toml  # an original shows values

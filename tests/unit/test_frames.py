@@ -183,3 +183,26 @@ def test_kinds_of_frames_that_are_none() -> None:
         unveil.to_frame(read_table(POLARS, SCHEMA), "csv")
     with pytest.raises(UnveilError, match="a DataFrame is no table and no release"):
         unveil.to_frame(POLARS)
+
+
+def test_what_pandas_tools_make_is_what_their_csv_shows(tmp_path: Path) -> None:
+    """pd.cut's intervals, periods, lists and sets in cells, as scripts and anonypy leave them in a frame."""
+    ages = pd.Series([17, 25, 44, None])
+    frame = pd.DataFrame(
+        {
+            "age": pd.cut(ages, [16, 30, 50]),
+            "left": pd.arrays.IntervalArray.from_tuples([(1, 2), (2, 3), (3, 4), None], closed="left"),
+            "month": pd.PeriodIndex(["2024-01", "2024-02", "2024-02", None], freq="M"),
+            "job": [["a,b"], ["a"], ["b"], None],
+            "pair": [("a", "b"), {"a"}, "c", float("nan")],
+        }
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found, written = read_columns(frame), read_columns(tmp_path / "t.csv")
+    for name in frame.columns:
+        texts = [[c.columns[name].texts[i] for i in c.columns[name].text_of_row] for c in (found, written)]
+        assert texts[0] == texts[1]
+    assert list(found.columns["age"].texts) == ["", "(16, 30]", "(30, 50]"]
+    assert "['a,b']" in found.columns["job"].texts
+    with pytest.raises(TableError, match="cannot be read; save it as text"):
+        read_columns(pl.DataFrame({"x": [[1], [2]]}))

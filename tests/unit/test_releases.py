@@ -274,12 +274,12 @@ TWO = 'group = "g"\nsensitive_table = "s.csv"\n'
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"r.csv": "age,name\n20,Ada\n"}, "does not name the column 'name'; add [attributes.NAME] with its role"),
+        ({"r.csv": "age,name\n20,Ada\n"}, "does not name the column 'name'; remove it, add [attributes.NAME]"),
         ({"r.csv": 'age,"na\nme"\n20,Ada\n'}, "does not name the column 'na\\nme'"),
         ({"r.csv": "id,age\n1,20\n"}, "'id' is an identifier; identifiers are never released"),
         ({"r.csv": "w\n1\n"}, "publishes no attribute"),
         ({"r.csv": "age,zip\n20,45501\n4x,45501\n"}, "r.csv, line 3, age: '4x' is no value, interval or set"),
-        ({"r.csv": "age,zip\n20,\n"}, "line 2, zip: '' is no value"),
+        ({"r.csv": "age,zip\n20,\n"}, "zip: an empty cell; if the value was withheld, say --cells zip=suppressed"),
         ({"r.csv": "age\n"}, "holds no rows"),
         ({"r.csv": ""}, "is empty"),
         ({"r.csv": "job\na\n\"{\"\"b}\"\n"}, "r.csv, line 3, job: '\"b': a quoted value does not end"),

@@ -2,7 +2,8 @@
 
 A project is a zip file. ARX's WorkerSave writes data/input.csv and, below input/ and output/, a definition.xml with
 one <assigment> (so spelt) an attribute and hierarchies/ATTRIBUTE.csv; project.xml names the separator of all of them.
-Older versions write data/output.csv, newer ones data/output.dat. Serialised Java objects (*.dat) are never read.
+Versions before 3.7 write data/output.csv, newer ones data/output.dat, serialised Java objects that are read as data
+(arx_output.py). No other *.dat is opened.
 """
 
 from collections.abc import Mapping
@@ -13,9 +14,12 @@ from xml.parsers import expat
 from unveil.attribute import Role
 from unveil.errors import SchemaError, TableError, UnveilError, shown
 from unveil.formats.archive import Archive
+from unveil.formats.arx_output import output_tables, published_columns, starred_columns
+from unveil.formats.columns import Columns
+from unveil.formats.survey import Refusal
 from unveil.hierarchy import Ladder, ladder_rows
 
-__all__ = ["Project", "mended_ladder", "read_data", "read_project"]
+__all__ = ["Project", "mended_ladder", "read_data", "read_project", "shown_output"]
 
 INPUT, OUTPUT, BINARY = "data/input.csv", "data/output.csv", "data/output.dat"
 MOST_XML = 2**24  # bytes
@@ -42,17 +46,33 @@ class Project:
     output: bool = False  # whether ARX kept an output, readable or not
 
 
-def read_data(path: Path, *, published: bool, error: type[UnveilError] = TableError) -> tuple[bytes, str]:
-    """The bytes of the input or the output, and their separator."""
+def read_data(path: Path, *, published: bool, error: type[UnveilError] = TableError) -> tuple[bytes, str, bytes | None]:
+    """The bytes of the input or the output, and their separator; of an output in ARX's binary form the input and it."""
     with Archive(path, error) as archive:
-        if published and OUTPUT not in archive.names:
-            holds = (
-                "the output only in ARX's own binary form, which is not read; export it in ARX as CSV, then"
-                if BINARY in archive.names
-                else "no output; anonymize it in ARX, export the output as CSV, then"
+        if not published or OUTPUT in archive.names:
+            return archive.read(OUTPUT if published else INPUT), _separator(archive), None
+        if BINARY not in archive.names:
+            raise error(
+                f"{path}: the project holds no output; anonymize it in ARX and save it, or export the output as CSV, "
+                f"then: unveil audit EXPORT.csv --original {path.name}"
             )
-            raise error(f"{path}: the project holds {holds}: unveil audit EXPORT.csv --original {path.name}")
-        return archive.read(OUTPUT if published else INPUT), _separator(archive)
+        return archive.read(INPUT), _separator(archive), archive.read(BINARY)
+
+
+def shown_output(path: Path, found: Columns, raw: bytes | None, error: type[UnveilError] = TableError) -> Columns:
+    """The output as ARX shows it: this one, or out of its binary form, with `*` for all that is suppressed."""
+    project = read_project(path)
+    with Archive(path, error) as archive:
+        withheld, text = _suppression(archive)
+    if raw is None:
+        return found if text == "*" else starred_columns(found, project.roles, text)
+    try:
+        return published_columns(found, output_tables(raw), project.roles, withheld)
+    except Refusal as reason:
+        raise error(
+            f"{path}, {BINARY}: cannot be read ({reason}); export the output in ARX as CSV, "
+            f"then: unveil audit EXPORT.csv --original {path.name}"
+        ) from None
 
 
 def read_project(path: str | Path) -> Project:
@@ -129,6 +149,17 @@ def _separator(archive: Archive) -> str:
     if len(text) != 1 or not text.isascii() or text in '"\r\n\0':
         raise archive.error(f"{archive.path}, project.xml: {shown(text)} is no separator; save it anew in ARX")
     return text
+
+
+def _suppression(archive: Archive) -> tuple[frozenset[Role], str]:
+    """The roles that a suppressed row does not show, and what it shows; as ARX has it, if nothing is said."""
+    name = next((n for n in ("output/config.xml", "input/config.xml") if n in archive.names), None)
+    texts = _texts(archive, name) if name is not None else []
+    inside = ("config", "suppressedAttributeTypes")
+    found = {_ROLES.get(text.strip()) for path, text in texts if path == (*inside, "type")}
+    told = any(path == inside for path, _ in texts)
+    withheld = frozenset(role for role in found if role is not None) if told else frozenset({Role.QUASI_IDENTIFIER})
+    return withheld, next((text for path, text in texts if path == ("config", "suppressionString")), "*")
 
 
 def _assignments(archive: Archive, name: str) -> list[dict[str, str]]:

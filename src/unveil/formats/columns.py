@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from unveil.dictionary import Dictionary
 from unveil.table import CodedColumn
 
-__all__ = ["Columns", "Distinct", "checked_names", "smallest_codes"]
+__all__ = ["ROW_NAMES", "Columns", "Distinct", "checked_names", "smallest_codes"]
+
+ROW_NAMES = ", or write it without row names: row.names = FALSE in R, index=False in pandas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def checked_names(names: Iterable[object]) -> str | None:
         if not isinstance(name, str):
             return f"column {place} is named {name!r}, which is no text; rename it"
         if not name.strip():
-            return f"column {place} has no name; name every column"
+            return f"column {place} has no name; name every column" + (ROW_NAMES if place == 1 else "")
         if name in seen:
             return f"two columns are named {name!r}; give each its own name"
         seen.add(name)

@@ -4,6 +4,7 @@ Files are read column by column and each is coded before the next, so that memor
 """
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,7 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
     else:
         nw = needed("narwhals", "frames", f"{name}: to read a table that is not polars'", error)
         try:
-            wrapped = nw.from_native(_as_table(frame))
+            wrapped = nw.from_native(_as_text(_as_table(frame)))
             wrapped = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
             native = wrapped.to_polars()
         except TypeError:
@@ -112,7 +113,10 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
         column = native[key]
         if column.dtype.is_float():
             column = column.fill_nan(None)  # pandas' word for missing
-        columns[key] = coded_series(column, missing, f"{name}, {key}", error)
+        try:
+            columns[key] = coded_series(column, missing, f"{name}, {key}", error)
+        except pl.exceptions.PolarsError:
+            raise error(f"{name}, {key}: a column of type {column.dtype} cannot be read; make it text") from None
     return Columns(columns, native.height, lambda row: f"row {row + 1}", ".", type(frame).__name__)
 
 
@@ -129,6 +133,32 @@ def _as_table(frame: Any) -> Any:
 
         return pa.Table.from_batches([frame])
     return frame
+
+
+def _as_text(frame: Any) -> Any:
+    """pandas' columns of intervals, periods, lists and sets as the texts that its CSV files hold."""
+    if not type(frame).__module__.startswith("pandas") or len(frame.shape) != 2:
+        return frame
+    pd: Any = sys.modules["pandas"]  # whoever has such a frame has imported it
+
+    def is_odd(column: Any) -> bool:
+        kind = getattr(column.dtype, "categories", column).dtype  # of a category, what its values are
+        if isinstance(kind, pd.IntervalDtype | pd.PeriodDtype):
+            return True
+        held = list | set | frozenset | tuple | pd.Interval
+        mixed = kind.name == "object" and pd.api.types.infer_dtype(column) in ("mixed", "interval")  # fast for texts
+        return mixed and bool(column.map(lambda value: isinstance(value, held)).any())
+
+    def text(value: Any) -> str | None:
+        absent = value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value)
+        return None if absent else str(value)
+
+    odd = [place for place in range(frame.shape[1]) if is_odd(frame.iloc[:, place])]
+    changed = {
+        frame.columns[p]: pd.Series([text(v) for v in frame.iloc[:, p].astype(object)], frame.index, dtype=object)
+        for p in odd
+    }
+    return frame.assign(**changed) if changed else frame
 
 
 def _by_column(

@@ -12,7 +12,15 @@ from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.cells import shown_values
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.releases import Sidecar, _is_sidecar, _toml, check_columns, read_sidecar, written_cells
+from unveil.formats.releases import (
+    Sidecar,
+    _is_sidecar,
+    _toml,
+    check_columns,
+    read_sidecar,
+    without_blanked,
+    written_cells,
+)
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns, read_columns
 from unveil.masked import SUPPRESSED, Masked
@@ -55,8 +63,15 @@ def read_masked(
         raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
     missing = schema.document.missing[0] if schema.document.missing else ""
     found = read_columns(
-        given, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing, error=ReleaseError
+        given,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        missing=missing,
+        error=ReleaseError,
+        published=True,
     )
+    found = without_blanked(found, schema)
     check_columns(path, schema, sidecar, found)
     names = [n for n in schema.names if n in found.columns]
     if not names:
@@ -181,7 +196,7 @@ def _read_column(
         what = "single number or date" if attribute.kind.measured else f"value of the {attribute.source} domain"
         raise ReleaseError(
             f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is no {what}; a masked release holds "
-            "single values, or * where one is suppressed"
+            "single values, or * where one is suppressed: leave out the widened columns, or the perturbed ones"
         )
     return attribute, values[column.text_of_row]
 

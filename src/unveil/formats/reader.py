@@ -63,7 +63,15 @@ class Reader:
         if fault is not None or unfit is not None:
             raise fault or unfit  # type: ignore[misc]  # one of them is
         if code == -2:
-            raise CellError(f'a missing value; set missing = "category" for {attribute.name} in the schema')
+            raise CellError(
+                f'a missing value; set missing = "category" for {attribute.name} in the schema, '
+                f"or say --cells {attribute.name}=suppressed if it was withheld"
+            )
+        if not cell:
+            raise CellError(
+                f"an empty cell; if the value was withheld, say --cells {attribute.name}=suppressed, "
+                "or --cells suppressed for all columns"
+            )
         raise CellError(
             f"{shown(cell)} is no value, interval or set of the domain ({self._domain()}); "
             f"mend the cell or add a hierarchy for {attribute.name}"

@@ -20,6 +20,7 @@ from unveil.formats.cells import CellError, reaches, read_cells, shown_values, w
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import parse_cells
 from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.spread import gathered
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns, read_columns
 from unveil.regions import Regions
@@ -41,6 +42,7 @@ __all__ = [
     "read_sidecar",
     "release_columns",
     "release_files",
+    "without_blanked",
     "write_release",
     "written_cells",
 ]
@@ -80,12 +82,6 @@ def read_release(
     named = parse_cells(cells)
     if sidecar is None:
         sidecar = Sidecar() if is_frame(given) else read_sidecar(path)
-    if path.suffix.lower() == ".deid" and (means := read_project(path).masked):
-        listed = ", ".join(f'"{name}"' for name in means)
-        raise NotApplicable(
-            f"{path}: ARX microaggregated {', '.join(means)}, which perturbs and does not widen; export the output "
-            f"as CSV and put masked = [{listed}] into a .toml of the same name"
-        )
     if sidecar.masked:
         perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
         raise NotApplicable(
@@ -106,7 +102,7 @@ def read_release(
             published=True,
         )
 
-    main = _without_blanked(columns_of(given), schema)
+    main = gathered(without_blanked(columns_of(given), schema), schema.names)
     second = _read_second(path, sidecar, columns_of)
     check_columns(path, schema, sidecar, main, second)
     published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
@@ -206,12 +202,12 @@ def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:
 
 
 def read_sidecar(path: Path) -> Sidecar:
-    """What stands beside a release; nothing said if there is no sidecar."""
+    """What stands beside a release, or in an ARX project; nothing said if there is no sidecar."""
     if path.parts and path.parts[0].lower() in ("sqlite:", "postgresql:", "postgres:"):
         raise ReleaseError(f"{path.parts[0]}//…: a release is a file, not a table in a database; export it as CSV")
     file = path.with_suffix(".toml")
     if not file.is_file() or not _is_sidecar(file):
-        return Sidecar()
+        return Sidecar(masked=read_project(path).masked if path.suffix.lower() == ".deid" else ())
     text = file.read_text(encoding="utf-8-sig")
     try:
         return Sidecar.model_validate(tomllib.loads(text))
@@ -301,7 +297,7 @@ def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, s
         if name not in schema.names:
             raise ReleaseError(
                 f"{path}: {schema.name} does not name the column {shown(name)}; "
-                "add [attributes.NAME] with its role, or a sidecar that names it as the group"
+                "remove it, add [attributes.NAME] with its role, or a sidecar that names it as the group"
             )
         if schema.declaration(name).role is Role.IDENTIFIER:
             raise ReleaseError(
@@ -312,7 +308,7 @@ def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, s
         raise ReleaseError(f"{path}: {name} stands in both tables; the link to it would not be hidden")
 
 
-def _without_blanked(main: Columns, schema: Schema) -> Columns:
+def without_blanked(main: Columns, schema: Schema) -> Columns:
     """Without identifiers of which nothing is left: ARX keeps their columns, every cell `*`."""
     blanked = [
         name
@@ -353,7 +349,8 @@ def _read_attribute(
         regions = read_cells(column.texts, attribute, source.decimal, named)
     except CellError as error:
         row = int(np.flatnonzero(column.text_of_row == error.args[1])[0])
-        raise ReleaseError(f"{file}, {source.place(row)}, {name}: {error.args[0]}") from None
+        said = re.sub(r"--cells (value|list)", lambda found: f"--cells {name}={found[1]}", error.args[0])
+        raise ReleaseError(f"{file}, {source.place(row)}, {name}: {said}") from None
     if attribute.source == "release":
         _check_open_cells(column, regions, source, attribute, file)
     return _Read(attribute, regions, np.asarray(column.text_of_row, dtype=np.int64))

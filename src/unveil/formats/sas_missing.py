@@ -1,4 +1,4 @@
-"""SAS's special missing values, .A to .Z and ._, in transport files: pyreadstat tells them all as missing, no more.
+"""What pyreadstat does not tell of SAS's transport files: special missing values (.A to .Z and ._), further tables.
 
 A transport file holds a number in eight bytes or fewer; a missing one is its letter (or `.`, or `_`) and zeros (SAS
 Institute, "Record layout of a SAS version 5 or 6 data set in SAS transport format"; version 8 differs in names only).
@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Layout", "layout"]
+__all__ = ["Layout", "layout", "tables"]
 
 _RECORD, _VARIABLE = 80, 140
+_PIECE = _RECORD * 2**16
+_TABLE = (b"HEADER RECORD*******MEMBER  HEADER RECORD!!!!!!!", b"HEADER RECORD*******MEMBV8  HEADER RECORD!!!!!!!")
 _LETTERS = np.zeros(256, dtype=bool)
 _LETTERS[[ord("_"), *range(ord("A"), ord("Z") + 1)]] = True
 
@@ -76,3 +78,23 @@ def layout(path: Path, columns: int) -> Layout | None:
     if rows < 0 or any(offset + size > length for offset, size in numbers.values()):
         return None
     return Layout(path, at + _VARIABLE * columns + rows + _RECORD, length, numbers)
+
+
+def tables(path: Path) -> list[str]:
+    """The names of the tables in a transport file: the library reads those behind the first as rows of it."""
+    places: list[int] = []
+    with path.open("rb") as file:
+        start = 0
+        while piece := file.read(_PIECE):  # of whole records: a heading begins one
+            for heading in _TABLE:
+                found = piece.find(heading)
+                while found >= 0:
+                    if found % _RECORD == 0:
+                        places.append(start + found)
+                    found = piece.find(heading, found + 1)
+            start += len(piece)
+        names = []
+        for place in sorted(places):
+            file.seek(place + 2 * _RECORD)
+            names.append(file.read(_RECORD)[8:40].split(b"SASDATA")[0].decode("ascii", "replace").strip())
+    return names

@@ -1,6 +1,7 @@
 """The bytes of a file that may be text, in blocks, as often as they are wanted."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ __all__ = ["BLOCK", "Source", "open_source"]
 
 BLOCK = 1 << 24  # bytes held at a time
 
+_IN_R = "write the table in R: write.csv(TABLE, FILE, row.names = FALSE)"
 _MAGIC = (
     (b"\x1f\x8b", "a gzip archive; unpack it first"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive; unpack it first"),
@@ -22,7 +24,9 @@ _MAGIC = (
     (b"ARROW1\x00\x00", "an Arrow file; let its name end in .arrow"),
     (b"SQLite format 3\x00", "an SQLite database; write sqlite:///FILE#TABLE"),
     (b"%PDF-", "a PDF file; a CSV file is needed"),
+    *((start, f"an R data file; {_IN_R}") for start in (b"RDX2\n", b"RDX3\n")),
 )
+_XML = (b"<?xml", b"<!doctype html", b"<html", b"<table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,19 @@ def open_source(path: str | os.PathLike[str], content: bytes | None = None) -> S
     """A file that may be text; what is plainly something else is refused."""
     found = Source(None, content) if content is not None else _regular(path)
     head = found.head(200)
+    if str(path).lower().endswith((".rds", ".rdata", ".rda")):  # packed in any way, or not
+        raise Refusal(f"is R's own kind of file; {_IN_R}")
     for magic, what in _MAGIC:
         if head.startswith(magic):
             raise Refusal(f"looks like {what}")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if start.startswith(_XML):
+        what = "a web page" if start.startswith(_XML[1:]) else "an XML file"
+        raise Refusal(f"looks like {what}, whatever its ending; open it in a spreadsheet and save it as .xlsx or CSV")
+    if start.startswith((b'{"', b'[{"', b"[{\n", b"[\n")):
+        raise Refusal("looks like JSON; save it as CSV or Parquet")
+    if re.match(rb"sep=.\r?\n", start):
+        raise Refusal("the line sep= is for Excel alone; remove it, and name the delimiter if it is not found", 1)
     if head.startswith(b"PAR1") and found.tail(4) == b"PAR1":
         raise Refusal("looks like a Parquet file; let its name end in .parquet")
     if head.startswith(b"PK\x03\x04"):

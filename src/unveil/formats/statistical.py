@@ -16,7 +16,7 @@ from unveil.dictionary import Dictionary, Value, Variable, made_distinct
 from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Columns, Distinct, checked_names
 from unveil.formats.extras import needed
-from unveil.formats.sas_missing import layout
+from unveil.formats.sas_missing import layout, tables
 from unveil.formats.spss_header import check_header
 from unveil.table import CodedColumn
 
@@ -58,6 +58,10 @@ def read_statistical(
     _check_start(path, ending, family, error)
     if ending in (".sav", ".zsav"):
         check_header(path, error)
+    elif ending == ".xpt" and len(several := tables(path)) > 1:
+        raise error(
+            f"{path}: holds several tables, {', '.join(map(shown, several[:20]))}; save each as a file of its own"
+        )
     read = _reading(path, reader, encoding, family, error)
     gathered: list[Distinct] = []
     start, meta, places = 0, None, None
@@ -219,6 +223,11 @@ def _coded(
             texts.append(missing)
             continue
         cell: Value = value if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+        if isinstance(cell, str) and "\ufffd" in cell and path.suffix.lower() == ".por":
+            raise error(
+                f"{path}, {variable.name}: {shown(cell)} holds letters that are not read from portable files, and two "
+                "values may look alike; save it as .sav"
+            )
         text = variable.text(cell)
         texts.append(text)
         if variable.is_missing(cell):

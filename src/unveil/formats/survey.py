@@ -63,16 +63,24 @@ def _refuse(found: NDArray[np.int64], delimiter: str, before: int) -> NoReturn:
     if kind == scan.RAGGED:
         fields, columns = int(found[scan.FAULT_FIELDS]), int(found[scan.FIELDS])
         word = delimiter_word(delimiter)
+        # R's write.table, and sdcMicro's export with it, name the rows without naming their column.
+        names = (
+            "; if the first is R's row name, write it with row.names = FALSE"
+            if (line, fields) == (2, columns + 1)
+            else ""
+        )
         raise Refusal(
             f"{fields} field{'s' * (fields != 1)} where the header has {columns} ({word} separated); "
-            f"every line needs as many, and a field that holds {word} needs quotes",
+            f"every line needs as many, and a field that holds {word} needs quotes{names}",
             line,
         )
     if kind == scan.UNCLOSED:
         raise Refusal("the quote that opens here is never closed; close it, or double a quote that is text", opened)
     if kind == scan.AFTER_QUOTE:
         where = f" (it opened on line {opened})" if opened != line else ""
-        raise Refusal(f"text after the quote that closes a field{where}; double a quote that is text", line)
+        # In the first line it is most often R's write.table, which parts fields by blanks.
+        instead = ", or say what parts the fields, e.g. --delimiter ' '" if line == 1 else ""
+        raise Refusal(f"text after the quote that closes a field{where}; double a quote that is text{instead}", line)
     if kind == scan.BLANK_LINE:
         if found[scan.RECORDS] == 0:
             raise Refusal("blank; the first line must name the columns", line)

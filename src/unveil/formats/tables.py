@@ -5,7 +5,7 @@ from pathlib import Path
 
 from unveil.attribute import Role
 from unveil.errors import TableError, UnveilError
-from unveil.formats.arx import read_data
+from unveil.formats.arx import read_data, shown_output
 from unveil.formats.columns import Columns
 from unveil.formats.databases import Database, located, read_database
 from unveil.formats.excel import read_sheet
@@ -50,9 +50,9 @@ def read_columns(
     if is_frame(path):
         return read_frame(path, missing=missing, name="frame", error=error)
     path = Path(path)
-    content = None
+    content = binary = None
     if path.suffix.lower() == ".deid":
-        content, found = read_data(path, published=published, error=error)
+        content, found, binary = read_data(path, published=published, error=error)
         delimiter = delimiter or found
     reader = READERS.get(sheet_file(path)[0].suffix.lower())
     if reader is not None:
@@ -66,9 +66,10 @@ def read_columns(
         content=content,
         counted=counted,
     )
-    return Columns(
+    columns = Columns(
         text.columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()
     )
+    return shown_output(path, columns, binary, error) if content is not None and published else columns
 
 
 def read_table(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from unveil.errors import TableError, UnveilError, shown
 from unveil.formats import source as bytes_of
 from unveil.formats.coding import Coder
+from unveil.formats.columns import ROW_NAMES
 from unveil.formats.dialect import DECIMAL_SAMPLE, SAMPLE, Dialect, check_options, find_decimal, sniff_delimiter
 from unveil.formats.encodings import find_encoding, utf8_blocks
 from unveil.formats.survey import Refusal, survey_piece
@@ -246,7 +247,8 @@ def _names(header: NDArray[np.uint8], columns: int, delimiter: str, trim: bool) 
     names = tuple(str(name).strip() for name in _parsed(record, range(columns), delimiter).row(0))
     for place, name in enumerate(names, start=1):
         if not name:
-            raise Refusal(f"column {place} has no name; the first line must name every column", 1)
+            instead = ROW_NAMES if place == 1 else ""
+            raise Refusal(f"column {place} has no name; the first line must name every column{instead}", 1)
         if name in names[: place - 1]:
             first = names.index(name) + 1
             raise Refusal(
