@@ -83,8 +83,12 @@ def run_attacks(
     lenient: bool = False,
     in_group: Mapping[str, Any] | None = None,
     group: NDArray[np.integer] | None = None,
+    learned: Posterior | None = None,
 ) -> list[Attack]:
-    """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered."""
+    """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered.
+
+    `learned`: of an attack on the same release with the same settings, which then goes on from there.
+    """
     for targets in several:
         check_targets(release, targets)
     index = several[0].asked
@@ -102,7 +106,7 @@ def run_attacks(
         readers |= {_key(name, number): reader for name, reader in one.readers().items()}
     refused: dict[str, str] = {}
     chains = Chains() if chains is None else chains
-    beliefs, learned = learn(release, index, prior, engine, chains, readers, refused if lenient else None)
+    beliefs, learned = learn(release, index, prior, engine, chains, readers, refused if lenient else None, learned)
     return [one.attack(release, prior, engine, learned, beliefs, refused, number) for number, one in enumerate(asking)]
 
 
@@ -188,10 +192,10 @@ class _Asking:
 def _placed(release: Release, targets: Targets) -> NDArray[np.bool_]:
     """(targets,) whether some row of the release fits what is known of the target."""
     distinct, number = targets.distinct()
-    fitted = Fitted.of(release, distinct)
+    fitted = Fitted.of(release, distinct, merged=True)
     likelihood = {i: np.ones((len(overlaps.region), 1)) for i, overlaps in fitted.overlaps().items()}
     matched = {place: np.ones((len(release.blocks[place].cell), 1)) for place, _ in fitted.others}
-    rows = np.ones((len(release.block_of(targets.asked).cell), 1))
+    rows = np.ones((len(fitted.block.cell), 1))
     return np.asarray((fitted.weights(likelihood, matched, rows).sum(axis=1) > 0)[number])
 
 

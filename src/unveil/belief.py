@@ -237,7 +237,11 @@ class Belief:
     def of(self, number: NDArray[np.integer]) -> "Belief":
         """The beliefs about these targets."""
         chains = None if self.chains is None else self.chains[:, number]
-        return replace(self, probability=self.probability[number], chains=chains)
+        return _unchecked(self.probability[number], chains, self.diagnostics, self.threat)
+
+    def pooled(self, number: NDArray[np.integer]) -> "Belief":
+        """The same without the chains, as if it were exact."""
+        return _unchecked(self.probability[number], None, _EXACT, self.threat)
 
     def ruling_out(self, impossible: NDArray[np.bool_]) -> "Belief":
         """The same beliefs once some (targets, values) are known to be impossible: exact zeros."""
@@ -257,6 +261,20 @@ class Belief:
         some = self.chains[list(mode)]
         alone = replace(self.diagnostics, modes=())
         return replace(self, probability=some.mean(axis=0), chains=some if len(some) > 1 else None, diagnostics=alone)
+
+
+_EXACT = Diagnostics("exact")
+
+
+def _unchecked(
+    probability: NDArray[np.float64], chains: NDArray[np.float64] | None, diagnostics: Diagnostics, threat: Threat
+) -> Belief:
+    """A belief whose rows are those of another: a bootstrap takes thousands, and checking costs more than measuring."""
+    probability.flags.writeable = False
+    found = object.__new__(Belief)
+    for name, value in zip(Belief.__slots__, (probability, chains, diagnostics, threat), strict=True):
+        object.__setattr__(found, name, value)
+    return found
 
 
 def t_quantile(chains: int) -> float:

@@ -36,25 +36,27 @@ def faithfulness(
     ideal_by: Literal["average", "mode"] = "average",
     joined: Sequence[Sequence[str]] = (),
     learned: Posterior | None = None,
+    ideal: Posterior | None = None,
 ) -> Estimate:
     """1 - total variation between p_I, learned from the original, and p_L (Boreale et al. 2020, def. 2).
 
     Exact over the product domain where it has at most 200,000 cells. Else by draws from p_I of (1 - p_L/p_I)+, which
     has the same mean and lies in [0, 1]; the estimator printed as eq. 21 is unbounded. `ideal_by`: p_I averaged over
     the posterior, or at its mode (note 2). `joined`: attributes that the model takes as one, as in the schema.
-    `learned`: the release's posterior, if it is there already.
+    `learned`, `ideal`: the release's posterior and the original's, if they are there already.
     """
     prior = Prior.uninformative(release, asked) if prior is None else prior
-    original = original_as(release, table)
+    original = original_as(release, table) if ideal is None else None
     if joined:
         one = join(release, joined, asked)
-        original, prior = join(original, joined, asked).release, one.prior(prior, asked)
+        original = None if original is None else join(original, joined, asked).release
+        prior = one.prior(prior, asked)
         release, asked = one.release, one.position(asked)
     engine = Engine() if engine is None else engine
     chains = Chains() if chains is None else chains
-    if ideal_by == "mode":
-        ideal: Posterior = modal_posterior(original, asked, prior)
-    else:
+    if original is not None and ideal_by == "mode":
+        ideal = modal_posterior(original, asked, prior)
+    elif original is not None:
         ideal = posterior(original, asked, prior, engine.named("ideal"), chains)
     learned = posterior(release, asked, prior, engine, chains) if learned is None else learned
     assert isinstance(ideal, LinkedPosterior)
@@ -93,8 +95,8 @@ def _summed(
         number = np.arange(start, min(start + AT_ONCE, cells))
         codes = [np.asarray(c, dtype=np.int64) for c in np.unravel_index(number, sizes)] if sizes else []
         targets = _targets(release, others, asked, codes)
-        truth = ideal.joint(targets).mean[0]
-        found = learned.joint(targets).mean
+        truth = ideal.joint_mean(targets)[0]
+        found = learned.joint_mean(targets)
         pooled += float(np.abs(found.mean(axis=0) - truth).sum()) / 2
         part = np.abs(found - truth).sum(axis=(1, 2)) / 2
         each = part if each is None else each + part
@@ -123,8 +125,8 @@ def _drawn(
         piece = slice(start, start + AT_ONCE)
         targets = _targets(release, others, asked, [c[piece] for c in codes])
         row, held = np.arange(targets.count), value[piece]
-        truth = ideal.joint(targets).mean[0][row, held]
-        found = learned.joint(targets).mean[:, row, held]
+        truth = ideal.joint_mean(targets)[0][row, held]
+        found = learned.joint_mean(targets)[:, row, held]
         short.append(np.maximum(1 - found / truth, 0.0))
         pooled.append(np.maximum(1 - found.mean(axis=0) / truth, 0.0))
     every = np.concatenate(pooled)

@@ -196,16 +196,35 @@ def test_a_saved_chain_goes_on_bit_for_bit() -> None:
 # The kernels, compiled and not
 
 START, MEMBER = np.array([0, 2, 4, 7]), np.array([0, 1, 1, 2, 0, 2, 3])
+PRIOR, COUNT, NONE = np.array([1.0, 0.5, 2.0, 1.5]), np.array([3, 5, 2]), np.zeros(0, np.int64)
+SUMS = START, MEMBER, NONE, NONE
+# The same sets, of pieces: 4 is atoms 0 and 2, 5 is 4 and atom 3.
+SHARED = np.array([0, 2, 4, 5]), np.array([0, 1, 1, 2, 5]), np.array([2, 3]), np.array([0, 4])
 WEIGHT = np.array([0.7, 0.2, 0.5, 0.9, 0.1, 0.3, 1.0])
 
 
 def _chain(weight: np.ndarray | None) -> list[np.ndarray]:
-    sets = np.array([1.0, 0.5, 2.0, 1.5]), START, MEMBER, weight, np.array([3, 5, 2])
-    mass = sets[0] + shares.expected_counts(*sets, 10)
-    at, share, ratio = np.log(mass), np.zeros(4), np.zeros(7)
+    sums = SHARED if weight is None else SUMS
+    mass = PRIOR + shares.expected_counts(PRIOR, weight, COUNT, sums, 10)
+    at, share, ratio = np.log(mass), np.zeros((3, 4)), np.zeros((3, 7))
     for adapt, draws, first in ((True, 10, 0), (False, 30, 1000)):
         step, accepted, counter = shares.share_chain(
-            *sets, mass, at, 0.3, 6, adapt, draws, np.uint64(7), np.uint64(first), share, ratio
+            PRIOR,
+            START,
+            MEMBER,
+            weight,
+            COUNT,
+            sums,
+            mass,
+            at,
+            0.3,
+            6,
+            adapt,
+            draws,
+            np.uint64(7),
+            np.uint64(first),
+            share,
+            ratio,
         )
     return [mass, at, share, ratio, np.array([step, accepted, float(counter)])]
 
@@ -228,14 +247,16 @@ def test_chains_of_shares_compiled_equal_python(weighted: bool, monkeypatch: pyt
             np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
-@pytest.mark.parametrize("weight", [None, WEIGHT])
-def test_the_slope_is_that_of_the_log_density(weight: np.ndarray | None) -> None:
+@pytest.mark.parametrize(("weight", "sums"), [(None, SUMS), (None, SHARED), (WEIGHT, SUMS)])
+def test_the_slope_is_that_of_the_log_density(weight: np.ndarray | None, sums: tuple[np.ndarray, ...]) -> None:
     """A wrong slope biases nothing, it only wastes moves: no other test would notice."""
-    sets = np.array([1.0, 0.5, 2.0, 1.5]), START, MEMBER, weight, np.array([3, 5, 2])
-    at, slope, other = np.array([0.3, -1.0, 0.5, 0.1]), np.empty(4), np.empty(4)
-    shares._slope(at, *sets, np.empty(4), slope)
+    at, sets = np.array([0.3, -1.0, 0.5, 0.1]), (PRIOR, weight, COUNT, sums)
+    slope, quick, other = np.empty((3, 4 + len(sums[2])))
+    shares._slope(at, *sets, np.empty_like(other), slope, True)
+    assert shares._slope(at, *sets, np.empty_like(other), quick, False) == 0
+    assert (quick == slope).all()
     for i, step in enumerate(np.eye(4) * 1e-5):
-        up, down = (shares._slope(at + way * step, *sets, np.empty(4), other) for way in (1, -1))
+        up, down = (shares._slope(at + way * step, *sets, np.empty_like(other), other, True) for way in (1, -1))
         assert (up - down) / 2e-5 == pytest.approx(slope[i], abs=1e-7)
 
 
@@ -275,18 +296,18 @@ def test_a_plain_set_is_one_of_weight_1() -> None:
     """Plain sets are averaged over what lies inside them, weighted ones are not: the same means, not the same draws."""
 
     def means(weight: np.ndarray | None) -> np.ndarray:
-        sets = np.array([1.0, 0.5, 2.0, 1.5]), START, MEMBER, weight, np.array([3, 5, 2])
+        sets = PRIOR, START, MEMBER, weight, COUNT, SUMS
         found = []
         for key in range(8):
-            mass = sets[0] + shares.expected_counts(*sets, 10)
-            at, share, ratio, step = np.log(mass), np.zeros(4), np.zeros(7), 0.3
+            mass = PRIOR + shares.expected_counts(PRIOR, weight, COUNT, SUMS, 10)
+            at, share, ratio, step = np.log(mass), np.zeros((1, 4)), np.zeros((1, 7)), 0.3
             counter = 0
             for adapt, draws in ((True, 200), (False, 16_000)):
                 share[:], ratio[:] = 0, 0
                 step, _, counter = shares.share_chain(
                     *sets, mass, at, step, 6, adapt, draws, np.uint64(key), np.uint64(counter), share, ratio
                 )
-            found.append(np.concatenate([share, ratio]) / 16_000)
+            found.append(np.concatenate([share[0], ratio[0]]) / 16_000)
         return np.stack(found)
 
     plain, weighted = means(None), means(np.ones(7))

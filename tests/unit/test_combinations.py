@@ -2,18 +2,24 @@
 
 import json
 import sys
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from small import INSENSITIVE, QI, SENSITIVE, made_schema, made_table
 from unveil import attack, cli
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import run_audit
+from unveil.audit.remarks import _named
 from unveil.audit.shape import AuditDocument
 from unveil.errors import UsageError
+from unveil.report.audit_terminal import _number
+from unveil.report.combinations import print_combinations
 from unveil.report.html import render_html
+from unveil.report.wording import spoken
 
 SCHEMA = made_schema(
     {
@@ -208,3 +214,31 @@ def test_chains_run_once_for_all_combinations(monkeypatch: pytest.MonkeyPatch) -
         run_audit({"r.csv": TABLE.as_release()}, table=TABLE, combinations=sets, background=None)
         counts.append(len(calls))
     assert counts[1] == counts[0] + 1
+
+
+def test_long_names_are_folded_and_each_combination_is_named_once() -> None:
+    document = run_audit({"r.csv": TABLE.as_release()}, table=TABLE, attackers=WORLDS, combinations=[["age", "sex"]])
+    row = document.document.diagnostics["combinations"][0]
+    names = ["marital-status-of-the-person-asked", "occupation-of-the-person-asked-about"]
+    rows = [row | {"attribute": name, "known": ["age", "sex"], "reliable": name == names[0]} for name in names]
+    again = document.document.model_copy(update={"diagnostics": document.document.diagnostics | {"combinations": rows}})
+    said = StringIO()
+    print_combinations(again, Console(file=said, width=80))
+    columns = [line.split("│")[1].strip() for line in said.getvalue().splitlines() if line.startswith("│")]
+    assert "".join(columns) == "age, sex" + "".join(names)
+    assert "…" not in said.getvalue()
+    page = render_html(again)
+    table = page[page.index('id="combinations"') :]
+    table = table[: table.index("</section>")]
+    assert table.count("<bdi>age, sex</bdi>") == 1
+    assert 'rowspan="2"' in table
+    assert table.count("<bdi>not reliable</bdi>") == 1
+
+
+def test_very_many_names_and_very_large_numbers_are_cut() -> None:
+    names = [f"a{i}" for i in range(200)]
+    assert _named(names[:20]) == ", ".join(names[:20])
+    assert _named(names) == ", ".join(names[:15]) + " and 185 other attributes"
+    assert _number(7.1448188763538333e19, "plain") == "7.14e+19"
+    assert _number(909_746_244.0, "plain") == "909,746,244"
+    assert spoken(5.05e12 + 0.5, "relative_threat", "max").endswith("5.05e+12")

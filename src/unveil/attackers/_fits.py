@@ -212,7 +212,8 @@ def _common_runs(
 
 
 def knowledge_likelihood(shares: NDArray[np.float64], known: Known) -> NDArray[np.float64]:
-    """(knowledge, values) likelihood of each piece of knowledge, from (values, codes) shares."""
-    inside = known.regions.totals(np.ascontiguousarray(shares.T))
+    """(..., knowledge, values) likelihood of each piece of knowledge, from (..., values, codes) shares."""
+    by_code = np.ascontiguousarray(np.moveaxis(shares, -1, 0))
+    inside = np.moveaxis(known.regions.totals(by_code), 0, -2)
     mistaken = known.mistaken()[:, None]
     return np.asarray(mistaken + (1 - known.wrong - mistaken) * inside)

@@ -172,6 +172,10 @@ class HiddenPosterior:
         """See Posterior."""
         return self._answer("joint", targets)
 
+    def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
+        """See Posterior."""
+        return self.joint(targets).mean
+
     def support(self, targets: Targets) -> Averages:
         """See Posterior."""
         return self._answer("support", targets)

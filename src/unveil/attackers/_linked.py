@@ -154,11 +154,13 @@ class AttributePosterior:
         """How many chains there are; 1 if nothing had to be sampled."""
         return 1 if self.sampler is None else self.sampler.chains
 
-    def shares(self, batch: int | None = None) -> NDArray[np.float64]:
-        """(chains, values, codes) means of the codes' shares, over the posterior or one batch of draws."""
-        found = np.repeat(self.tree[None], self.chains, axis=0)
-        if self.sampler is not None:
-            found[:, ~self.exact] = self.sampler.code_shares(batch)[:, ~self.exact]
+    def shares(self, batches: int | None = None) -> NDArray[np.float64]:
+        """(1, chains, values, codes) means of the codes' shares over the posterior, or (batches, ...) over the draws of
+        each of the first so many batches; one of each where all is exact."""
+        if self.sampler is None:
+            return self.tree[None, None]
+        found = self.sampler.code_shares(batches)
+        found[:, :, self.exact] = self.tree[self.exact]
         return found
 
     def likelihood(self, overlaps: Overlaps, batch: int | None = None) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from unveil.attackers._convergence import geweke
 from unveil.attackers._draws import LinkedDraws, average_over
 from unveil.attackers._fits import check_targets, knowledge_likelihood
 from unveil.attackers._linked import AttributePosterior
+from unveil.attackers._linked_support import LinkedSupport
 from unveil.attackers._saved import Arrays, Checkpoint
 from unveil.attackers._share_chains import ShareChains
 from unveil.attackers._weigh import Fitted, held_values
@@ -24,6 +25,7 @@ from unveil.release import Release
 __all__ = ["LinkedPosterior"]
 
 TASK = "learning from overlapping regions"
+MOST_NUMBERS = 250_000_000  # kept means of all batches of all attributes; above, only whole means are kept
 
 
 @dataclass(slots=True, eq=False)
@@ -43,11 +45,10 @@ class LinkedPosterior:
     goal: int = 0  # batches of each chain at the end of this round
     drawn: int = 0  # sweeps of each chain in all rounds, forgotten ones included
     burned: set[tuple[int, int, int]] = field(default_factory=set)  # (attribute, chain, value) past burn-in
+    chains: int = field(init=False)  # how many there are; 1 if all is exact
 
-    @property
-    def chains(self) -> int:
-        """How many chains there are; 1 if all is exact."""
-        return max((a.chains for a in self.attributes.values()), default=1)
+    def __post_init__(self) -> None:
+        self.chains = max((a.chains for a in self.attributes.values()), default=1)
 
     def samplers(self) -> dict[int, ShareChains]:
         """By attribute: the chains of those that have no tree for some value."""
@@ -58,7 +59,8 @@ class LinkedPosterior:
         samplers = self.samplers()
         if not samplers:
             return
-        self.goal = BATCHES if all(s.most == 2 * BATCHES for s in samplers.values()) else 1
+        few = sum(s.numbers for s in samplers.values()) <= MOST_NUMBERS
+        self.goal = BATCHES if few and all(s.most == 2 * BATCHES for s in samplers.values()) else 1
         for sampler in samplers.values():
             sampler.most = 2 * self.goal
             sampler.size = max(self.settings.sweeps // self.goal, 1)
@@ -104,9 +106,9 @@ class LinkedPosterior:
                 with lock:
                     self.burned.add((index, *task))
             while len(sampler.running[task].share) < self.goal and not self.engine.stop.is_set():
-                sampler.batch(task)
+                drawn = sampler.draw_batches(task, self.goal - len(sampler.running[task].share))
                 with lock:
-                    done[0] += 1
+                    done[0] += drawn
                     self.engine.report(TASK, done[0], total)
 
         with ThreadPoolExecutor(self.engine.workers) as pool:
@@ -132,31 +134,44 @@ class LinkedPosterior:
 
     def joint(self, targets: Targets) -> Averages:
         """See Posterior."""
-        check_targets(self.release, targets)
+        mean = self.joint_mean(targets)
         few = targets.take(watched(targets.count, len(self.value_share)))
-        batches = [self._joint(few, batch) for batch in range(self.batches())]
-        mean = self._joint(targets, None)
-        return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count], self.settings.precision)
+        batches = self.batches()
+        watching = self._joint(few, batches) if batches else mean[None][:, :, : few.count]
+        return Averages(mean, watching, self.settings.precision)
 
-    def _joint(self, targets: Targets, batch: int | None) -> NDArray[np.float64]:
-        weights = np.broadcast_to(self.value_share, (self.chains, targets.count, len(self.value_share)))
+    def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
+        """See Posterior."""
+        check_targets(self.release, targets)
+        self.batches()  # are there any?
+        return np.asarray(self._joint(targets, None)[0])
+
+    def _joint(self, targets: Targets, batches: int | None) -> NDArray[np.float64]:
+        """(batches, chains, targets, values), of the first so many batches; None: one, of all draws."""
+        weights = np.empty((batches or 1, self.chains, targets.count, len(self.value_share)))
+        weights[:] = self.value_share
         for index, known in targets.known.items():
-            factor = np.stack([knowledge_likelihood(chain, known) for chain in self.shares(index, batch)])
-            weights = weights * factor[:, known.of_target]
-        return np.asarray(weights)
+            factor = knowledge_likelihood(self.attributes[index].shares(batches), known)
+            for batch, weight in enumerate(weights):  # one by one: what is multiplied then stays near
+                weight *= factor[min(batch, len(factor) - 1)][:, known.of_target]
+        return weights
 
-    def shares(self, index: int, batch: int | None = None) -> NDArray[np.float64]:
+    def shares(self, index: int) -> NDArray[np.float64]:
         """(chains, values, codes) mean shares of an attribute's codes given each value."""
         found = self.attributes[index]
-        return np.broadcast_to(found.shares(batch), (self.chains, *found.tree.shape))
+        return np.broadcast_to(found.shares()[0], (self.chains, *found.tree.shape))
 
     def support(self, targets: Targets) -> Averages:
         """See Posterior."""
-        few = targets.take(watched(targets.count, len(self.value_share)))
-        fitted = Fitted.of(self.release, few)
-        batches = [self._support(fitted, b) for b in range(self.batches())]
-        mean = self._support(Fitted.of(self.release, targets), None)
-        return Averages(mean, np.stack(batches) if batches else mean[None][:, :, : few.count], self.settings.precision)
+        batches = self.batches()
+        fitted = Fitted.of(self.release, targets, merged=True)
+        mean = self._support(fitted, None)[0]
+        if not batches:
+            return Averages(mean, mean[None], self.settings.precision)
+        few = watched(targets.count, len(self.value_share))
+        if len(few) < targets.count:
+            fitted = Fitted.of(self.release, targets.take(few), merged=True)
+        return Averages(mean, self._support(fitted, batches), self.settings.precision)
 
     def conditional(self, targets: Targets) -> Averages:
         """See Posterior."""
@@ -166,8 +181,16 @@ class LinkedPosterior:
         self.conditioned = True
         return replace(average_over(self.draws, targets), precision=self.settings.precision)
 
-    def _support(self, fitted: Fitted, batch: int | None) -> NDArray[np.float64]:
-        held = held_values(self.release, self.asked)
+    def _support(self, fitted: Fitted, batches: int | None) -> NDArray[np.float64]:
+        """(batches, chains, targets, values), of the first so many batches; None: one, of all draws."""
+        quick = LinkedSupport.of(self.release, fitted, self.attributes, self.chains)
+        if quick is not None:
+            return quick.weights(batches)
+        each = [None] if batches is None else range(batches)
+        return np.stack([self._support_of(fitted, batch) for batch in each])
+
+    def _support_of(self, fitted: Fitted, batch: int | None) -> NDArray[np.float64]:
+        held = held_values(self.release, self.asked, fitted.block)
         matched = {}
         for place, _ in fitted.others:  # a group has one cell, or one value
             block = self.release.blocks[place]

@@ -40,6 +40,9 @@ class Posterior(Protocol):
     def joint(self, targets: Targets) -> Averages:
         """p_L(s, what is known | t*)."""
 
+    def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
+        """(chains, targets, values) the same, for whom only the means matter."""
+
     def support(self, targets: Targets) -> Averages:
         """Expected rows that hold s and fit what is known."""
 
@@ -123,12 +126,15 @@ def learn(
     chains: Chains,
     readers: Mapping[str, tuple[Reader, Targets]],
     refused: dict[str, str] | None = None,
+    learned: Posterior | None = None,
 ) -> tuple[dict[str, Belief], Posterior]:
     """The beliefs of readers who learn from the same release: chains run on until all are precise or the budget ends.
 
     The next round is as long as the error of this one asks for: it falls with the root of what is drawn. While chains
     disagree what was drawn is taken for the way there, and forgotten.
-    With `refused` a reader who does not apply is named there with the reason; else that is an error.
+    With `refused` a reader who does not apply is named there with the reason; else that is an error. `learned`: what
+    was learned from this release for this attribute before, which goes on from there; not where the link is hidden,
+    as questions that come late are answered there from few states.
     """
     made: dict[int, tuple[Targets, NDArray[np.int64]]] = {}  # readers of the same targets share their questions
     asking = {}
@@ -138,7 +144,8 @@ def learn(
     questions = list(
         {(kind, id(distinct)): (kind, distinct) for r, distinct, _ in asking.values() for kind in r.asks()}.values()
     )
-    learned = posterior(release, asked, prior, engine, chains, questions=questions)
+    if not isinstance(learned, LinkedPosterior):
+        learned = posterior(release, asked, prior, engine, chains, questions=questions)
     found: dict[str, Belief] = {}
     while True:
         for name, (reader, distinct, number) in list(asking.items()):

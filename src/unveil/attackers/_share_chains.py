@@ -6,17 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._averages import BATCHES
+from unveil.attackers._partial_sums import PartialSums
 from unveil.engine import Engine
 from unveil.kernels.shares import expected_counts, share_chain
 from unveil.regions import Regions, rank_sequences
 from unveil.smooth import Centres
 
-__all__ = ["Reading", "Sampled", "ShareChain", "ShareChains"]
+__all__ = ["Reading", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
 
-Sets = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.int64]]
+Sums = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 EM_ROUNDS = 50
 STEPS = 16  # leapfrog steps of a draw, at most
+A_WHILE = 20_000_000  # atoms looked at in one call: well below a second
 MOST_BATCH_NUMBERS = 60_000_000  # kept means of all batches of an attribute; above, only whole means are kept
 
 
@@ -44,6 +46,19 @@ class ShareChain:
     counter: np.uint64
     share: list[NDArray[np.float64]] = field(default_factory=list)  # per batch: (atoms,) mean
     ratio: list[NDArray[np.float64]] = field(default_factory=list)  # per batch: (used region atoms,) mean
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sets:
+    """What the kernels take of one value: see share_chain."""
+
+    prior: NDArray[np.float64]
+    start: NDArray[np.int64]
+    atom: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    count: NDArray[np.int64]
+    sums: Sums
+    place: NDArray[np.int64]  # (atom,) which of all region atoms each is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +97,12 @@ class ShareChains:
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
     most: int  # batches that are kept of a chain before they are merged
     size: int = 0  # draws in a batch
-    sets_of: dict[int, tuple[Sets, NDArray[np.int64]]] = field(default_factory=dict)  # by value, once made
+    sums: PartialSums = field(init=False)
+    sets_of: dict[int, Sets] = field(default_factory=dict)  # by value, once made
+
+    def __post_init__(self) -> None:
+        sets, atoms = (self.start_of, self.member), self.prior.shape[1]
+        self.sums = PartialSums.of(*sets, atoms) if self.weight is None else PartialSums.plain(*sets)
 
     @classmethod
     def start(
@@ -117,7 +137,7 @@ class ShareChains:
         near = Centres.of(regions.take(used), kernel)
         start = np.zeros(len(regions) + 1, dtype=np.int64)
         start[used + 1] = np.diff(near.start)
-        owner, code = _listed(regions, used)
+        owner, code = listed_codes(regions, used)
         code_start = np.concatenate([[0], np.cumsum(np.bincount(used[owner], minlength=len(regions)))])
         reading = Reading(kernel, code_start.astype(np.int64), code)
         codes = np.arange(regions.codes)
@@ -146,8 +166,8 @@ class ShareChains:
         most = 2 * BATCHES if numbers <= MOST_BATCH_NUMBERS else 2
         found = cls(*sets, prior, counts, np.ones((values, atoms)), chains, {}, most)
         for value in np.flatnonzero(~exact).tolist():
-            seen, _ = found._sets(value)
-            mass = prior[value] + expected_counts(*seen, EM_ROUNDS)
+            seen = found._sets(value)
+            mass = prior[value] + expected_counts(seen.prior, seen.weight, seen.count, seen.sums, EM_ROUNDS)
             found.mass[value] = mass
             for chain in range(chains):
                 random = engine.named(f"chain {chain} value {value}").generator()
@@ -170,12 +190,15 @@ class ShareChains:
         self._draw(task, 1, adapt=False)
         return self.running[task].x
 
-    def batch(self, task: tuple[int, int]) -> None:
-        """Draw one more batch."""
+    def draw_batches(self, task: tuple[int, int], most: int) -> int:
+        """Draw at least one more batch and at most so many, and say how many: a while, after which one may stop."""
         chain = self.running[task]
-        share, ratio = self._draw(task, self.size, adapt=False)
-        chain.share.append(share / self.size)
-        chain.ratio.append(ratio / self.size)
+        sets = self._sets(task[1])
+        batches = min(max(A_WHILE // (self.size * (len(sets.place) + STEPS * len(sets.prior))), 1), most)
+        share, ratio = self._draw(task, self.size, adapt=False, batches=batches)
+        chain.share.extend(share / self.size)
+        chain.ratio.extend(ratio / self.size)
+        return batches
 
     def merge(self) -> None:
         """Two batches into one, once there are as many as are kept."""
@@ -191,17 +214,23 @@ class ShareChains:
             chain.share, chain.ratio = [], []
 
     @property
+    def numbers(self) -> int:
+        """How many numbers all batches will take."""
+        own = sum(len(self.places(value)) + self.prior.shape[1] for _, value in self.running)
+        return int(2 * BATCHES * own)
+
+    @property
     def batches(self) -> int:
         """Batches that every chain has."""
         return min((len(chain.share) for chain in self.running.values()), default=0)
 
-    def code_shares(self, batch: int | None = None) -> NDArray[np.float64]:
-        """(chains, values, codes) mean shares, over all batches or of one."""
-        share = np.zeros((self.chains, *self.prior.shape))
+    def code_shares(self, batches: int | None = None) -> NDArray[np.float64]:
+        """(1, chains, values, codes) mean shares over all batches, or (batches, ...) of each of the first so many."""
+        share = np.zeros((batches or 1, self.chains, *self.prior.shape))
         for (chain, value), found in self.running.items():
-            mine = np.mean(found.share, axis=0) if batch is None else found.share[batch]
-            share[chain, value] = mine if self.reading is None else mine @ self.reading.kernel
-        return np.asarray(share[:, :, self.atom] * self.within)
+            mine = np.mean(found.share, axis=0)[None] if batches is None else np.stack(found.share[:batches])
+            share[:, chain, value] = mine if self.reading is None else mine @ self.reading.kernel
+        return np.asarray(share[..., self.atom] * self.within)
 
     def region_shares(self, batch: int | None = None) -> Sampled:
         """Mean shares of regions, over all batches or of one."""
@@ -209,7 +238,7 @@ class ShareChains:
         start, member = (self.start_of, self.member) if reading is None else (reading.start, reading.code)
         ratio = np.zeros((self.chains, len(self.prior), len(member)))
         for (chain, value), found in self.running.items():
-            _, place = self._sets(value)
+            place = self._sets(value).place
             parts = np.mean(found.ratio, axis=0) if batch is None else found.ratio[batch]
             if reading is None or self.weight is None:
                 ratio[chain, value, place] = parts
@@ -222,28 +251,34 @@ class ShareChains:
                 ratio[chain, value, start[region] : start[region + 1]] = read
         return Sampled(self.atom, self.within, start, member, ratio)
 
-    def _sets(self, value: int) -> tuple[Sets, NDArray[np.int64]]:
-        """What the kernels take of a value, and which region atoms its sets are."""
+    def places(self, value: int) -> NDArray[np.int64]:
+        """(used region atoms,) which of all region atoms a value's chains speak of, growing."""
+        return self._sets(value).place
+
+    def _sets(self, value: int) -> Sets:
         if value not in self.sets_of:
             self.sets_of[value] = self._make_sets(value)
         return self.sets_of[value]
 
-    def _make_sets(self, value: int) -> tuple[Sets, NDArray[np.int64]]:
+    def _make_sets(self, value: int) -> Sets:
         used = np.flatnonzero(self.counts[value])
         length = self.start_of[used + 1] - self.start_of[used]
-        own_start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-        place = np.repeat(self.start_of[used] - own_start[:-1], length) + np.arange(own_start[-1])
+        start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        place = np.repeat(self.start_of[used] - start[:-1], length) + np.arange(start[-1])
         weight = None if self.weight is None else self.weight[place]
-        return (self.prior[value], own_start, self.member[place], weight, self.counts[value][used]), place
+        plain = PartialSums.plain(start, self.member[place])
+        sums = min(plain, self.sums.take(used), key=lambda way: way.cost)
+        return Sets(self.prior[value], start, plain.piece, weight, self.counts[value][used], sums.arrays(), place)
 
     def _draw(
-        self, task: tuple[int, int], draws: int, *, adapt: bool
+        self, task: tuple[int, int], draws: int, *, adapt: bool, batches: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         chain, value = self.running[task], task[1]
-        sets, place = self._sets(value)
-        totals = np.zeros(self.prior.shape[1]), np.zeros(len(place))
+        sets = self._sets(value)
+        totals = np.zeros((batches, self.prior.shape[1])), np.zeros((batches, len(sets.place)))
+        density = sets.prior, sets.start, sets.atom, sets.weight, sets.count, sets.sums
         step, _, counter = share_chain(
-            *sets, self.mass[value], chain.x, chain.step, STEPS, adapt, draws, chain.key, chain.counter, *totals
+            *density, self.mass[value], chain.x, chain.step, STEPS, adapt, draws, chain.key, chain.counter, *totals
         )
         chain.step, chain.counter = float(step), np.uint64(counter)
         return totals
@@ -255,7 +290,7 @@ def _halved(batches: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
 
 def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """(codes,) the atom of each code, and for every region (unused ones are empty) its atoms, growing."""
-    owner, code = _listed(regions, used)
+    owner, code = listed_codes(regions, used)
     order = np.lexsort((owner, code))
     start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=regions.codes))]).astype(np.int64)
     atom = rank_sequences(start, owner[order].astype(np.int64))
@@ -265,7 +300,7 @@ def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     return atom, region_start, member
 
 
-def _listed(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def listed_codes(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Every code of the used regions: which of them it is in, and the code; in this order."""
     kept = regions.take(used)
     length = kept.high.astype(np.int64) - kept.low + 1

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.attackers._fits import BlockFits, Overlaps, block_fits, check_targets
 from unveil.belief import Targets
 from unveil.errors import UsageError
-from unveil.release import Release
+from unveil.release import Block, Release, row_numbers
 
 __all__ = ["Fitted", "held_values", "refuse_misfits"]
 
@@ -22,14 +22,22 @@ class Fitted:
 
     release: Release
     targets: Targets
-    own: BlockFits  # of the block that holds the sensitive attribute
+    block: Block  # that holds the sensitive attribute, perhaps merged
+    own: BlockFits  # of this block
     others: tuple[tuple[int, BlockFits], ...]  # the other blocks of which something is known: number, fits
 
     @classmethod
-    def of(cls, release: Release, targets: Targets) -> "Fitted":
-        """Match them. Blocks of which nothing is known say nothing about who a row is."""
+    def of(cls, release: Release, targets: Targets, *, merged: bool = False) -> "Fitted":
+        """Match them. Blocks of which nothing is known say nothing about who a row is.
+
+        `merged`: where there is one block and no group is known, rows that differ in nothing that is known or asked
+        are one entry: a wide table has as many entries as rows, and few attributes are known at a time.
+        """
         check_targets(release, targets)
         own = release.block_of(targets.asked)
+        if merged and len(release.blocks) == 1 and targets.group is None:
+            own = _merged(own, (*sorted(targets.known), targets.asked))
+            return cls(release, targets, own, block_fits(release, own, targets), ())
         others = [
             (number, block_fits(release, block, targets))
             for number, block in enumerate(release.blocks)
@@ -40,7 +48,7 @@ class Fitted:
             fits = min((f for _, f in others), key=lambda f: len(f.target))
             pair = np.unique(fits.target * release.groups + fits.group)
             within = pair // release.groups, pair % release.groups
-        return cls(release, targets, block_fits(release, own, targets, within=within), tuple(others))
+        return cls(release, targets, own, block_fits(release, own, targets, within=within), tuple(others))
 
     def overlaps(self) -> dict[int, Overlaps]:
         """By attribute: the pairs of a published region and a piece of knowledge that occur."""
@@ -88,9 +96,20 @@ def refuse_misfits(targets: Targets, weights: NDArray[np.float64], number: NDArr
         )
 
 
-def held_values(release: Release, asked: int) -> NDArray[np.float64]:
+def _merged(block: Block, attributes: tuple[int, ...]) -> Block:
+    """The block with these attributes only, all rows in one group."""
+    columns = [block.region(i) for i in attributes]
+    number = row_numbers(columns)
+    count = np.bincount(number, weights=block.count).astype(np.int64)
+    first = np.empty(len(count), dtype=np.int64)
+    first[number] = np.arange(len(number))
+    cells = np.stack([column[first] for column in columns], axis=1)
+    return Block(attributes, cells, np.array([0, len(count)]), np.arange(len(count), dtype=np.int32), count)
+
+
+def held_values(release: Release, asked: int, block: Block | None = None) -> NDArray[np.float64]:
     """(entries, values) rows of each entry by sensitive value, a withheld value spread evenly over its region."""
-    block = release.block_of(asked)
+    block = release.block_of(asked) if block is None else block
     regions = release.regions[asked]
     region = block.region(asked)
     share = np.zeros((len(regions), release.attributes[asked].codes))

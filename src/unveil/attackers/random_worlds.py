@@ -22,7 +22,7 @@ class RandomWorlds:
     def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
         """Cost: one pass over the pairs of a target and a fitting cell."""
         distinct, number = targets.distinct()
-        fitted = Fitted.of(release, distinct)
+        fitted = Fitted.of(release, distinct, merged=True)
         likelihood = {}
         for index, overlaps in fitted.overlaps().items():
             codes = np.ones(release.attributes[index].codes)
@@ -32,7 +32,7 @@ class RandomWorlds:
         for place, _ in fitted.others:
             block = release.blocks[place]
             matched[place] = (block.count / release.sizes[block.group])[:, None]
-        weights = fitted.weights(likelihood, matched, held_values(release, targets.asked))
+        weights = fitted.weights(likelihood, matched, held_values(release, targets.asked, fitted.block))
         refuse_misfits(distinct, weights, number)
         belief = weights / weights.sum(axis=1, keepdims=True)
         threat = Threat(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attack import run_attack, targets_of_table
-from unveil.attackers._posterior import Chains
+from unveil.attackers._posterior import Chains, Posterior
 from unveil.attribute import Attribute, Role, asked_in_turn
 from unveil.belief import Belief, Estimate, Known, Prior, Targets, every_known
 from unveil.engine import Engine
@@ -80,6 +80,7 @@ class Answers:
     unplaced: int  # people who fit no row
     ideal: Belief | None
     faithful: Estimate | None
+    learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
 
     def known_texts(self) -> dict[str, list[str]]:
         """What is known of each person, as text, by attribute."""
@@ -176,7 +177,9 @@ def answers(
         run: dict[str, Any] = {"prior": prior, "engine": engine, "chains": readers.chains, "joined": readers.joined}
         as_is = run_attack(original_as(release, table), people, {}, **run)
         ideal = as_is.learner
-        faithful = faithfulness(release, table, asked, draws=DRAWS, learned=found.learned, **run)
+        # Drawn chains are drawn anew, under another name: those of the original must not share the release's draws.
+        there = as_is.learned if ideal.exact else None
+        faithful = faithfulness(release, table, asked, draws=DRAWS, learned=found.learned, ideal=there, **run)
     return Answers(
         release=release,
         attribute=attribute,
@@ -190,6 +193,7 @@ def answers(
         unplaced=int((~found.placed[mine]).sum()),
         ideal=ideal,
         faithful=faithful,
+        learned=found.learned,
     )
 
 

@@ -1,6 +1,6 @@
 """How little need be known: chosen combinations of attributes, each asked about alone, as rows of one table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unveil import risk
 from unveil.attack import Attack, run_attack, run_attacks, targets_of_table
 from unveil.attackers._fits import block_fits
+from unveil.attackers._posterior import Posterior
 from unveil.attribute import Role
 from unveil.audit.asking import published_targets
 from unveil.audit.findings import number
@@ -20,7 +21,7 @@ from unveil.errors import NotApplicable, UsageError, shown
 from unveil.masked import Masked
 from unveil.release import Release, row_numbers
 
-__all__ = ["check_combinations", "combination_rows", "withheld"]
+__all__ = ["asked_together", "check_combinations", "combination_rows", "withheld"]
 
 MOST = 200  # combinations that one audit asks about
 
@@ -39,12 +40,6 @@ def check_combinations(plan: Plan, combinations: Sequence[Sequence[str]]) -> Non
             raise UsageError(f"{what}; known may be {', '.join(sorted(published))}")
 
 
-def combination_rows(plan: Plan, combinations: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """One row a release, combination and sensitive attribute, in the order given."""
-    sets = [tuple(dict.fromkeys(known)) for known in combinations]
-    return [row for name, release in plan.releases.items() for row in _rows(plan, name, release, sets)]
-
-
 def withheld(row: dict[str, Any], least: int, people: int) -> dict[str, Any]:
     """The row as a document shows it that counts nobody below `least`; `people`: of the original."""
     fewest = row["fewest_rows"]
@@ -60,38 +55,43 @@ def withheld(row: dict[str, Any], least: int, people: int) -> dict[str, Any]:
     return found
 
 
-def _rows(
-    plan: Plan, name: str, release: Release | Masked, sets: Sequence[tuple[str, ...]]
+def combination_rows(
+    plan: Plan, name: str, release: Release | Masked, told: Mapping[int, list[dict[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
-    """By combination, then by attribute; chains run once an attribute for all combinations."""
-    if not sets:
-        return
-    published = {a.name for a in release.attributes}
-    asked = {index: release.attributes[index].name for index in release.with_role(Role.SENSITIVE)}
-    known = {index: [[n for n in names if n in published and n != asked[index]] for names in sets] for index in asked}
+    """One row a combination and sensitive attribute, in this order. `told`, by attribute: those that are there."""
+    asked = release.with_role(Role.SENSITIVE) if plan.combinations else ()
     if isinstance(release, Masked):
-        found = dict.fromkeys(("alone_in_original", "fewest_rows", "single_row", "attacker"))
-        for number, index in product(range(len(sets)), asked):
-            about = {"attribute": asked[index], "known": known[index][number], "people": release.rows}
-            yield (
-                {"release": name}
-                | about
-                | found
-                | {"not_applicable": "values were perturbed, not widened; see unveil link"}
-            )
+        nothing = dict.fromkeys(("alone_in_original", "fewest_rows", "single_row", "attacker"))
+        reason = {"not_applicable": "values were perturbed, not widened; see unveil link"}
+        for names, index in product(plan.combinations, asked):
+            known = _published(release, index, names)
+            about = {"attribute": release.attributes[index].name, "known": known, "people": release.rows}
+            yield {"release": name} | about | nothing | reason
         return
-    rows: dict[int, list[dict[str, Any]]] = {}
-    for index in asked:
-        people = [_people(plan, release, index, names) for names in known[index]]
-        beliefs = _believed(plan, release, [targets for targets, _ in people], people[0][1])
-        rows[index] = [
-            {"release": name, "attribute": asked[index], "known": names, "people": targets.count}
-            | _found(plan, release, targets, names)
-            | belief
-            for names, (targets, _), belief in zip(known[index], people, beliefs, strict=True)
-        ]
-    for number, index in product(range(len(sets)), asked):
-        yield rows[index][number]
+    rows = {index: told.get(index) or asked_together(plan, name, release, index, None) for index in asked}
+    for place, index in product(range(len(plan.combinations)), asked):
+        yield rows[index][place]
+
+
+def asked_together(
+    plan: Plan, name: str, release: Release, asked: int, learned: Posterior | None
+) -> list[dict[str, Any]]:
+    """The rows of one sensitive attribute, by combination. `learned`: what is known of the population by now."""
+    known = [_published(release, asked, names) for names in plan.combinations]
+    people = [_people(plan, release, asked, names) for names in known]
+    beliefs = _believed(plan, release, [targets for targets, _ in people], people[0][1], learned)
+    return [
+        {"release": name, "attribute": release.attributes[asked].name, "known": names, "people": targets.count}
+        | _found(plan, release, targets, names)
+        | belief
+        for names, (targets, _), belief in zip(known, people, beliefs, strict=True)
+    ]
+
+
+def _published(release: Release | Masked, asked: int, names: Sequence[str]) -> list[str]:
+    """Those of the names that can be known of someone whose attribute is asked about."""
+    published = {a.name for i, a in enumerate(release.attributes) if i != asked}
+    return [n for n in names if n in published]
 
 
 def _people(plan: Plan, release: Release, asked: int, names: list[str]) -> tuple[Targets, NDArray[np.integer] | None]:
@@ -129,7 +129,11 @@ def _found(plan: Plan, release: Release, targets: Targets, names: list[str]) -> 
 
 
 def _believed(
-    plan: Plan, release: Release, several: list[Targets], truth: NDArray[np.integer] | None
+    plan: Plan,
+    release: Release,
+    several: list[Targets],
+    truth: NDArray[np.integer] | None,
+    learned: Posterior | None,
 ) -> list[dict[str, Any]]:
     """What the learner and the main attacker make of each combination."""
     readers = plan.readers
@@ -143,7 +147,7 @@ def _believed(
         if readers.joined:  # attributes that are taken as one: each combination is asked by itself
             found = [run_attack(release, one, readers.attackers, joined=readers.joined, **more) for one in several]
         else:
-            found = run_attacks(release, several, readers.attackers, **more)
+            found = run_attacks(release, several, readers.attackers, learned=learned, **more)
     except NotApplicable as reason:
         return [{"attacker": None, "not_applicable": str(reason)}] * len(several)
     harmless = release.attributes[several[0].asked].harmless

@@ -41,7 +41,7 @@ class People:
 
     def take(self, which: NDArray[np.integer]) -> "People":
         """These people, pooled beliefs only."""
-        reader, learner = (Belief(b.probability[which]) for b in (self.reader, self.learner))
+        reader, learner = self.reader.pooled(which), self.learner.pooled(which)
         return People(reader, learner, None if self.truth is None else self.truth[which])
 
     def holding(self, code: int) -> "People":
@@ -62,6 +62,9 @@ class Measure:
     has_baseline: bool = False  # the learner's value is the baseline, without a finding of its own
     most: float | None = None  # a maximum over people, and what it can be at most: a sample's may lie below it
     code: int | None = None  # the sensitive value it is about
+    each: Callable[[People], NDArray[np.float64]] | None = (
+        None  # one number a person, nan: not counted; `of`: their mean
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,24 @@ class Sample:
         if count < 2 or not isfinite(estimate.value):
             return Estimate(estimate.value, -inf, inf)
         random = self.engine.named(f"sample/{measure.name}").generator()
-        drawn = (people.take(random.integers(0, count, count)) for _ in range(TIMES))
-        values = np.array([measure.of(again).value for again in drawn])
+        drawn = (random.integers(0, count, count) for _ in range(TIMES))
+        if measure.each is None:
+            values = np.array([measure.of(people.take(again)).value for again in drawn])
+        else:
+            values = _means(measure.each(people), drawn)
         left = max(1 - count / self.people, 0.0) ** 0.5
         low, high = (abs(float(np.quantile(values, q)) - estimate.value) * left for q in (0.025, 0.975))
         least, most = _bounds(measure.name)
         below = estimate.value - hypot(estimate.value - estimate.low, low)
         above = estimate.value + hypot(estimate.high - estimate.value, high)
         return Estimate(estimate.value, max(below, least), min(above, most))
+
+
+def _means(each: NDArray[np.float64], drawn: Iterable[NDArray[np.integer]]) -> NDArray[np.float64]:
+    """(draws,) mean over the people drawn who count; 0 of nobody, which a bootstrap may draw."""
+    counts = ~np.isnan(each)
+    each = np.where(counts, each, 0.0)
+    return np.array([each[again].sum() / max(int(counts[again].sum()), 1) for again in drawn])
 
 
 def _bounds(name: str) -> tuple[float, float]:
@@ -123,9 +136,9 @@ def measures_of(
     """
     harmless = attribute.harmless if len(attribute.harmless) < attribute.codes else None
     found = [
-        Measure("global_threat", _of_truth(risk.global_threat), needs_truth=True, of_learner=True),
+        Measure("global_threat", _of_truth(risk.global_threat), needs_truth=True, of_learner=True, each=_guessed),
         Measure("relative_global_threat", _beside(risk.relative_global_threat), needs_truth=True),
-        Measure("accuracy", _of_truth(risk.accuracy), needs_truth=True, of_learner=True),
+        Measure("accuracy", _of_truth(risk.accuracy), needs_truth=True, of_learner=True, each=_guessed),
         Measure("relative_threat.max", _beside(risk.relative_threat_max), needs_truth=True, most=inf),
         Measure("relative_threat.skewness", _beside(risk.relative_threat_skewness), needs_truth=True),
         Measure("absolute_error", _of_truth(risk.absolute_error), needs_truth=True, of_learner=True),
@@ -146,7 +159,8 @@ def measures_of(
         found.append(
             Measure("expected_absolute_error", partial(_error, attribute), needs_truth=True, has_baseline=True)
         )
-        found.append(Measure("interval_width", partial(_width, attribute), has_baseline=True))
+        widths = partial(_widths, attribute)
+        found.append(Measure("interval_width", partial(_width, attribute), has_baseline=True, each=widths))
         if attribute.kind is Kind.NUMERIC:
             numbered.append("near_truth.10")
     for name in dict.fromkeys([*numbered, *wanted]):
@@ -179,6 +193,10 @@ def _error(attribute: Attribute, p: People) -> Estimate:
 
 def _width(attribute: Attribute, p: People) -> Estimate:
     return risk.interval_width_mean(p.reader, attribute)
+
+
+def _widths(attribute: Attribute, p: People) -> NDArray[np.float64]:
+    return risk.interval_width(p.reader, attribute)
 
 
 def _level_of_kinds(attribute: Attribute) -> int | None:
@@ -253,13 +271,21 @@ def _of_values(attribute: Attribute, wanted: set[str], counts: NDArray[np.intege
                 needs_truth=True,
                 has_baseline=True,
                 code=code,
+                each=partial(_guessed, code=code),
             )
         gain = partial(_gain, risk.belief_difference_max, harmless=others)
         yield Measure(f"belief_gain.value:{labels[code]}", gain, most=1.0, code=code)
 
 
+def _guessed(people: People, code: int | None = None) -> NDArray[np.float64]:
+    """(people,) the chance of a right guess, of those with this value if one is given."""
+    truth = _truth(people)
+    guessed = risk.right_guess(people.reader, truth)
+    return guessed if code is None else np.where(truth == code, guessed, np.nan)
+
+
 def _threat_of_value(code: int, people: People) -> Estimate:
-    """Of the people with this value, the share who are guessed right; 0 of nobody, which a bootstrap may draw."""
+    """Of the people with this value, the share who are guessed right; 0 of nobody."""
     those = people.holding(code)
     if not len(those.reader.probability):
         return Estimate.exact(0.0)

@@ -43,6 +43,7 @@ class Plan:
     least: int
     membership: MembershipAsked | None = None  # None: not asked
     background: Asked = None
+    combinations: tuple[tuple[str, ...], ...] = ()  # of known attributes, each asked about alone
 
     @property
     def attackers(self) -> tuple[str, ...]:
@@ -134,3 +135,4 @@ class Part:
     background: Mapping[str, Section] = field(default_factory=dict)  # by attribute
     links: tuple[Published, Held] | None = None  # of a masked release: who is compared with which rows
     charts: Mapping[str, Any] = field(default_factory=dict)  # of a masked release, besides those of its findings
+    combinations: tuple[dict[str, Any], ...] = ()  # one row a combination and sensitive attribute

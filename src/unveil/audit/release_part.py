@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from unveil.attribute import Attribute, Role
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
+from unveil.audit.combinations import asked_together, combination_rows
 from unveil.audit.definitions import OF_READERS
 from unveil.audit.findings import belief_findings, unknown_finding
 from unveil.audit.identity import identity_findings, utility_findings
@@ -55,7 +57,8 @@ def _release_part(plan: Plan, name: str) -> Part:
                 engine=plan.readers.engine,
             )
             part = replace(part, findings=(*part.findings, *told.findings), membership=told)
-        return replace(part, findings=(*part.findings, *unknown))
+        rows_of_none = tuple(combination_rows(plan, name, release, {}))
+        return replace(part, findings=(*part.findings, *unknown), combinations=rows_of_none)
     checked = run_check(release, name=name)
     people = release.rows if plan.table is None else plan.table.rows
     rows = None
@@ -84,6 +87,7 @@ def _release_part(plan: Plan, name: str) -> Part:
     findings += losses
     remarks = [*remarks_of_release(plan, name), *unmeasured]
     found: dict[str, Answers] = {}
+    exposed: dict[int, list[dict[str, Any]]] = {}  # by attribute: what combinations expose
     refused: dict[str, str] = {}
     for version, asked, original, control in _asked(plan, release, refused, remarks):
         attribute = version.attributes[asked].name
@@ -91,7 +95,7 @@ def _release_part(plan: Plan, name: str) -> Part:
         try:
             if plan.asked is None:
                 check_unnamed(version, asked)
-            found[attribute] = answers(
+            answered = answers(
                 version,
                 asked,
                 plan.readers,
@@ -100,6 +104,7 @@ def _release_part(plan: Plan, name: str) -> Part:
                 control=control,
                 group=plan.assignments.get(name),
             )
+            found[attribute] = replace(answered, learned=None)
         except NotApplicable as reason:
             refused[attribute] = str(reason)
             findings += _unmeasured(plan, name, version.attributes[asked], ("learner", *plan.attackers))
@@ -108,6 +113,9 @@ def _release_part(plan: Plan, name: str) -> Part:
         findings += belief_findings(found[attribute], name, wanted=plan.wanted(), sample=sample, least=plan.least)
         findings += _unmeasured(plan, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(plan, name, found[attribute])
+        if plan.combinations and version is release and asked in release.with_role(Role.SENSITIVE):
+            exposed[asked] = asked_together(plan, name, release, asked, answered.learned)
+        del answered  # what was learned takes much memory
         plan.readers.engine.report(f"{name}, {attribute}", 1, 1)
     background = background_sections(
         release,
@@ -129,6 +137,7 @@ def _release_part(plan: Plan, name: str) -> Part:
         None if rows is None else len(rows),
         membership=membership,
         background=background,
+        combinations=tuple(combination_rows(plan, name, release, exposed)),
     )
 
 

@@ -11,6 +11,8 @@ from unveil.release import Release
 
 __all__ = ["count_words", "remarks_of_answers", "remarks_of_release"]
 
+MOST_NAMES = 20  # attributes that a remark names
+
 
 def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
     """What a reader of the report must bear in mind about one release."""
@@ -20,7 +22,7 @@ def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
     if plan.table is not None:
         absent = [a.name for a in plan.table.attributes if a.name not in published]
         if absent:
-            yield f"{name} does not publish {', '.join(absent)}."
+            yield f"{name} does not publish {_named(absent)}."
         if plan.table.rows != release.rows:
             yield f"{name} has {release.rows:,} rows, the original {plan.table.rows:,}."
     unpublished = [n for n in plan.readers.known or () if n not in published]
@@ -47,9 +49,16 @@ def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
             )
     observed = [a.name for a in release.attributes if a.source in ("original", "release")]
     if observed:
-        yield f"{name}: the domain of {', '.join(observed)} is what the data shows; declare it, for it changes beliefs."
+        yield f"{name}: the domain of {_named(observed)} is what the data shows; declare it, for it changes beliefs."
     if plan.table is None and sum(_holds_known(release, b.attributes) for b in release.blocks) > 1:
         yield f"{name}: the link between blocks is hidden; a person is asked about by the cells of one block only."
+
+
+def _named(attributes: Sequence[str]) -> str:
+    """Their names, the first few of very many."""
+    if len(attributes) <= MOST_NAMES:
+        return ", ".join(attributes)
+    return f"{', '.join(attributes[: MOST_NAMES - 5])} and {len(attributes) - MOST_NAMES + 5} other attributes"
 
 
 def _holds_known(release: Release, attributes: Sequence[int]) -> bool:

@@ -18,7 +18,7 @@ from unveil.audit.asking import Answers, Readers
 from unveil.audit.background import Asked, Background, add_background
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.combination_limits import combination_findings, combination_limits, split_limits
-from unveil.audit.combinations import check_combinations, combination_rows, withheld
+from unveil.audit.combinations import check_combinations, withheld
 from unveil.audit.compare import dominance
 from unveil.audit.definitions import definitions_of
 from unveil.audit.diagnosis import (
@@ -187,6 +187,7 @@ def run_audit(
         least=least_count if variant == "external" else 0,
         membership=membership,
         background=background,
+        combinations=tuple(tuple(dict.fromkeys(known)) for known in combinations),
     )
     plan.check()
     check_combinations(plan, combinations)
@@ -226,7 +227,7 @@ def run_audit(
         settings["cells"] = list(cells)
     if combinations:
         settings["combinations"] = [list(names) for names in combinations]
-    rows = combination_rows(plan, combinations)
+    rows = [row for part in parts for row in part.combinations]
     shown_rows = [withheld(row, plan.least, 0 if table is None else table.rows) for row in rows]
     published = {name: {a.name for a in release.attributes} for name, release in releases.items()}
     more = combination_findings(rows, shown_rows, asked_of_combinations, combinations, published)

@@ -9,6 +9,7 @@ from unveil.kernels.random import uniform
 __all__ = ["expected_counts", "share_chain", "warm"]
 
 _ONE = np.uint64(1)
+_FEW = 12  # rows that are dearer to draw at once than one by one
 
 
 @njit(cache=True, nogil=True)
@@ -20,110 +21,161 @@ def _weight(weight, j):
 
 
 @njit(cache=True, nogil=True)
-def expected_counts(prior, start, atom, weight, count, rounds):
-    """(atoms,) how the counts of the sets spread over their atoms at the mode, by `rounds` of EM."""
+def _add_up(size, atoms, leaf, parent):
+    # Sums that several sets share: each is an earlier one and one more atom.
+    for e in range(leaf.shape[0]):
+        size[atoms + e] = size[parent[e]] + size[leaf[e]]
+
+
+@njit(cache=True, nogil=True)
+def _hand_down(slope, atoms, leaf, parent):
+    # The other way round: what was noted of a sum holds for everything in it.
+    for e in range(leaf.shape[0] - 1, -1, -1):
+        slope[parent[e]] += slope[atoms + e]
+        slope[leaf[e]] += slope[atoms + e]
+
+
+@njit(cache=True, nogil=True)
+def expected_counts(prior, weight, count, sums, rounds):
+    """(atoms,) how the counts of the sets spread over their atoms at the mode, by `rounds` of EM; see share_chain."""
+    start, piece, leaf, parent = sums
     atoms = prior.shape[0]
-    share = prior / prior.sum()
-    spread = np.zeros(atoms)
+    size, slope, spread = np.empty(atoms + leaf.shape[0]), np.empty(atoms + leaf.shape[0]), np.zeros(atoms)
+    total = 0.0
+    for a in range(atoms):
+        total += prior[a]
+    for a in range(atoms):
+        size[a] = prior[a] / total
     for _ in range(rounds):
-        spread[:] = 0.0
+        for e in range(slope.shape[0]):
+            slope[e] = 0.0
+        _add_up(size, atoms, leaf, parent)
         for i in range(count.shape[0]):
             whole = 0.0
             for j in range(start[i], start[i + 1]):
-                whole += _weight(weight, j) * share[atom[j]]
+                whole += _weight(weight, j) * size[piece[j]]
+            each = count[i] / whole
             for j in range(start[i], start[i + 1]):
-                spread[atom[j]] += count[i] * _weight(weight, j) * share[atom[j]] / whole
+                slope[piece[j]] += _weight(weight, j) * each
+        _hand_down(slope, atoms, leaf, parent)
         total = 0.0
         for a in range(atoms):
-            share[a] = prior[a] + spread[a]
-            total += share[a]
+            spread[a] = size[a] * slope[a]
+            size[a] = prior[a] + spread[a]
+            total += size[a]
         for a in range(atoms):
-            share[a] /= total
+            size[a] /= total
     return spread
 
 
 @njit(cache=True, nogil=True)
-def _slope(x, prior, start, atom, weight, count, size, slope):
-    """Log density at x and its slope. x is the logarithm of independent gamma variables whose shares are asked for."""
+def _slope(x, prior, weight, count, sums, size, slope, levelled):
+    """Log density at x and its slope. x is the logarithm of independent gamma variables whose shares are asked for.
+
+    Only `levelled` is the density itself worked out, whose logarithms cost most; else 0 stands for any that is not 0.
+    """
+    start, piece, leaf, parent = sums
     atoms = prior.shape[0]
     whole, n, level = 0.0, 0.0, 0.0
     for a in range(atoms):
         size[a] = np.exp(x[a])
         whole += size[a]
-        slope[a] = 0.0
+    for e in range(slope.shape[0]):
+        slope[e] = 0.0
+    _add_up(size, atoms, leaf, parent)
     for i in range(count.shape[0]):
         inside = 0.0
         for j in range(start[i], start[i + 1]):
-            inside += _weight(weight, j) * size[atom[j]]
+            inside += _weight(weight, j) * size[piece[j]]
         if not inside > 0.0:
             return -np.inf
         each = count[i] / inside
         n += count[i]
-        level += count[i] * np.log(inside)
+        if levelled:
+            level += count[i] * np.log(inside)
         for j in range(start[i], start[i + 1]):
-            slope[atom[j]] += _weight(weight, j) * each
+            slope[piece[j]] += _weight(weight, j) * each
     if not whole < np.inf:
         return -np.inf
-    level -= n * np.log(whole) + whole
+    _hand_down(slope, atoms, leaf, parent)
     for a in range(atoms):
         slope[a] = prior[a] + size[a] * (slope[a] - n / whole - 1.0)
-        level += prior[a] * x[a]
+    if levelled:
+        level -= n * np.log(whole) + whole
+        for a in range(atoms):
+            level += prior[a] * x[a]
     return level
 
 
 @njit(cache=True, nogil=True)
-def _allot(size, start, atom, count, key, counter, prior, out):
-    """Fill `out` (atoms,) with the prior and one draw of how many rows of all sets have each atom."""
-    for a in range(prior.shape[0]):
-        out[a] = prior[a]
+def _some_of(n, part, whole, key, counter):
+    """How many of n rows fall into a part of the whole."""
+    if n > _FEW:
+        return binomial(n, part / whole if part < whole else 1.0, key, counter)
+    drawn = 0
+    for _ in range(n):
+        drawn += uniform(key, counter) * whole < part
+        counter += _ONE
+    return drawn, counter
+
+
+@njit(cache=True, nogil=True)
+def _allot(size, count, sums, key, counter, prior, noted, out):
+    """Fill `out` (atoms,) with the prior and one draw of how many rows of all sets have each atom.
+
+    First by piece, then from each sum to its atom and the rest of it, for the rows of all sets together.
+    """
+    start, piece, leaf, parent = sums
+    atoms = prior.shape[0]
+    for e in range(noted.shape[0]):
+        noted[e] = 0
     for i in range(count.shape[0]):
-        begin, end = start[i], start[i + 1]
-        left = 0.0
-        for j in range(begin, end):
-            left += size[atom[j]]
-        n = count[i]
-        if n <= end - begin and end - begin > 1:  # few rows: one by one
-            for _ in range(n):
-                at = uniform(key, counter) * left
-                counter += _ONE
-                j = begin
-                while j < end - 1 and at >= size[atom[j]]:
-                    at -= size[atom[j]]
-                    j += 1
-                out[atom[j]] += 1.0
-            continue
-        for j in range(begin, end - 1):
+        last = start[i + 1] - 1
+        n, left = count[i], 0.0
+        for j in range(start[i], last + 1):
+            left += size[piece[j]]
+        for j in range(start[i], last):
             if n == 0:
                 break
-            share = size[atom[j]] / left if left > 0.0 else 1.0
-            drawn, counter = binomial(n, min(share, 1.0), key, counter)
-            out[atom[j]] += drawn
+            drawn, counter = _some_of(n, size[piece[j]], left, key, counter)
+            noted[piece[j]] += drawn
             n -= drawn
-            left -= size[atom[j]]
-        out[atom[end - 1]] += n
+            left -= size[piece[j]]
+        noted[piece[last]] += n
+    for e in range(leaf.shape[0] - 1, -1, -1):
+        n = noted[atoms + e]
+        drawn, counter = _some_of(n, size[leaf[e]], size[atoms + e], key, counter)
+        noted[leaf[e]] += drawn
+        noted[parent[e]] += n - drawn
+    for a in range(atoms):
+        out[a] = prior[a] + noted[a]
     return counter
 
 
 @njit(cache=True, nogil=True)
 def share_chain(
-    prior, start, atom, weight, count, mass, x, step, steps, adapt, draws, key, counter, total_share, total_ratio
+    prior, start, atom, weight, count, sums, mass, x, step, steps, adapt, draws, key, counter, total_share, total_ratio
 ):
-    """Hamiltonian Monte Carlo (Neal 2011); returns the step length, the accepted share and the counter reached.
+    """Batches of draws by Hamiltonian Monte Carlo (Neal 2011); returns step length, accepted share and counter reached.
 
     The density of the shares is prod share^(prior - 1) · prod over sets of share(set)^count, where share(set) is the
     sum over its atoms of weight · share. `prior`, `mass` (atoms,); the atoms of set i are `atom[start[i]:start[i + 1]]`
-    (int64) with the `weight` beside them (None: all 1), its count `count[i]` (int64). `x` (atoms,) is the state
-    and changes in place. With `adapt` the step length moves towards 80% acceptance (for burn-in only). Each draw adds
-    to `total_share` (atoms,) the shares and to `total_ratio` (atom,) each atom's part of its set, weight · share /
-    share(set); without weights their means given one draw of the rows' atoms (Rao-Blackwell).
-    Cost of a draw: up to `steps` passes over the sets' atoms.
+    (int64) with the `weight` beside them (None: all 1), its count `count[i]` (int64). `sums`, for plain sets, says how
+    to add them up in fewer steps: (start, piece, leaf, parent), where the pieces of a set are atoms or, numbered after
+    these, sums of an earlier piece (its parent) and an atom (its leaf); with weights the pieces are the atoms.
+    `x` (atoms,) is the state and changes in place. With `adapt` the step length moves towards 80% acceptance (for
+    burn-in only). Each of the `draws` of a batch adds to its row of `total_share` (batches, atoms) the shares and of
+    `total_ratio` (batches, atom) each atom's part of its set, weight · share / share(set); without weights their means
+    given one draw of the rows' atoms (Rao-Blackwell).
+    Cost of a draw: up to `steps` passes over the sets' pieces, and one over their atoms.
     """
-    atoms = prior.shape[0]
-    size, slope, other = np.empty(atoms), np.empty(atoms), np.empty(atoms)
-    moved, push, allotted = np.empty(atoms), np.empty(atoms), np.empty(atoms)
-    level = _slope(x, prior, start, atom, weight, count, size, slope)
+    atoms, nodes = prior.shape[0], sums[2].shape[0]
+    size, slope, other = np.empty(atoms + nodes), np.empty(atoms + nodes), np.empty(atoms + nodes)
+    moved, push, allotted, noted = np.empty(atoms), np.empty(atoms), np.empty(atoms), np.empty(atoms + nodes, np.int64)
+    level = _slope(x, prior, weight, count, sums, size, slope, atoms > 0)  # True would be a type of its own
     accepted = 0
-    for draw in range(draws):
+    for draw in range(draws * total_share.shape[0]):
+        batch = draw // draws
         energy = level
         for a in range(atoms):
             u = 1.0 - uniform(key, counter)
@@ -138,11 +190,11 @@ def share_chain(
         stride = step * (0.8 + 0.4 * uniform(key, counter + _ONE))
         counter += _ONE + _ONE
         reached = level
-        for _ in range(length):
+        for at in range(length):
             for a in range(atoms):
                 push[a] += 0.5 * stride * other[a]
                 moved[a] += stride * push[a] / mass[a]
-            reached = _slope(moved, prior, start, atom, weight, count, size, other)
+            reached = _slope(moved, prior, weight, count, sums, size, other, at == length - 1)
             if not reached > -np.inf:
                 break
             for a in range(atoms):
@@ -168,28 +220,42 @@ def share_chain(
         for a in range(atoms):
             size[a] = np.exp(x[a])
             whole += size[a]
+        _add_up(size, atoms, sums[2], sums[3])
         if weight is None:
             # Given which atom each row has, the shares are Dirichlet and their means are known: less noise than x.
-            counter = _allot(size, start, atom, count, key, counter, prior, allotted)
+            counter = _allot(size, count, sums, key, counter, prior, noted, allotted)
             whole = 0.0
             for a in range(atoms):
                 size[a] = allotted[a]
                 whole += size[a]
+            _add_up(size, atoms, sums[2], sums[3])
         for a in range(atoms):
-            total_share[a] += size[a] / whole
+            total_share[batch, a] += size[a] / whole
         for i in range(count.shape[0]):
             inside = 0.0
-            for j in range(start[i], start[i + 1]):
-                inside += _weight(weight, j) * size[atom[j]]
-            for j in range(start[i], start[i + 1]):
-                total_ratio[j] += _weight(weight, j) * size[atom[j]] / inside
-    return step, accepted / max(draws, 1), counter
+            for j in range(sums[0][i], sums[0][i + 1]):
+                inside += _weight(weight, j) * size[sums[1][j]]
+            _add_parts(size, atom, weight, start[i], start[i + 1], 1.0 / inside, total_ratio[batch])
+    return step, accepted / max(draws * total_share.shape[0], 1), counter
+
+
+@njit(cache=True, nogil=True)
+def _add_parts(size, atom, weight, begin, end, each, total_ratio):
+    """Add to the parts of one set's atoms."""
+    if weight is None and end - begin > 8 and atom[end - 1] - atom[begin] == end - begin - 1:  # neighbours
+        ratio, near = total_ratio[begin:end], size[atom[begin] : atom[end - 1] + 1]
+        for j in range(end - begin):
+            ratio[j] += near[j] * each
+        return
+    for j in range(begin, end):
+        total_ratio[j] += _weight(weight, j) * size[atom[j]] * each
 
 
 def warm():
     """Compile every kernel here."""
     members, count = (np.array([0, 2, 4], np.int64), np.array([0, 1, 1, 2], np.int64)), np.array([3, 2], np.int64)
-    rest = 0.1, 2, True, 1, np.uint64(1), np.uint64(0), np.zeros(3), np.zeros(4)
+    sums = *members, np.zeros(0, np.int64), np.zeros(0, np.int64)
+    rest = 0.1, 2, True, 1, np.uint64(1), np.uint64(0), np.zeros((1, 3)), np.zeros((1, 4))
     for weight in (None, np.ones(4)):
-        expected_counts(np.ones(3), *members, weight, count, 1)
-        share_chain(np.ones(3), *members, weight, count, np.ones(3), np.zeros(3), *rest)
+        expected_counts(np.ones(3), weight, count, sums, 1)
+        share_chain(np.ones(3), *members, weight, count, sums, np.ones(3), np.zeros(3), *rest)

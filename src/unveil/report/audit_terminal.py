@@ -182,7 +182,8 @@ def _number(value: Number, kind: str) -> str:
         return "∞" if value == "inf" else "?"
     if kind == "share":
         return f"{value:.1%}"
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.3g}"
+    # Beyond 1e15 every number is whole, and its last digits mean nothing.
+    return f"{value:,.0f}" if float(value).is_integer() and 1 <= abs(value) < 1e15 else f"{value:.3g}"
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.document import Document
-from unveil.report.officer import Cell, Grid, Names
+from unveil.report.officer import Cell, Grid, Names, merged
 from unveil.report.wording import clean
 
 __all__ = ["combinations_grid", "print_combinations"]
@@ -23,6 +23,8 @@ HEAD = (
     "At least twice as exposed",
     "80% sure",
 )
+# Of one word a line: then the names beside them have room on a terminal.
+SHORT = ("alone", "fewest\nrows", "one\nrow", "learner\nright", "attacker\nright", "twice\nexposed", "80%\nsure")
 
 
 def combinations_grid(document: Document, names: Names) -> Grid | None:
@@ -33,16 +35,17 @@ def combinations_grid(document: Document, names: Names) -> Grid | None:
     several = names.several
     head = (
         *((Cell("Release"),) if several else ()),
-        *(Cell(text, kind="num" if i > 1 else "") for i, text in enumerate(HEAD)),
+        *(Cell(text, kind="num" if i > 1 else "names") for i, text in enumerate(HEAD)),
     )
-    made = tuple(
+    made = (
         (
             *((Cell(names.shown.get(row["release"], row["release"])),) if several else ()),
-            *(Cell(clean(text), small, "num" if i > 1 else "") for i, (text, small) in enumerate(_texts(row))),
+            *(Cell(clean(text), small, "num" if i > 1 else "names") for i, (text, small) in enumerate(_texts(row))),
         )
         for row in rows
     )
-    return Grid(head, made, fixed=2 + several)
+    known = merged(made, [several])
+    return Grid(head, merged(known, [0]) if several else known, fixed=2 + several)
 
 
 def print_combinations(document: Document, console: Console) -> None:
@@ -50,13 +53,19 @@ def print_combinations(document: Document, console: Console) -> None:
     rows = document.diagnostics.get("combinations") or ()
     if not rows:
         return
-    table = Table(title="How little need be known", title_justify="left")
+    table = Table(title="How little need be known", title_justify="left", pad_edge=False)
+    table.add_column("Known, and asked about", overflow="fold")  # not cut: the rest would be said nowhere
+    for text in SHORT:
+        table.add_column(text, justify="right", no_wrap=True)
     several = len(document.settings["releases"]) > 1
-    for i, text in enumerate((*(("Release",) if several else ()), *HEAD)):
-        table.add_column(text, justify="left" if i < 2 + several else "right")
+    before = None
     for row in rows:
-        cells = [text for text, _ in _texts(row)]
-        table.add_row(*(escape(clean(text)) for text in ([row["release"]] if several else []) + cells))
+        (known, _), *cells = _texts(row)
+        if before != (row["release"], known):
+            table.add_section()
+            table.add_row(escape(clean(f"{row['release']}: {known}" if several else known)), style="bold")
+        before = row["release"], known
+        table.add_row(*(escape(clean(text)) for text, _ in cells))
     console.print(table)
 
 
@@ -65,24 +74,22 @@ def _texts(row: dict[str, Any]) -> list[tuple[str, str]]:
     fewest = row["fewest_rows"]
     found = [
         (", ".join(row["known"]) or "nothing", ""),
-        (row["attribute"], ""),
+        (row["attribute"], "" if row.get("reliable", True) else "not reliable"),
         (_share(row["alone_in_original"]), ""),
         ("?" if fewest is None else f"{fewest:,}", ""),
         (_share(row["single_row"]), ""),
     ]
     if row["not_applicable"]:
         return [*found, *[("not applicable", "")] * 4]
-    mark = "" if row["reliable"] else "chains disagree or ended early"
-    return [*found, *(_estimate(row[key], mark) for key in ("learner_right", "right", "twice_exposed", "sure"))]
+    return [*found, *(_estimate(row[key]) for key in ("learner_right", "right", "twice_exposed", "sure"))]
 
 
 def _share(value: float | None) -> str:
     return "?" if value is None else f"{value:.1%}"
 
 
-def _estimate(value: list[Any] | None, mark: str) -> tuple[str, str]:
+def _estimate(value: list[Any] | None) -> tuple[str, str]:
     if value is None or not isinstance(value[0], float | int):
         return "?", ""
     low, high = value[1], value[2]
-    interval = f"{_share(low)} – {_share(high)}" if low != high else ""
-    return _share(value[0]), " ".join(part for part in (interval, mark) if part)
+    return _share(value[0]), f"{_share(low)} – {_share(high)}" if low != high else ""

@@ -179,7 +179,7 @@ def spoken(value: Any, measure: str, statistic: str = "") -> str:
 def _digits(value: float) -> str:
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{value:,.0f}"
-    if abs(value) >= 1000:
+    if 1000 <= abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:.3g}" if abs(value) >= 1e-4 else f"{value:.1e}"
 

@@ -52,6 +52,7 @@ from unveil.risk.threat import (
     relative_threat_quantile,
     relative_threat_share,
     relative_threat_skewness,
+    right_guess,
     squared_error,
     threatened,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "relative_threat_quantile",
     "relative_threat_share",
     "relative_threat_skewness",
+    "right_guess",
     "similar",
     "similar_share",
     "skewness",

@@ -27,6 +27,7 @@ __all__ = [
     "relative_threat_quantile",
     "relative_threat_share",
     "relative_threat_skewness",
+    "right_guess",
     "squared_error",
     "threatened",
 ]
@@ -38,6 +39,11 @@ def threatened(belief: Belief, truth: Codes) -> NDArray[np.bool_]:
     """(people,) whether the true value is a mode of the belief; a tie counts (Boreale et al. 2020, definition 1)."""
     codes = checked_truth(belief, truth)
     return _threatened(belief.probability, codes)
+
+
+def right_guess(belief: Belief, truth: Codes) -> Floats:
+    """(people,) the chance that a guess from the belief's mode is right, one of several modes at random."""
+    return _guessed(belief.probability, checked_truth(belief, truth))
 
 
 def global_threat(belief: Belief, truth: Codes) -> Estimate:
@@ -139,10 +145,14 @@ def _threatened(p: Floats, truth: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray(_of_truth(p, truth) >= _top(p)[:, 0])
 
 
+def _guessed(p: Floats, truth: NDArray[np.int64]) -> Floats:
+    modes = p >= _top(p)
+    return np.asarray(modes[np.arange(len(p)), truth] / modes.sum(axis=1))
+
+
 def _hits(p: Floats, truth: NDArray[np.int64]) -> float:
     """Expected share of right guesses when one of the modes is guessed at random."""
-    modes = p >= _top(p)
-    return float((modes[np.arange(len(p)), truth] / modes.sum(axis=1)).mean())
+    return float(_guessed(p, truth).mean())
 
 
 def _relative(attacker: Floats, learner: Floats, truth: NDArray[np.int64]) -> Floats:
