@@ -27,13 +27,39 @@ def workbook(path: Path, **sheets: list[list[Any]]) -> Path:
     return path
 
 
-def open_document(path: Path, rows: str) -> Path:
-    """A sheet of OpenDocument, its rows as XML."""
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
+
+
+def xml_workbook(path: Path, rows: str | bytes, *, styles: str = "", book: str = "", sheets: str = "") -> Path:
+    """A workbook of Excel, its rows as XML."""
+    sheets = sheets or '<sheet name="one" sheetId="1" r:id="r1"/>'
+    related = "".join(
+        f'<Relationship Id="r{number}" Type="{RELATION}/{kind}" Target="{part}"/>'
+        for number, (kind, part) in enumerate({"worksheet": "worksheets/sheet1.xml", "styles": "styles.xml"}.items(), 1)
+    )
+    sheet = rows if isinstance(rows, bytes) else f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{MAIN}" xmlns:r="{RELATION}">{book}<sheets>{sheets}</sheets>'
+            '<extLst><ext><x15:workbookPr chartTrackingRefBase="1"/></ext></extLst></workbook>',
+        )
+        archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{PACKAGE}">{related}</Relationships>')
+        archive.writestr("xl/worksheets/sheet1.xml", sheet)
+        archive.writestr("xl/styles.xml", f'<styleSheet xmlns="{MAIN}">{styles}</styleSheet>')
+    return path
+
+
+def open_document(path: Path, rows: str, tables: str = "") -> Path:
+    """A sheet of OpenDocument, its rows as XML, or all of its sheets."""
+    tables = tables or f'<table:table table:name="one">{rows}</table:table>'
     office, table, text = (f"urn:oasis:names:tc:opendocument:xmlns:{n}:1.0" for n in ("office", "table", "text"))
     content = (
         f'<?xml version="1.0"?><office:document-content xmlns:office="{office}" xmlns:table="{table}" '
-        f'xmlns:text="{text}"><office:body><office:spreadsheet><table:table table:name="one">{rows}'
-        "</table:table></office:spreadsheet></office:body></office:document-content>"
+        f'xmlns:text="{text}"><office:body><office:spreadsheet>{tables}'
+        "</office:spreadsheet></office:body></office:document-content>"
     )
     kind = "application/vnd.oasis.opendocument.spreadsheet"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

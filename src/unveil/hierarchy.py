@@ -290,4 +290,4 @@ def iso_date(text: str) -> date | None:
 
 def number_text(value: float) -> str:
     """The one way a number is written: 17, 17.5, never 17.0."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+    return str(int(value)) if float(value).is_integer() and abs(value) <= 2**53 else repr(float(value))

@@ -226,7 +226,9 @@ CELL = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False, width=32),
     st.booleans(),
     st.dates(date(1904, 1, 2), date(2999, 1, 1)),
-    st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=5),
+    st.text(
+        st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), include_characters="\t\n"), min_size=1, max_size=5
+    ),
 )
 
 
@@ -268,11 +270,15 @@ def test_rows_in_batches_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyP
     sheet = open_document(
         tmp_path / "t.ods", ods_row("a", "b") + "".join(ods_row(str(row[0]), "x", row="") for row in rows)
     )
-    whole = everything(path), everything(sheet)
+    binary = write_xlsb(tmp_path / "t.xlsb", enumerate([["a", "b", "c"], *rows], start=1))
+    files = path, sheet, binary
+    whole = [everything(file) for file in files]
+    assert whole[0] == whole[2]
     for batch, block in ((1, 1000), (7, 37), (50, 1)):
         monkeypatch.setattr(sheet_rows, "BATCH", batch)
+        monkeypatch.setattr(sheet_rows, "FEWEST", 1)
         monkeypatch.setattr("unveil.formats.spreadsheet_size._PIECE", block)
-        assert (everything(path), everything(sheet)) == whole
+        assert [everything(file) for file in files] == whole
 
 
 def test_times_of_day_by_another_writer(tmp_path: Path) -> None:

@@ -157,9 +157,16 @@ def test_far_cells_cost_nothing(tmp_path: Path) -> None:
     assert cells(found, "x") == ["1"]
     for rows, what in (
         (ods_row("x") + ods_row("1", more=' table:number-columns-repeated="999999999"'), "in column 999,999,999"),
-        (ods_row("x") + ods_row("1", row=' table:number-rows-repeated="999999999"'), "rows go on to 1,000,000,001"),
+        (
+            ods_row("x") + ods_row("1", row=' table:number-rows-repeated="999999999"'),
+            "rows go on to 1,000,000,000; a sheet has 1,048,576",
+        ),
         (ods_row("x") + ods_row("1", row=' table:number-rows-repeated="9e9"'), "no number of repetitions"),
-        (ods_row("x") + blank + ods_row("1"), "rows go on to 1,000,000,000,002"),
+        (ods_row("x") + blank + ods_row("1"), "rows go on to 1,000,000,000,001"),
+        (
+            ods_row("x") + ods_row(*"a" * 20, row=' table:number-rows-repeated="1000000"'),
+            "over 16,777,216 times that a cell is as the one before",
+        ),
         (ods_row("x") + blank.replace("9" * 12, "5") + ods_row("1"), "row 1 below the names is blank"),
     ):
         with pytest.raises(TableError, match=what):

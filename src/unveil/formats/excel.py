@@ -3,8 +3,7 @@
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 from unveil.errors import UnveilError, shown
@@ -22,6 +21,7 @@ from unveil.paths import sheet_file
 
 __all__ = ["read_sheet"]
 
+MOST_SHEETS = 250
 _BOOKS: dict[str, Callable[[Path], Book]] = {".xlsx": Xlsx, ".xlsm": Xlsx, ".xlsb": Xlsb, ".ods": Ods}
 _FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, KeyError, UnicodeDecodeError)
 
@@ -64,17 +64,23 @@ def _chosen(book: Book, file: Path, wanted: str | None, error: type[UnveilError]
         if wanted not in names:
             raise error(f"{file}: no sheet {shown(wanted)}; there are {', '.join(map(shown, names[:20]))}")
         return wanted, book.rows(wanted)
-    holding: dict[str, Iterator[Row]] = {}
-    for sheet in sorted(sheets, key=lambda sheet: sheet.hidden):
-        if sheet.hidden and holding:
-            break  # who saved it does not mean what it does not show
-        rows = book.rows(sheet.name)
-        first = next(rows, None)
-        if first is not None:
-            holding[sheet.name] = chain([first], rows)
+    if len(sheets) > MOST_SHEETS:
+        raise error(f"{file}: holds {len(sheets):,} sheets; name one, {file.name}#SHEET")
+    holding: list[str] = []
+    for hidden in (False, True):  # who saved it does not mean what it does not show
+        if not holding:
+            holding = [sheet.name for sheet in sheets if sheet.hidden == hidden and _holds(book, sheet.name)]
     if len(holding) > 1:
-        named = ", ".join(map(shown, holding))
+        named = ", ".join(map(shown, holding[:20]))
         raise error(f"{file}: several sheets hold data; name one, {file.name}#SHEET, of {named}")
     if not holding:
         raise error(f"{file}: holds no rows")
-    return next(iter(holding.items()))
+    return holding[0], book.rows(holding[0])
+
+
+def _holds(book: Book, sheet: str) -> bool:
+    rows = book.rows(sheet)
+    found = next(rows, None)
+    if isinstance(rows, Generator):
+        rows.close()  # and the file
+    return found is not None

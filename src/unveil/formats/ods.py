@@ -4,22 +4,23 @@ All sheets stand in one part. A cell says its value beside the text it shows; ro
 Cost: linear; memory holds the rows of one block.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from unveil.formats import sheet_values
-from unveil.formats.sheet_values import Shown, clock
+from unveil.formats.sheet_values import Shown, clock, uncalculated
 from unveil.formats.survey import Refusal
 from unveil.formats.workbook import (
-    Cells,
+    MOST_TAG,
+    Ended,
     Handlers,
     Row,
     Sheet,
     Xml,
     Zipped,
+    as_number,
     check_column,
     elements,
     inside,
@@ -30,9 +31,9 @@ from unveil.formats.workbook import (
 
 __all__ = ["Ods"]
 
-MOST_ROWS = 2**24
+MOST_ROWS = 2**20
+MOST_REPEATED = 2**24  # cells
 MOST_KEPT = 2**16
-MOST_TAG = 2**24  # bytes
 _CONTENT = "content.xml"
 _NUMBERS = ("float", "percentage", "currency")
 _CELLS = ("table:table-cell", "table:covered-table-cell")
@@ -40,12 +41,14 @@ _END = b"</table:table>"
 _TABLE = re.compile(rb"""<table:table(?:\s+[^\s=<>]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
 _PLAIN_ROW = re.compile(rb'\s*<table:table-row(?: table:style-name="[^"<>&]*")?>\s*')
 _PLAIN_CELL = re.compile(
-    rb"""((?: [a-z]+:[a-z-]+="[^"<>&]*")*) ?(?:/>|>(?:<text:p>([^<&]*)</text:p>)?</table:table-cell>)\s*"""
+    rb"""((?: [a-z]+:[a-z-]+="[^"<>&\t\r\n]*")*) ?(?:/>|>(?:<text:p>([^<&\r]*)</text:p>)?</table:table-cell>)\s*"""
 )
 _ATTRIBUTE = re.compile(rb' ([a-z]+:[a-z-]+)="([^"]*)"')
-_BLANKS = re.compile("[ \t\r\n]+")
-_DATE = re.compile(r"(-?\d{4,}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.0+|(\.\d*?)0*)?)?", re.ASCII)
-_TIME = re.compile(r"PT(\d{1,9})H(\d\d?)M(\d\d?(?:[.,]\d+)?)S", re.ASCII)
+_DATE = re.compile(r"(-?\d{4,}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.0+|(\.\d*?[1-9])0*)?Z?)?", re.ASCII)
+_TIME = re.compile(r"(-)?P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:[.,]\d{1,9})?)S)?)?", re.ASCII)
+
+
+Spans = list[tuple[int, int, str]]  # column, how many cells, and their text
 
 
 class Ods:
@@ -68,9 +71,15 @@ class Ods:
 
     def rows(self, sheet: str) -> Iterator[Row]:
         """The rows of a sheet, by their numbers."""
-        for number, times, cells in _Rows(sheet).read(lambda: self._parts.blocks(_CONTENT)):
-            if number + times > MOST_ROWS:
-                raise Refusal(f"its rows go on to {number + times:,}; a sheet has {MOST_ROWS:,} at most")
+        repeated = 0
+        for number, times, spans in _Rows(sheet).read(lambda: self._parts.blocks(_CONTENT)):
+            if number + times - 1 > MOST_ROWS:
+                raise Refusal(f"its rows go on to {number + times - 1:,}; a sheet has {MOST_ROWS:,} at most")
+            wide = sum(count for _, count, _ in spans)
+            repeated += wide * times - len(spans)
+            if repeated > MOST_REPEATED:
+                raise Refusal(f"it says over {MOST_REPEATED:,} times that a cell is as the one before")
+            cells = [(column + more, text) for column, count, text in spans for more in range(count)]
             for more in range(times):
                 yield number + more, cells
 
@@ -97,6 +106,9 @@ class _Styles:
     def sheets(self, more: Iterable[dict[str, str]]) -> list[Sheet]:
         """What was met, and more of it."""
         tables = [*self._tables, *more]
+        names = [table.get("name", "") for table in tables]
+        if len(set(names)) != len(names):
+            raise Refusal("two of its sheets have one name")
         return [Sheet(table.get("name", ""), table.get("style-name") in self._hiding) for table in tables]
 
 
@@ -131,97 +143,103 @@ class _Rows:
 
     def __init__(self, sheet: str) -> None:
         self._sheet = sheet
-        self._rows: list[tuple[int, int, Cells]] = []
+        self._rows: list[tuple[int, int, Spans]] = []
         self._next = 1  # the number of the next row
-        self._ended = False
         self._kept: dict[bytes, tuple[str, int]] = {}  # text and number of cells by their bytes
 
-    def read(self, blocks: Callable[[], Iterator[bytes]]) -> Iterator[tuple[int, int, Cells]]:
+    def read(self, blocks: Callable[[], Iterator[bytes]]) -> Iterator[tuple[int, int, Spans]]:
         """Each row once its block is read."""
         handlers = self._handlers()
         found = inside(blocks(), lambda tag, said: tag == "table:table" and said.get("table:name", "") == self._sheet)
         if found is None:
-            for _ in parsed(blocks(), handlers):
+            try:
+                for _ in parsed(blocks(), handlers):
+                    yield from self._taken()
+            except Ended:
                 yield from self._taken()
-                if self._ended:
-                    return
             return
         xml = Xml(handlers)
         xml.feed(b"<table:table table:name=%b>" % quoteattr(self._sheet).encode())
-        for row, ended in split_rows(found[1], b"</table:table-row>", _END):
-            cells = self._cells(row.split(b"<table:table-cell")) if ended else None
+        for row, is_row in split_rows(found[1], b"</table:table-row>", _END):
+            cells = self._cells(row.split(b"<table:table-cell")) if is_row else None
             if cells is None:
-                xml.feed(row + b"</table:table-row>" if ended else row)
+                try:
+                    xml.feed(row + b"</table:table-row>" if is_row else row)
+                except Ended:
+                    yield from self._taken()
+                    return
                 yield from self._taken()
                 continue
             if cells:
                 yield self._next, 1, cells
             self._next += 1
+        raise Refusal("it breaks off")
 
-    def _taken(self) -> list[tuple[int, int, Cells]]:
+    def _taken(self) -> list[tuple[int, int, Spans]]:
         rows = self._rows[:]
         self._rows.clear()
         return rows
 
-    def _cells(self, parts: list[bytes]) -> Cells | None:
+    def _cells(self, parts: list[bytes]) -> Spans | None:
         """The cells of a plain row, which was cut where they begin; None if it is not plain."""
         if _PLAIN_ROW.fullmatch(parts[0]) is None:
             return None
-        cells: Cells = []
+        cells: Spans = []
         column = 0
         for part in parts[1:]:
             known = self._kept.get(part)
             if known is None:
                 found = _PLAIN_CELL.fullmatch(part)
-                if found is None:
+                known = self._known(part, found) if found is not None else None
+                if known is None:
                     return None
-                known = self._known(part, found)
             text, count = known
             if text:
-                if count == 1:
-                    cells.append((column, text))
-                else:
-                    check_column(column + count - 1)
-                    cells.extend((column + more, text) for more in range(count))
+                cells.append((column, count, text))
             column += count
-        check_column(column - 1 if cells and cells[-1][0] == column - 1 else 0)
+        if cells:
+            check_column(cells[-1][0] + cells[-1][1] - 1)
         return cells
 
-    def _known(self, part: bytes, found: re.Match[bytes]) -> tuple[str, int]:
+    def _known(self, part: bytes, found: re.Match[bytes]) -> tuple[str, int] | None:
         said = {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(found[1])}
-        shown = _BLANKS.sub(" ", (found[2] or b"").decode()).removeprefix(" ")
-        known = _text(said, [shown]), _times(said.get("table:number-columns-repeated"))
+        text = _text(said, (found[2] or b"").decode())
+        if not text and "table:formula" in said:
+            return None
+        known = text, _times(said.get("table:number-columns-repeated"))
         if len(self._kept) > MOST_KEPT:
             self._kept.clear()
         self._kept[part] = known
         return known
 
     def _handlers(self) -> Handlers:
-        cells: Cells = []
+        cells: Spans = []
         shown: list[str] = []  # the text, piece by piece
         cell: dict[str, str] = {}
-        times, column = 1, 0
+        times, column, paragraphs = 1, 0, 0
         depth, aside = 0, 0  # of tables; of notes and pictures, whose text is no cell's
         within = reading = False
 
         def start(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal cells, cell, times, column, depth, aside, within, reading
-            if tag == "table:table":
+            nonlocal cells, cell, times, column, paragraphs, depth, aside, within, reading
+            if aside:
+                aside += 1
+            elif tag == "table:table":
                 depth += 1
-                if depth == 1 and attributes.get("table:name", "") == self._sheet and not self._ended:
-                    within = True
-                elif depth > 1 and within:
+                if within:
                     raise Refusal("a cell holds a table")
+                within = depth == 1 and attributes.get("table:name", "") == self._sheet
             elif not within:
                 return
-            elif aside or tag == "office:annotation" or tag.startswith("draw:"):
-                aside += 1
+            elif tag == "office:annotation" or tag.startswith("draw:"):
+                aside = 1
             elif tag in _CELLS:
-                cell = attributes
+                cell, paragraphs = attributes, 0
                 shown.clear()
             elif tag == "text:p":
-                if shown:
+                if paragraphs:
                     shown.append("\n")
+                paragraphs += 1
                 reading = True
             elif tag == "table:table-row":
                 times = _times(attributes.get("table:number-rows-repeated"))
@@ -232,63 +250,71 @@ class _Rows:
                 shown.append("\t" if tag == "text:tab" else "\n")
 
         def end(tag: str) -> None:
-            nonlocal column, depth, aside, within, reading
-            if not within:
-                depth -= tag == "table:table"
-            elif aside:
+            nonlocal column, depth, aside, reading
+            if aside:
                 aside -= 1
+            elif not within:
+                depth -= tag == "table:table"
             elif tag == "text:p":
                 reading = False
             elif tag in _CELLS:
-                repeated = cell.get("table:number-columns-repeated")
-                count = 1 if repeated is None else _times(repeated)
-                text = _text(cell, shown) if cell or shown else ""
+                count = _times(cell.get("table:number-columns-repeated"))
+                text = _text(cell, "".join(shown))
                 if text:
                     check_column(column + count - 1)
-                    cells.extend((column + more, text) for more in range(count))
+                    cells.append((column, count, text))
+                elif "table:formula" in cell and "office:value-type" not in cell:
+                    raise Refusal(uncalculated(column, self._next))
                 column += count
             elif tag == "table:table-row":
                 if cells:
                     self._rows.append((self._next, times, cells))
                 self._next += times
             elif tag == "table:table":
-                depth -= 1
-                within, self._ended = False, True
+                raise Ended
 
         def text(data: str) -> None:
             if reading and not aside:
-                # Blanks at the beginning and more than one are layout; those that count are elements.
-                data = _BLANKS.sub(" ", data)
-                shown.append(data[1:] if data[0] == " " and (not shown or shown[-1].endswith((" ", "\n"))) else data)
+                shown.append(data)
 
         return Handlers(start, end, text)
 
 
-def _text(cell: dict[str, str], shown: list[str]) -> str:
+def _text(cell: dict[str, str], shown: str) -> str:
+    """What a cell holds, by its type; a type that says no value it must show."""
     kind = cell.get("office:value-type") or cell.get("calcext:value-type")
-    if kind in _NUMBERS and cell.get("calcext:value-type") != "error":
-        raw = cell.get("office:value", "")
-        try:
-            value = float(raw)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise Refusal(f"{raw[:20]!r} is no number")
-        return sheet_values.number(value, Shown.NUMBER)
-    if kind == "boolean":
-        return cell.get("office:boolean-value", "")
-    if kind == "date":
+    if kind is None or cell.get("calcext:value-type") == "error":
+        return shown
+    if kind == "string":
+        return cell.get("office:string-value") or shown
+    text = ""
+    if kind in _NUMBERS:
+        text = sheet_values.number(as_number(cell.get("office:value", "")), Shown.NUMBER)
+    elif kind == "boolean":
+        text = cell.get("office:boolean-value", "")
+    elif kind == "date":
         found = _DATE.fullmatch(cell.get("office:date-value", ""))
-        return f"{found[1]} {found[2] or '00:00:00'}{found[3] or ''}" if found else "".join(shown)
-    if kind == "time":
-        found = _TIME.fullmatch(cell.get("office:time-value", ""))
-        if found is None:
-            return "".join(shown)
-        hours, minutes, seconds = int(found[1]), int(found[2]), float(found[3].replace(",", "."))
-        return clock(round(1000 * (3600 * hours + 60 * minutes + seconds)))
-    if kind == "string" and cell.get("office:string-value") and cell.get("calcext:value-type") != "error":
-        return cell["office:string-value"]
-    return "".join(shown)
+        text = f"{found[1]} {found[2] or '00:00:00'}{found[3] or ''}" if found else ""
+    elif kind == "time":
+        text = _duration(cell.get("office:time-value", ""))
+    if not (text or shown):
+        raise Refusal(f"a cell of the type {kind[:20]!r} says no value that is one")
+    return text or shown
+
+
+def _duration(text: str) -> str:
+    """Hours, minutes and seconds.
+
+    >>> _duration("PT10H30M00S"), _duration("P1DT2H"), _duration("-PT0.5S"), _duration("P1M")
+    ('10:30:00', '26:00:00', '-00:00:00.5', '')
+    """
+    found = _TIME.fullmatch(text)
+    if found is None or not any(found.groups()[1:]):
+        return ""
+    days, hours, minutes = (int(part or 0) for part in found.groups()[1:4])
+    seconds = float((found[5] or "0").replace(",", "."))
+    whole = clock(round(1000 * (86400 * days + 3600 * hours + 60 * minutes + seconds)))
+    return f"-{whole}" if found[1] else whole
 
 
 def _times(text: str | None) -> int:

@@ -14,6 +14,7 @@ from unveil.table import CodedColumn
 __all__ = ["SheetRows"]
 
 BATCH = 2**19  # cells that are held as texts
+FEWEST = 2**10  # rows, however wide: each batch has a cost for each column
 
 
 class SheetRows:
@@ -71,7 +72,7 @@ class SheetRows:
         if fault:
             raise self._error(f"{self._where}: {fault}")
         self._held = {column: [] for column in self._names}
-        self._most = max(BATCH // len(self._names), 1)
+        self._most = max(BATCH // len(self._names), FEWEST)
 
     def _code(self) -> None:
         import polars as pl

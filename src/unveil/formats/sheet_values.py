@@ -28,7 +28,8 @@ _DAY = 86_400_000  # milliseconds
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?", re.ASCII)
 _ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]")
 # What stands in a format without being a part of a date: quoted and escaped signs, fillers, colours, halves of the day.
-_SIGNS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]|am/pm|a/p|general|e[+-]')
+_QUOTED = re.compile(r'"[^"]*"|\\.|_.|\*.')
+_SIGNS = re.compile(r"\[[^\]]*\]|am/pm|a/p|general|e[+-]")
 
 
 class Shown(IntEnum):
@@ -44,9 +45,16 @@ def format_of(number: int, codes: Mapping[int, str]) -> Shown:
     """What the format with this number shows; `codes` are those that the file itself declares."""
     if number in codes:
         return _kind(codes[number])
-    if 14 <= number <= 17 or number == 22 or 27 <= number <= 31 or number == 36 or 50 <= number <= 58:
+    if (
+        14 <= number <= 17
+        or number == 22
+        or 27 <= number <= 31
+        or number == 36
+        or 50 <= number <= 58
+        or 71 <= number <= 74
+    ):
         return Shown.DATE
-    if 18 <= number <= 21 or 32 <= number <= 35 or number in (45, 47):
+    if 18 <= number <= 21 or 32 <= number <= 35 or number in (45, 47) or 75 <= number <= 78:
         return Shown.TIME
     return Shown.HOURS if number == 46 else Shown.NUMBER
 
@@ -57,10 +65,10 @@ def _kind(code: str) -> Shown:
     >>> [_kind(code).name for code in ("yyyy-mm-dd", 'h:mm" Uhr"', "[hh]:mm", "0.00E+00", '"day" 0', "[Red]0;[Blue]d")]
     ['DATE', 'TIME', 'HOURS', 'NUMBER', 'NUMBER', 'NUMBER']
     """
-    code = code.lower()
-    if _ELAPSED.search(code):
+    plain = _QUOTED.sub("", code.lower()).split(";")[0]
+    if _ELAPSED.search(plain):
         return Shown.HOURS
-    plain = _SIGNS.sub("", code).split(";")[0]
+    plain = _SIGNS.sub("", plain)
     if any(sign in plain for sign in "yde"):
         return Shown.DATE
     if any(sign in plain for sign in "hs"):
@@ -72,13 +80,17 @@ def number(value: float, shown: Shown, from_1904: bool = False) -> str:
     """A number as the text it shows; dates always with the time of day, which `without_midnight` takes away."""
     if shown == Shown.NUMBER or not 0 <= value < LAST_DAY:
         return number_text(value + 0.0)  # no -0
-    if shown == Shown.HOURS or (shown == Shown.TIME and value < 1):
+    if shown == Shown.HOURS:
         return clock(round(value * _DAY))
     days, rest = divmod(round(value * _DAY), _DAY)
+    if shown == Shown.TIME and value < 1:
+        return clock(rest)
+    if days == 60 and not from_1904:  # Excel has a day that never was
+        return f"1900-02-29 {clock(rest)}"
     if from_1904:
         first = datetime(1904, 1, 1)
-    else:  # Excel has a 29 February 1900, day 60
-        first = datetime(1899, 12, 30) if days >= 60 else datetime(1899, 12, 31)
+    else:
+        first = datetime(1899, 12, 30) if days > 60 else datetime(1899, 12, 31)
     if days >= LAST_DAY - 1462 * from_1904:
         return number_text(value)
     return moment(first + timedelta(days=days, milliseconds=rest))
@@ -125,3 +137,9 @@ def letters(column: int) -> str:
         text = chr(65 + letter) + text
         column -= 1
     return text
+
+
+def uncalculated(column: int, row: int) -> str:
+    """What is wrong with a formula without its value."""
+    at = f"{letters(column)}{row}"
+    return f"cell {at} holds a formula without its value; open it in Excel or LibreOffice and save it anew"

@@ -29,11 +29,15 @@ def check_size(path: Path, error: type[UnveilError]) -> None:
             start = file.read(8)
         if path.suffix.lower() == ".xls" and start == _OLE:
             return  # not packed, and of 65,536 × 256 cells at most
+        if start == _OLE:
+            raise error(f"{path}: is protected by a password, or an old .xls; save it without one, or name it .xls")
+        if path.suffix.lower() == ".xls" and start.startswith(b"PK"):
+            raise error(f"{path}: is no .xls but a newer spreadsheet; name it .xlsx, .xlsb or .ods")
         if not start.startswith(b"PK\x03\x04"):
             raise error(f"{path}: is no spreadsheet although it ends in {path.suffix.lower()}; name it by what it is")
         with zipfile.ZipFile(path) as archive:
             members = [m for m in archive.infolist() if not m.is_dir()]
-        if len({m.filename for m in members}) != len(members):
+        if len({m.filename.lower().lstrip("/") for m in members}) != len(members):
             raise Refusal("it holds two parts of one name")
         left = MOST_BYTES
         for member in members:
@@ -81,6 +85,12 @@ def unpacked(path: Path, member: zipfile.ZipInfo) -> Iterator[bytes]:
             if unpack is None:
                 yield raw
                 continue
-            while raw:
-                yield unpack.decompress(raw, _PIECE)
+            while True:
+                piece = unpack.decompress(raw, _PIECE)
+                if piece:
+                    yield piece
                 raw = unpack.unconsumed_tail
+                if not raw and len(piece) < _PIECE:  # a full piece may have a rest that no bytes stand for
+                    break
+        if unpack is not None and not unpack.eof:
+            raise EOFError

@@ -1,5 +1,6 @@
 """What the readers of spreadsheets have in common: parts of a zip file as they are unpacked, and XML as it comes."""
 
+import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -13,13 +14,17 @@ from unveil.formats.spreadsheet_size import unpacked
 from unveil.formats.survey import Refusal
 
 __all__ = [
-    *("Book", "Cells", "Handlers", "Row", "Sheet", "Xml", "Zipped", "check_column", "elements", "inside", "local"),
-    *("parsed", "split_rows"),
+    *("MOST_TAG", "Book", "Cells", "Ended", "Handlers", "Row", "Sheet", "Xml", "Zipped", "add_sheet", "as_number"),
+    *("check_column", "elements", "inside", "local", "parsed", "split_rows"),
 ]
 
 MOST_COLUMNS = 2**14  # Excel's and LibreOffice's own
 MOST_ELEMENTS = 10**6
 MOST_ROW = 2**26  # bytes
+MOST_TOKEN = 2**24  # bytes
+MOST_TAG = 2**16  # bytes
+MOST_DEPTH = 256
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
 Cells = list[tuple[int, str]]  # columns from 0, and texts that are not empty
 Row = tuple[int, Cells]  # its number in the sheet, from 1; rows that hold nothing are left out
@@ -72,17 +77,23 @@ class Handlers:
     text: Callable[[str], object] | None = None
 
 
+class Ended(Exception):  # noqa: N818  no error: how handlers leave a parser
+    """What was looked for is found, or at its end."""
+
+
 class Xml:
-    """A reader of XML as it comes, in which nothing may be declared."""
+    """A reader of XML as it comes, in which nothing may be declared, be nested deeply or be of boundless length."""
 
     def __init__(self, handlers: Handlers) -> None:
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
-        self._parser.StartElementHandler = handlers.start
-        self._parser.EndElementHandler = handlers.end
+        self._handlers = handlers
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = handlers.text
         self._parser.XmlDeclHandler = self._declared
         self._parser.StartDoctypeDeclHandler = self._parser.EntityDeclHandler = _refuse_declared
+        self._depth = self._fed = 0
         self.encoding = "utf-8"
 
     @property
@@ -92,15 +103,31 @@ class Xml:
 
     def feed(self, block: bytes, last: bool = False) -> None:
         """The next bytes."""
+        if not self._fed and block.startswith((b"\xff\xfe", b"\xfe\xff")):
+            self.encoding = "utf-16"
+        self._fed += len(block)
         try:
             self._parser.Parse(block, last)
         except expat.ExpatError as reason:
             raise Refusal(f"it is not XML ({expat.ErrorString(reason.code)})") from None
         except (LookupError, ValueError):
             raise Refusal("its XML is in an encoding that is not known") from None
+        if self._fed - self.at > MOST_TOKEN:  # the parser begins anew with each block
+            raise Refusal(f"a tag, a text or a comment of it is over {MOST_TOKEN >> 20} MB long")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise Refusal(f"elements within elements over {MOST_DEPTH} deep")
+        self._handlers.start(tag, attributes)
+
+    def _end(self, tag: str) -> None:
+        self._depth -= 1
+        if self._handlers.end is not None:
+            self._handlers.end(tag)
 
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
-        self.encoding = (encoding or "utf-8").lower()
+        self.encoding = (encoding or self.encoding).lower()
 
 
 def _refuse_declared(*_: object) -> None:
@@ -117,10 +144,6 @@ def parsed(blocks: Iterable[bytes], handlers: Handlers) -> Iterator[None]:
     yield
 
 
-class _Begun(Exception):  # noqa: N818  no error: how a parser is left
-    pass
-
-
 def inside(
     blocks: Iterator[bytes], begins: Callable[[str, dict[str, str]], bool]
 ) -> tuple[str, Iterator[bytes]] | None:
@@ -134,39 +157,50 @@ def inside(
         nonlocal found, at
         if begins(tag, attributes):
             found, at = tag, xml.at
-            raise _Begun
+            raise Ended
 
     xml = Xml(Handlers(start))
-    before, passed = b"", 0
+    before, passed = b"", 0  # what may hold the beginning of a tag, and how many bytes came before
     for block in blocks:
+        held = before + block
         try:
             xml.feed(block)
-        except _Begun:
-            held = before + block
-            tag = _TAG.match(held, at - passed + len(before))
+        except Ended:
+            tag = _TAG.match(held, at - passed)
             if tag is None or xml.encoding not in ("utf-8", "us-ascii"):
                 return None
-            return found, iter((b"</" + found.encode(),)) if tag[1] else chain([held[tag.end() :]], blocks)
-        before, passed = block, passed + len(block)
+            end = [b"</%b>" % found.encode()] if tag[1] else []
+            return found, chain(end, [held[tag.end() :]], blocks)
+        kept = held[-MOST_TAG:]
+        before, passed = kept, passed + len(held) - len(kept)
     return None
 
 
 def split_rows(blocks: Iterator[bytes], row_end: bytes, end: bytes) -> Iterator[tuple[bytes, bool]]:
-    """The bytes before each end of a row; and those before the end of all, which no row's end follows."""
-    held = b""
+    """The bytes before each end of a row, and whether they are such: all others are for the parser, as they are.
+
+    Where something is noted or quoted, what looks like the end of a row may be none: from there on all is the parser's.
+    """
+    held, odd = b"", False
     for block in blocks:
+        if odd:
+            yield block, False
+            continue
         held += block
+        if b"<!" in held or b"<?" in held:
+            odd = True
+            yield held, False
+            continue
         stop = held.find(end)
         rows = (held if stop < 0 else held[:stop]).split(row_end)
         held = rows.pop()
         for row in rows:
             yield row, True
         if stop >= 0:
-            yield held, False
+            yield held + end + b">" * (not end.endswith(b">")), False
             return
         if len(held) > MOST_ROW:
             raise Refusal(f"a row of it is over {MOST_ROW >> 20} MB long")
-    raise Refusal("it breaks off")
 
 
 def elements(blocks: Iterable[bytes]) -> list[tuple[str, dict[str, str]]]:
@@ -187,7 +221,26 @@ def local(tag: str) -> str:
     return tag.rpartition(":")[2]
 
 
+def add_sheet(sheets: dict[str, str], name: str, part: str) -> None:
+    """One more sheet, whose name no other may have."""
+    if name in sheets:
+        raise Refusal(f"two sheets are named {name[:40]!r}")
+    sheets[name] = part
+
+
 def check_column(column: int) -> None:
     """Refuse one that no sheet has."""
     if column >= MOST_COLUMNS:
         raise Refusal(f"a cell stands in column {column + 1:,}; a sheet has {MOST_COLUMNS:,}")
+
+
+def as_number(text: str) -> float:
+    """A number as files write it, which is less than Python takes for one.
+
+    >>> as_number(" -1.5e3")
+    -1500.0
+    """
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        raise Refusal(f"{text[:20]!r} is no number")
+    return value

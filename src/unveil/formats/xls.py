@@ -1,12 +1,14 @@
 """Excel's workbooks until 2003 (.xls), read by xlrd. They have 65,536 rows at most and are read whole."""
 
 import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from unveil.formats import sheet_values
 from unveil.formats.sheet_values import BOOLEANS, ERRORS, Shown, format_of
+from unveil.formats.survey import Refusal
 from unveil.formats.workbook import Row, Sheet
 
 __all__ = ["Xls"]
@@ -20,7 +22,7 @@ class Xls:
     def __init__(self, path: Path, xlrd: Any) -> None:
         # With formats: a duration is told from a date by nothing else.
         self._book = xlrd.open_workbook(str(path), formatting_info=True, logfile=io.StringIO())
-        codes = {key: form.format_str for key, form in self._book.format_map.items()}
+        codes = {key: form.format_str for key, form in self._book.format_map.items() if form.format_str}
         self._shown = [format_of(style.format_key, codes) for style in self._book.xf_list]
 
     def sheets(self) -> list[Sheet]:
@@ -43,6 +45,8 @@ class Xls:
         if kind in (_NUMBER, _DATE):
             known = cell.xf_index is not None and 0 <= cell.xf_index < len(self._shown)
             shown = self._shown[cell.xf_index] if known else Shown.NUMBER
+            if not math.isfinite(value):
+                raise Refusal("a cell holds what is no number")
             return sheet_values.number(value, shown, self._book.datemode == 1)
         if kind == _BOOLEAN:
             return BOOLEANS[bool(value)]

@@ -13,7 +13,7 @@ from typing import Any
 from unveil.formats import sheet_values
 from unveil.formats.sheet_values import BOOLEANS, ERRORS, Shown, format_of
 from unveil.formats.survey import Refusal
-from unveil.formats.workbook import Cells, Row, Sheet, Zipped, check_column
+from unveil.formats.workbook import Cells, Row, Sheet, Zipped, add_sheet, check_column
 from unveil.formats.xlsx import Relations
 
 __all__ = ["Xlsb"]
@@ -44,7 +44,7 @@ class Xlsb:
                 identity, at = _string(data, 8)
                 name, _ = _string(data, at)
                 if self._related.by_identity.get(identity) in self._related.worksheets:
-                    self._sheets[name] = self._related.by_identity[identity]
+                    add_sheet(self._sheets, name, self._related.by_identity[identity])
                     if _unpacked("<I", data):
                         self._hidden.add(name)
         self._texts: list[str] | None = None
@@ -74,6 +74,7 @@ class Xlsb:
                 column, text = known
             elif kind in _SHORT:
                 column += 1
+                check_column(column)
                 text = self._text(_SHORT[kind], data, 0)
             elif kind in (_ROW, _ROWS_END):
                 if cells:
@@ -87,6 +88,7 @@ class Xlsb:
                 continue
             if text:
                 cells.append((column, text))
+                check_column(len(cells) - 1)
         raise Refusal("it breaks off")
 
     def _text(self, what: str, data: bytes, at: int) -> str:

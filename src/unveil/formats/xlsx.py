@@ -4,22 +4,24 @@ A cell is the text it shows, but for numbers, which keep all their digits. Cost:
 cells share, and the rows of one block.
 """
 
-import math
 import posixpath
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from unveil.formats import sheet_values
-from unveil.formats.sheet_values import BOOLEANS, Shown, format_of
+from unveil.formats.sheet_values import BOOLEANS, Shown, format_of, uncalculated
 from unveil.formats.survey import Refusal
 from unveil.formats.workbook import (
     Cells,
+    Ended,
     Handlers,
     Row,
     Sheet,
     Xml,
     Zipped,
+    add_sheet,
+    as_number,
     check_column,
     elements,
     inside,
@@ -31,14 +33,18 @@ from unveil.formats.workbook import (
 __all__ = ["Relations", "Xlsx"]
 
 MOST_KEPT = 2**16
+_SECTIONS = (
+    *("numFmts", "fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles", "dxfs", "tableStyles"),
+    *("colors", "extLst"),
+)
 # A cell behind its place: attributes; then nothing, a value with or without its formula, or a text within the cell.
 _PLAIN = (
-    rb'((?: [a-z]+="[^"<>&]*")*) ?(?:/>|>(?:(<@f[^>]*>[^<]*</@f>|<@f[^>]*/>)?<@v>([^<&]*)</@v>'
-    rb"|<@is><@t[^>]*>([^<&]*)</@t></@is>)?</@c>)\s*"
+    rb'((?: [a-z]+="[^"<>&\t\r\n]*")*) ?(?:/>|>(?:(<@f[^>]*>[^<]*</@f>|<@f[^>]*/>)?<@v>([^<&\r]*)</@v>'
+    rb"|<@is><@t[^>]*>([^<&\r]*)</@t></@is>)?</@c>)\s*"
 )
 _ATTRIBUTE = re.compile(rb' ([a-z]+)="([^"]*)"')
 _ESCAPED = re.compile("_x((?![dD][89a-fA-F])[0-9A-Fa-f]{4})_")  # not halves of a sign
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.0+)?(\.\d+)?Z?)?", re.ASCII)
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.0+|(\.\d*?[1-9])0*)?Z?)?", re.ASCII)
 
 
 class Relations:
@@ -81,11 +87,11 @@ class Xlsx:
         self._from_1904 = False
         for tag, a in elements(self._parts.blocks(self._related.main)):
             if tag == "sheet" and self._related.by_identity.get(a.get("id", "")) in self._related.worksheets:
-                self._sheets[a.get("name", "")] = self._related.by_identity[a["id"]]
+                add_sheet(self._sheets, a.get("name", ""), self._related.by_identity[a["id"]])
                 if a.get("state", "visible") != "visible":
                     self._hidden.add(a.get("name", ""))
-            elif tag == "workbookPr":
-                self._from_1904 = a.get("date1904") in ("1", "true")
+            elif tag == "workbookPr" and "date1904" in a:  # an extension of the same name does not say it
+                self._from_1904 = a["date1904"] in ("1", "true")
         self._texts: list[str] | None = None
         self._shown: list[Shown] = []
 
@@ -141,13 +147,13 @@ class Xlsx:
             return []
         codes: dict[int, str] = {}
         used: list[int] = []
-        within = False
+        section = ""  # conditional formats, below dxfs, have numbers of their own
         for tag, a in elements(self._parts.blocks(part)):
-            if tag == "numFmt":
+            if tag in _SECTIONS:
+                section = tag
+            elif tag == "numFmt" and section == "numFmts":
                 codes[_whole(a.get("numFmtId"))] = a.get("formatCode", "")
-            elif tag in ("cellXfs", "cellStyleXfs", "cellStyles", "dxfs"):
-                within = tag == "cellXfs"
-            elif tag == "xf" and within:
+            elif tag == "xf" and section == "cellXfs":
                 used.append(_whole(a.get("numFmtId", "0")))
         kinds = {number: format_of(number, codes) for number in set(used)}
         return [kinds[number] for number in used]
@@ -172,7 +178,10 @@ class _Rows:
         handlers = self._handlers()
         found = inside(blocks(), lambda tag, _: local(tag) == "sheetData")
         if found is None:
-            for _ in parsed(blocks(), handlers):
+            try:
+                for _ in parsed(blocks(), handlers):
+                    yield from self._taken()
+            except Ended:
                 yield from self._taken()
             return
         prefix, rest = found[0].removesuffix("sheetData").encode(), found[1]
@@ -181,13 +190,18 @@ class _Rows:
         row_end, cell = b"</%brow>" % prefix, b'<%bc r="' % prefix
         self._row = re.compile(rb'\s*<%brow r="([0-9]{1,9})"[^>/]*>' % prefix)
         self._plain = re.compile(_PLAIN.replace(b"@", prefix))
-        for row, ended in split_rows(rest, row_end, b"</%bsheetData" % prefix):
-            cells = self._cells(row.split(cell)) if ended else None
+        for row, is_row in split_rows(rest, row_end, b"</%bsheetData" % prefix):
+            cells = self._cells(row.split(cell)) if is_row else None
             if cells is None:
-                xml.feed(row + row_end if ended else row)
+                try:
+                    xml.feed(row + row_end if is_row else row)
+                except Ended:
+                    yield from self._taken()
+                    return
                 yield from self._taken()
             elif cells:
                 yield self._number, cells
+        raise Refusal("it breaks off")
 
     def _taken(self) -> list[Row]:
         rows = self._rows[:]
@@ -203,10 +217,11 @@ class _Rows:
         kept, columns = self._kept.get, self._columns.get
         for part in parts[1:]:
             place, _, rest = part.partition(b'"')
-            text, column = kept(rest), columns(place.removesuffix(digits))
-            if text is None or column is None:
-                letters, found = place.removesuffix(digits), self._plain.fullmatch(rest)
-                if found is None or not letters.isalpha():
+            letters = place.removesuffix(digits)
+            text, column = kept(rest), columns(letters)
+            if text is None or column is None or len(letters) == len(place):
+                found = self._plain.fullmatch(rest)
+                if found is None or not letters.isalpha() or len(letters) == len(place):
                     return None
                 column = self._column(letters)
                 text = self._known(rest, found, column, int(digits))
@@ -218,7 +233,8 @@ class _Rows:
     def _known(self, rest: bytes, found: re.Match[bytes], column: int, number: int) -> str:
         said = {name: value.decode() for name, value in _ATTRIBUTE.findall(found[1])}
         raw = (found[3] or found[4] or b"").decode()
-        text = self._text(raw, said.get(b"t"), said.get(b"s"), found[2] is not None, (column, number))
+        bare = found[2] is not None and said.get(b"t") != "str"
+        text = self._text(raw, said.get(b"t"), said.get(b"s"), bare, (column, number))
         if len(self._kept) > MOST_KEPT:
             self._kept.clear()
         self._kept[rest] = text
@@ -231,10 +247,10 @@ class _Rows:
         column = -1
         kind: str | None = None
         style: str | None = None
-        reading = formula = within = phonetic = False
+        reading = formula = valued = within = phonetic = False
 
         def start(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal cells, digits, column, kind, style, reading, formula, within, phonetic
+            nonlocal cells, digits, column, kind, style, reading, formula, valued, within, phonetic
             tag = local(tag)
             if tag == "c":
                 place = attributes.get("r")
@@ -246,9 +262,9 @@ class _Rows:
                         raise Refusal(f"cell {place[:20]} stands in row {self._number}")
                     column = self._column(letters.encode())
                 kind, style = attributes.get("t"), attributes.get("s")
-                formula = False
+                formula = valued = False
             elif tag in ("v", "t"):
-                reading = within and not phonetic
+                reading, valued = within and not phonetic, True
             elif tag == "f":
                 formula = True
             elif tag == "row" and within:
@@ -262,12 +278,13 @@ class _Rows:
                 phonetic = True
 
         def end(tag: str) -> None:
-            nonlocal reading, within, phonetic
+            nonlocal reading, phonetic
             tag = local(tag)
             if tag in ("v", "t"):
                 reading = False
             elif tag == "c" and within:
-                text = self._text("".join(held), kind, style, formula, (column, self._number))
+                bare = formula and not (kind == "str" and valued)
+                text = self._text("".join(held), kind, style, bare, (column, self._number))
                 held.clear()
                 if text:
                     cells.append((column, text))
@@ -275,7 +292,7 @@ class _Rows:
                 if cells:
                     self._rows.append((self._number, cells))
             elif tag == "sheetData":
-                within = False
+                raise Ended
             elif tag == "rPh":
                 phonetic = False
 
@@ -300,11 +317,11 @@ class _Rows:
         self._columns[letters] = column - 1
         return column - 1
 
-    def _text(self, raw: str, kind: str | None, style: str | None, formula: bool, place: tuple[int, int]) -> str:
-        """What a cell shows; empty if it holds nothing."""
+    def _text(self, raw: str, kind: str | None, style: str | None, bare: bool, place: tuple[int, int]) -> str:
+        """What a cell shows; empty if it holds nothing. bare: a formula that must have a value."""
         if not raw:
-            if formula and kind != "str":
-                raise Refusal(_uncalculated(*place))
+            if bare:
+                raise Refusal(uncalculated(*place))
             return ""
         if kind == "s":
             return _at(self._texts, raw)
@@ -316,33 +333,20 @@ class _Rows:
             return raw
         if kind == "d":
             return _iso(raw)
-        try:
-            value, used = float(raw), int(style or 0)
-        except ValueError:
-            value, used = math.nan, 0
-        if not math.isfinite(value):
-            raise Refusal(f"{raw[:20]!r} is no number")
+        value, used = as_number(raw), _whole(style or "0")
         shown = self._shown[used] if 0 <= used < len(self._shown) else Shown.NUMBER
         return sheet_values.number(value, shown, self._from_1904)
 
 
-def _uncalculated(column: int, number: int) -> str:
-    at = f"{sheet_values.letters(column)}{number}"
-    return f"cell {at} holds a formula without its value; open it in Excel or LibreOffice and save it anew"
-
-
 def _at(texts: list[str], raw: str) -> str:
-    try:
-        place = int(raw)
-    except ValueError:
-        place = -1
+    place = int(raw) if raw.isdecimal() and raw.isascii() and len(raw) < 12 else -1
     if not 0 <= place < len(texts):
         raise Refusal(f"a cell has the shared text {raw[:20]}, of which there are {len(texts):,}")
     return texts[place]
 
 
 def _whole(text: str | None) -> int:
-    if text is None or not text.strip().isdecimal() or len(text) > 12:
+    if text is None or not (text.isdecimal() and text.isascii()) or len(text) > 12:
         raise Refusal(f"{(text or '')[:20]!r} is no whole number")
     return int(text)
 
