@@ -23,7 +23,7 @@ __all__ = ["read_sheet"]
 
 MOST_SHEETS = 250
 _BOOKS: dict[str, Callable[[Path], Book]] = {".xlsx": Xlsx, ".xlsm": Xlsx, ".xlsb": Xlsb, ".ods": Ods}
-_FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, KeyError, UnicodeDecodeError)
+_FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, LookupError, UnicodeDecodeError)
 
 
 def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:

@@ -44,7 +44,7 @@ def check_size(path: Path, error: type[UnveilError]) -> None:
             left = _check_member(path, member, left)
     except Refusal as reason:
         raise error(f"{path}: is not read: {reason}") from None
-    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, KeyError):
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, LookupError):
         raise error(f"{path}: cannot be read as a spreadsheet: it is damaged; is it whole?") from None
 
 
