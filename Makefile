@@ -6,6 +6,9 @@ STAMP := $(VENV)/.installed
 KERNELS := $(VENV)/.kernels
 KERNEL_SOURCES := $(wildcard src/unveil/kernels/*.py)
 
+# With bytecode kept, a package is compiled once and not by every process.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test setup chromium postgresql check bench papers fuzz constraints clean
 
 demo: setup

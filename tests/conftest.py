@@ -1,11 +1,19 @@
-"""How hypothesis runs: the same modest examples every time, or with `--hypothesis-profile fuzz` many random ones."""
+"""How hypothesis runs: the same modest examples every time, or with `--hypothesis-profile fuzz` many random ones.
 
+And what saves time without changing what is tested: `make test` has ten minutes in CI.
+"""
+
+import gc
 import sys
+from functools import cache
 from pathlib import Path
 
+import typer.main
 from hypothesis import HealthCheck, settings
 
 from unveil.attackers._chains import Chains
+
+gc.disable()  # until everything is collected: what is imported stays
 
 sys.path.append(str(Path(__file__).parent / "properties"))  # strategies.py serves every folder
 
@@ -18,3 +26,11 @@ settings.load_profile("default")
 # One round of chains, unless a test asks for more: running on until beliefs are precise takes minutes.
 # Fewer states are looked at: on small releases a look costs far more than the sweeps between.
 Chains.__init__.__kwdefaults__.update(most_sweeps=0, every=10)
+
+# The commands are built once, not at every call of the program.
+typer.main.get_command = cache(typer.main.get_command)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and tests stay: they need not be looked through again and again
+    gc.enable()

@@ -23,10 +23,11 @@ It may have `smooth` {attribute: (centres, codes)}: then each row has a centre, 
 the centre's row. Centres are listed like everything else. The functions for linked releases do not know smoothing.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, wraps
 from itertools import permutations, product
 from math import prod
 from operator import add
@@ -64,6 +65,9 @@ Knowledge = Mapping[int, Sequence[Number]]
 Row = tuple[int, ...]  # a code for each attribute of the release
 Counts = tuple[int, ...]  # how often each s, then for each other attribute each (s, code); see _Layout
 Cell = Mapping[int, tuple[int, ...]]  # attribute -> codes of its region
+
+
+MOST_REMEMBERED = 50
 
 
 # Worlds
@@ -140,35 +144,52 @@ def _likelihood(row: Row, knowledge: Knowledge) -> Number:
     return prod((e[row[a]] for a, e in knowledge.items()), start=1)
 
 
-def _tally(
-    release: Release, asked: int, knowledge: Knowledge, group: int | None
-) -> dict[Counts, tuple[int, tuple[Number, ...]]]:
-    """For each counts: how many worlds have them, and the sum over those worlds and over the rows j (of the group, if
-    one is given) with s_j = s of the likelihood of the knowledge, for each s.
+def _remembered(made: Callable[..., Any]) -> Callable[..., Any]:
+    """The same answer for the same release, which has no hash, and the same rest."""
+    known: dict[tuple[Any, ...], tuple[Release, Any]] = {}
 
-    Groups are put together one by one; worlds with equal counts have equal weight under every model here.
-    """
-    if asked in knowledge:
-        raise ValueError("the attribute asked about cannot be known")
+    @wraps(made)
+    def found(release: Release, *rest: Any) -> Any:
+        key = id(release), *rest
+        if key not in known:
+            if len(known) == MOST_REMEMBERED:
+                known.clear()
+            known[key] = release, made(release, *rest)  # kept, so that no other release gets its id
+        return known[key][1]
+
+    return found
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """The worlds with the same counts: they have equal weight under every model here."""
+
+    worlds: int  # how many there are
+    rows: Mapping[tuple[int, Row], int]  # (group, row) -> how often it is there, all these worlds taken together
+
+
+@_remembered
+def _tally(release: Release, asked: int) -> dict[Counts, _Tally]:
+    """Every world by its counts. Groups are put together one by one."""
     layout = _Layout(release, asked)
-    none = (0,) * layout.values
-    total: dict[Counts, tuple[int, tuple[Number, ...]]] = {(0,) * layout.width: (1, none)}
+    total = {(0,) * layout.width: _Tally(1, {})}
     for number in range(release.groups):
-        here: dict[Counts, tuple[int, tuple[Number, ...]]] = {}
+        here: dict[Counts, tuple[int, Counter[tuple[int, Row]]]] = {}
         for rows in group_worlds(release, asked, number):
-            fit: list[Number] = [0] * layout.values
-            if group is None or group == number:
-                for row in rows:
-                    fit[row[asked]] += _likelihood(row, knowledge)
             counts = layout.count(rows)
-            many, before = here.get(counts, (0, none))
-            here[counts] = (many + 1, tuple(map(add, before, fit)))
-        joined: dict[Counts, tuple[int, tuple[Number, ...]]] = {}
-        for (counts, (n, f)), (more, (m, g)) in product(total.items(), here.items()):
+            many, seen = here.get(counts, (0, Counter()))
+            seen.update((number, row) for row in rows)
+            here[counts] = (many + 1, seen)
+        joined: dict[Counts, tuple[int, dict[tuple[int, Row], int]]] = {}
+        for (counts, before), (more, (many, rows_here)) in product(total.items(), here.items()):
             both = tuple(map(add, counts, more))
-            many, before = joined.get(both, (0, none))
-            joined[both] = (many + n * m, tuple(b + x * m + y * n for b, x, y in zip(before, f, g, strict=True)))
-        total = joined
+            worlds_so_far, found = joined.get(both, (0, {}))
+            for row, times in before.rows.items():
+                found[row] = found.get(row, 0) + times * many
+            for row, times in rows_here.items():
+                found[row] = found.get(row, 0) + times * before.worlds
+            joined[both] = (worlds_so_far + before.worlds * many, found)
+        total = {counts: _Tally(many, found) for counts, (many, found) in joined.items()}
     return total
 
 
@@ -295,22 +316,28 @@ def _marginal_likelihood(layout: _Layout, prior: PseudoCounts) -> Callable[[Coun
     return weight
 
 
-def _equal(counts: Counts) -> Fraction:
-    return Fraction(1)
+@_remembered
+def _equal_weights(release: Release, asked: int) -> "Weights":
+    """Every world as likely as any other."""
+    return _weigh(release, asked, lambda counts: Fraction(1))
 
 
-def _given(layout: _Layout, pi: Sequence[Any], theta: Mapping[int, Any]) -> Callable[[Counts], Fraction]:
-    """The probability of one cleartext table with these counts, pi and theta known."""
+@_remembered
+def _given_weights(
+    release: Release, asked: int, pi: tuple[Number, ...], theta: tuple[tuple[int, tuple[tuple[Number, ...], ...]], ...]
+) -> "Weights":
+    """Worlds by the probability of their cleartext table, pi and theta known."""
+    layout = _Layout(release, asked)
 
     def weight(counts: Counts) -> Fraction:
-        result = prod((_exact(p) ** n for p, n in zip(pi, counts[: layout.values], strict=True)), start=Fraction(1))
-        for a in layout.others:
+        result = prod((p**n for p, n in zip(pi, counts[: layout.values], strict=True) if n), start=Fraction(1))
+        for a, table in theta:
             for s in range(layout.values):
-                powers = zip(theta[a][s], layout.of(counts, a, s), strict=True)
-                result *= prod((_exact(p) ** n for p, n in powers), start=Fraction(1))
+                powers = zip(table[s], layout.of(counts, a, s), strict=True)
+                result *= prod((p**n for p, n in powers if n), start=Fraction(1))
         return result
 
-    return weight
+    return _weigh(release, asked, weight)
 
 
 # Beliefs
@@ -323,13 +350,26 @@ def _normalised(weights: Sequence[Number]) -> list[Fraction]:
     return [Fraction(w) / total for w in weights]
 
 
-def _attack(
-    release: Release, asked: int, knowledge: Knowledge, group: int | None, weight: Callable[[Counts], Fraction]
-) -> list[Fraction]:
-    belief = [Fraction(0)] * release.attributes[asked].codes
-    for counts, (_, fit) in _tally(release, asked, knowledge, group).items():
+Weights = dict[tuple[int, Row], Fraction]  # (group, row) -> how often it is there, worlds weighted
+
+
+def _weigh(release: Release, asked: int, weight: Callable[[Counts], Fraction]) -> Weights:
+    found: Weights = {}
+    for counts, tally in _tally(release, asked).items():
         factor = weight(counts)
-        belief = [b + factor * f for b, f in zip(belief, fit, strict=True)]
+        for row, times in tally.rows.items():
+            found[row] = found.get(row, Fraction(0)) + factor * times
+    return found
+
+
+def _attack(release: Release, asked: int, knowledge: Knowledge, group: int | None, weights: Weights) -> list[Fraction]:
+    """Sum over the rows (of the group, if one is given) with s_j = s of the likelihood of the knowledge, for each s."""
+    if asked in knowledge:
+        raise ValueError("the attribute asked about cannot be known")
+    belief = [Fraction(0)] * release.attributes[asked].codes
+    for (number, row), weight in weights.items():
+        if group is None or group == number:
+            belief[row[asked]] += weight * _likelihood(row, knowledge)
     return _normalised(belief)
 
 
@@ -340,22 +380,28 @@ def enumerate_attacker(
 
     The target is any of the rows, or any of the group's rows where the group is known (Kifer 2009).
     """
-    layout = _Layout(release, asked)
-    return _attack(release, asked, knowledge, group, _marginal_likelihood(layout, _as_pseudo_counts(prior)))
+    held = _as_pseudo_counts(prior)
+    if held.known.get("weighed") is not release:
+        held.known["weighed"] = release
+        held.known["weights"] = _weigh(release, asked, _marginal_likelihood(_Layout(release, asked), held))
+    return _attack(release, asked, knowledge, group, held.known["weights"])
 
 
 def enumerate_random_worlds(
     release: Release, asked: int, knowledge: Knowledge, group: int | None = None
 ) -> list[Fraction]:
     """The same attacker to whom every world is equally likely."""
-    return _attack(release, asked, knowledge, group, _equal)
+    return _attack(release, asked, knowledge, group, _equal_weights(release, asked))
 
 
 def enumerate_fixed_attacker(
     release: Release, asked: int, pi: Any, theta: Mapping[int, Any], knowledge: Knowledge, group: int | None = None
 ) -> list[Fraction]:
     """The same attacker who holds s ~ pi and a given s ~ theta[a][s], and learns nothing (Kifer's i.i.d. model)."""
-    return _attack(release, asked, knowledge, group, _given(_Layout(release, asked), pi, theta))
+    pi_given = tuple(map(_exact, pi))
+    others = _Layout(release, asked).others
+    theta_given = tuple((a, tuple(tuple(map(_exact, row)) for row in theta[a])) for a in others)
+    return _attack(release, asked, knowledge, group, _given_weights(release, asked, pi_given, theta_given))
 
 
 def enumerate_fixed_learner(
@@ -377,14 +423,19 @@ def enumerate_learner_joint(release: Release, asked: int, prior: Any, knowledge:
     layout, held = _Layout(release, asked), _as_pseudo_counts(prior)
     weight = _marginal_likelihood(layout, held)
     joint, total = [Fraction(0)] * layout.values, Fraction(0)
-    for counts, (many, _) in _tally(release, asked, {}, None).items():
-        factor = many * weight(counts)
+
+    @cache
+    def fits(a: int, s: int, counts: tuple[int, ...]) -> Fraction:
+        beside = held.next_value(a, s, counts)
+        return sum((x * b for x, b in zip(knowledge[a], beside, strict=True)), start=Fraction(0))
+
+    for counts, tally in _tally(release, asked).items():
+        factor = tally.worlds * weight(counts)
         total += factor
         for s in range(layout.values):
             chance = Fraction(held.alpha[s] + counts[s]) / (sum(held.alpha) + release.rows)
-            for a, e in knowledge.items():
-                beside = held.next_value(a, s, layout.of(counts, a, s))
-                chance *= sum((x * b for x, b in zip(e, beside, strict=True)), start=Fraction(0))
+            for a in knowledge:
+                chance *= fits(a, s, layout.of(counts, a, s))
             joint[s] += factor * chance
     return [j / total for j in joint]
 

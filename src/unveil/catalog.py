@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-import tomllib
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from unveil.errors import UsageError, shown
 from unveil.privacy_models import MODELS, PrivacyModel
+from unveil.toml_lines import read_toml
 
 __all__ = ["anonymizer", "make", "member", "members", "parse", "privacy_model"]
 
@@ -34,11 +34,11 @@ def _own(family: str) -> list[str]:
 
 def member(family: str, name: str) -> type[Any]:
     """The class of one member."""
-    if name not in members(family):
-        raise UsageError(f"{shown(name)} is none of the {family}: {', '.join(members(family))}")
-    if name in _own(family):
+    if name in _own(family):  # before other packages are looked through, which takes its time
         module = importlib.import_module(f"unveil.{family}.{name}")
         return typing.cast(type[Any], getattr(module, module.__all__[0]))
+    if name not in members(family):
+        raise UsageError(f"{shown(name)} is none of the {family}: {', '.join(members(family))}")
     point = next(e for e in entry_points(group=f"unveil.{family}") if e.name == name)
     try:
         return typing.cast(type[Any], point.load())
@@ -52,7 +52,7 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     if not name or (colon and not rest):
         raise UsageError(f"{shown(text)} is no member; write NAME or NAME:key=value,key=value")
     if rest.startswith("@"):
-        return name, _options_file(Path(rest[1:]))
+        return name, read_toml(Path(rest[1:]), UsageError)
     options: dict[str, Any] = {}
     for item in rest.split(",") if rest else []:
         key, equals, value = item.partition("=")
@@ -98,15 +98,6 @@ def anonymizer(text: str, require: Sequence[str] = ()) -> Any:
         raise UsageError(f"{name} takes no requirements; its options are {', '.join(sorted(own))}")
     made = make(cls, options, name)
     return replace(made, require=(*models, *made.require)) if models else made
-
-
-def _options_file(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
 
 
 def _convert(value: Any, kind: Any, where: str) -> Any:

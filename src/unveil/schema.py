@@ -1,7 +1,6 @@
 """Schema: what schema.toml says about a table's columns, and how it is read and checked."""
 
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -24,7 +23,7 @@ from pydantic import (
 from unveil.attribute import Attribute, Kind, Role, bin_edges, canonical, position
 from unveil.errors import SchemaError, shown
 from unveil.hierarchy import Ladder, hierarchy_files, number_text, read_ladder
-from unveil.toml_lines import line_of_key
+from unveil.toml_lines import line_of_key, toml_content
 
 __all__ = ["Declaration", "Schema", "SchemaDocument", "read_schema"]
 
@@ -206,11 +205,9 @@ def read_schema(path: str | Path) -> Schema:
         ) from None
     try:
         text = raw.decode("utf-8-sig")
-        content = tomllib.loads(text)
     except UnicodeDecodeError:
         raise SchemaError(f"{path}: not UTF-8; save it as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SchemaError(f"{path}: not TOML: {error}") from None
+    content = toml_content(text, str(path), SchemaError)
     if "attributes" not in content:
         raise SchemaError(f"{path}: no [attributes.NAME] tables: this is no schema; draft one with: unveil schema DATA")
     try:

@@ -1,12 +1,14 @@
-"""What tomllib leaves out: where in a TOML text a key stands, and how keys, strings and arrays are written."""
+"""What tomllib leaves out: whatever a file holds is read or refused, where a key stands, how TOML is written."""
 
 import re
 import tomllib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from unveil.errors import SchemaError, shown
+from unveil.errors import SchemaError, UnveilError, shown
 
-__all__ = ["line_of_key", "toml_array", "toml_key", "toml_string"]
+__all__ = ["line_of_key", "read_toml", "toml_array", "toml_content", "toml_key", "toml_string"]
 
 # The first alternative that fits is the token; in valid TOML what is left over is of no interest.
 _TOKEN = re.compile(
@@ -16,6 +18,29 @@ _TOKEN = re.compile(
     r"""|(?P<mark>[\[\]{}=\n])""",
     re.DOTALL,
 )
+
+
+def read_toml(path: Path, error: type[UnveilError]) -> dict[str, Any]:
+    """What a TOML file holds."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise error(f"{path}: not TOML in UTF-8; save it as UTF-8") from None
+    except (OSError, ValueError) as fault:  # ValueError: a null character in the name
+        reason = fault.strerror if isinstance(fault, OSError) else fault
+        raise error(f"{shown(path, 500)[1:-1]}: cannot be read ({reason})") from None
+    return toml_content(text, str(path), error)
+
+
+def toml_content(text: str, where: str, error: type[UnveilError]) -> dict[str, Any]:
+    """What a TOML text holds: tomllib gives up on deep nesting and on long numbers by errors that are not its own."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise error(f"{where}: not TOML that can be read: brackets in brackets, too deep") from None
+    except ValueError as fault:
+        own = isinstance(fault, tomllib.TOMLDecodeError)
+        raise error(f"{where}: not TOML: {fault if own else 'a whole number has thousands of digits'}") from None
 
 
 def line_of_key(text: str, key: tuple[str, ...]) -> int:

@@ -29,6 +29,12 @@ COUNT_MARKS = """figures => figures.map(f => [
     f.querySelectorAll('.chart svg g.mark-rect.role-mark path, .chart svg g.mark-symbol.role-mark path,'
       + '.chart svg g.mark-line.role-mark path, .chart svg g.mark-area.role-mark path').length,
 ])"""
+# In the page: a handle on each of the thousands of marks would take the driver seconds.
+POINT_AT_SOME = """all => all.slice(0, 80).filter((_, i) => i % 5 === 0)
+    .map(m => m.dispatchEvent(new MouseEvent('mousemove', {bubbles: true, cancelable: true, composed: true}))).length"""
+TABLES = """figures => figures.map(f => f.querySelector('table')).map(t => t !== null
+    && t.checkVisibility({visibilityProperty: true}) && t.getBoundingClientRect().height > 0
+    && t.querySelectorAll('tbody tr').length > 0)"""
 PRINTED = 690  # A4 less the margins, in CSS pixels
 OUTSIDE = """(all, width) => all.map(s => s.getBoundingClientRect())
     .filter(r => r.right > width || r.left < 0).map(r => [r.left, r.right])"""
@@ -66,8 +72,8 @@ def _fits(page: Page) -> None:
 def test_hostile_values_stay_text(show: Show) -> None:
     opened = show(hostile())
     page = opened.page
-    for mark in page.query_selector_all("figure .chart g.mark-rect.role-mark path")[:80:5]:
-        mark.dispatch_event("mousemove")  # tooltips are written as HTML
+    pointed_at = page.eval_on_selector_all("figure .chart g.mark-rect.role-mark path", POINT_AT_SOME)
+    assert pointed_at == 16  # tooltips are written as HTML
     page.eval_on_selector_all("details", "all => all.forEach(d => { d.open = true; })")
     assert page.evaluate(f"typeof window.{CANARY}") == "undefined"
     assert opened.dialogs == []
@@ -84,9 +90,7 @@ def test_hostile_values_stay_text(show: Show) -> None:
         "module",
         "module",
     ]
-    assert page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href')[0])") == ["#"] * len(
-        page.query_selector_all("a")
-    )
+    assert set(page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href')[0])")) == {"#"}
     text = page.inner_text("body")
     assert f"<script>window.{CANARY}=1</script>" in text  # shown as it is, not lost
     assert "\u202e" not in text
@@ -127,13 +131,9 @@ def test_a_tooltip_tells_the_numbers(show: Show) -> None:
 @pytest.mark.parametrize("name", ["two releases", "external"])
 def test_without_a_script_the_numbers_are_there(show: Show, name: str) -> None:
     opened = show(DOCUMENTS[name](), script=False)
-    figures = opened.page.query_selector_all("figure[id]")
-    assert len(figures) > 10
-    for figure in figures:
-        table = figure.query_selector("table")
-        assert table is not None
-        assert table.is_visible()
-        assert len(table.query_selector_all("tbody tr")) > 0
+    tables = opened.page.eval_on_selector_all("figure[id]", TABLES)
+    assert len(tables) > 10
+    assert all(tables)
     assert opened.asked == []
 
 

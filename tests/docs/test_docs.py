@@ -60,9 +60,10 @@ def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 @pytest.fixture
-def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """A folder with patients.csv and a confirmed schema.toml, as the README's reader has after the first step."""
-    hospital = made_up_hospital(800, seed=3)
+    many = "anonymizers" in request.node.name  # its requirements cannot be met with few people
+    hospital = made_up_hospital(800 if many else 300, seed=3)
     (tmp_path / "patients.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
     (tmp_path / "register.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
     (tmp_path / "neighbours.csv").write_text('age,sex\n"[20,29]",female\n,male\n')

@@ -13,12 +13,13 @@ import polars as pl
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from strategies import attributes, hostile_texts, regions
+from spoilt import BITS, cells, spoilt
+from strategies import attributes, regions
 
 from arx_projects import AGES, DEFINITION, made_newer_project, made_project
 from java_objects import arx_output
 from unveil.attribute import Attribute, Kind
-from unveil.errors import UnveilError
+from unveil.errors import TableError, UnveilError
 from unveil.formats.arx import mended_ladder, read_project
 from unveil.formats.arx_schema import project_schema
 from unveil.formats.cells import CellError, read_cells, shown_values
@@ -31,38 +32,9 @@ from unveil.hierarchy import read_ladder
 from unveil.regions import Regions
 from unveil.schema import Schema, SchemaDocument, read_schema
 
-FEW = None if settings().max_examples > 1000 else 45  # the fuzz profile keeps its thousands
+FEW = None if settings().max_examples > 1000 else 70  # the fuzz profile keeps its thousands
 some = settings(max_examples=FEW) if FEW else settings()
 
-# Bits of every notation, glued together at random.
-BITS = st.sampled_from(
-    [
-        *("[", "]", "(", ")", "{", "}", ",", ";", "|", "~", "-", "–", "..", " to ", "/", "<", ">", "≥", "≤", "=", "+"),
-        *(
-            "*",
-            "**",
-            "NA",
-            "<NA>",
-            "inf",
-            "∞",
-            "-",
-            "'",
-            '"',
-            "\\",
-            " ",
-            "0",
-            "1",
-            "2",
-            "19",
-            "20",
-            "1.5",
-            "1,5",
-            "1e9",
-        ),
-        *("a", "b", "a b", "2024-02-28", "2024-03-01", "?", "\n", "\0", "é", "٣"),
-    ]
-)
-cells = st.one_of(st.lists(BITS, max_size=9).map("".join), hostile_texts())
 named = st.lists(st.sampled_from(sorted(NOTATIONS)), max_size=2).map(tuple)
 
 
@@ -159,23 +131,6 @@ def _file(folder: str, name: str, content: bytes) -> Path:
     path = Path(folder) / name
     path.write_bytes(content)
     return path
-
-
-@st.composite
-def spoilt(draw: st.DrawFn, content: bytes) -> bytes:
-    """A good file with a few bytes changed, put in, taken out, or its end cut off."""
-    made = bytearray(content)
-    for _ in range(draw(st.integers(0, 4))):
-        at = draw(st.integers(0, max(len(made) - 1, 0)))
-        how = draw(st.sampled_from(["change", "put in", "take out", "cut"]))
-        if how == "cut":
-            del made[at:]
-        elif how == "take out":
-            del made[at : at + draw(st.integers(1, 8))]
-        else:
-            some_bytes = draw(st.one_of(st.binary(min_size=1, max_size=4), cells.map(str.encode)))
-            made[at : at + (len(some_bytes) if how == "change" else 0)] = some_bytes
-    return bytes(made)
 
 
 @some
@@ -276,6 +231,12 @@ def test_any_database_file(data: st.DataObject, sqlite: bytes) -> None:
         path = _file(folder, "t.db", content)
         _only_unveil_errors(lambda: read_columns(f"sqlite:///{path}#t"))
         assert path.read_bytes() == content
+
+
+def test_a_name_that_is_no_text(sqlite: bytes, tmp_path: Path) -> None:
+    path = _file(str(tmp_path), "t.db", sqlite.replace(b"sex text", b"s\xffx text"))
+    with pytest.raises(TableError, match="a column's name is not UTF-8"):
+        read_columns(f"sqlite:///{path}#t")
 
 
 PARTS = st.sampled_from(

@@ -1,12 +1,14 @@
 """Attackers against the enumeration of every world, on small releases of every shape."""
 
 import pickle
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from enumeration import (
+    PseudoCounts,
     SmallRelease,
     SmallTarget,
     enumerate_attacker,
@@ -18,7 +20,7 @@ from enumeration import (
 )
 from unveil.attackers import fixed_prior
 from unveil.attackers._hidden import Chain, Draw, HiddenModel
-from unveil.attackers._posterior import Chains, posterior
+from unveil.attackers._posterior import Chains, Posterior, posterior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
@@ -42,6 +44,23 @@ def targets_of(small: SmallRelease, target: SmallTarget, group_known: bool) -> T
     return Targets(small.asked, known, 1, group)
 
 
+def together(
+    small: SmallRelease, targets: Sequence[SmallTarget], group_known: bool
+) -> Iterator[tuple[Targets, list[SmallTarget]]]:
+    """Targets of whom the same attributes are known, with the same chance of error: asked about at once."""
+    alike: dict[object, list[SmallTarget]] = {}
+    for target in targets:
+        alike.setdefault(tuple((a, wrong) for a, (_, wrong) in target.known.items()), []).append(target)
+    for some in alike.values():
+        known = {}
+        for index, (_, wrong) in some[0].known.items():
+            sets = [sorted(target.known[index][0]) for target in some]
+            regions = Regions.sets(small.release.attributes[index].codes, sets)
+            known[index] = Known(regions, np.arange(len(some)), wrong=float(wrong))
+        group = np.array([target.group for target in some]) if group_known else None
+        yield Targets(small.asked, known, len(some), group), some
+
+
 def prior_of(release: Release, asked: int) -> Prior:
     uneven = uneven_pseudo_counts(release, asked)
     beta = {i: np.array([[float(x) for x in row] for row in table]) for i, table in uneven.beta.items()}
@@ -52,12 +71,13 @@ def prior_of(release: Release, asked: int) -> Prior:
 @pytest.mark.parametrize("name", SMALL)
 def test_random_worlds_equal_enumeration(name: str, group_known: bool) -> None:
     small = SMALL[name]
-    for target in small.targets:
-        group = target.group if group_known else None
-        exact = [float(p) for p in enumerate_random_worlds(small.release, small.asked, target.knowledge, group)]
-        prior = Prior.uninformative(small.release, small.asked)
-        belief = RandomWorlds().attack(small.release, targets_of(small, target, group_known), prior, Engine())
-        assert belief.probability[0] == pytest.approx(exact, abs=1e-12), target.name
+    prior = Prior.uninformative(small.release, small.asked)
+    for asked, some in together(small, small.targets, group_known):
+        belief = RandomWorlds().attack(small.release, asked, prior, Engine())
+        for row, target in enumerate(some):
+            group = target.group if group_known else None
+            exact = [float(p) for p in enumerate_random_worlds(small.release, small.asked, target.knowledge, group)]
+            assert belief.probability[row] == pytest.approx(exact, abs=1e-12), target.name
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -71,14 +91,14 @@ def test_a_fixed_prior_equals_enumeration(name: str, monkeypatch: pytest.MonkeyP
         for i, table in prior.beta.items()
     }
     by_row = "suppressed" in name and "three blocks" in name  # withheld values are drawn one by one: slower
-    for target in small.targets[:: 4 if by_row else 1]:
-        for group_known in GROUP_KNOWN:
-            group = target.group if group_known else None
-            exact = enumerate_fixed_attacker(small.release, small.asked, pi, theta, target.knowledge, group)
-            asked = targets_of(small, target, group_known)
+    for group_known in GROUP_KNOWN:
+        for asked, some in together(small, small.targets[:: 4 if by_row else 1], group_known):
             belief = FixedPrior().attack(small.release, asked, prior, Engine())
             assert belief.exact == (not by_row)
-            _agrees(belief, exact, target.name)
+            for row, target in enumerate(some):
+                group = target.group if group_known else None
+                exact = enumerate_fixed_attacker(small.release, small.asked, pi, theta, target.knowledge, group)
+                _agrees(belief, exact, target.name, row)
 
 
 def _linked(small: SmallRelease) -> bool:
@@ -97,18 +117,9 @@ def test_linked_releases_equal_enumeration(name: str) -> None:
     prior = prior_of(small.release, small.asked)
     uneven = uneven_pseudo_counts(small.release, small.asked)
     learned = posterior(small.release, small.asked, prior, Engine(seed=5), Chains(sweeps=1500))
-    for target in small.targets:
-        for group_known in GROUP_KNOWN:
-            group = target.group if group_known else None
-            asked = targets_of(small, target, group_known)
-            exact = enumerate_attacker(small.release, small.asked, uneven, target.knowledge, group)
-            _agrees(Bayesian().believe(learned, asked, np.zeros(1, dtype=np.int64)), exact, target.name)
-        exact = enumerate_learner(small.release, small.asked, uneven, target.knowledge)
-        _agrees(
-            Learner().believe(learned, targets_of(small, target, False), np.zeros(1, dtype=np.int64)),
-            exact,
-            target.name,
-        )
+    for group_known in GROUP_KNOWN:
+        check_attacker(learned, small, small.targets, uneven, group_known)
+    check_learner(learned, small, small.targets, uneven)
 
 
 HIDDEN = [name for name in SMALL if name not in LINKED]
@@ -122,20 +133,10 @@ def test_releases_that_hide_the_link_equal_enumeration(name: str) -> None:
     prior = prior_of(small.release, small.asked)
     uneven = uneven_pseudo_counts(small.release, small.asked)
     learned = posterior(small.release, small.asked, prior, Engine(seed=2), SHORT)
-    one = np.zeros(1, dtype=np.int64)
-    for number, target in enumerate(small.targets):
-        if number % 3 == 0 or target.name == small.targets[-1].name:
-            exact = enumerate_attacker(small.release, small.asked, uneven, target.knowledge, None)
-            _agrees(Bayesian().believe(learned, targets_of(small, target, False), one), exact, target.name)
-            exact = enumerate_learner(small.release, small.asked, uneven, target.knowledge)
-            _agrees(
-                Learner().believe(learned, targets_of(small, target, False), np.zeros(1, dtype=np.int64)),
-                exact,
-                target.name,
-            )
-    target = small.targets[0]
-    exact = enumerate_attacker(small.release, small.asked, uneven, target.knowledge, target.group)
-    _agrees(Bayesian().believe(learned, targets_of(small, target, True), one), exact, target.name)
+    some = [*small.targets[::3], *(small.targets[-1:] if (len(small.targets) - 1) % 3 else ())]
+    check_attacker(learned, small, some, uneven, False)
+    check_learner(learned, small, some, uneven)
+    check_attacker(learned, small, some[:1], uneven, True)
 
 
 def test_the_same_seed_gives_the_same_numbers_for_any_number_of_threads() -> None:
@@ -179,13 +180,34 @@ def test_sweeps_and_groups_share_no_draws() -> None:
     assert len(set(bits)) == len(bits)
 
 
-def _agrees(belief: object, exact: list[object], name: str) -> None:
-    truth = np.array([float(p) for p in exact])  # type: ignore[arg-type]
-    probability, chains = belief.probability[0], belief.chains  # type: ignore[attr-defined]
+def check_attacker(
+    learned: Posterior, small: SmallRelease, targets: Sequence[SmallTarget], held: PseudoCounts, group_known: bool
+) -> None:
+    """The attacker's beliefs about each of the targets."""
+    for asked, some in together(small, targets, group_known):
+        belief = Bayesian().believe(learned, asked, np.arange(len(some)))
+        for row, target in enumerate(some):
+            group = target.group if group_known else None
+            exact = enumerate_attacker(small.release, small.asked, held, target.knowledge, group)
+            _agrees(belief, exact, target.name, row)
+
+
+def check_learner(learned: Posterior, small: SmallRelease, targets: Sequence[SmallTarget], held: PseudoCounts) -> None:
+    """The learner's."""
+    for asked, some in together(small, targets, False):
+        belief = Learner().believe(learned, asked, np.arange(len(some)))
+        for row, target in enumerate(some):
+            exact = enumerate_learner(small.release, small.asked, held, target.knowledge)
+            _agrees(belief, exact, target.name, row)
+
+
+def _agrees(belief: object, exact: Sequence[Fraction], name: str, row: int = 0) -> None:
+    truth = np.array([float(p) for p in exact])
+    probability, chains = belief.probability[row], belief.chains  # type: ignore[attr-defined]
     if chains is None:
         assert probability == pytest.approx(truth, abs=1e-9), name
         return
-    error = chains[:, 0].std(axis=0, ddof=1) / np.sqrt(len(chains))
+    error = chains[:, row].std(axis=0, ddof=1) / np.sqrt(len(chains))
     # Four chains give a rough error: never take it for smaller than the typical one.
     error = np.maximum(error, np.median(error[truth > 0]))
     assert (np.abs(probability - truth) <= 5 * error + 1e-9).all(), (name, probability, truth, error)

@@ -76,8 +76,8 @@ def integrated(release: Release, asked: int, known: Mapping[int, tuple[tuple[int
     layout, prior = _Layout(release, asked), uneven_pseudo_counts(release, asked)
     weigh = _marginal_likelihood(layout, prior)
     total, found = 0.0, np.zeros(layout.values)
-    for counts, (many, _) in _tally(release, asked, {}, None).items():
-        weight = many * float(weigh(counts))
+    for counts, tally in _tally(release, asked).items():
+        weight = tally.worlds * float(weigh(counts))
         shapes, factors = [], []
         for s in range(layout.values):
             shapes.append(float(prior.alpha[s] + counts[s]))

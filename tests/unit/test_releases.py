@@ -287,7 +287,7 @@ TWO = 'group = "g"\nsensitive_table = "s.csv"\n'
         ({"r.csv": PLAIN, "r.toml": "group = 'g'\n"}, "the sidecar's group column 'g' is not there"),
         ({"r.csv": PLAIN, "r.toml": "groups = 'g'\n"}, "r.toml, line 1: groups: is unknown; a sidecar has group"),
         ({"r.csv": PLAIN, "r.toml": "\ngroup = 7\n"}, "r.toml, line 2: group:"),
-        ({"r.csv": PLAIN, "r.toml": "group = \n"}, "beside the release, but not TOML"),
+        ({"r.csv": PLAIN, "r.toml": "group = \n"}, "; it stands beside the release"),
         ({"r.csv": PLAIN, "r.toml": "blocks = [['age']]\n"}, "exactly once; mend 'zip'"),
         ({"r.csv": PLAIN, "r.toml": "blocks = [['age', 'zip', 'age'], ['disease']]\n"}, "exactly once; mend 'age'"),
         ({"r.csv": PLAIN, "r.toml": "blocks = [['age', 'zip'], ['disease', 'x']]\n"}, "exactly once; mend 'x'"),

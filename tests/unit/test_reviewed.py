@@ -127,22 +127,39 @@ def test_relaxed_cuts_do_not_follow_the_order_of_the_rows(
     assert written[0] == written[1]
 
 
+# The command with each output in turn, as its own process would have it: one start instead of four.
+WRITING = """
+import os, sys
+for output, line in eval(sys.argv.pop()):
+    os.dup2(output, 1)
+    sys.stdout = open(1, "w", closefd=False)
+    sys.argv[1:] = line.split()
+    from unveil.cli import main
+    try:
+        main()
+    except SystemExit as ended:
+        print("EXIT", ended.code, file=sys.stderr)
+os._exit(0)
+"""
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
-@pytest.mark.parametrize("line", ["check orig.csv -s s.toml", "schema orig.csv", "check orig.csv -s s.toml --json -"])
-def test_an_output_that_cannot_be_written_is_one_line(line: str, folder: Path) -> None:
-    with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-c", "from unveil.cli import main; main()", *line.split()]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder, check=False)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("unveil: ")
-    assert "Traceback" not in done.stderr
-
-
-def test_a_reader_that_leaves_is_no_missed_requirement(folder: Path) -> None:
-    code = "import sys; sys.argv[1:] = 'check orig.csv -s s.toml'.split(); from unveil.cli import main; main()"
+def test_an_output_that_cannot_be_written_is_one_line(folder: Path) -> None:
+    """And a reader that leaves, as head does, is no missed requirement."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE, cwd=folder, check=False)
+    with Path("/dev/full").open("w") as full:
+        check = "check orig.csv -s s.toml"
+        cases = [(full.fileno(), check), (full.fileno(), "schema orig.csv"), (full.fileno(), f"{check} --json -")]
+        command = [sys.executable, "-c", WRITING, repr([*cases, (writing, check)])]
+        kept = (full.fileno(), writing)
+        done = subprocess.run(command, capture_output=True, pass_fds=kept, text=True, cwd=folder, check=False)
     os.close(writing)
-    assert done.returncode == 0
-    assert b"Traceback" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    *said, last, rest = done.stderr.split("EXIT ")
+    assert len(said) == 3
+    for text, after in zip(said, (*said[1:], last), strict=True):
+        assert text.splitlines()[-1].startswith("unveil: ")
+        assert after.startswith("2\n")
+    assert rest == "0\n"

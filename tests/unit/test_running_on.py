@@ -102,6 +102,27 @@ def test_a_run_that_was_stopped_goes_on_bit_for_bit(name: str, stop: str, tmp_pa
         assert np.array_equal(whole[reader].chains, again[reader].chains)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["vertical", "disease suppressed or widened, three blocks"])
+def test_every_kept_state_is_saved(name: str) -> None:
+    """Whoever asks later asks these: another run that goes on from what was saved has them all, in order."""
+    small = SMALL[name]
+    prior, settings = prior_of(small.release, small.asked), Chains(sweeps=50, burn_in=10, every=5, most_sweeps=0)
+    one, other = (posterior(small.release, small.asked, prior, Engine(seed=seed), settings) for seed in (3, 4))
+    assert isinstance(one, HiddenPosterior)
+    assert isinstance(other, HiddenPosterior)
+    other._restore(one._arrays())
+    for mine, theirs in zip(one.kept, other.kept, strict=True):
+        assert (len(mine.states), mine.seen, mine.every) == (len(theirs.states), theirs.seen, theirs.every)
+        assert len(mine.states) > 1
+        for before, after in zip(mine.states, theirs.states, strict=True):
+            assert before.key == after.key
+            for part in ("pi", "pi_mean", "current"):
+                assert np.array_equal(getattr(before, part), getattr(after, part))
+            assert all(np.array_equal(before.theta[i], after.theta[i]) for i in before.theta)
+            assert all(np.array_equal(before.mean[i], after.mean[i]) for i in before.mean)
+            assert all(map(np.array_equal, before.partner, after.partner))
+
+
 def test_a_checkpoint_goes_when_all_is_done_and_stays_when_there_is_more(tmp_path: Path) -> None:
     engine = Engine(seed=4, checkpoints=tmp_path)
     asked("vertical", engine, Chains(sweeps=500, burn_in=100, most_sweeps=0, precision=1e-6))

@@ -1,13 +1,14 @@
 """The line of a key in TOML, and TOML written from any text."""
 
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unveil.errors import SchemaError
-from unveil.toml_lines import line_of_key, toml_array, toml_key, toml_string
+from unveil.errors import SchemaError, UsageError
+from unveil.toml_lines import line_of_key, read_toml, toml_array, toml_key, toml_string
 
 TEXT = '''\
 # version = 9
@@ -104,3 +105,25 @@ def test_bare_keys_stay_bare():
 def test_half_a_character_is_refused():
     with pytest.raises(SchemaError, match="half a character"):
         toml_string("a\udfff")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"k = " + b"[" * 5000, "too deep"),
+        (b"k = " + b"1" * 5000, "thousands of digits"),
+        (b"k = ", "not TOML: Invalid value"),
+        (b"k = '\xe9'", "not TOML in UTF-8"),
+    ],
+)
+def test_what_tomllib_gives_up_on_is_one_line(content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(content)
+    with pytest.raises(UsageError, match=rf"a\.toml: .*{said}") as caught:
+        read_toml(tmp_path / "a.toml", UsageError)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    for name in ("none.toml", "nu\0ll.toml"):
+        with pytest.raises(UsageError, match="cannot be read"):
+            read_toml(tmp_path / name, UsageError)

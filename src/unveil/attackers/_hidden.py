@@ -35,6 +35,9 @@ SMALL_GROUP = 4  # rows of a group that is matched in closed form
 
 Ready = tuple[matching.Weights, NDArray[np.int64] | None]
 """Of a block: the weights at the parameters just reached, and what was matched by them, if that is done already."""
+# For the function within `weights`: its annotations are evaluated at every sweep.
+Cells = NDArray[np.int32]
+Tables = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +140,7 @@ class HiddenModel:
         if not len(self.withheld.rows):
             table = block.products.scaled_tables(self.layout, theta, self.values, exponent)
 
-            def some(cells: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            def some(cells: Cells) -> Tables:
                 found = np.empty((len(cells), self.values))
                 log_found = np.empty_like(found)
                 gibbs.weigh_cells(block.cells[cells], block.offset, self.log_shares(theta), exponent, log_found)

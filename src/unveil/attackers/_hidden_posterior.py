@@ -221,12 +221,8 @@ class HiddenPosterior:
             found[f"{at}/current"] = chain.current
             found |= {f"{at}/partner/{b}": partner for b, partner in enumerate(chain.partners)}
             found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
-            for state, draw in enumerate(kept.states):
-                of = f"{at}/state{state}"
-                found |= {f"{of}/pi": draw.pi, f"{of}/pi_mean": draw.pi_mean, f"{of}/key": np.array(draw.key)}
-                found[f"{of}/current"] = draw.current
-                found |= {f"{of}/theta": draw.theta.flat, f"{of}/mean": draw.mean.flat}
-                found |= {f"{of}/partner/{b}": partner for b, partner in enumerate(draw.partner)}
+            for name, each in _saved_states(kept.states).items():
+                found[f"{at}/states/{name}"] = each
             for which, question in enumerate(self.questions):
                 found |= _running_arrays(question.running[number], f"{at}/question{which}")
         return found
@@ -244,16 +240,24 @@ class HiddenPosterior:
             chain.partners = [arrays[f"{at}/partner/{b}"] for b in blocks]
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
             self.kept[number] = Kept(most, [], seen, every)
+            saved = f"{at}/states"
             for state in range(states):
-                of = f"{at}/state{state}"
-                theta, mean = (layout.split(arrays[f"{of}/{name}"]) for name in ("theta", "mean"))
-                partner = tuple(arrays[f"{of}/partner/{b}"] for b in blocks)
-                key = np.uint64(arrays[f"{of}/key"])
-                means = arrays[f"{of}/pi"], arrays[f"{of}/pi_mean"]
-                draw = Draw(theta, mean, *means, partner, key, arrays[f"{of}/current"])
-                self.kept[number].states.append(draw)
+                theta, mean = (layout.split(arrays[f"{saved}/{name}"][state]) for name in ("theta", "mean"))
+                partner = tuple(arrays[f"{saved}/partner/{b}"][state] for b in blocks)
+                pi, pi_mean, key, current = (arrays[f"{saved}/{n}"][state] for n in ("pi", "pi_mean", "key", "current"))
+                self.kept[number].states.append(Draw(theta, mean, pi, pi_mean, partner, np.uint64(key), current))
             for which, question in enumerate(self.questions):
                 question.running[number] = _running_of(arrays, f"{at}/question{which}")
+
+
+def _saved_states(states: Sequence[Draw]) -> Arrays:
+    """One array for each part of a state, not one for each state: files of thousands of arrays are slow."""
+    if not states:
+        return {}
+    found = {name: np.stack([getattr(draw, name) for draw in states]) for name in ("pi", "pi_mean", "key", "current")}
+    found |= {name: np.stack([getattr(draw, name).flat for draw in states]) for name in ("theta", "mean")}
+    partners = zip(*(draw.partner for draw in states), strict=True)
+    return found | {f"partner/{b}": np.stack(partner) for b, partner in enumerate(partners)}
 
 
 def _look(term: Term, running: Running, draw: Draw) -> None:

@@ -100,7 +100,9 @@ def support_term(model: HiddenModel, targets: Targets) -> Term:
         return _linear(model, fitted, Fitted.of(release, targets.take(few)), asked, held, len(column_value))
 
     def one(draw: Draw) -> Floats:
-        likelihood = {i: certain.get(i, _likelihood(release, i, o, draw.theta[i])) for i, o in overlaps.items()}
+        likelihood = {
+            i: certain[i] if i in certain else _likelihood(release, i, o, draw.theta[i]) for i, o in overlaps.items()
+        }
         if model.withheld.by_row:
             tables = {b.number: _spread_out(model, b, chances(model, b, draw), held.shape[1]) for b in asked}
             return weigh_rows(likelihood, tables, draw)

@@ -1,8 +1,6 @@
 """Checkpoints: the state of chains in a folder, so that a run goes on where it stopped, with the same draws."""
 
 import hashlib
-import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +12,14 @@ from numpy.typing import NDArray
 
 from unveil.attackers._chains import Chains
 from unveil.belief import Prior, Targets
+from unveil.checkpoint import open_checkpoint, save_checkpoint
 from unveil.engine import Engine
-from unveil.errors import OutputError
 from unveil.release import Release
 
 __all__ = ["Arrays", "Checkpoint"]
 
 Arrays = dict[str, NDArray[Any]]
-VERSION = 3  # of what is saved
+VERSION = 4  # of what is saved
 SAVING = Lock()  # two threads may be at work on the same question
 
 
@@ -68,28 +66,16 @@ class Checkpoint:
 
     def load(self) -> Arrays | None:
         """What was saved, if anything was."""
-        try:
-            with SAVING:
-                if not self.path.is_file():
-                    return None
-                with np.load(self.path, allow_pickle=False) as file:
-                    return dict(file)
-        except (OSError, ValueError, zipfile.BadZipFile):
-            raise OutputError(f"{self.path}: is no checkpoint; delete it, or choose another folder") from None
+        with SAVING, open_checkpoint(self.path) as file:
+            if file is None:
+                return None
+            with np.load(file, allow_pickle=False) as saved:
+                return dict(saved)
 
     def save(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Whole or not at all, readable by its owner alone: it says what was learned about people."""
-        part = self.path.with_suffix(".part")
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with SAVING:
-                part.unlink(missing_ok=True)
-                with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                    np.savez(file, allow_pickle=False, **dict(arrays))
-                os.replace(part, self.path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise OutputError(f"{self.path.parent}: no checkpoint can be written ({error.strerror})") from None
+        with SAVING:
+            save_checkpoint(self.path, lambda file: np.savez(file, allow_pickle=False, **dict(arrays)))
 
     def remove(self) -> None:
         """Done: nothing personal stays behind."""

@@ -14,6 +14,7 @@ from unveil.audit.definitions import MEASURES
 from unveil.document import Finding
 from unveil.errors import UsageError, shown
 from unveil.privacy_models import MODELS
+from unveil.toml_lines import read_toml
 
 __all__ = ["Limit", "Preset", "Verdict", "check_limits", "judged", "parse_limit", "read_presets", "worst"]
 
@@ -87,13 +88,7 @@ def read_presets(path: str | Path | None = None) -> dict[str, Preset]:
     own = tomllib.loads(files("unveil.audit").joinpath("presets.toml").read_text(encoding="utf-8"))
     found = _presets(own, "presets.toml")
     if path is not None:
-        try:
-            more = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path}: not TOML: {error}") from None
-        found |= _presets(more, str(path))
+        found |= _presets(read_toml(Path(path), UsageError), str(path))
     return found
 
 

@@ -1,6 +1,5 @@
 """Configuration files: the same names as a command's options, which win."""
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import typer
 
 from unveil.errors import UsageError, shown
 from unveil.formats.databases import located
+from unveil.toml_lines import read_toml
 
 __all__ = ["AUDIT", "FRONTIER", "Names", "merged"]
 
@@ -85,12 +85,7 @@ def _parameter(name: str) -> str:
 
 
 def _read(config: Path, names: Names) -> dict[str, Any]:
-    try:
-        content = tomllib.loads(config.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"{config}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{config}: not TOML: {error}") from None
+    content = read_toml(config, UsageError)
     found = {}
     allowed = names.kinds
     for key, value in content.items():
@@ -100,6 +95,8 @@ def _read(config: Path, names: Names) -> dict[str, Any]:
         kinds = allowed[name]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise UsageError(f"{config}, {key}: this must be {_WORDS[kinds[-1]]}")
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise UsageError(f"{config}, {key}: this number is too large")
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
             raise UsageError(f"{config}, {key}: this must be a list of texts in quotes")
         found[name] = _value(name, value, config.parent, names)

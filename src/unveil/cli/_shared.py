@@ -219,6 +219,7 @@ def read_assignment(path: Path, rows: int, groups: int) -> Any:
     """(rows,) the group of each original row, counted from 0, from the file that anonymize --assignment writes."""
     import numpy as np
 
+    from unveil.formats.columns import no_number
     from unveil.formats.tables import read_columns
 
     found = read_columns(path)
@@ -227,9 +228,9 @@ def read_assignment(path: Path, rows: int, groups: int) -> Any:
     numbers = {}
     for name, top in (("row", rows), ("group", groups)):
         column = found.columns[name]
-        wrong = [t for t in column.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= top]
-        if wrong:
-            raise UsageError(f"{path}: {shown(wrong[0])} is no {name} number from 1 to {top}")
+        wrong = no_number(column.texts, top)
+        if wrong is not None:
+            raise UsageError(f"{path}: {shown(wrong)} is no {name} number from 1 to {top}")
         numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
     if len(np.unique(numbers["row"])) != rows:
         raise UsageError(f"{path}: a row stands there twice")

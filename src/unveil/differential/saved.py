@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.checkpoint import open_checkpoint, save_checkpoint
 from unveil.engine import Engine
-from unveil.errors import OutputError
 
 __all__ = ["State"]
 
-VERSION = 1  # of what is saved
+VERSION = 2  # of what is saved
+ARRAYS = ("done", "distance", "floor", "without", "score")
 
 
 @dataclass(slots=True)
@@ -61,34 +60,16 @@ class State:
             digest.update(repr((array.dtype.str, array.shape)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         fresh.path = engine.checkpoints / f"unveil-differential-{digest.hexdigest()}.npz"
-        if not fresh.path.is_file():
-            return fresh
-        try:
-            with np.load(fresh.path, allow_pickle=False) as file:
-                return replace(
-                    fresh,
-                    done=file["done"],
-                    distance=file["distance"],
-                    floor=file["floor"],
-                    without=file["without"],
-                    score=file["score"],
-                    failed={int(k): str(v) for k, v in json.loads(str(file["failed"])).items()},
-                )
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
-            raise OutputError(f"{fresh.path}: is no checkpoint; delete it, or choose another folder") from None
+        with open_checkpoint(fresh.path) as file:
+            if file is None:
+                return fresh
+            with np.load(file, allow_pickle=False) as saved:
+                failed = {int(k): str(v) for k, v in json.loads(str(saved["failed"])).items()}
+                return replace(fresh, **{name: saved[name] for name in ARRAYS}, failed=failed)
 
     def save(self) -> None:
         """Whole or not at all, readable by its owner alone: it says what is inferred about people."""
         if self.path is None:
             return
-        part = self.path.with_suffix(".part")
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            part.unlink(missing_ok=True)
-            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                arrays = {name: getattr(self, name) for name in ("done", "distance", "floor", "without", "score")}
-                np.savez(file, allow_pickle=False, **arrays, failed=np.array(json.dumps(self.failed)))
-            os.replace(part, self.path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise OutputError(f"{self.path.parent}: no checkpoint can be written ({error.strerror})") from None
+        arrays = {**{name: getattr(self, name) for name in ARRAYS}, "failed": np.array(json.dumps(self.failed))}
+        save_checkpoint(self.path, lambda file: np.savez(file, allow_pickle=False, **arrays))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.dictionary import Dictionary
 from unveil.table import CodedColumn
 
-__all__ = ["ROW_NAMES", "Columns", "Distinct", "checked_names", "smallest_codes"]
+__all__ = ["ROW_NAMES", "Columns", "Distinct", "checked_names", "no_number", "smallest_codes"]
 
 ROW_NAMES = ", or write it without row names: row.names = FALSE in R, index=False in pandas"
 
@@ -25,6 +25,11 @@ class Columns:
     described: str  # the dialect, for the user
     dictionary: Dictionary | None = None  # of a statistical file: codes and labels
     missing: tuple[str, ...] = ()  # texts that the file itself says are missing values, by kind
+
+
+def no_number(texts: Iterable[str], most: int) -> str | None:
+    """The first text that is no whole number from 1 to `most`; None if all are."""
+    return next((t for t in texts if not (t.isascii() and t.isdigit() and len(t) < 19 and 1 <= int(t) <= most)), None)
 
 
 class _Numbers(dict[object, int]):

@@ -223,6 +223,8 @@ def _sqlite(database: Database) -> Iterator[Batch]:
             yield [
                 (name, _sqlite_texts(name, values)) for name, values in zip(names, zip(*rows, strict=True), strict=True)
             ]
+    except UnicodeDecodeError:  # of a name; a text is sqlite3's own error
+        raise _Refusal(": a column's name is not UTF-8; is the file whole?") from None
     except sqlite3.Error as fault:
         what = str(fault)
         if "not authorized" in what or "readonly" in what:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import UsageError, shown
+from unveil.formats.columns import no_number
 from unveil.formats.tables import Columns, read_columns
 
 __all__ = ["read_fact"]
@@ -35,9 +36,9 @@ def read_fact(path: str | Path, rows: int, **dialect: Any) -> tuple[tuple[str, .
             raise UsageError(f"{path}, {FACT}: empty; say it of everybody in a sample of other people")
         return values, np.asarray(labels), columns
     said = columns.columns[ROW]
-    wrong = [t for t in said.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= rows]
-    if wrong:
-        raise UsageError(f"{path}, {ROW}: {shown(wrong[0])} is no row of the original, 1 to {rows:,}")
+    wrong = no_number(said.texts, rows)
+    if wrong is not None:
+        raise UsageError(f"{path}, {ROW}: {shown(wrong)} is no row of the original, 1 to {rows:,}")
     number = np.array([int(t) for t in said.texts])[said.text_of_row] - 1
     if len(np.unique(number)) < len(number):
         raise UsageError(f"{path}, {ROW}: a row stands there twice")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unveil.attribute import Attribute, canonical, position
 from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.cells import shown_values
+from unveil.formats.columns import no_number
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.output import Content, csv_bytes, write_whole
 from unveil.formats.releases import (
@@ -149,9 +150,9 @@ def read_origin(path: str | Path, rows: int, published: int) -> NDArray[np.int64
     numbers = {}
     for name, top in (("row", rows), ("published", published)):
         column = found.columns[name]
-        wrong = [t for t in column.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= top]
-        if wrong:
-            raise UsageError(f"{path}: {shown(wrong[0])} is no {name} number from 1 to {top}")
+        wrong = no_number(column.texts, top)
+        if wrong is not None:
+            raise UsageError(f"{path}: {shown(wrong)} is no {name} number from 1 to {top}")
         numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
         if len(np.unique(numbers[name])) != published:
             raise UsageError(f"{path}: a {name} number stands there twice")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from unveil.regions import Regions
 from unveil.release import Block, BlockRows, Release, build_release, row_numbers
 from unveil.schema import Schema
 from unveil.table import CodedColumn, Table
-from unveil.toml_lines import line_of_key
+from unveil.toml_lines import line_of_key, read_toml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -208,9 +207,8 @@ def read_sidecar(path: Path) -> Sidecar:
     file = path.with_suffix(".toml")
     if not file.is_file() or not _is_sidecar(file):
         return Sidecar(masked=read_project(path).masked if path.suffix.lower() == ".deid" else ())
-    text = file.read_text(encoding="utf-8-sig")
     try:
-        return Sidecar.model_validate(tomllib.loads(text))
+        return Sidecar.model_validate(read_toml(file, ReleaseError))
     except ValidationError as error:
         fault = error.errors()[0]
         key = tuple(str(p) for p in fault["loc"])
@@ -219,17 +217,16 @@ def read_sidecar(path: Path) -> Sidecar:
             if fault["type"] == "extra_forbidden"
             else fault["msg"]
         )
-        raise ReleaseError(f"{file}, line {line_of_key(text, key)}: {key[0] if key else 'sidecar'}: {what}") from None
+        line = line_of_key(file.read_text(encoding="utf-8-sig"), key)
+        raise ReleaseError(f"{file}, line {line}: {key[0] if key else 'sidecar'}: {what}") from None
 
 
 def _is_sidecar(file: Path) -> bool:
     """A TOML with [attributes] is a schema, not a sidecar."""
     try:
-        return "attributes" not in tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ReleaseError(f"{file}: beside the release, but not TOML: {error}") from None
-    except OSError as error:
-        raise ReleaseError(f"{file}: cannot be read ({error.strerror})") from None
+        return "attributes" not in read_toml(file, ReleaseError)
+    except ReleaseError as error:
+        raise ReleaseError(f"{error}; it stands beside the release") from None
 
 
 @dataclass(frozen=True, slots=True)

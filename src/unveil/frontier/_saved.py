@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.checkpoint import open_checkpoint, save_checkpoint
 from unveil.engine import Engine
-from unveil.errors import OutputError
 from unveil.release import Release
 from unveil.table import Table
 
 __all__ = ["Saved", "release_digest", "table_digest"]
 
-VERSION = 1  # of what is saved
+VERSION = 2  # of what is saved
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +42,16 @@ class Saved:
     def load(self, name: str) -> dict[str, Any] | None:
         """What was saved of a candidate."""
         path = self.path(name)
-        if path is None or not path.is_file():
+        if path is None:
             return None
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            found = None
-        if not isinstance(found, dict):
-            raise OutputError(f"{path}: is no checkpoint; delete it, or choose another folder")
-        return found
+        with open_checkpoint(path) as file:
+            return None if file is None else json.load(file)
 
     def save(self, name: str, content: Mapping[str, Any]) -> None:
         """Whole or not at all, readable by its owner alone."""
         path = self.path(name)
-        if path is None:
-            return
-        part = path.with_suffix(".part")
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            part.unlink(missing_ok=True)
-            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                json.dump(content, file)
-            os.replace(part, path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise OutputError(f"{path.parent}: no checkpoint can be written ({error.strerror})") from None
+        if path is not None:
+            save_checkpoint(path, lambda file: file.write(json.dumps(content).encode()))
 
     def remove(self, name: str) -> None:
         """Done."""

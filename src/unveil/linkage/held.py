@@ -1,6 +1,5 @@
 """Held: the people whom an attacker holds: some or all, by some or all attributes, under their own names and values."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +11,10 @@ from unveil.attribute import Attribute, Role
 from unveil.belief import Known
 from unveil.errors import UsageError, shown
 from unveil.formats.cells import CellError, read_cells
+from unveil.formats.columns import no_number
 from unveil.formats.tables import Columns
 from unveil.table import Table
+from unveil.toml_lines import read_toml
 
 __all__ = ["Held", "Naming", "held_of_file", "held_of_table", "read_naming"]
 
@@ -49,12 +50,7 @@ class Naming:
 
 def read_naming(path: str | Path) -> Naming:
     """Read a mapping file: `row = "COLUMN"`, a table [attributes], and [values.ATTRIBUTE] where values differ."""
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+    content = read_toml(Path(path), UsageError)
     unknown = [key for key in content if key not in ("row", "attributes", "values")]
     if unknown:
         raise UsageError(f"{path}: {shown(unknown[0])} is no key of a mapping; there are row, attributes and values")
@@ -147,9 +143,9 @@ def _row_numbers(columns: Columns, key: str, name: str, rows: int | None) -> NDA
         raise UsageError(f"{name}: has no column {shown(key)}; it has {', '.join(map(shown, columns.columns))}")
     column = columns.columns[key]
     most = 2**31 if rows is None else rows
-    wrong = [t for t in column.texts if not t.isascii() or not t.isdigit() or not 1 <= int(t[:12]) <= most]
-    if wrong:
-        raise UsageError(f"{name}, {key}: {shown(wrong[0])} is no row of the original, 1 to {most:,}")
+    wrong = no_number(column.texts, most)
+    if wrong is not None:
+        raise UsageError(f"{name}, {key}: {shown(wrong)} is no row of the original, 1 to {most:,}")
     return np.asarray(np.array([int(t) for t in column.texts], dtype=np.int64)[column.text_of_row] - 1)
 
 
