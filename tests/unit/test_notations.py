@@ -250,7 +250,7 @@ def test_a_named_notation_comes_first(attribute: Attribute, text: str, named: st
         (OPEN, "(18.5, 65)", "cuts through a bin"),
         (GRADE, "low-best", "is no value"),
         (DAY, "2024-02", "is no value"),
-        (AGE, "", "is no value"),
+        (AGE, "", "an empty cell; if the value was withheld, say --cells x=suppressed"),
         (AGE, "?", "a missing value"),
         (AGE, "na", "is no value"),
         (AGE, "[" * 5000, "is no value"),
