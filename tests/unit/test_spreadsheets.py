@@ -63,6 +63,15 @@ def test_a_type_is_not_guessed_from_the_first_rows(tmp_path: Path) -> None:
     assert cells(read_columns(workbook(tmp_path / "t.xlsx", one=rows)), "x")[-2:] == ["1499", "late"]
 
 
+def test_names_that_polars_takes_for_patterns(tmp_path: Path) -> None:
+    names = ["*", "^.*$", "a", "0"]
+    found = read_columns(workbook(tmp_path / "t.xlsx", one=[names, [1, 2, 3, 4], [1, 5, 6, 7]]))
+    assert {name: cells(found, name)[1] for name in found.columns} == dict(zip(names, "1567", strict=True))
+    (tmp_path / "t.csv").write_text("*,^.*$,a,0\n1,2,3,4\n1,5,6,7\n")
+    again = read_columns(tmp_path / "t.csv")
+    assert {name: cells(again, name)[1] for name in again.columns} == dict(zip(names, "1567", strict=True))
+
+
 def test_a_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", one=[["x"], [1]], none=[], two_of_them=[["x"], [2]])
     with pytest.raises(

@@ -29,10 +29,13 @@ class Coder:
         for name in batch.columns:
             if name not in self._columns:
                 self._columns[name] = _Counting() if name in self._counted else _Coding()
+        # Numbered: polars takes a name such as * or ^a.*$ for all columns that it fits.
+        batch = batch.clone()
+        batch.columns = [str(place) for place in range(batch.width)]
         # One select: polars codes the columns side by side.
-        codes = batch.select(each for name, column in self._columns.items() for each in column.codes(name))
-        for name, column in self._columns.items():
-            column.keep(*(codes[each].to_numpy() for each in column.parts_of(name)))
+        codes = batch.select(e for place, column in enumerate(self._columns.values()) for e in column.codes(str(place)))
+        for place, column in enumerate(self._columns.values()):
+            column.keep(*(codes[each].to_numpy() for each in column.parts_of(str(place))))
 
     def coded(self) -> dict[str, CodedColumn]:
         """Every column; each is let go as it is finished."""
