@@ -5,7 +5,7 @@ Cost: linear; memory holds the rows of one block.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -16,9 +16,10 @@ from unveil.formats.workbook import (
     MOST_TAG,
     Ended,
     Handlers,
+    Kept,
     Row,
     Sheet,
-    Xml,
+    SheetXml,
     Zipped,
     as_number,
     check_column,
@@ -26,14 +27,12 @@ from unveil.formats.workbook import (
     inside,
     local,
     parsed,
-    split_rows,
 )
 
 __all__ = ["Ods"]
 
 MOST_ROWS = 2**20
 MOST_REPEATED = 2**24  # cells
-MOST_KEPT = 2**16
 _CONTENT = "content.xml"
 _NUMBERS = ("float", "percentage", "currency")
 _CELLS = ("table:table-cell", "table:covered-table-cell")
@@ -46,7 +45,6 @@ _PLAIN_CELL = re.compile(
 _ATTRIBUTE = re.compile(rb' ([a-z]+:[a-z-]+)="([^"]*)"')
 _DATE = re.compile(r"(-?\d{4,}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.0+|(\.\d*?[1-9])0*)?Z?)?", re.ASCII)
 _TIME = re.compile(r"(-)?P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:[.,]\d{1,9})?)S)?)?", re.ASCII)
-
 
 Spans = list[tuple[int, int, str]]  # column, how many cells, and their text
 
@@ -135,82 +133,45 @@ def _tables(blocks: Iterable[bytes]) -> Iterator[dict[str, str]]:
             yield said
 
 
-class _Rows:
-    """The rows of one sheet as the XML comes: number, how many times, and what it holds.
-
-    As with Excel's sheets, plain cells are cut apart and known by their bytes; the parser gets the other rows.
-    """
+class _Rows(SheetXml[tuple[int, int, Spans]]):
+    """The rows of one sheet: number, how many times, and what it holds."""
 
     def __init__(self, sheet: str) -> None:
+        super().__init__()
         self._sheet = sheet
-        self._rows: list[tuple[int, int, Spans]] = []
         self._next = 1  # the number of the next row
-        self._kept: dict[bytes, tuple[str, int]] = {}  # text and number of cells by their bytes
+        self._kept = Kept[bytes, tuple[str, int]]()  # text and number of cells by their bytes
 
-    def read(self, blocks: Callable[[], Iterator[bytes]]) -> Iterator[tuple[int, int, Spans]]:
-        """Each row once its block is read."""
-        handlers = self._handlers()
-        found = inside(blocks(), lambda tag, said: tag == "table:table" and said.get("table:name", "") == self._sheet)
-        if found is None:
-            try:
-                for _ in parsed(blocks(), handlers):
-                    yield from self._taken()
-            except Ended:
-                yield from self._taken()
-            return
-        xml = Xml(handlers)
-        xml.feed(b"<table:table table:name=%b>" % quoteattr(self._sheet).encode())
-        for row, is_row in split_rows(found[1], b"</table:table-row>", _END):
-            cells = self._cells(row.split(b"<table:table-cell")) if is_row else None
-            if cells is None:
-                try:
-                    xml.feed(row + b"</table:table-row>" if is_row else row)
-                except Ended:
-                    yield from self._taken()
-                    return
-                yield from self._taken()
-                continue
-            if cells:
-                yield self._next, 1, cells
-            self._next += 1
-        raise Refusal("it breaks off")
+    def _begins(self, tag: str, attributes: dict[str, str]) -> bool:
+        return tag == "table:table" and attributes.get("table:name", "") == self._sheet
 
-    def _taken(self) -> list[tuple[int, int, Spans]]:
-        rows = self._rows[:]
-        self._rows.clear()
-        return rows
+    def _cut(self, tag: str) -> tuple[bytes, bytes, bytes]:
+        begin = f"<table:table table:name={quoteattr(self._sheet)}>"
+        return begin.encode(), b"</table:table-row>", _END
 
-    def _cells(self, parts: list[bytes]) -> Spans | None:
-        """The cells of a plain row, which was cut where they begin; None if it is not plain."""
+    def _plain(self, row: bytes) -> bool:
+        parts = row.split(b"<table:table-cell")
         if _PLAIN_ROW.fullmatch(parts[0]) is None:
-            return None
+            return False
         cells: Spans = []
         column = 0
         for part in parts[1:]:
             known = self._kept.get(part)
             if known is None:
                 found = _PLAIN_CELL.fullmatch(part)
-                known = self._known(part, found) if found is not None else None
-                if known is None:
-                    return None
+                said = _said(found) if found is not None else None
+                if said is None:
+                    return False
+                known = self._kept.keep(part, said)
             text, count = known
             if text:
                 cells.append((column, count, text))
             column += count
         if cells:
             check_column(cells[-1][0] + cells[-1][1] - 1)
-        return cells
-
-    def _known(self, part: bytes, found: re.Match[bytes]) -> tuple[str, int] | None:
-        said = {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(found[1])}
-        text = _text(said, (found[2] or b"").decode())
-        if not text and "table:formula" in said:
-            return None
-        known = text, _times(said.get("table:number-columns-repeated"))
-        if len(self._kept) > MOST_KEPT:
-            self._kept.clear()
-        self._kept[part] = known
-        return known
+            self._rows.append((self._next, 1, cells))
+        self._next += 1
+        return True
 
     def _handlers(self) -> Handlers:
         cells: Spans = []
@@ -278,6 +239,15 @@ class _Rows:
                 shown.append(data)
 
         return Handlers(start, end, text)
+
+
+def _said(found: re.Match[bytes]) -> tuple[str, int] | None:
+    """What a plain cell holds and how many it stands for; None if it is a formula without its value."""
+    said = {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(found[1])}
+    text = _text(said, (found[2] or b"").decode())
+    if not text and "table:formula" in said:
+        return None
+    return text, _times(said.get("table:number-columns-repeated"))
 
 
 def _text(cell: dict[str, str], shown: str) -> str:

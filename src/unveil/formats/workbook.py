@@ -3,20 +3,25 @@
 import math
 import re
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 from xml.parsers import expat
 
 from unveil.formats.spreadsheet_size import unpacked
 from unveil.formats.survey import Refusal
 
 __all__ = [
-    *("MOST_TAG", "Book", "Cells", "Ended", "Handlers", "Row", "Sheet", "Xml", "Zipped", "add_sheet", "as_number"),
-    *("check_column", "elements", "inside", "local", "parsed", "split_rows"),
+    *("MOST_TAG", "Book", "Cells", "Ended", "Handlers", "Kept", "Row", "Sheet", "SheetXml", "Zipped", "as_number"),
+    *("check_column", "elements", "inside", "local", "parsed"),
 ]
+
+Taken = TypeVar("Taken")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 MOST_COLUMNS = 2**14  # Excel's and LibreOffice's own
 MOST_ELEMENTS = 10**6
@@ -24,6 +29,7 @@ MOST_ROW = 2**26  # bytes
 MOST_TOKEN = 2**24  # bytes
 MOST_TAG = 2**16  # bytes
 MOST_DEPTH = 256
+MOST_KEPT = 2**16
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
 Cells = list[tuple[int, str]]  # columns from 0, and texts that are not empty
@@ -203,6 +209,69 @@ def split_rows(blocks: Iterator[bytes], row_end: bytes, end: bytes) -> Iterator[
             raise Refusal(f"a row of it is over {MOST_ROW >> 20} MB long")
 
 
+class SheetXml(ABC, Generic[Taken]):
+    """The rows of a sheet as its XML comes.
+
+    Nearly all rows of nearly all files are plain: their cells are cut apart and known by their bytes. The parser gets
+    the other rows.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[Taken] = []  # read and not yet taken
+
+    def read(self, blocks: Callable[[], Iterator[bytes]]) -> Iterator[Taken]:
+        """Each row once its block is read."""
+        handlers = self._handlers()
+        found = inside(blocks(), self._begins)
+        try:
+            if found is None:
+                for _ in parsed(blocks(), handlers):
+                    yield from self._taken()
+                return
+            begin, row_end, end = self._cut(found[0])
+            xml = Xml(handlers)
+            xml.feed(begin)
+            for row, is_row in split_rows(found[1], row_end, end):
+                if not (is_row and self._plain(row)):
+                    xml.feed(row + row_end if is_row else row)
+                yield from self._taken()
+        except Ended:
+            yield from self._taken()
+            return
+        raise Refusal("it breaks off")
+
+    def _taken(self) -> list[Taken]:
+        rows, self._rows = self._rows, []
+        return rows
+
+    @abstractmethod
+    def _begins(self, tag: str, attributes: dict[str, str]) -> bool:
+        """Whether the rows stand in this element."""
+
+    @abstractmethod
+    def _cut(self, tag: str) -> tuple[bytes, bytes, bytes]:
+        """How the element begins for the parser, and where a row and all rows end, if it has this name."""
+
+    @abstractmethod
+    def _plain(self, row: bytes) -> bool:
+        """Whether the row, without its end, is plain; then it is read."""
+
+    @abstractmethod
+    def _handlers(self) -> Handlers:
+        """For the parser: rows are read, and Ended is raised where they end."""
+
+
+class Kept(dict[Key, Value]):
+    """Values by their keys, of which those of late are kept."""
+
+    def keep(self, key: Key, value: Value) -> Value:
+        """One more."""
+        if len(self) > MOST_KEPT:
+            self.clear()
+        self[key] = value
+        return value
+
+
 def elements(blocks: Iterable[bytes]) -> list[tuple[str, dict[str, str]]]:
     """Every element's name and attributes, without their prefixes, of a part that is small."""
     found: list[tuple[str, dict[str, str]]] = []
@@ -219,13 +288,6 @@ def elements(blocks: Iterable[bytes]) -> list[tuple[str, dict[str, str]]]:
 def local(tag: str) -> str:
     """A name without its prefix."""
     return tag.rpartition(":")[2]
-
-
-def add_sheet(sheets: dict[str, str], name: str, part: str) -> None:
-    """One more sheet, whose name no other may have."""
-    if name in sheets:
-        raise Refusal(f"two sheets are named {name[:40]!r}")
-    sheets[name] = part
 
 
 def check_column(column: int) -> None:

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from unveil.formats import sheet_values
+from unveil.formats.office import OfficeBook
 from unveil.formats.sheet_values import BOOLEANS, ERRORS, Shown, format_of
 from unveil.formats.survey import Refusal
-from unveil.formats.workbook import Cells, Row, Sheet, Zipped, add_sheet, check_column
-from unveil.formats.xlsx import Relations
+from unveil.formats.workbook import Cells, Kept, Row, check_column
 
 __all__ = ["Xlsb"]
 
 MOST_RECORD = 2**23  # bytes
-MOST_KEPT = 2**16
 _ROW, _TEXT_ITEM, _FORMAT, _STYLE, _RICH = 0, 19, 44, 47, 62
 _ROWS_END, _BOOK_SAYS, _SHEET, _STYLES, _STYLES_END = 146, 153, 156, 617, 618
 # Cells by what they hold; formulas by what they come to; the short ones, which stand next to the cell before.
@@ -28,49 +27,30 @@ _KINDS = {**_WHAT, 8: "text", 9: "number", 10: "bool", 11: "error", _RICH: "rich
 _SHORT = {kind + 11: what for kind, what in _WHAT.items()}
 
 
-class Xlsb:
+class Xlsb(OfficeBook):
     """A workbook in records."""
 
     def __init__(self, path: Path) -> None:
-        self._parts = Zipped(path)
-        self._related = Relations(self._parts, "xl/workbook.bin")
-        self._sheets: dict[str, str] = {}
-        self._hidden: set[str] = set()
-        self._from_1904 = False
+        super().__init__(path, "xl/workbook.bin")
         for kind, data in _records(self._parts.blocks(self._related.main)):
             if kind == _BOOK_SAYS:
                 self._from_1904 = bool(_unpacked("<I", data) & 1)
             elif kind == _SHEET:
                 identity, at = _string(data, 8)
-                name, _ = _string(data, at)
-                if self._related.by_identity.get(identity) in self._related.worksheets:
-                    add_sheet(self._sheets, name, self._related.by_identity[identity])
-                    if _unpacked("<I", data):
-                        self._hidden.add(name)
-        self._texts: list[str] | None = None
-        self._shown: list[Shown] = []
-
-    def sheets(self) -> list[Sheet]:
-        """In the file's order."""
-        return [Sheet(name, name in self._hidden) for name in self._sheets]
+                self._add_sheet(_string(data, at)[0], identity, bool(_unpacked("<I", data)))
 
     def rows(self, sheet: str) -> Iterator[Row]:
         """The rows of a sheet, by their numbers."""
-        if self._texts is None:
-            self._texts, self._shown = self._shared_texts(), self._formats()
         number, column = 0, -1
         cells: Cells = []
-        kept: dict[tuple[int, bytes], tuple[int, str]] = {}  # what cells hold, by their bytes
+        kept = Kept[tuple[int, bytes], tuple[int, str]]()  # what cells hold, by their bytes
         for kind, data in _records(self._parts.blocks(self._sheets[sheet])):
             if kind in _KINDS:
                 known = kept.get((kind, data))
                 if known is None:
                     column = _unpacked("<I", data)
                     check_column(column)
-                    known = column, self._text(_KINDS[kind], data, 4)
-                    if len(kept) > MOST_KEPT:
-                        kept.clear()
-                    kept[kind, data] = known
+                    known = kept.keep((kind, data), (column, self._text(_KINDS[kind], data, 4)))
                 column, text = known
             elif kind in _SHORT:
                 column += 1
@@ -98,10 +78,9 @@ class Xlsb:
         value = at + 4
         if what == "shared":
             place = _unpacked("<I", data, value)
-            texts = self._texts or []
-            if place >= len(texts):
-                raise Refusal(f"a cell has the shared text {place:,}, of which there are {len(texts):,}")
-            return str(texts[place])
+            if place >= len(self._texts):
+                raise Refusal(f"a cell has the shared text {place:,}, of which there are {len(self._texts):,}")
+            return str(self._texts[place])
         if what in ("text", "rich"):
             return _string(data, value + (what == "rich"))[0]
         if what == "bool":
@@ -115,16 +94,10 @@ class Xlsb:
         shown = self._shown[style] if style < len(self._shown) else Shown.NUMBER
         return sheet_values.number(number, shown, self._from_1904)
 
-    def _shared_texts(self) -> list[str]:
-        part = self._related.by_kind.get("sharedStrings")
-        if part is None or part not in self._parts:
-            return []
+    def _shared_texts(self, part: str) -> list[str]:
         return [_string(data, 1)[0] for kind, data in _records(self._parts.blocks(part)) if kind == _TEXT_ITEM]
 
-    def _formats(self) -> list[Shown]:
-        part = self._related.by_kind.get("styles")
-        if part is None or part not in self._parts:
-            return []
+    def _formats(self, part: str) -> list[Shown]:
         codes: dict[int, str] = {}
         used: list[int] = []
         within = False

@@ -4,35 +4,30 @@ A cell is the text it shows, but for numbers, which keep all their digits. Cost:
 cells share, and the rows of one block.
 """
 
-import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from unveil.formats import sheet_values
+from unveil.formats.office import OfficeBook
 from unveil.formats.sheet_values import BOOLEANS, Shown, format_of, uncalculated
 from unveil.formats.survey import Refusal
 from unveil.formats.workbook import (
     Cells,
     Ended,
     Handlers,
+    Kept,
     Row,
-    Sheet,
-    Xml,
-    Zipped,
-    add_sheet,
+    SheetXml,
     as_number,
     check_column,
     elements,
-    inside,
     local,
     parsed,
-    split_rows,
 )
 
-__all__ = ["Relations", "Xlsx"]
+__all__ = ["Xlsx"]
 
-MOST_KEPT = 2**16
 _SECTIONS = (
     *("numFmts", "fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles", "dxfs", "tableStyles"),
     *("colors", "extLst"),
@@ -47,69 +42,23 @@ _ESCAPED = re.compile("_x((?![dD][89a-fA-F])[0-9A-Fa-f]{4})_")  # not halves of 
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.0+|(\.\d*?[1-9])0*)?Z?)?", re.ASCII)
 
 
-class Relations:
-    """Which part of a workbook is what: its main part, those that it names, and their kinds."""
-
-    def __init__(self, parts: Zipped, default: str) -> None:
-        self.main = default
-        if "_rels/.rels" in parts:
-            found = [a for tag, a in elements(parts.blocks("_rels/.rels")) if tag == "Relationship"]
-            kinds = {_last(a.get("Type", "")): a.get("Target", "") for a in found}
-            self.main = kinds.get("officeDocument", default).lstrip("/") or default
-        folder, name = posixpath.split(self.main)
-        related = posixpath.join(folder, "_rels", f"{name}.rels")
-        self.by_identity: dict[str, str] = {}
-        self.by_kind: dict[str, str] = {}
-        self.worksheets: set[str] = set()
-        for tag, a in elements(parts.blocks(related)):
-            if tag == "Relationship" and a.get("TargetMode") != "External":
-                target = a.get("Target", "")
-                path = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
-                path, kind = posixpath.normpath(path), _last(a.get("Type", ""))
-                self.by_identity[a.get("Id", "")] = path
-                self.by_kind.setdefault(kind, path)
-                if kind == "worksheet":
-                    self.worksheets.add(path)
-
-
-def _last(kind: str) -> str:
-    return kind.rpartition("/")[2]
-
-
-class Xlsx:
+class Xlsx(OfficeBook):
     """A workbook in XML."""
 
     def __init__(self, path: Path) -> None:
-        self._parts = Zipped(path)
-        self._related = Relations(self._parts, "xl/workbook.xml")
-        self._sheets: dict[str, str] = {}
-        self._hidden: set[str] = set()
-        self._from_1904 = False
+        super().__init__(path, "xl/workbook.xml")
         for tag, a in elements(self._parts.blocks(self._related.main)):
-            if tag == "sheet" and self._related.by_identity.get(a.get("id", "")) in self._related.worksheets:
-                add_sheet(self._sheets, a.get("name", ""), self._related.by_identity[a["id"]])
-                if a.get("state", "visible") != "visible":
-                    self._hidden.add(a.get("name", ""))
+            if tag == "sheet":
+                self._add_sheet(a.get("name", ""), a.get("id", ""), a.get("state", "visible") != "visible")
             elif tag == "workbookPr" and "date1904" in a:  # an extension of the same name does not say it
                 self._from_1904 = a["date1904"] in ("1", "true")
-        self._texts: list[str] | None = None
-        self._shown: list[Shown] = []
-
-    def sheets(self) -> list[Sheet]:
-        """In the file's order."""
-        return [Sheet(name, name in self._hidden) for name in self._sheets]
 
     def rows(self, sheet: str) -> Iterator[Row]:
         """The rows of a sheet, by their numbers."""
-        if self._texts is None:
-            self._texts, self._shown = self._shared_texts(), self._formats()
         return _Rows(self._texts, self._shown, self._from_1904).read(lambda: self._parts.blocks(self._sheets[sheet]))
 
-    def _shared_texts(self) -> list[str]:
-        part = self._related.by_kind.get("sharedStrings")
+    def _shared_texts(self, part: str) -> list[str]:
         texts: list[str] = []
-        if part is None or part not in self._parts:
-            return texts
         held: list[str] = []
         reading = phonetic = False
 
@@ -140,11 +89,7 @@ class Xlsx:
             pass
         return texts
 
-    def _formats(self) -> list[Shown]:
-        """What the numbers of each cell style are shown as."""
-        part = self._related.by_kind.get("styles")
-        if part is None or part not in self._parts:
-            return []
+    def _formats(self, part: str) -> list[Shown]:
         codes: dict[int, str] = {}
         used: list[int] = []
         section = ""  # conditional formats, below dxfs, have numbers of their own
@@ -159,86 +104,56 @@ class Xlsx:
         return [kinds[number] for number in used]
 
 
-class _Rows:
-    """The rows of a sheet as its XML comes.
-
-    Nearly all rows of nearly all files are plain: their cells name their places first and hold a value without signs
-    that are written otherwise. Such cells are cut apart and known by their bytes; the parser gets the other rows.
-    """
+class _Rows(SheetXml[Row]):
+    """Plain cells name their places first and hold a value without signs that are written otherwise."""
 
     def __init__(self, texts: list[str], shown: list[Shown], from_1904: bool) -> None:
+        super().__init__()
         self._texts, self._shown, self._from_1904 = texts, shown, from_1904
-        self._rows: list[Row] = []
         self._number = 0  # of the last row
         self._columns: dict[bytes, int] = {}  # by their letters
-        self._kept: dict[bytes, str] = {}  # texts by the bytes of their cells, without their places
+        self._kept = Kept[bytes, str]()  # texts by the bytes of their cells, without their places
 
-    def read(self, blocks: Callable[[], Iterator[bytes]]) -> Iterator[Row]:
-        """Each row once its block is read."""
-        handlers = self._handlers()
-        found = inside(blocks(), lambda tag, _: local(tag) == "sheetData")
-        if found is None:
-            try:
-                for _ in parsed(blocks(), handlers):
-                    yield from self._taken()
-            except Ended:
-                yield from self._taken()
-            return
-        prefix, rest = found[0].removesuffix("sheetData").encode(), found[1]
-        xml = Xml(handlers)
-        xml.feed(b"<%bsheetData>" % prefix)
-        row_end, cell = b"</%brow>" % prefix, b'<%bc r="' % prefix
+    def _begins(self, tag: str, attributes: dict[str, str]) -> bool:
+        return local(tag) == "sheetData"
+
+    def _cut(self, tag: str) -> tuple[bytes, bytes, bytes]:
+        prefix = tag.removesuffix("sheetData").encode()
+        self._cell = b'<%bc r="' % prefix
         self._row = re.compile(rb'\s*<%brow r="([0-9]{1,9})"[^>/]*>' % prefix)
-        self._plain = re.compile(_PLAIN.replace(b"@", prefix))
-        for row, is_row in split_rows(rest, row_end, b"</%bsheetData" % prefix):
-            cells = self._cells(row.split(cell)) if is_row else None
-            if cells is None:
-                try:
-                    xml.feed(row + row_end if is_row else row)
-                except Ended:
-                    yield from self._taken()
-                    return
-                yield from self._taken()
-            elif cells:
-                yield self._number, cells
-        raise Refusal("it breaks off")
+        self._behind = re.compile(_PLAIN.replace(b"@", prefix))
+        return b"<%bsheetData>" % prefix, b"</%brow>" % prefix, b"</%bsheetData" % prefix
 
-    def _taken(self) -> list[Row]:
-        rows = self._rows[:]
-        self._rows.clear()
-        return rows
-
-    def _cells(self, parts: list[bytes]) -> Cells | None:
-        """The cells of a plain row, which was cut where they begin; None if it is not plain."""
-        row = self._row.fullmatch(parts[0])
-        if row is None:
-            return None
-        digits, cells = row[1], []
+    def _plain(self, row: bytes) -> bool:
+        parts = row.split(self._cell)
+        begin = self._row.fullmatch(parts[0])
+        if begin is None:
+            return False
+        digits = begin[1]
+        cells: Cells = []
         kept, columns = self._kept.get, self._columns.get
         for part in parts[1:]:
             place, _, rest = part.partition(b'"')
             letters = place.removesuffix(digits)
             text, column = kept(rest), columns(letters)
             if text is None or column is None or len(letters) == len(place):
-                found = self._plain.fullmatch(rest)
+                found = self._behind.fullmatch(rest)
                 if found is None or not letters.isalpha() or len(letters) == len(place):
-                    return None
+                    return False
                 column = self._column(letters)
-                text = self._known(rest, found, column, int(digits))
+                text = self._kept.keep(rest, self._said(found, column, int(digits)))
             if text:
                 cells.append((column, text))
         self._number = int(digits)
-        return cells
+        if cells:
+            self._rows.append((self._number, cells))
+        return True
 
-    def _known(self, rest: bytes, found: re.Match[bytes], column: int, number: int) -> str:
+    def _said(self, found: re.Match[bytes], column: int, number: int) -> str:
         said = {name: value.decode() for name, value in _ATTRIBUTE.findall(found[1])}
         raw = (found[3] or found[4] or b"").decode()
         bare = found[2] is not None and said.get(b"t") != "str"
-        text = self._text(raw, said.get(b"t"), said.get(b"s"), bare, (column, number))
-        if len(self._kept) > MOST_KEPT:
-            self._kept.clear()
-        self._kept[rest] = text
-        return text
+        return self._text(raw, said.get(b"t"), said.get(b"s"), bare, (column, number))
 
     def _handlers(self) -> Handlers:
         cells: Cells = []
