@@ -20,7 +20,7 @@ TOWNS = [["a", "north", "*"], ["b", "north", "*"], ["c", "south", "*"], ["d", "s
 SCHEMA = made_schema(
     {
         "age": {"role": QI, "kind": "numeric", "domain": {"from": 0, "to": 30}},
-        "town": {"role": QI, "domain": ["a", "b", "c", "d", "e"]},
+        "town": {"role": QI, "domain": ["a", "b", "c", "d", "e"], "missing": "category"},
         "trade": {"role": QI, "domain": ["t0", "t1", "t2", "t3"]},
         "grade": {"role": QI, "kind": "ordinal", "domain": ["g0", "g1", "g2"], "missing": "category"},
         "disease": {"role": SENSITIVE, "domain": ["flu", "ulcer", "cough"]},
@@ -39,7 +39,7 @@ REQUIREMENTS = {
 
 def drawn(rows: int, seed: int) -> Table:
     random = np.random.default_rng(seed)
-    town = random.choice(list("abcde"), rows, p=[0.4, 0.2, 0.2, 0.1, 0.1])
+    town = random.choice(list("abcde?"), rows, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.2])
     columns = {
         "age": np.minimum(random.geometric(0.12, rows), 30).tolist(),
         "town": town.tolist(),

@@ -149,13 +149,14 @@ def holds(axes, tables, j, mode, code, low, high, cut_low, cut_high, missing):
     """Whether a group's cell on axis `j` holds a code; `low`, `high` span its known codes, or are the missing one."""
     if missing:
         return True if low != axes[j, MISSING] else code == axes[j, MISSING]
-    if code == axes[j, MISSING]:
-        return False
     first, last = low, high
     if mode in (CUT_SPAN, CUT_NODE):
         first, last = cut_low, cut_high
     if mode in (TIGHT_NODE, CUT_NODE):
-        at = axes[j, TABLE] + shared_level(axes, tables, j, first, last) * axes[j, STRIDE] + first
+        level = shared_level(axes, tables, j, first, last)
+        if level == 0:  # the root, and it alone, holds the missing code too
+            return True
+        at = axes[j, TABLE] + level * axes[j, STRIDE] + first
         first, last = tables[1, at], tables[2, at]
     return first <= code <= last
 
