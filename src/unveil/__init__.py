@@ -26,7 +26,7 @@ _HOME = {
     "Release": "release",
     "Role": "attribute",
     "Schema": "schema",
-    "Sidecar": "formats.releases",
+    "Sidecar": "formats.sidecar",
     "Table": "table",
     "UnveilError": "errors",
     "anonymizer": "catalog",

@@ -14,6 +14,7 @@ from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.findings import finding_of
 from unveil.audit.limits import Verdict, judged, parse_limit, worst
 from unveil.audit.masked import PERCENTAGES
+from unveil.audit.result import EXIT_CODES, Judged
 from unveil.belief import Estimate
 from unveil.disclosure import (
     MODELS,
@@ -58,20 +59,10 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Disclosure:
+class Disclosure(Judged):
     """What was found; `document` is all that a report needs."""
 
     document: Document
-
-    @property
-    def verdict(self) -> Verdict:
-        """The worst verdict of all findings."""
-        return self.document.diagnostics["verdict"]  # type: ignore[no-any-return]
-
-    @property
-    def exit_code(self) -> int:
-        """0 within limits or none given, 1 exceeded, 3 inconclusive."""
-        return int(self.document.diagnostics["exit_code"])
 
 
 def run_disclosure(
@@ -160,7 +151,7 @@ def run_disclosure(
         findings=marked,
         diagnostics={
             "verdict": verdict,
-            "exit_code": {"exceeded": 1, "inconclusive": 3}.get(verdict, 0),
+            "exit_code": EXIT_CODES[verdict],
             "rows": made.masked.rows,
             "people": table.rows,
             "perturbed": [made.masked.attributes[i].name for i in made.masked.masked],

@@ -14,7 +14,7 @@ from unveil.document import Finding
 from unveil.errors import NotApplicable, UsageError
 from unveil.ground import overall_of
 from unveil.kernels.supersets import large_supersets
-from unveil.members import groups_and_members
+from unveil.members import groups_and_members, groups_and_population
 from unveil.privacy_models import (
     AlphaK,
     BetaLikeness,
@@ -98,7 +98,7 @@ def run_check(
     for model in _asked(KAnonymity(), require):
         findings.append(_finding(model.name, name, None, model, model.level(sizes[:, None], one)))
     if population is not None:
-        people = _presence(release, population)
+        people = groups_and_population(release, population)
         for model in _asked(DeltaPresence(), require):
             findings.append(_finding(model.name, name, None, model, model.level(*people)))
     withheld: dict[str, int] = {}
@@ -408,36 +408,3 @@ def _same_partition(a: NDArray[np.int64], b: NDArray[np.int64]) -> bool:
     """Whether two columns tell the same rows apart."""
     pairs = row_numbers([a, b]).max(initial=-1)
     return bool(pairs == row_numbers([a]).max(initial=-1) == row_numbers([b]).max(initial=-1))
-
-
-def _presence(release: Release, population: Table) -> tuple[NDArray[np.int64], Overall]:
-    """Group sizes, and how many people of the population each group's cells may stand for."""
-    known = release.with_role(Role.QUASI_IDENTIFIER)
-    block = release.blocks[0]
-    if len(release.blocks) > 1 or not known:
-        raise NotApplicable("delta_presence needs quasi-identifiers published in one block")
-    columns = [population.columns[population.index(release.attributes[i].name)] for i in known]
-    for i in known:
-        mine = release.attributes[i]
-        if population.attributes[population.index(mine.name)].values != mine.values:
-            raise UsageError(
-                f"the population's domain of {mine.name} is not the release's; declare the domain in the schema"
-            )
-    number = row_numbers(columns)
-    people = np.bincount(number)
-    row = np.zeros(len(people), dtype=np.int64)
-    row[number] = np.arange(len(number))
-    codes = [column[row] for column in columns]
-    kind = row_numbers([block.region(i) for i in known])
-    entry = np.zeros(int(kind.max()) + 1, dtype=np.int64)
-    entry[kind] = np.arange(len(kind))
-    size = np.bincount(kind, weights=block.count).astype(np.int64)
-    found = np.zeros(len(size), dtype=np.int64)
-    for unit in range(len(size)):
-        inside = np.ones(len(row), dtype=bool)
-        for i, code in zip(known, codes, strict=True):
-            mask = np.zeros(release.attributes[i].codes, dtype=bool)
-            mask[release.regions[i].members(int(block.region(i)[entry[unit]]))] = True
-            inside &= mask[code]
-        found[unit] = people[inside].sum()
-    return size[:, None], Overall(np.ones(1, dtype=np.int64), population=found)

@@ -1,4 +1,4 @@
-"""Who is in which group of a release, as the original says it, and what is held of them: for models of members."""
+"""Who is in which group of a release, or may be: for models of members, by the original and by a population."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ from unveil.attackers._roster import put_apart, with_roster
 from unveil.attackers.background import Groups
 from unveil.attribute import Role
 from unveil.belief import Known, Targets
-from unveil.errors import UsageError
+from unveil.errors import NotApplicable, UsageError
 from unveil.ground import overall_of
 from unveil.knowledge.kernel import Kernel
 from unveil.overall import Members, Overall
-from unveil.release import Release
+from unveil.release import Release, row_numbers
 from unveil.table import Table
 
-__all__ = ["groups_and_members"]
+__all__ = ["groups_and_members", "groups_and_population"]
 
 
 def groups_and_members(
@@ -47,6 +47,39 @@ def groups_and_members(
     members = Members(people, np.repeat(np.arange(len(groups.count)), groups.count), priors)
     plain = overall_of(release.attributes[asked], counts.sum(axis=0))
     return counts, Overall(plain.histogram, plain.ground, members=members)
+
+
+def groups_and_population(release: Release, population: Table) -> tuple[NDArray[np.int64], Overall]:
+    """Group sizes, and how many people of the population each group's cells may stand for."""
+    known = release.with_role(Role.QUASI_IDENTIFIER)
+    block = release.blocks[0]
+    if len(release.blocks) > 1 or not known:
+        raise NotApplicable("delta_presence needs quasi-identifiers published in one block")
+    columns = [population.columns[population.index(release.attributes[i].name)] for i in known]
+    for i in known:
+        mine = release.attributes[i]
+        if population.attributes[population.index(mine.name)].values != mine.values:
+            raise UsageError(
+                f"the population's domain of {mine.name} is not the release's; declare the domain in the schema"
+            )
+    number = row_numbers(columns)
+    people = np.bincount(number)
+    row = np.zeros(len(people), dtype=np.int64)
+    row[number] = np.arange(len(number))
+    codes = [column[row] for column in columns]
+    kind = row_numbers([block.region(i) for i in known])
+    entry = np.zeros(int(kind.max()) + 1, dtype=np.int64)
+    entry[kind] = np.arange(len(kind))
+    size = np.bincount(kind, weights=block.count).astype(np.int64)
+    found = np.zeros(len(size), dtype=np.int64)
+    for unit in range(len(size)):
+        inside = np.ones(len(row), dtype=bool)
+        for i, code in zip(known, codes, strict=True):
+            mask = np.zeros(release.attributes[i].codes, dtype=bool)
+            mask[release.regions[i].members(int(block.region(i)[entry[unit]]))] = True
+            inside &= mask[code]
+        found[unit] = people[inside].sum()
+    return size[:, None], Overall(np.ones(1, dtype=np.int64), population=found)
 
 
 def _everybody(release: Release, asked: int, table: Table, group: NDArray[np.integer] | None) -> Targets:

@@ -82,7 +82,7 @@ class Table:
         lengths = {len(values) for values in columns.values()}
         if len(lengths) > 1:
             raise TableError(f"{name}: columns of different lengths")
-        missing = schema.document.missing[0] if schema.document.missing else ""
+        missing = schema.missing_token
         coded = {key: _code_values(values, missing) for key, values in columns.items()}
         return code_table(schema, coded, name=name, place=lambda row: f"row {row + 1}")
 

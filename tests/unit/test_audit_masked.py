@@ -221,3 +221,5 @@ def test_the_whole_way_from_the_command_line(tmp_path: Path, capsys: pytest.Capt
     assert len((tmp_path / "people.csv").read_text().splitlines()) == 41
     code, _, err = run("attack", tmp_path / "p.csv", *base, *few, "--attacker", "random_worlds", capsys=capsys)
     assert (code, "bayesian alone" in err) == (2, True)
+    code, _, err = run("attack", tmp_path / "p.csv", *base, *few, "--release-decimal", "x", capsys=capsys)
+    assert (code, "decimal 'x'" in err) == (2, True)

@@ -425,6 +425,9 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("wide.csv", "--original", "data.csv", "--fraction", "2"), "sampling fraction"),
         (("wide.csv", "--original", "data.csv", "--people", "p.txt"), "a people file is"),
         (("noisy.csv", "--original", "data.csv", "--false-links", "2"), "false links"),
+        (("noisy.csv", "--original", "data.csv", "--release-decimal", "x"), "decimal 'x'"),
+        (("wide.csv", "--original", "data.csv", "--release-decimal", "x"), "decimal 'x'"),
+        (("wide.csv", "--original", "data.csv", "--cells", "town=value"), "publishes no such attribute"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

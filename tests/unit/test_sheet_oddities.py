@@ -8,7 +8,7 @@ import pytest
 import xlwt
 
 from tests.sheets import ods_row, open_document, workbook, xml_workbook
-from tests.unit.test_sheet_cells import everything
+from tests.unit.test_sheet_cells import everything, timed
 from unveil.errors import TableError
 from unveil.formats import ods, sheet_values, spreadsheet_size
 from unveil.formats.sheet_values import Shown
@@ -47,6 +47,18 @@ def test_1904_is_said_once(tmp_path: Path) -> None:
     """An extension has an element of the same name that does not say it."""
     assert xlsx(tmp_path, DAY, styles=DATES, book='<workbookPr date1904="1"/>') == ["2024-02-29"]
     assert xlsx(tmp_path, DAY, styles=DATES, book="<workbookPr/>") == ["2020-02-28"]
+
+
+def test_texts_are_no_dates(tmp_path: Path) -> None:
+    """A text stays as it is, also beside dates, and does not say that these have times of day."""
+    texts = ["2020-02-28 00:00:00", "2020-02-28 10:30:00"]
+    cells = [f'<c r="A{n}" t="inlineStr"><is><t>{text}</t></is></c>' for n, text in enumerate(texts, start=3)]
+    rows = "".join(f'<row r="{n}">{cell}</row>' for n, cell in enumerate(cells, start=3))
+    assert xlsx(tmp_path, DAY + rows, styles=DATES) == ["2020-02-28", *texts]
+    timed = rows + DAY.replace('"2"', '"5"').replace("A2", "A5").replace("43889", "43889.5")
+    assert xlsx(tmp_path, DAY + timed, styles=DATES) == ["2020-02-28 00:00:00", *texts, "2020-02-28 12:00:00"]
+    said = 'office:value-type="date" office:date-value="2020-02-28"'
+    assert sheet(tmp_path, f"<table:table-cell {said}/>", paragraphs(texts[0])) == ["2020-02-28", texts[0]]
 
 
 def test_conditional_formats_have_numbers_of_their_own(tmp_path: Path) -> None:
@@ -142,7 +154,7 @@ def test_sheets_are_told_apart(tmp_path: Path) -> None:
     ],
 )
 def test_odd_times(value: float, shown: Shown, text: str) -> None:
-    assert sheet_values.number(value, shown) == text
+    assert timed(value, shown) == text
 
 
 def test_odd_formats() -> None:

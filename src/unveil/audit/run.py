@@ -29,13 +29,14 @@ from unveil.audit.diagnosis import (
     verdict_of,
     worst_attributes,
 )
-from unveil.audit.limits import Preset, Verdict, judged, read_presets, worst
+from unveil.audit.limits import Preset, judged, read_presets, worst
 from unveil.audit.linkability import linked
 from unveil.audit.masked import masked_charts
 from unveil.audit.membership import MembershipAsked, membership_limits
 from unveil.audit.plan import Part, Plan
 from unveil.audit.release_part import part_of
 from unveil.audit.remarks import count_words
+from unveil.audit.result import EXIT_CODES, Judged
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.belief import Prior
@@ -59,22 +60,12 @@ IN_GROUP = "bayesian_in_group"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Audit:
+class Audit(Judged):
     """What an audit found. `document` is all that a report needs; the beliefs behind it stay here."""
 
     document: Document
     answers: Mapping[tuple[str, str], Answers] = field(repr=False)  # by release and attribute
     compared: Mapping[str, tuple[Published, Held]] = field(repr=False, default_factory=dict)  # masked releases
-
-    @property
-    def verdict(self) -> Verdict:
-        """The worst verdict of all releases."""
-        return self.document.diagnostics["verdict"]  # type: ignore[no-any-return]
-
-    @property
-    def exit_code(self) -> int:
-        """0 within limits or none given, 1 exceeded, 3 inconclusive."""
-        return int(self.document.diagnostics["exit_code"])
 
     def to_dict(self) -> dict[str, Any]:
         """The document as plain data."""
@@ -284,7 +275,7 @@ def _put_together(
     diagnostics = {
         "verdict": verdict,
         "verdicts": verdicts,
-        "exit_code": {"exceeded": 1, "inconclusive": 3}.get(verdict, 0),
+        "exit_code": EXIT_CODES[verdict],
         "sentence": {
             p.name: {n: sentence(a, least=plan.least, sampled=p.sampled is not None) for n, a in p.answers.items()}
             | dict(p.sentences)

@@ -21,6 +21,7 @@ from unveil.cli._shared import (
     ReleaseEncoding,
     SchemaFile,
     console,
+    documents_of,
     keep_apart,
     located,
     read_assignment,
@@ -304,7 +305,7 @@ def check(
     if assignment is not None and original is None:
         raise UsageError("--assignment goes with --original DATA")
     read = [p for p in (release, schema, original, assignment, population) if p is not None]
-    keep_apart(inputs=[*read, *release_parts(release)], outputs=[Path(json)] if json not in (None, "-") else [])
+    keep_apart(inputs=[*read, *release_parts(release)], outputs=documents_of(None, json))
     models = [privacy_model(item) for item in require or ()]
     known = read_schema(schema).confirmed()
     tables = [

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unveil.cli._shared import console, long_work, refuse_unsure, say
+from unveil.cli._shared import console, listed, long_work, refuse_unsure, say
 
 __all__ = ["attack_masked"]
 
@@ -35,13 +35,12 @@ def attack_masked(
     if not masked.known_channel:
         read_release(release, schema, **dialect)  # which says why not
     index = sensitive_attribute(masked, asked)
-    names = None if known is None else [n.strip() for n in known.split(",") if n.strip()]
     with long_work() as (progress, stop):
         result = run_channel_attack(
             masked,
             table,
             index,
-            known=names,
+            known=listed(known),
             alpha=alpha,
             beta=beta,
             engine=replace(engine, progress=progress, stop=stop),

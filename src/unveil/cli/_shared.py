@@ -2,8 +2,9 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ __all__ = [
     "JsonFile",
     "OriginalData",
     "Out",
+    "PublishedFile",
     "ReleaseCells",
     "ReleaseDecimal",
     "ReleaseDelimiter",
@@ -28,10 +30,14 @@ __all__ = [
     "ReportFile",
     "SchemaFile",
     "SchemaOption",
+    "attackers_of",
     "check_outputs",
     "console",
+    "documents_of",
+    "engine_of",
     "give_results",
     "keep_apart",
+    "listed",
     "located",
     "long_work",
     "read_assignment",
@@ -59,6 +65,8 @@ JsonFile = Annotated[
 ReportFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the report, one HTML file.", show_default=False)
 ]
+
+PublishedFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)]
 
 # A table that is read may be a file, or a Database: typer wants one type.
 OriginalData = Annotated[
@@ -133,6 +141,35 @@ def keep_apart(*, inputs: Sequence[Path | Database], outputs: list[Path]) -> Non
         seen[path.resolve()] = path
 
 
+def listed(names: str | None) -> list[str] | None:
+    """The names of an option A,B; None if it was not given."""
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+
+
+def attackers_of(texts: Iterable[str]) -> dict[str, Any]:
+    """The attackers NAME:options, by their names; a second one of a name by its whole text."""
+    from unveil.catalog import make, member, parse
+
+    attackers: dict[str, Any] = {}
+    for text in texts:
+        name, options = parse(text)
+        attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    return attackers
+
+
+def engine_of(seed: int, workers: int | None, checkpoint: Path | None = None) -> Any:
+    """The engine that options ask for; all cores if they do not say how many."""
+    from unveil.engine import Engine
+
+    engine = Engine(seed=seed, checkpoints=checkpoint)
+    return engine if workers is None else replace(engine, workers=workers)
+
+
+def documents_of(report: Path | None, json: str | None, people: Path | None = None) -> list[Path]:
+    """The files of results that are to be written."""
+    return [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
+
+
 def give_results(
     found: Any,
     *,
@@ -140,26 +177,26 @@ def give_results(
     show: Callable[[Any, Any], None],
     report: Path | None,
     json: str | None,
-    people: Path | None = None,
+    people: Mapping[Path, Any] | None = None,
+    beside: Mapping[Path, Any] | None = None,
 ) -> None:
-    """Write a result's report, document and people, all or none; print it; end with its exit code.
+    """Write a result's report, its document and what is beside, all or none; print it; end with its exit code.
 
-    `found` has a document, an exit code and, if `people` may be asked for, people; `page` renders, `show` prints it.
+    `found` has a document and an exit code; `page` renders, `show` prints it. Files of `people` name them.
     """
     from unveil.formats.output import write_whole
-    from unveil.formats.people import people_content
 
+    people = people or {}
     text = found.document.model_dump_json(indent=2) + "\n"
     contents: dict[Path, Any] = {}
     if report is not None:
         contents[report] = page(found.document).encode()
     if json not in (None, "-"):
         contents[Path(str(json))] = text.encode()
-    if people is not None:
-        contents[people] = people_content(people, found.people())
-    write_whole(contents, private=[] if people is None else [people])
+    contents |= {**people, **(beside or {})}
+    write_whole(contents, private=list(people))
     for path in contents:
-        say(f"wrote {path}" + ("; it names people: keep it secret" if path == people else ""))
+        say(f"wrote {path}" + ("; it names people: keep it secret" if path in people else ""))
     if json == "-":
         print(text, end="")
     else:

@@ -11,13 +11,17 @@ from unveil.cli._shared import (
     Decimal,
     Delimiter,
     Encoding,
+    PublishedFile,
     ReleaseCells,
     ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
     SchemaFile,
+    attackers_of,
     console,
+    engine_of,
     keep_apart,
+    listed,
     located,
     long_work,
     read_assignment,
@@ -31,7 +35,7 @@ __all__ = ["attack"]
 
 
 def attack(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    release: PublishedFile,
     schema: SchemaFile,
     original: Annotated[
         Any,
@@ -170,8 +174,6 @@ def attack(
     from unveil.attackers.background import Background
     from unveil.attackers.fixed_prior import FixedPrior
     from unveil.belief import Prior, sensitive_attribute
-    from unveil.catalog import make, member, parse
-    from unveil.engine import Engine
     from unveil.formats.masked import is_masked
     from unveil.formats.people import check_people_file, people_frame, write_people
     from unveil.formats.priors import read_held, read_prior
@@ -197,10 +199,7 @@ def attack(
             raise UsageError(f"{people}: there is no folder {people.parent}; make it first")
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: at least one thread is needed")
-    attackers: dict[str, Any] = {}
-    for text in attacker or ["bayesian"]:
-        name, options = parse(text)
-        attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    attackers = attackers_of(attacker or ["bayesian"])
     document = read_schema(schema).confirmed()
     dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     table = read_table(original, document, **dialect) if original is not None else None
@@ -218,7 +217,7 @@ def attack(
                 f"{release}: its values were perturbed; it is read by bayesian alone, with --original, --known, "
                 "--alpha and --beta"
             )
-        engine = Engine(seed=seed) if workers is None else Engine(seed=seed, workers=workers)
+        engine = engine_of(seed, workers)
         start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision)
         attack_masked(
             release,
@@ -226,7 +225,7 @@ def attack(
             table,
             asked=asked,
             known=known,
-            dialect={"delimiter": release_delimiter, "encoding": release_encoding},
+            dialect={"delimiter": release_delimiter, "decimal": release_decimal, "encoding": release_encoding},
             engine=engine,
             chains=replace(start, most_sweeps=most_sweeps) if most_sweeps is not None else start,
             alpha=alpha,
@@ -248,7 +247,7 @@ def attack(
     population = Prior.uninformative(published, index, alpha=alpha, beta=beta, smooth=tied)
     if prior is not None:
         population = replace(read_prior(prior, published, index, alpha=alpha, beta=beta), smooth=population.smooth)
-    names = None if known is None else [n.strip() for n in known.split(",") if n.strip()]
+    names = listed(known)
     if table is not None:
         asked_about = targets_of_table(table, published, index, known=names, wrong=wrong)
         truth = table.columns[table.index(published.attributes[index].name)]
@@ -276,9 +275,7 @@ def attack(
     if others is not None:
         told = others_of_file(read_columns(others, **dialect), published, index, name=str(others))
     attackers = given.hand_to(attackers, told)
-    engine = Engine(seed=seed, checkpoints=checkpoint)
-    if workers is not None:
-        engine = replace(engine, workers=workers)
+    engine = engine_of(seed, workers, checkpoint)
     start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision)
     with long_work() as (progress, stop):
         result = run_attack(

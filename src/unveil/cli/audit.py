@@ -17,14 +17,17 @@ from unveil.cli._shared import (
     ReleaseEncoding,
     ReportFile,
     SchemaOption,
+    attackers_of,
     check_outputs,
-    console,
+    documents_of,
+    engine_of,
+    give_results,
     keep_apart,
+    listed,
     located,
     long_work,
     read_assignment,
     release_parts,
-    say,
 )
 from unveil.errors import UsageError, shown
 from unveil.formats.databases import Database
@@ -182,12 +185,9 @@ def _audit(
     from unveil.attribute import Role
     from unveil.audit import MembershipAsked, code_people, read_presets, run_audit
     from unveil.belief import Prior
-    from unveil.catalog import make, member, parse
     from unveil.document import describe_inputs
-    from unveil.engine import Engine
     from unveil.formats.arx_schema import project_schema
     from unveil.formats.masked import is_masked, read_masked, read_origin
-    from unveil.formats.output import write_whole
     from unveil.formats.people import people_content
     from unveil.formats.priors import read_prior
     from unveil.formats.releases import read_release
@@ -207,17 +207,14 @@ def _audit(
     names = _names(releases)
     given = (schema, original, control, population, presets, prior, config, *assignment)
     read = list(dict.fromkeys([*releases, *(p for p in given if p is not None)]))
-    outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
+    outputs = documents_of(report, json, people)
     keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
     check_outputs(outputs, people)
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: at least one thread is needed")
     _one_of("--release-type", release_type, ("not stated", "public", "controlled", "internal"))
     _one_of("--variant", variant, ("internal", "external"))
-    attackers: dict[str, Any] = {}
-    for text in attacker:
-        name, options = parse(text)
-        attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    attackers = attackers_of(attacker)
     held_before = _background(background)
     known_presets = read_presets(presets)
     document = read_schema(schema).confirmed() if schema is not None else project_schema(projects[0])
@@ -238,7 +235,7 @@ def _audit(
         else read_release(path, document, cells=cells, **reading)
         for name, path in zip(names, releases, strict=True)
     }
-    people_files = {} if people is None else _people_paths(people, published, joint, _listed(asked))
+    people_files = {} if people is None else _people_paths(people, published, joint, listed(asked))
     outputs = [*(p for p in outputs if p != people), *people_files]
     keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
     assigned = {}
@@ -250,10 +247,8 @@ def _audit(
                 assigned[name] = read_origin(path, table.rows, published[name].rows)
             else:
                 assigned[name] = read_assignment(path, table.rows, published[name].groups)
-    engine = Engine(seed=seed, checkpoints=checkpoint)
-    if workers is not None:
-        engine = replace(engine, workers=workers)
-    missing = document.document.missing[0] if document.document.missing else ""
+    engine = engine_of(seed, workers, checkpoint)
+    missing = document.missing_token
     others = None
     if control is not None and table is not None:
         others = code_people(read_columns(control, missing=missing, **dialect), table.attributes, control.name)
@@ -271,7 +266,7 @@ def _audit(
             return held
         return replace(read_prior(prior, release, asked, alpha=alpha, beta=beta), smooth=held.smooth)
 
-    sets = [[name.strip() for name in text.split(",") if name.strip()] for text in known]
+    sets = [listed(text) or [] for text in known]
     start = Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision)
     with long_work() as (progress, stop):
         found = run_audit(
@@ -280,7 +275,7 @@ def _audit(
             control=others,
             population=around,
             attackers=attackers or None,
-            asked=_listed(asked),
+            asked=listed(asked),
             known=sets[0] if len(sets) == 1 else None,
             combinations=sets if len(sets) > 1 else (),
             cells=cells,
@@ -305,29 +300,13 @@ def _audit(
             membership=MembershipAsked(document.document.membership == "sensitive", membership_prior),
             inputs=describe_inputs([*read, *(p for r in releases for p in release_parts(r) if p.is_file())]),
         )
-    text = found.document.model_dump_json(indent=2) + "\n"
-    files: dict[Path, Any] = {}
-    private = []
-    if report is not None:
-        files[report] = render_html(found.document).encode()
-    if json not in (None, "-"):
-        files[Path(str(json))] = text.encode()
+    private: dict[Path, Any] = {}
     for path, key in people_files.items():
         if key[0] in found.compared:
-            files[path] = people_content(path, found.links(key[0]))
-            private.append(path)
+            private[path] = people_content(path, found.links(key[0]))
         elif key in found.answers and found.answers[key].attackers:
-            files[path] = people_content(path, found.people(*key))
-            private.append(path)
-    write_whole(files, private=private)
-    for path in files:
-        say(f"wrote {path}" + ("; it names people: keep it secret" if path in private else ""))
-    if json == "-":
-        print(text, end="")
-    else:
-        print_audit(found.document, console())
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+            private[path] = people_content(path, found.people(*key))
+    give_results(found, page=render_html, show=print_audit, report=report, json=json, people=private)
 
 
 def _names(releases: list[Path]) -> list[str]:
@@ -339,10 +318,6 @@ def _names(releases: list[Path]) -> list[str]:
 def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(f"{option} {shown(value)}: choose one of {', '.join(allowed)}")
-
-
-def _listed(names: str | None) -> list[str] | None:
-    return None if names is None else [n.strip() for n in names.split(",") if n.strip()]
 
 
 def _background(text: str) -> Any:

@@ -17,10 +17,11 @@ from unveil.cli._shared import (
     ReportFile,
     SchemaFile,
     check_outputs,
-    console,
+    documents_of,
+    engine_of,
+    give_results,
     keep_apart,
     long_work,
-    say,
 )
 from unveil.cli.audit import _file_part
 from unveil.errors import UsageError, shown
@@ -120,8 +121,6 @@ def differential(
     from unveil.differential import Oracle, run_differential, sanitizer_of
     from unveil.differential import sweep as points_of
     from unveil.document import describe_inputs
-    from unveil.engine import Engine
-    from unveil.formats.output import write_whole
     from unveil.formats.people import people_content
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.differential import render_differential
@@ -135,7 +134,7 @@ def differential(
         raise UsageError("--require is for --with; an oracle keeps what it keeps")
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: at least one is needed")
-    outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
+    outputs = documents_of(report, json, people)
     keep_apart(inputs=[data, schema], outputs=outputs)
     check_outputs(outputs, people)
     weights = _weights(prior or [])
@@ -149,7 +148,7 @@ def differential(
 
     read = None
     if oracle is not None:  # read once: a database need not give its rows in the same order again
-        token = known.document.missing[0] if known.document.missing else ""
+        token = known.missing_token
         read = read_columns(data, missing=token, **dialect)
     originals = read.columns if read is not None else None
     points = points_of([with_ or oracle or "", *(require or [])], sweep or [], made, command=oracle is not None)
@@ -161,9 +160,7 @@ def differential(
     if people is not None and len(points) > 1:
         files = {people.with_name(f"{people.stem}-{_file_part(p.name)}{people.suffix}"): p.name for p in points}
         keep_apart(inputs=[data, schema], outputs=[*(o for o in outputs if o != people), *files])
-    engine = Engine(seed=seed, checkpoints=checkpoint)
-    if workers is not None:
-        engine = replace(engine, workers=workers)
+    engine = engine_of(seed, workers, checkpoint)
     with long_work() as (progress, stop):
         found = run_differential(
             table,
@@ -180,23 +177,8 @@ def differential(
             engine=replace(engine, progress=progress, stop=stop),
             inputs=describe_inputs([data, schema]),
         )
-    text = found.document.model_dump_json(indent=2) + "\n"
-    contents: dict[Path, Any] = {}
-    if report is not None:
-        contents[report] = render_differential(found.document).encode()
-    if json not in (None, "-"):
-        contents[Path(str(json))] = text.encode()
-    private = [path for path, name in files.items() if name in found.tests]
-    contents |= {path: people_content(path, found.people(files[path])) for path in private}
-    write_whole(contents, private=private)
-    for path in contents:
-        say(f"wrote {path}" + ("; it names people: keep it secret" if path in private else ""))
-    if json == "-":
-        print(text, end="")
-    else:
-        print_differential(found.document, console())
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    private = {path: people_content(path, found.people(name)) for path, name in files.items() if name in found.tests}
+    give_results(found, page=render_differential, show=print_differential, report=report, json=json, people=private)
 
 
 def _weights(texts: Sequence[str]) -> dict[str, float] | None:

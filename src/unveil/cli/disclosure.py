@@ -11,14 +11,17 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    PublishedFile,
     ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
     ReportFile,
     SchemaFile,
     check_outputs,
+    documents_of,
     give_results,
     keep_apart,
+    listed,
     located,
     long_work,
     release_parts,
@@ -29,7 +32,7 @@ __all__ = ["disclosure"]
 
 
 def disclosure(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    release: PublishedFile,
     schema: SchemaFile,
     original: Annotated[
         Any,
@@ -98,7 +101,7 @@ def disclosure(
     if (assignment is None) == (not aligned):
         raise UsageError("say whose row is whose, in one way: --assignment FILE, or --aligned")
     read = [path for path in (release, schema, original, assignment, fact) if path is not None]
-    outputs = [path for path in (report, None if json in (None, "-") else Path(str(json))) if path is not None]
+    outputs = documents_of(report, json)
     keep_apart(inputs=[*read, *release_parts(release)], outputs=outputs)
     check_outputs(outputs, None)
     percentages = _percentages(p)
@@ -133,8 +136,8 @@ def disclosure(
             MaskedTable(published, np.asarray(origin, dtype=np.int64)),
             name=release.name,
             percentages=percentages,
-            asked=_listed(asked),
-            known=_listed(known),
+            asked=listed(asked),
+            known=listed(known),
             model=model,
             most_inputs=inputs,
             fact=told,
@@ -143,10 +146,6 @@ def disclosure(
             inputs=describe_inputs([*read, *(path for path in release_parts(release) if path.is_file())]),
         )
     give_results(found, page=render_disclosure, show=print_disclosure, report=report, json=json)
-
-
-def _listed(names: str | None) -> list[str] | None:
-    return None if names is None else [n.strip() for n in names.split(",") if n.strip()]
 
 
 def _percentages(text: str) -> list[float]:

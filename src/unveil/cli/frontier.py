@@ -15,8 +15,12 @@ from unveil.cli._shared import (
     OriginalData,
     ReportFile,
     SchemaOption,
-    console,
+    attackers_of,
+    documents_of,
+    engine_of,
+    give_results,
     keep_apart,
+    listed,
     long_work,
     release_parts,
     say,
@@ -145,10 +149,7 @@ def _frontier(
     config: Path | None,
 ) -> None:
     from unveil.attackers._posterior import Chains
-    from unveil.catalog import make, member, parse
     from unveil.document import describe_inputs
-    from unveil.engine import Engine
-    from unveil.formats.output import write_whole
     from unveil.formats.releases import release_files
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
@@ -164,7 +165,7 @@ def _frontier(
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: at least one thread is needed")
     read = [p for p in (data, schema, config) if p is not None]
-    documents = [p for p in (report, None if json in (None, "-") else Path(str(json))) if p is not None]
+    documents = documents_of(report, json)
     chosen_file = None if output is None else output.with_name(f"{output.stem}-chosen.toml")
     outputs = [*documents, *([output, *release_parts(output)] if output is not None else [])]
     keep_apart(inputs=read, outputs=[*outputs, *([chosen_file] if chosen_file is not None else [])])
@@ -172,16 +173,13 @@ def _frontier(
         if not path.parent.is_dir():
             raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
     reading = Reading(
-        known=None if known is None else tuple(n.strip() for n in known.split(",") if n.strip()),
+        known=None if known is None else tuple(listed(known) or ()),
         chains=Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision),
         sample=sample,
     )
     if most_sweeps is not None:
         reading = replace(reading, chains=replace(reading.chains, most_sweeps=most_sweeps))
-    attackers: dict[str, Any] = {}
-    for text in attacker:
-        name, options = parse(text)
-        attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+    attackers = attackers_of(attacker)
     document = read_schema(schema).confirmed()
     if output is not None:
         check_ending(output, "a release")
@@ -192,9 +190,7 @@ def _frontier(
     if release_seed is None and output is not None:
         release_seed = secrets.randbits(63)
         say(f"release seed {release_seed} (keep it secret: with it a reader could replay what was drawn)")
-    engine = Engine(seed=seed, checkpoints=checkpoint)
-    if workers is not None:
-        engine = replace(engine, workers=workers)
+    engine = engine_of(seed, workers, checkpoint)
     with long_work() as (progress, stop):
         found = run_frontier(
             table,
@@ -217,31 +213,18 @@ def _frontier(
             release_seed=release_seed,
             inputs=describe_inputs(read),
         )
-    text = found.document.model_dump_json(indent=2) + "\n"
     files: dict[Path, Any] = {}
-    if report is not None:
-        files[report] = render_frontier(found.document).encode()
-    if json not in (None, "-"):
-        files[Path(str(json))] = text.encode()
     point = found.choice.point
     if output is not None and chosen_file is not None:
         if point is None:
             say(f"{output}: not written, for nothing is recommended")
         else:
             made = found.anonymized(point)
-            files |= release_files(made.release, output, like=table)
+            files = release_files(made.release, output, like=table)
             files[chosen_file] = _chosen(point.candidate, chosen_file.parent, data, schema, limit).encode()
             if made.note:
                 say(made.note)
-    write_whole(files)
-    for path in files:
-        say(f"wrote {path}")
-    if json == "-":
-        print(text, end="")
-    else:
-        print_frontier(found.document, console())
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    give_results(found, page=render_frontier, show=print_frontier, report=report, json=json, beside=files)
 
 
 def _chosen(candidate: Any, folder: Path, data: Path | Database, schema: Path, limits: list[str]) -> str:

@@ -7,6 +7,7 @@ import typer
 
 from unveil.cli._shared import (
     Out,
+    PublishedFile,
     ReleaseCells,
     SchemaFile,
     keep_apart,
@@ -201,7 +202,7 @@ def hierarchy_export(schema: SchemaFile, output: Folder) -> None:
 
 @hierarchy_app.command("mapping")
 def hierarchy_mapping(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    release: PublishedFile,
     schema: SchemaFile,
     original: Annotated[
         Any,

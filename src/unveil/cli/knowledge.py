@@ -17,6 +17,7 @@ from unveil.cli._shared import (
     ReleaseEncoding,
     SchemaFile,
     console,
+    documents_of,
     keep_apart,
     read_assignment,
     release_parts,
@@ -93,7 +94,7 @@ def knowledge(
 
     read = [p for p in (data, schema, release, assignment) if p is not None]
     parts = [] if release is None else release_parts(release)
-    keep_apart(inputs=[*read, *parts], outputs=[Path(json)] if json not in (None, "-") else [])
+    keep_apart(inputs=[*read, *parts], outputs=documents_of(None, json))
     if assignment is not None and release is None:
         raise UsageError("--assignment goes with --release RELEASE")
     if release is None and (bandwidths is not None or rank):

@@ -11,13 +11,18 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    PublishedFile,
+    ReleaseCells,
+    ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
     ReportFile,
     SchemaFile,
     check_outputs,
+    documents_of,
     give_results,
     keep_apart,
+    listed,
     located,
     long_work,
     read_assignment,
@@ -29,7 +34,7 @@ __all__ = ["link"]
 
 
 def link(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published CSV.", show_default=False)],
+    release: PublishedFile,
     schema: SchemaFile,
     original: Annotated[
         Any,
@@ -137,6 +142,8 @@ def link(
     encoding: Encoding = None,
     release_delimiter: ReleaseDelimiter = None,
     release_encoding: ReleaseEncoding = None,
+    release_decimal: ReleaseDecimal = None,
+    cells: ReleaseCells = None,
 ) -> None:
     """Link the people an attacker holds with published rows: by distance and by probability; and uniqueness."""
     import numpy as np
@@ -144,6 +151,7 @@ def link(
     from unveil.document import describe_inputs
     from unveil.engine import Engine
     from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.identity import run_link
@@ -159,7 +167,7 @@ def link(
     if assignment is not None and aligned:
         raise UsageError("--aligned and --assignment say the same thing in two ways; keep one")
     read = [p for p in (release, schema, original, held, mapping, assignment, population) if p is not None]
-    outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
+    outputs = documents_of(report, json, people)
     keep_apart(inputs=[*read, *release_parts(release)], outputs=outputs)
     check_outputs(outputs, people)
     document = read_schema(schema).confirmed()
@@ -167,14 +175,18 @@ def link(
     table = None if original is None else read_table(original, document, **dialect)
     everyone = None if population is None else read_table(population, document, **dialect)
     masked = is_masked(release)
-    published: Any = (read_masked if masked else read_release)(
-        release,
-        document,
-        attributes=() if table is None else table.attributes,
-        delimiter=release_delimiter,
-        encoding=release_encoding,
+    reading: dict[str, Any] = {
+        "attributes": () if table is None else table.attributes,
+        "delimiter": release_delimiter,
+        "decimal": release_decimal,
+        "encoding": release_encoding,
+    }
+    published: Any = (
+        read_masked(release, document, **reading)
+        if masked
+        else read_release(release, document, cells=cells or (), **reading)
     )
-    names = None if known is None else [part.strip() for part in known.split(",") if part.strip()]
+    names = listed(known)
     if not masked and aligned:
         raise UsageError("--aligned: rows of a grouped release have no order; give --assignment, or nothing")
     if not masked and assignment is not None and table is None:
@@ -224,4 +236,5 @@ def link(
             engine=replace(engine, progress=progress, stop=stop),
             inputs=describe_inputs([*read, *(p for p in release_parts(release) if p.is_file())]),
         )
-    give_results(found, page=render_link, show=print_link, report=report, json=json, people=people)
+    private = {} if people is None else {people: people_content(people, found.people())}
+    give_results(found, page=render_link, show=print_link, report=report, json=json, people=private)

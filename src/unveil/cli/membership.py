@@ -18,8 +18,10 @@ from unveil.cli._shared import (
     ReportFile,
     SchemaOption,
     check_outputs,
+    documents_of,
     give_results,
     keep_apart,
+    listed,
     located,
     long_work,
     release_parts,
@@ -116,6 +118,7 @@ def membership(
     from unveil.document import describe_inputs
     from unveil.engine import Engine
     from unveil.formats.masked import is_masked, read_masked
+    from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.inference import (
@@ -133,11 +136,11 @@ def membership(
     check_limits(limit or [])
     parts = [] if release is None else release_parts(release)
     read = [p for p in (data, schema, release, predictions, control) if p is not None]
-    outputs = [p for p in (report, None if json in (None, "-") else Path(str(json)), people) if p is not None]
+    outputs = documents_of(report, json, people)
     keep_apart(inputs=[*read, *parts], outputs=outputs)
     check_outputs(outputs, people)
     dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
-    names = None if known is None else [part.strip() for part in known.split(",") if part.strip()]
+    names = listed(known)
     engine = Engine(seed=seed)
     with long_work() as (progress, stop):
         engine = replace(engine, progress=progress, stop=stop)
@@ -149,10 +152,9 @@ def membership(
             assert schema is not None
             document = read_schema(schema).confirmed()
             table = read_table(data, document, **dialect)
-            missing = document.document.missing[0] if document.document.missing else ""
             others = None
             if control is not None:
-                columns = read_columns(control, missing=missing, **dialect)
+                columns = read_columns(control, missing=document.missing_token, **dialect)
                 others = code_people(columns, table.attributes, control.name)
             published: Any = None
             if release is not None:
@@ -188,7 +190,8 @@ def membership(
                 scores = scores_of_release(published, table, others, name=release.name, known=names, engine=engine)
         inputs = describe_inputs([*read, *(p for p in parts if p.is_file())])
         found = run_membership(scores, limits=limit or [], seed=seed, inputs=inputs)
-    give_results(found, page=render_membership, show=print_membership, report=report, json=json, people=people)
+    private = {} if people is None else {people: people_content(people, found.people())}
+    give_results(found, page=render_membership, show=print_membership, report=report, json=json, people=private)
 
 
 def _one_subject(

@@ -12,6 +12,7 @@ import numpy as np
 from unveil.attribute import Role
 from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.audit.result import EXIT_CODES
 from unveil.belief import Estimate
 from unveil.differential import measures
 from unveil.differential.divergence import distance_of
@@ -191,7 +192,7 @@ def run_differential(
         findings=marked,
         diagnostics={
             "verdict": verdict,
-            "exit_code": {"exceeded": 1, "inconclusive": 3}.get(verdict, 0),
+            "exit_code": EXIT_CODES[verdict],
             "tests": [_test_row(p, tests[p.name], table.rows) for p in points if p.name in tests],
             "failures": [
                 {"sanitizer": name, "row": f.row + 1, "message": f.message}

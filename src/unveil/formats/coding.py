@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Coder"]
 
+FEW = 2**10  # texts that Python sorts faster than polars, which has a cost for each column
+
 
 class Coder:
     """A table as its batches come; `coded()` equals coding it whole.
@@ -65,11 +67,10 @@ class _Coding:
         self._parts.append(codes.astype(np.min_scalar_type(int(codes.max(initial=0)))))
 
     def coded(self) -> CodedColumn:
-        texts = self._texts.to_series()
-        order = texts.arg_sort().to_numpy()
+        order, texts = _sorted(self._texts.to_series())
         rank = np.empty(len(texts), dtype=np.min_scalar_type(max(len(texts) - 1, 0)))
         rank[order] = np.arange(len(texts), dtype=rank.dtype)
-        return CodedColumn(texts.gather(order).to_list(), _joined(self._parts, rank))
+        return CodedColumn(texts, _joined(self._parts, rank))
 
 
 class _Counting:
@@ -106,6 +107,16 @@ class _Counting:
         number = np.empty(len(order), dtype=np.uint32)
         number[order] = rank[np.cumsum(new) - 1]
         return CodedColumn((), number)
+
+
+def _sorted(series: "pl.Series") -> tuple[NDArray[np.integer], list[str]]:
+    """Where each text stood, and the texts, by code point."""
+    if len(series) > FEW:
+        order = series.arg_sort().to_numpy()
+        return order, series.gather(order).to_list()
+    texts = series.to_list()
+    places = sorted(range(len(texts)), key=texts.__getitem__)
+    return np.array(places, dtype=np.intp), [texts[place] for place in places]
 
 
 def _joined(parts: list[NDArray[Any]], rank: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:

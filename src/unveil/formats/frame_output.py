@@ -5,7 +5,8 @@ from typing import Any
 from unveil.errors import UsageError, shown
 from unveil.formats.extras import needed
 from unveil.formats.masked import masked_columns
-from unveil.formats.releases import Sidecar, release_columns, written_cells
+from unveil.formats.releases import release_columns, written_cells
+from unveil.formats.sidecar import Sidecar
 from unveil.formats.table_output import Written, typed
 from unveil.masked import Masked
 from unveil.release import Release

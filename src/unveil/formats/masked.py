@@ -13,15 +13,9 @@ from unveil.formats.cells import shown_values
 from unveil.formats.columns import no_number
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.releases import (
-    Sidecar,
-    _is_sidecar,
-    _toml,
-    check_columns,
-    read_sidecar,
-    without_blanked,
-    written_cells,
-)
+from unveil.formats.published import check_columns, published_columns, without_blanked
+from unveil.formats.releases import written_cells
+from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns, read_columns
 from unveil.masked import SUPPRESSED, Masked
@@ -62,16 +56,7 @@ def read_masked(
         raise ReleaseError(f"{path}: nothing says that columns were perturbed; add {beside.name} with masked = [...]")
     if sidecar.group is not None or sidecar.blocks is not None or sidecar.sensitive_table is not None:
         raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
-    missing = schema.document.missing[0] if schema.document.missing else ""
-    found = read_columns(
-        given,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-        missing=missing,
-        error=ReleaseError,
-        published=True,
-    )
+    found = published_columns(given, schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     found = without_blanked(found, schema)
     check_columns(path, schema, sidecar, found)
     names = [n for n in schema.names if n in found.columns]
@@ -108,19 +93,19 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
     if not masked.masked:
         raise ReleaseError("nothing was perturbed: it is an ordinary release")
     beside = path.with_suffix(".toml")
-    if beside.exists() and not _is_sidecar(beside):
+    if beside.exists() and not is_sidecar(beside):
         raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
     names = [a.name for a in masked.attributes]
-    lines = [f"masked = {_toml([names[i] for i in masked.masked])}"]
+    lines = [f"masked = {toml_text([names[i] for i in masked.masked])}"]
     if masked.method:
-        lines.append(f"method = {_toml(masked.method)}")
+        lines.append(f"method = {toml_text(masked.method)}")
     if masked.channel:
         lines.append(
             "\n[channel]  # chances of each published value, one row for each true value in the domain's order"
         )
         for index, matrix in sorted(masked.channel.items()):
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
-            lines.append(f"{_toml(names[index])} = [\n{rows},\n]")
+            lines.append(f"{toml_text(names[index])} = [\n{rows},\n]")
     content = table_content(path, masked_columns(masked), None if like is None else like.dictionary)
     return {beside: ("\n".join(lines) + "\n").encode(), path: content}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from unveil.formats import sheet_values
-from unveil.formats.sheet_values import Shown, clock, uncalculated
+from unveil.formats.sheet_values import Shown, clock, day, uncalculated
 from unveil.formats.survey import Refusal
 from unveil.formats.workbook import (
     MOST_TAG,
@@ -23,8 +23,11 @@ from unveil.formats.workbook import (
     Zipped,
     as_number,
     check_column,
+    check_row,
     elements,
+    end_of,
     inside,
+    is_odd,
     local,
     parsed,
 )
@@ -36,7 +39,14 @@ MOST_REPEATED = 2**24  # cells
 _CONTENT = "content.xml"
 _NUMBERS = ("float", "percentage", "currency")
 _CELLS = ("table:table-cell", "table:covered-table-cell")
-_END = b"</table:table>"
+_END = b"</table:table"
+_SPACES = {  # what elements and attributes are called here, by the name that a file may give another prefix
+    "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0": "calcext",
+    **{
+        f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0": prefix
+        for name, prefix in {"drawing": "draw", **{n: n for n in ("office", "style", "table", "text")}}.items()
+    },
+}
 _TABLE = re.compile(rb"""<table:table(?:\s+[^\s=<>]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
 _PLAIN_ROW = re.compile(rb'\s*<table:table-row(?: table:style-name="[^"<>&]*")?>\s*')
 _PLAIN_CELL = re.compile(
@@ -57,20 +67,24 @@ class Ods:
         if _CONTENT not in self._parts:
             raise Refusal(f"it holds no {_CONTENT}")
 
+        self._names = _Names()
+        inside(self._parts.blocks(_CONTENT), self._names.declared)
+
     def sheets(self) -> list[Sheet]:
         """In the file's order."""
         styles = _Styles()
-        found = inside(self._parts.blocks(_CONTENT), styles.begins)
-        if found is not None:
-            return styles.sheets(_tables(found[1]))
-        for _ in parsed(self._parts.blocks(_CONTENT), Handlers(styles.begins)):
-            pass
-        return styles.sheets(())
+        found = None if self._names.differ else inside(self._parts.blocks(_CONTENT), styles.begins)
+        further = None if found is None else _tables(found[1])
+        if further is None:  # by the parser alone
+            styles, further = _Styles(), []
+            for _ in parsed(self._parts.blocks(_CONTENT), self._names.usual(Handlers(styles.begins))):
+                pass
+        return styles.sheets(further)
 
     def rows(self, sheet: str) -> Iterator[Row]:
         """The rows of a sheet, by their numbers."""
         repeated = 0
-        for number, times, spans in _Rows(sheet).read(lambda: self._parts.blocks(_CONTENT)):
+        for number, times, spans in _Rows(sheet, self._names).read(lambda: self._parts.blocks(_CONTENT)):
             if number + times - 1 > MOST_ROWS:
                 raise Refusal(f"its rows go on to {number + times - 1:,}; a sheet has {MOST_ROWS:,} at most")
             wide = sum(count for _, count, _ in spans)
@@ -80,6 +94,46 @@ class Ods:
             cells = [(column + more, text) for column, count, text in spans for more in range(count)]
             for more in range(times):
                 yield number + more, cells
+
+
+class _Names:
+    """Elements and attributes as they are usually called, whatever prefixes the file's first element declares."""
+
+    def __init__(self) -> None:
+        self._usual: dict[str, str] = {}  # usual prefixes by the file's, where they differ
+
+    @property
+    def differ(self) -> bool:
+        """Whether any does."""
+        return bool(self._usual)
+
+    def declared(self, tag: str, attributes: dict[str, str]) -> bool:
+        """The first element: what it declares."""
+        for name, space in attributes.items():
+            prefix = name.removeprefix("xmlns").removeprefix(":")
+            if name.startswith("xmlns") and _SPACES.get(space, prefix) != prefix:
+                self._usual[prefix] = _SPACES[space]
+        return True
+
+    def usual(self, handlers: Handlers) -> Handlers:
+        """These, for an element by its usual name."""
+        if not self._usual:
+            return handlers
+        then = handlers.end
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            handlers.start(self._name(tag), {self._name(n) if ":" in n else n: v for n, v in attributes.items()})
+
+        def end(tag: str) -> None:
+            if then is not None:
+                then(self._name(tag))
+
+        return Handlers(start, end, handlers.text)
+
+    def _name(self, name: str) -> str:
+        prefix, _, rest = name.rpartition(":")
+        usual = self._usual.get(prefix, prefix)
+        return f"{usual}:{rest}" if usual else rest
 
 
 class _Styles:
@@ -110,40 +164,45 @@ class _Styles:
         return [Sheet(table.get("name", ""), table.get("style-name") in self._hiding) for table in tables]
 
 
-def _tables(blocks: Iterable[bytes]) -> Iterator[dict[str, str]]:
-    """What the tags of further sheets say; the bytes begin within a sheet."""
+def _tables(blocks: Iterable[bytes]) -> list[dict[str, str]] | None:
+    """What the tags of further sheets say, None if only a parser can tell; the bytes begin within a sheet."""
+    found: list[dict[str, str]] = []
     held, within = b"", True
     for block in blocks:
         held += block
+        if is_odd(held):
+            return None
         while True:
             if within:
-                stop = held.find(_END)
+                stop = end_of(held, _END)
                 held = held[stop + len(_END) :] if stop >= 0 else held[-len(_END) :]
                 within = stop < 0
                 if within:
                     break
-            found = _TABLE.search(held)
-            if found is None:
+            tag = _TABLE.search(held)
+            if tag is None:
                 held = held[max(held.rfind(b"<"), 0) :]
                 if len(held) > MOST_TAG:
                     raise Refusal("a tag of it is too long")
                 break
-            held, within = held[found.end() :], not found[1]
-            [(_, said)] = elements([found[0] + (b"" if found[1] else _END)])
-            yield said
+            held, within = held[tag.end() :], not tag[1]
+            [(_, said)] = elements([tag[0] + (b"" if tag[1] else _END + b">")])
+            found.append(said)
+    return found
 
 
 class _Rows(SheetXml[tuple[int, int, Spans]]):
     """The rows of one sheet: number, how many times, and what it holds."""
 
-    def __init__(self, sheet: str) -> None:
+    def __init__(self, sheet: str, names: "_Names") -> None:
         super().__init__()
-        self._sheet = sheet
+        self._sheet, self._names = sheet, names
         self._next = 1  # the number of the next row
         self._kept = Kept[bytes, tuple[str, int]]()  # text and number of cells by their bytes
 
     def _begins(self, tag: str, attributes: dict[str, str]) -> bool:
-        return tag == "table:table" and attributes.get("table:name", "") == self._sheet
+        named = tag == "table:table" and attributes.get("table:name", "") == self._sheet
+        return named and not self._names.differ  # plain rows have usual names
 
     def _cut(self, tag: str) -> tuple[bytes, bytes, bytes]:
         begin = f"<table:table table:name={quoteattr(self._sheet)}>"
@@ -177,12 +236,12 @@ class _Rows(SheetXml[tuple[int, int, Spans]]):
         cells: Spans = []
         shown: list[str] = []  # the text, piece by piece
         cell: dict[str, str] = {}
-        times, column, paragraphs = 1, 0, 0
+        times, column, paragraphs, long = 1, 0, 0, 0
         depth, aside = 0, 0  # of tables; of notes and pictures, whose text is no cell's
         within = reading = False
 
         def start(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal cells, cell, times, column, paragraphs, depth, aside, within, reading
+            nonlocal cells, cell, times, column, paragraphs, long, depth, aside, within, reading
             if aside:
                 aside += 1
             elif tag == "table:table":
@@ -204,14 +263,14 @@ class _Rows(SheetXml[tuple[int, int, Spans]]):
                 reading = True
             elif tag == "table:table-row":
                 times = _times(attributes.get("table:number-rows-repeated"))
-                cells, column = [], 0
+                cells, column, long = [], 0, 0
             elif tag == "text:s":
                 shown.append(" " * min(_times(attributes.get("text:c")), 10_000))
             elif tag in ("text:tab", "text:line-break"):
                 shown.append("\t" if tag == "text:tab" else "\n")
 
         def end(tag: str) -> None:
-            nonlocal column, depth, aside, reading
+            nonlocal column, long, depth, aside, reading
             if aside:
                 aside -= 1
             elif not within:
@@ -224,6 +283,8 @@ class _Rows(SheetXml[tuple[int, int, Spans]]):
                 if text:
                     check_column(column + count - 1)
                     cells.append((column, count, text))
+                    long += len(text)
+                    check_row(len(cells), long)
                 elif "table:formula" in cell and "office:value-type" not in cell:
                     raise Refusal(uncalculated(column, self._next))
                 column += count
@@ -238,7 +299,7 @@ class _Rows(SheetXml[tuple[int, int, Spans]]):
             if reading and not aside:
                 shown.append(data)
 
-        return Handlers(start, end, text)
+        return self._names.usual(Handlers(start, end, text))
 
 
 def _said(found: re.Match[bytes]) -> tuple[str, int] | None:
@@ -264,7 +325,7 @@ def _text(cell: dict[str, str], shown: str) -> str:
         text = cell.get("office:boolean-value", "")
     elif kind == "date":
         found = _DATE.fullmatch(cell.get("office:date-value", ""))
-        text = f"{found[1]} {found[2] or '00:00:00'}{found[3] or ''}" if found else ""
+        text = day(found[1], found[2] and found[2] + (found[3] or "")) if found else ""
     elif kind == "time":
         text = _duration(cell.get("office:time-value", ""))
     if not (text or shown):

@@ -1,32 +1,31 @@
 """Releases as files: a table, a sidecar that says how it is cut, and Anatomy's second table."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from unveil.attribute import Attribute, Kind, Role
 from unveil.errors import NotApplicable, ReleaseError, UsageError, shown
-from unveil.formats.arx import read_project
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import parse_cells
 from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.published import check_columns, count_column, published_columns, without_blanked
+from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.spread import gathered
 from unveil.formats.table_output import Written, check_ending, table_content
-from unveil.formats.tables import Columns, read_columns
+from unveil.formats.tables import Columns
 from unveil.regions import Regions
 from unveil.release import Block, BlockRows, Release, build_release, row_numbers
 from unveil.schema import Schema
 from unveil.table import CodedColumn, Table
-from unveil.toml_lines import line_of_key, read_toml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,30 +33,13 @@ if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
 __all__ = [
-    "Sidecar",
     "assignment_bytes",
-    "check_columns",
     "read_release",
-    "read_sidecar",
     "release_columns",
     "release_files",
-    "without_blanked",
     "write_release",
     "written_cells",
 ]
-
-
-class Sidecar(BaseModel):
-    """release.toml: what the CSV alone does not say."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    group: str | None = None
-    blocks: tuple[tuple[str, ...], ...] | None = None
-    sensitive_table: str | None = None
-    masked: tuple[str, ...] = ()
-    channel: dict[str, tuple[tuple[float, ...], ...]] = Field(default_factory=dict)  # of masked columns, if published
-    method: str = ""  # of masking, if published
-    count: str | None = None
 
 
 def read_release(
@@ -88,22 +70,10 @@ def read_release(
             "there are no groups; unveil audit and unveil link measure masked releases"
         )
     known = {a.name: a for a in attributes}
-    missing = schema.document.missing[0] if schema.document.missing else ""
-
-    def columns_of(file: "Path | IntoFrame") -> Columns:
-        return read_columns(
-            file,
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            missing=missing,
-            error=ReleaseError,
-            published=True,
-        )
-
+    columns_of = partial(published_columns, schema=schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     main = gathered(without_blanked(columns_of(given), schema), schema.names)
     second = _read_second(path, sidecar, columns_of)
-    check_columns(path, schema, sidecar, main, second)
+    check_columns(path, schema, sidecar, main, None if second is None else second.attribute)
     published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
     for name in named:
         if name and name not in published:
@@ -150,16 +120,16 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     columns, cut = release_columns(release, [b for b in release.blocks if b is not second])
     plain = cut.group is None
     beside = path.with_suffix(".toml")
-    if beside.exists() and plain == _is_sidecar(beside):
+    if beside.exists() and plain == is_sidecar(beside):
         what = "the sidecar of an earlier release is in the way; remove it, or" if plain else "a schema is in the way;"
         raise ReleaseError(f"{beside}: {what} give the release another name")
     files: dict[Path, Content] = {}
     dictionary = None if like is None else like.dictionary
     if cut.group is not None:
-        sidecar = [f"group = {_toml(cut.group)}", f"blocks = {_toml([list(b) for b in cut.blocks or ()])}"]
+        sidecar = [f"group = {toml_text(cut.group)}", f"blocks = {toml_text([list(b) for b in cut.blocks or ()])}"]
         if second is not None:
             other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
-            sidecar.append(f"sensitive_table = {_toml(other.name)}")
+            sidecar.append(f"sensitive_table = {toml_text(other.name)}")
             files[other] = table_content(other, _second_columns(release, second, cut.group), dictionary)
         files[beside] = ("\n".join(sidecar) + "\n").encode()
     files[path] = table_content(path, columns, dictionary)
@@ -198,35 +168,6 @@ def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:
     """Which original row went to which group, as a file; both counted from 1, people who are not published left out."""
     row = np.flatnonzero(group_of_row >= 0)
     return csv_bytes(["row", "group"], [(row + 1).astype(str).tolist(), (group_of_row[row] + 1).astype(str).tolist()])
-
-
-def read_sidecar(path: Path) -> Sidecar:
-    """What stands beside a release, or in an ARX project; nothing said if there is no sidecar."""
-    if path.parts and path.parts[0].lower() in ("sqlite:", "postgresql:", "postgres:"):
-        raise ReleaseError(f"{path.parts[0]}//…: a release is a file, not a table in a database; export it as CSV")
-    file = path.with_suffix(".toml")
-    if not file.is_file() or not _is_sidecar(file):
-        return Sidecar(masked=read_project(path).masked if path.suffix.lower() == ".deid" else ())
-    try:
-        return Sidecar.model_validate(read_toml(file, ReleaseError))
-    except ValidationError as error:
-        fault = error.errors()[0]
-        key = tuple(str(p) for p in fault["loc"])
-        what = (
-            "is unknown; a sidecar has group, blocks, sensitive_table, masked, channel, method, count"
-            if fault["type"] == "extra_forbidden"
-            else fault["msg"]
-        )
-        line = line_of_key(file.read_text(encoding="utf-8-sig"), key)
-        raise ReleaseError(f"{file}, line {line}: {key[0] if key else 'sidecar'}: {what}") from None
-
-
-def _is_sidecar(file: Path) -> bool:
-    """A TOML with [attributes] is a schema, not a sidecar."""
-    try:
-        return "attributes" not in read_toml(file, ReleaseError)
-    except ReleaseError as error:
-        raise ReleaseError(f"{error}; it stands beside the release") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,52 +210,11 @@ def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) 
     return np.asarray(np.array(values, dtype=np.int64)[column.text_of_row])
 
 
-def _count_column(schema: Schema, sidecar: Sidecar) -> str | None:
-    """The column that says how many people a row stands for: anonypy calls it `count`, as Anatomy's second table."""
-    if sidecar.count is not None:
-        return sidecar.count
-    return schema.document.frequency or (None if "count" in schema.names else "count")
-
-
 def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> NDArray[np.int64] | None:
-    key = _count_column(schema, sidecar)
+    key = count_column(schema, sidecar)
     if key is None or key == sidecar.group or key not in main.columns:
         return None
     return _whole_numbers(main, main.columns[key], str(path), key)
-
-
-def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: "_Second | None" = None) -> None:
-    """Every column must be one of the schema's, and none an identifier."""
-    for key, column in (("group", sidecar.group), ("count", sidecar.count)):
-        if column is not None and column not in main.columns:
-            raise ReleaseError(f"{path}: the sidecar's {key} column {shown(column)} is not there")
-    for name in [*main.columns, *([second.attribute] if second is not None else [])]:
-        if name in (sidecar.group, *schema.extra_columns) or name == _count_column(schema, sidecar):
-            continue
-        if name not in schema.names:
-            raise ReleaseError(
-                f"{path}: {schema.name} does not name the column {shown(name)}; "
-                "remove it, add [attributes.NAME] with its role, or a sidecar that names it as the group"
-            )
-        if schema.declaration(name).role is Role.IDENTIFIER:
-            raise ReleaseError(
-                f"{path}: {shown(name)} is an identifier; identifiers are never released: remove the column or its role"
-            )
-    if second is not None and second.attribute in main.columns:
-        name = shown(second.attribute)
-        raise ReleaseError(f"{path}: {name} stands in both tables; the link to it would not be hidden")
-
-
-def without_blanked(main: Columns, schema: Schema) -> Columns:
-    """Without identifiers of which nothing is left: ARX keeps their columns, every cell `*`."""
-    blanked = [
-        name
-        for name, column in main.columns.items()
-        if name in schema.names
-        and schema.declaration(name).role is Role.IDENTIFIER
-        and all(not text.strip().strip("*") for text in column.texts)
-    ]
-    return replace(main, columns={n: c for n, c in main.columns.items() if n not in blanked}) if blanked else main
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,8 +349,3 @@ def _groups_are_classes(release: Release) -> bool:
     pair = row_numbers([block.region(i) for i in known])
     groups_of_class = np.unique(np.stack([pair, block.group]), axis=1)
     return bool(groups_of_class.shape[1] == release.groups == int(pair.max()) + 1)
-
-
-def _toml(value: str | list[Any]) -> str:
-    """A TOML string, or a list of them: JSON's form is TOML's but for DEL and the escapes of lone surrogates."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -8,7 +8,7 @@ import numpy as np
 from unveil.errors import UnveilError, shown
 from unveil.formats.coding import Coder
 from unveil.formats.columns import Columns, checked_names, smallest_codes
-from unveil.formats.sheet_values import letters, without_midnight
+from unveil.formats.sheet_values import letters, without_marks
 from unveil.table import CodedColumn
 
 __all__ = ["SheetRows"]
@@ -26,7 +26,7 @@ class SheetRows:
     def __init__(self, where: str, missing: str, error: type[UnveilError]) -> None:
         self._where, self._missing, self._error = where, missing, error
         self._names: dict[int, str] = {}  # by their columns
-        self._held: dict[int, list[str | None]] = {}  # by their columns, the texts of the rows that are not coded yet
+        self._held: dict[int, list[str]] = {}  # by their columns, the texts of the rows that are not coded yet
         self._top = 0  # the number of the row that holds the names
         self._rows = self._coded = 0
         self._most = 1  # rows that are held
@@ -47,7 +47,7 @@ class SheetRows:
             if len(texts) != row:
                 if len(texts) > row:
                     raise self._error(f"{self._where}: two cells in one place in row {number}; save it anew")
-                texts.extend([None] * (row - len(texts)))
+                texts.extend([self._missing] * (row - len(texts)))
             texts.append(text)
         self._rows += 1
         if row + 1 == self._most:
@@ -66,7 +66,7 @@ class SheetRows:
         if not named:
             return
         self._top = number
-        self._names = {column: without_midnight([name])[0] for column, name in named}
+        self._names = {column: without_marks([name])[0] for column, name in named}
         twice = "two cells in one place; save it anew" if len(self._names) != len(named) else None
         fault = twice or checked_names(self._names.values())
         if fault:
@@ -81,8 +81,8 @@ class SheetRows:
         columns = []
         for column, name in self._names.items():
             texts = self._held[column]
-            texts.extend([None] * (count - len(texts)))
-            columns.append(pl.Series(name, texts, dtype=pl.String).fill_null(self._missing))
+            texts.extend([self._missing] * (count - len(texts)))
+            columns.append(pl.Series(name, texts, dtype=pl.String))
             texts.clear()
         self._coder.add(pl.DataFrame(columns))
         self._coded = self._rows
@@ -110,8 +110,8 @@ class SheetRows:
 
 
 def _days(column: CodedColumn) -> CodedColumn:
-    """The column without midnights, if that is the time of day of all its dates."""
-    days = without_midnight(list(column.texts))
+    """The column with its dates as they are shown."""
+    days = without_marks(list(column.texts))
     if days == list(column.texts):
         return column
     distinct = sorted(set(days))

@@ -10,22 +10,23 @@ from unveil.hierarchy import number_text
 __all__ = [
     "BOOLEANS",
     "ERRORS",
-    "MIDNIGHT",
     "Shown",
     "clock",
+    "day",
     "format_of",
     "letters",
-    "moment",
     "number",
-    "without_midnight",
+    "uncalculated",
+    "without_marks",
 ]
 
 BOOLEANS = ("false", "true")
 ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
-MIDNIGHT = " 00:00:00"
+_MARK = "\uffff"  # stands between a date's day and its time, so that it is not taken for a text; no sign of any
+_MIDNIGHT = "00:00:00"
+_MARKED = re.compile(rf"(-?\d{{4,}}-\d\d-\d\d){_MARK}([\d:.]+)", re.ASCII)
 LAST_DAY = 2958466  # the first that has no date: year 10,000
 _DAY = 86_400_000  # milliseconds
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?", re.ASCII)
 _ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]")
 # What stands in a format without being a part of a date: quoted and escaped signs, fillers, colours, halves of the day.
 _QUOTED = re.compile(r'"[^"]*"|\\.|_.|\*.')
@@ -77,7 +78,7 @@ def _kind(code: str) -> Shown:
 
 
 def number(value: float, shown: Shown, from_1904: bool = False) -> str:
-    """A number as the text it shows; dates always with the time of day, which `without_midnight` takes away."""
+    """A number as the text it shows; dates with a mark, which `without_marks` takes away."""
     if shown == Shown.NUMBER or not 0 <= value < LAST_DAY:
         return number_text(value + 0.0)  # no -0
     if shown == Shown.HOURS:
@@ -86,24 +87,19 @@ def number(value: float, shown: Shown, from_1904: bool = False) -> str:
     if shown == Shown.TIME and value < 1:
         return clock(rest)
     if days == 60 and not from_1904:  # Excel has a day that never was
-        return f"1900-02-29 {clock(rest)}"
+        return day("1900-02-29", clock(rest))
     if from_1904:
         first = datetime(1904, 1, 1)
     else:
         first = datetime(1899, 12, 30) if days > 60 else datetime(1899, 12, 31)
     if days >= LAST_DAY - 1462 * from_1904:
         return number_text(value)
-    return moment(first + timedelta(days=days, milliseconds=rest))
+    return day((first + timedelta(days=days)).date().isoformat(), clock(rest))
 
 
-def moment(value: datetime) -> str:
-    """A date with its time of day.
-
-    >>> moment(datetime(2024, 2, 29)), moment(datetime(2024, 2, 29, 10, 30, 0, 250_000))
-    ('2024-02-29 00:00:00', '2024-02-29 10:30:00.25')
-    """
-    text = value.isoformat(sep=" ")
-    return text.rstrip("0") if value.microsecond else text
+def day(date: str, time: str | None) -> str:
+    """A date and its time of day, which is shown if another of the column is not midnight."""
+    return f"{date}{_MARK}{time or _MIDNIGHT}"
 
 
 def clock(milliseconds: int) -> str:
@@ -117,12 +113,18 @@ def clock(milliseconds: int) -> str:
     return f"{text}.{rest:03}".rstrip("0") if rest else text
 
 
-def without_midnight(texts: list[str]) -> list[str]:
-    """Dates without the midnight that they are given here, unless another time of day stands among them."""
-    moments = [bool(_MOMENT.fullmatch(text)) for text in texts]
-    if any(is_one and not text.endswith(MIDNIGHT) for is_one, text in zip(moments, texts, strict=True)):
-        return texts
-    return [text.removesuffix(MIDNIGHT) if is_one else text for is_one, text in zip(moments, texts, strict=True)]
+def without_marks(texts: list[str]) -> list[str]:
+    """Dates as they are shown: with their times of day, unless these are all midnight.
+
+    >>> without_marks([day("2024-02-29", None), "2024-02-29 10:30:00", "a"])
+    ['2024-02-29', '2024-02-29 10:30:00', 'a']
+    >>> without_marks([day("2024-02-29", None), day("2024-02-29", "10:30:00")])
+    ['2024-02-29 00:00:00', '2024-02-29 10:30:00']
+    """
+    dates = {text: found for text in texts if _MARK in text and (found := _MARKED.fullmatch(text))}
+    timed = any(found[2] != _MIDNIGHT for found in dates.values())
+    shown = {text: f"{found[1]} {found[2]}" if timed else found[1] for text, found in dates.items()}
+    return [shown.get(text, text) for text in texts]
 
 
 def letters(column: int) -> str:

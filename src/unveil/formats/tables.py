@@ -85,7 +85,7 @@ def read_table(
     Cost: parsing, one hash a cell, one gather a cell: about a second for a million rows of nine columns.
     """
     path = located(path) if isinstance(path, str) else path
-    token = schema.document.missing[0] if schema.document.missing else ""
+    token = schema.missing_token
     counted = [name for name in schema.names if schema.declaration(name).role is Role.IDENTIFIER]
     found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=counted)
     return code_table(

@@ -16,7 +16,7 @@ from unveil.formats.survey import Refusal
 
 __all__ = [
     *("MOST_TAG", "Book", "Cells", "Ended", "Handlers", "Kept", "Row", "Sheet", "SheetXml", "Zipped", "as_number"),
-    *("check_column", "elements", "inside", "local", "parsed"),
+    *("check_column", "check_row", "elements", "end_of", "inside", "is_odd", "local", "parsed"),
 ]
 
 Taken = TypeVar("Taken")
@@ -25,7 +25,8 @@ Value = TypeVar("Value")
 
 MOST_COLUMNS = 2**14  # Excel's and LibreOffice's own
 MOST_ELEMENTS = 10**6
-MOST_ROW = 2**26  # bytes
+MOST_ROW = 2**26  # characters
+MOST_HELD = 2**23  # bytes
 MOST_TOKEN = 2**24  # bytes
 MOST_TAG = 2**16  # bytes
 MOST_DEPTH = 256
@@ -99,7 +100,7 @@ class Xml:
         self._parser.CharacterDataHandler = handlers.text
         self._parser.XmlDeclHandler = self._declared
         self._parser.StartDoctypeDeclHandler = self._parser.EntityDeclHandler = _refuse_declared
-        self._depth = self._fed = 0
+        self._depth = self._fed = self._tags = self._text = 0
         self.encoding = "utf-8"
 
     @property
@@ -112,23 +113,27 @@ class Xml:
         if not self._fed and block.startswith((b"\xff\xfe", b"\xfe\xff")):
             self.encoding = "utf-16"
         self._fed += len(block)
+        tags = self._tags
         try:
             self._parser.Parse(block, last)
         except expat.ExpatError as reason:
             raise Refusal(f"it is not XML ({expat.ErrorString(reason.code)})") from None
         except (LookupError, ValueError):
             raise Refusal("its XML is in an encoding that is not known") from None
-        if self._fed - self.at > MOST_TOKEN:  # the parser begins anew with each block
+        self._text = self._text + len(block) if self._tags == tags else 0
+        if max(self._fed - self.at, self._text) > MOST_TOKEN:  # the parser begins anew with each block
             raise Refusal(f"a tag, a text or a comment of it is over {MOST_TOKEN >> 20} MB long")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
+        self._tags += 1
         if self._depth > MOST_DEPTH:
             raise Refusal(f"elements within elements over {MOST_DEPTH} deep")
         self._handlers.start(tag, attributes)
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
+        self._tags += 1
         if self._handlers.end is not None:
             self._handlers.end(tag)
 
@@ -182,10 +187,25 @@ def inside(
     return None
 
 
+def is_odd(held: bytes) -> bool:
+    """Whether something is noted or quoted: what looks like a tag may be none."""
+    return any(sign in held and b"<" + sign in held for sign in (b"!", b"?"))  # one byte is found at once
+
+
+def end_of(held: bytes, end: bytes) -> int:
+    """Where the end tag of this name begins, -1 if it does not; blanks may stand behind the name.
+
+    >>> end_of(b"a</b-c></b >", b"</b"), end_of(b"</b", b"</b")
+    (7, -1)
+    """
+    found = (held.find(end + sign) for sign in (b">", b" ", b"\n", b"\r", b"\t") if sign in held)
+    return min((at for at in found if at >= 0), default=-1)
+
+
 def split_rows(blocks: Iterator[bytes], row_end: bytes, end: bytes) -> Iterator[tuple[bytes, bool]]:
     """The bytes before each end of a row, and whether they are such: all others are for the parser, as they are.
 
-    Where something is noted or quoted, what looks like the end of a row may be none: from there on all is the parser's.
+    From an odd place on, or where rows end otherwise or are very long, all is the parser's.
     """
     held, odd = b"", False
     for block in blocks:
@@ -193,20 +213,21 @@ def split_rows(blocks: Iterator[bytes], row_end: bytes, end: bytes) -> Iterator[
             yield block, False
             continue
         held += block
-        if b"<!" in held or b"<?" in held:
+        if is_odd(held):
             odd = True
             yield held, False
             continue
-        stop = held.find(end)
+        stop = end_of(held, end)
         rows = (held if stop < 0 else held[:stop]).split(row_end)
         held = rows.pop()
         for row in rows:
             yield row, True
         if stop >= 0:
-            yield held + end + b">" * (not end.endswith(b">")), False
+            yield held + end + b">", False
             return
-        if len(held) > MOST_ROW:
-            raise Refusal(f"a row of it is over {MOST_ROW >> 20} MB long")
+        if len(held) > MOST_HELD:
+            odd = True
+            yield held, False
 
 
 class SheetXml(ABC, Generic[Taken]):
@@ -250,7 +271,7 @@ class SheetXml(ABC, Generic[Taken]):
 
     @abstractmethod
     def _cut(self, tag: str) -> tuple[bytes, bytes, bytes]:
-        """How the element begins for the parser, and where a row and all rows end, if it has this name."""
+        """How the element begins for the parser, a row's end, and how that of all rows begins, if it has this name."""
 
     @abstractmethod
     def _plain(self, row: bytes) -> bool:
@@ -294,6 +315,13 @@ def check_column(column: int) -> None:
     """Refuse one that no sheet has."""
     if column >= MOST_COLUMNS:
         raise Refusal(f"a cell stands in column {column + 1:,}; a sheet has {MOST_COLUMNS:,}")
+
+
+def check_row(cells: int, characters: int) -> None:
+    """Refuse one of more cells than a row has, or of boundless length."""
+    check_column(cells - 1)
+    if characters > MOST_ROW:
+        raise Refusal(f"a row of it is over {MOST_ROW >> 20} MB long")
 
 
 def as_number(text: str) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unveil.formats import sheet_values
 from unveil.formats.office import OfficeBook
-from unveil.formats.sheet_values import BOOLEANS, Shown, format_of, uncalculated
+from unveil.formats.sheet_values import BOOLEANS, Shown, day, format_of, uncalculated
 from unveil.formats.survey import Refusal
 from unveil.formats.workbook import (
     Cells,
@@ -21,6 +21,7 @@ from unveil.formats.workbook import (
     SheetXml,
     as_number,
     check_column,
+    check_row,
     elements,
     local,
     parsed,
@@ -159,13 +160,13 @@ class _Rows(SheetXml[Row]):
         cells: Cells = []
         held: list[str] = []
         digits = ""  # the number of the row, as it is written
-        column = -1
+        column, long = -1, 0
         kind: str | None = None
         style: str | None = None
         reading = formula = valued = within = phonetic = False
 
         def start(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal cells, digits, column, kind, style, reading, formula, valued, within, phonetic
+            nonlocal cells, digits, column, long, kind, style, reading, formula, valued, within, phonetic
             tag = local(tag)
             if tag == "c":
                 place = attributes.get("r")
@@ -185,15 +186,15 @@ class _Rows(SheetXml[Row]):
             elif tag == "row" and within:
                 said = attributes.get("r")
                 self._number = self._number + 1 if said is None else _whole(said)
-                digits = str(self._number) if said is None else said
-                cells, column = [], -1
+                digits = str(self._number) if said is None else said.strip()
+                cells, column, long = [], -1, 0
             elif tag == "sheetData":
                 within = True
             elif tag == "rPh":
                 phonetic = True
 
         def end(tag: str) -> None:
-            nonlocal reading, phonetic
+            nonlocal reading, phonetic, long
             tag = local(tag)
             if tag in ("v", "t"):
                 reading = False
@@ -203,6 +204,8 @@ class _Rows(SheetXml[Row]):
                 held.clear()
                 if text:
                     cells.append((column, text))
+                    long += len(text)
+                    check_row(len(cells), long)
             elif tag == "row" and within:
                 if cells:
                     self._rows.append((self._number, cells))
@@ -239,13 +242,13 @@ class _Rows(SheetXml[Row]):
                 raise Refusal(uncalculated(*place))
             return ""
         if kind == "s":
-            return _at(self._texts, raw)
+            return _at(self._texts, raw.strip())
         if kind in ("str", "inlineStr"):
             return _unescaped(raw)
         if kind == "b":
             return BOOLEANS[raw.strip() in ("1", "true")]
         if kind == "e":
-            return raw
+            return raw.strip()
         if kind == "d":
             return _iso(raw)
         value, used = as_number(raw), _whole(style or "0")
@@ -261,19 +264,20 @@ def _at(texts: list[str], raw: str) -> str:
 
 
 def _whole(text: str | None) -> int:
-    if text is None or not (text.isdecimal() and text.isascii()) or len(text) > 12:
-        raise Refusal(f"{(text or '')[:20]!r} is no whole number")
+    text = (text or "").strip()
+    if not (text.isdecimal() and text.isascii()) or len(text) > 12:
+        raise Refusal(f"{text[:20]!r} is no whole number")
     return int(text)
 
 
 def _iso(text: str) -> str:
     """A date that is written as one.
 
-    >>> _iso("2024-02-29"), _iso("2024-02-29T10:30:00.000Z"), _iso("10:30:00")
-    ('2024-02-29 00:00:00', '2024-02-29 10:30:00', '10:30:00')
+    >>> sheet_values.without_marks([_iso("2024-02-29"), _iso("2024-02-29T10:30:00.000Z"), _iso("10:30:00")])
+    ['2024-02-29 00:00:00', '2024-02-29 10:30:00', '10:30:00']
     """
     found = _ISO.fullmatch(text.strip())
-    return f"{found[1]} {found[2] or '00:00:00'}{found[3] or ''}" if found else text
+    return day(found[1], found[2] and found[2] + (found[3] or "")) if found else text
 
 
 def _unescaped(text: str) -> str:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.identity import identity_findings
-from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.audit.limits import judged, parse_limit, worst
 from unveil.audit.masked_identity import found_masked
+from unveil.audit.result import EXIT_CODES, Judged
 from unveil.catalog import anonymizer
 from unveil.document import Document, Finding, Input
 from unveil.engine import Engine
@@ -44,7 +45,7 @@ READERS = (*LINKING, "counted", *ESTIMATORS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Link:
+class Link(Judged):
     """What was linked. `document` is all that a report needs; whom each reader links stays here."""
 
     document: Document
@@ -52,16 +53,6 @@ class Link:
     held: Held = field(repr=False)
     published: Published = field(repr=False)
     scores: Mapping[str, NDArray[np.float64]] = field(repr=False, default_factory=dict)  # of people, beside their links
-
-    @property
-    def verdict(self) -> Verdict:
-        """The worst verdict of all findings."""
-        return self.document.diagnostics["verdict"]  # type: ignore[no-any-return]
-
-    @property
-    def exit_code(self) -> int:
-        """0 within limits or none given, 1 exceeded, 3 inconclusive."""
-        return int(self.document.diagnostics["exit_code"])
 
     def people(self) -> "pl.DataFrame":
         """Whom each person is linked with: it names people."""
@@ -178,7 +169,7 @@ def run_link(
         findings=marked,
         diagnostics={
             "verdict": verdict,
-            "exit_code": {"exceeded": 1, "inconclusive": 3}.get(verdict, 0),
+            "exit_code": EXIT_CODES[verdict],
             "people": held.people,
             "rows": published.rows,
             "truth": _truth(published, held),

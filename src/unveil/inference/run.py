@@ -9,7 +9,8 @@ import numpy as np
 
 from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.findings import finding_of
-from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.audit.limits import judged, parse_limit, worst
+from unveil.audit.result import EXIT_CODES, Judged
 from unveil.document import Document, Input
 from unveil.errors import UsageError, shown
 from unveil.inference.scores import SCORES, Scores
@@ -24,22 +25,12 @@ POINTS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, *np.round(np.linspace(0.1, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trial:
+class Trial(Judged):
     """How well members are told from others. `document` is all that a report needs; each one's scores stay here."""
 
     document: Document
     scores: Scores = field(repr=False)
     told: Mapping[str, Told] = field(repr=False)  # by score
-
-    @property
-    def verdict(self) -> Verdict:
-        """The worst verdict of all findings."""
-        return self.document.diagnostics["verdict"]  # type: ignore[no-any-return]
-
-    @property
-    def exit_code(self) -> int:
-        """0 within limits or none given, 1 exceeded, 3 inconclusive."""
-        return int(self.document.diagnostics["exit_code"])
 
     def people(self) -> "pl.DataFrame":
         """Each one's scores, and whether the person is in: it names people."""
@@ -89,7 +80,7 @@ def run_membership(scores: Scores, *, limits: Sequence[str] = (), seed: int = 0,
         findings=marked,
         diagnostics={
             "verdict": verdict,
-            "exit_code": {"exceeded": 1, "inconclusive": 3}.get(verdict, 0),
+            "exit_code": EXIT_CODES[verdict],
             "members": members,
             "others": len(scores.inside) - members,
             "scores": {name: SCORES[name] for name in told},

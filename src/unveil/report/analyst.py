@@ -11,10 +11,9 @@ from unveil.report.charts import (
     belief_density,
     calibration,
     convergence,
-    group_sizes,
     relative_threat,
-    subgroups,
 )
+from unveil.report.group_charts import group_sizes, subgroups
 from unveil.report.membership import membership_charts
 from unveil.report.officer import Cell, Grid, Names, merged, value_cell, verdict_cell
 from unveil.report.wording import clean, count, distinct_labels, label, measure_of, reader_name, spoken

@@ -3,18 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from unveil.document import Document, Finding
-from unveil.errors import UsageError
 from unveil.report.chart_parts import COLOURS, SHAPES, WIDTH, Chart, Spec, cycle, looks_of, tip
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
-from unveil.report.wording import VERDICTS, distinct_labels, label, spoken
+from unveil.report.verdicts import SIGNS, banner, read_document
+from unveil.report.wording import distinct_labels, label, spoken
 
-__all__ = ["cumulative_chart", "delta_chart", "read_differential", "render_differential"]
+__all__ = ["cumulative_chart", "delta_chart", "render_differential"]
 
-SIGNS = {"within": "✓", "exceeded": "✗", "inconclusive": "?", "no limit": "–"}
 READING = {"coordinates": "of each coordinate, summed", "vectors": "between prediction vectors"}
 TITLES = {
     "delta": "Worst case: delta",
@@ -40,7 +37,7 @@ LOWEST = 1e-5  # what is drawn at the left end of the logarithmic axis
 
 def render_differential(document: Document | dict[str, Any]) -> str:
     """One page. The same document gives the same page."""
-    read = read_differential(document)
+    read = read_document(document, "differential")
     facts, settings = read.diagnostics, read.settings
     names = dict(zip(settings["sanitizers"], distinct_labels(settings["sanitizers"]), strict=True))
     noisy = any(p["parameter"] == "epsilon" for p in read.charts["delta"])
@@ -57,11 +54,7 @@ def render_differential(document: Document | dict[str, Any]) -> str:
     ]
     return render_page(
         "differential.html.j2",
-        verdict={
-            "key": facts["verdict"].replace(" ", "-"),
-            "sign": SIGNS[facts["verdict"]],
-            "text": VERDICTS[facts["verdict"]],
-        },
+        verdict=banner(facts["verdict"]),
         title=", ".join(names.values()),
         about=about,
         sentences=[(names[t["name"]], t["sentence"]) for t in facts["tests"]],
@@ -73,19 +66,6 @@ def render_differential(document: Document | dict[str, Any]) -> str:
         charts=charts,
         limits=_limits(read.findings, names),
     )
-
-
-def read_differential(document: Document | dict[str, Any]) -> Document:
-    """A differential document, or a clear refusal."""
-    try:
-        read = document if isinstance(document, Document) else Document.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"no differential document: {place}: {first['msg']}") from None
-    if read.document != "differential":
-        raise UsageError(f"this report is made from a differential document, not from a document of {read.document}")
-    return read
 
 
 def delta_chart(points: Sequence[dict[str, Any]], names: dict[str, str], *, noisy: bool) -> Chart | None:

@@ -9,16 +9,11 @@ from rich.table import Table
 
 from unveil.document import Document, Finding
 from unveil.report.differential import ENDED
+from unveil.report.verdicts import terminal_verdict
 from unveil.report.wording import clean, spoken
 
 __all__ = ["print_differential"]
 
-VERDICTS = {
-    "within": ("green", "WITHIN the stated limits"),
-    "exceeded": ("bold red", "A LIMIT IS EXCEEDED"),
-    "inconclusive": ("yellow", "INCONCLUSIVE: not a pass"),
-    "no limit": ("bold", "no limit was stated, so there is no verdict"),
-}
 MOST_FAILURES = 10
 HEADINGS = {
     "delta": "delta",
@@ -36,8 +31,7 @@ HEADINGS = {
 def print_differential(document: Document, console: Console) -> None:
     """The same figures and sentences as the report; of people row numbers alone."""
     facts, settings = document.diagnostics, document.settings
-    style, words = VERDICTS[facts["verdict"]]
-    console.print(f"[{style}]{words}[/]")
+    console.print(terminal_verdict(facts["verdict"]))
     console.print(escape(clean(f"{settings['attribute']} by {settings['model']}, {settings['distance']} distance")))
     for test in facts["tests"]:
         console.print(escape(clean(f"{test['name']} ({test['path']}): {test['sentence']}")))

@@ -2,24 +2,21 @@
 
 from typing import Any
 
-from pydantic import ValidationError
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from unveil.document import Document, Finding
-from unveil.errors import UsageError
 from unveil.report.chart_parts import WIDTH, Chart, axis, looks_of, tip
-from unveil.report.link_terminal import VERDICTS as TERMINAL_VERDICTS
 from unveil.report.masked import by_percentage
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
-from unveil.report.wording import VERDICTS, clean, label, share, spoken
+from unveil.report.verdicts import SIGNS, banner, read_document, terminal_verdict
+from unveil.report.wording import clean, label, share, spoken
 
 __all__ = ["inputs_chart", "print_disclosure", "render_disclosure"]
 
-SIGNS = {"within": "✓", "exceeded": "✗", "inconclusive": "?", "no limit": "–"}
 NAMES = {
     "rank_interval_disclosure": "near by rank, % of the ranks",
     "deviation_interval_disclosure": "near by value, % of a deviation",
@@ -33,8 +30,7 @@ NAMES = {
 def print_disclosure(document: Document, console: Console) -> None:
     """The same figures and sentences as the report."""
     facts = document.diagnostics
-    style, words = TERMINAL_VERDICTS[facts["verdict"]]
-    console.print(f"[{style}]{words}[/]")
+    console.print(terminal_verdict(facts["verdict"]))
     for text in facts["sentences"]:
         console.print(escape(clean(text)))
     title = f"Of {facts['rows']:,} published people"
@@ -57,7 +53,7 @@ def print_disclosure(document: Document, console: Console) -> None:
 
 def render_disclosure(document: Document | dict[str, Any]) -> str:
     """One page. The same document gives the same page."""
-    read = _read(document)
+    read = read_document(document, "disclosure")
     facts, settings = read.diagnostics, read.settings
     limits = [
         (Cell(f.id), Cell(f.attribute or ""), Cell(str(f.limit)), Cell(_row(f)[2], kind="num"), Cell(_verdict(f)))
@@ -78,11 +74,7 @@ def render_disclosure(document: Document | dict[str, Any]) -> str:
     head = (Cell("Measure"), Cell("Of"), Cell("People", kind="num"), Cell("Baseline", kind="num"))
     return render_page(
         "disclosure.html.j2",
-        verdict={
-            "key": facts["verdict"].replace(" ", "-"),
-            "sign": SIGNS[facts["verdict"]],
-            "text": VERDICTS[facts["verdict"]],
-        },
+        verdict=banner(facts["verdict"]),
         title=label(settings["release"]),
         about=[
             ("Release", label(settings["release"])),
@@ -135,17 +127,6 @@ def inputs_chart(attribute: str, points: list[dict[str, Any]]) -> Chart:
             for p in points
         ),
     )
-
-
-def _read(document: Document | dict[str, Any]) -> Document:
-    try:
-        read = document if isinstance(document, Document) else Document.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"no disclosure document: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    if read.document != "disclosure":
-        raise UsageError(f"this report is made from a disclosure document, not from a document of {read.document}")
-    return read
 
 
 def _row(finding: Finding) -> tuple[str, str, str, str]:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from unveil.document import Document
-from unveil.errors import UsageError
 from unveil.report.frontier_chart import frontier_chart, measure_title, value_text
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
+from unveil.report.verdicts import read_document
 from unveil.report.wording import interval, label
 
 __all__ = ["render_frontier"]
@@ -26,7 +24,7 @@ _VERDICT = {"within": "within", "exceeded": "exceeded", "inconclusive": "inconcl
 
 def render_frontier(document: Document | dict[str, Any]) -> str:
     """The report of a frontier document, as one page. The same document gives the same page."""
-    read = _read(document)
+    read = read_document(document, "frontier")
     facts, settings = read.diagnostics, read.settings
     return render_page(
         "frontier.html.j2",
@@ -41,20 +39,6 @@ def render_frontier(document: Document | dict[str, Any]) -> str:
         settings=[(name, _setting(value)) for name, value in settings.items()],
         inputs=[(i.name, i.sha256) for i in read.inputs],
     )
-
-
-def _read(document: Document | dict[str, Any]) -> Document:
-    try:
-        read = document if isinstance(document, Document) else Document.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(
-            f"no frontier document: {place}: {first['msg']}; give what unveil frontier --json wrote"
-        ) from None
-    if read.document != "frontier":
-        raise UsageError(f"this report is made from a frontier document, not from a document of {read.document}")
-    return read
 
 
 def _banner(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -2,23 +2,20 @@
 
 from typing import Any
 
-from pydantic import ValidationError
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from unveil.document import Document, Finding
-from unveil.errors import UsageError
 from unveil.report.chart_parts import WIDTH, Chart, axis, line, looks_of, tip
-from unveil.report.link_terminal import VERDICTS as TERMINAL_VERDICTS
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
-from unveil.report.wording import VERDICTS, clean, label, share
+from unveil.report.verdicts import SIGNS, banner, read_document, terminal_verdict
+from unveil.report.wording import clean, label, share
 
 __all__ = ["print_membership", "render_membership", "roc_chart"]
 
-SIGNS = {"within": "✓", "exceeded": "✗", "inconclusive": "?", "no limit": "–"}
 HEADS = {
     "membership_auc": "AUC",
     "membership_tpr.1_in_100": "found, 1 in 100 others accused",
@@ -35,8 +32,7 @@ SUBJECTS = {
 def print_membership(document: Document, console: Console) -> None:
     """The same figures and sentences as the report; nothing of a single person."""
     facts = document.diagnostics
-    style, words = TERMINAL_VERDICTS[facts["verdict"]]
-    console.print(f"[{style}]{words}[/]")
+    console.print(terminal_verdict(facts["verdict"]))
     for text in facts["sentences"]:
         console.print(escape(clean(text)))
     found = {f.id: f for f in document.findings}
@@ -59,7 +55,7 @@ def print_membership(document: Document, console: Console) -> None:
 
 def render_membership(document: Document | dict[str, Any]) -> str:
     """One page. The same document gives the same page."""
-    read = _read(document)
+    read = read_document(document, "membership")
     facts, settings = read.diagnostics, read.settings
     found = {f.id: f for f in read.findings}
     rows = [
@@ -73,11 +69,7 @@ def render_membership(document: Document | dict[str, Any]) -> str:
     ]
     return render_page(
         "membership.html.j2",
-        verdict={
-            "key": facts["verdict"].replace(" ", "-"),
-            "sign": SIGNS[facts["verdict"]],
-            "text": VERDICTS[facts["verdict"]],
-        },
+        verdict=banner(facts["verdict"]),
         title=label(settings["name"]),
         about=[
             ("Attacked", SUBJECTS[settings["subject"]]),
@@ -130,17 +122,6 @@ def roc_chart(curves: dict[str, Any]) -> Chart:
         ("others accused", *names),
         rows,
     )
-
-
-def _read(document: Document | dict[str, Any]) -> Document:
-    try:
-        read = document if isinstance(document, Document) else Document.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"no membership document: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    if read.document != "membership":
-        raise UsageError(f"this report is made from a membership document, not from a document of {read.document}")
-    return read
 
 
 def _spoken(finding: Finding) -> str:

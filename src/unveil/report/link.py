@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from pydantic import ValidationError
-
 from unveil.document import Document, Finding
-from unveil.errors import UsageError
 from unveil.report.chart_parts import SHAPES, WIDTH, Chart, Spec, cycle, looks_of, tip
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
-from unveil.report.wording import TITLES, VERDICTS, interval, label, share, spoken
+from unveil.report.verdicts import SIGNS, banner, read_document
+from unveil.report.wording import TITLES, interval, label, share, spoken
 
 __all__ = [
     "ESTIMATOR_NAMES",
@@ -19,13 +17,11 @@ __all__ = [
     "READER_NAMES",
     "known_chart",
     "range_of",
-    "read_link",
     "render_link",
     "sizes_chart",
     "uniqueness_chart",
 ]
 
-SIGNS = {"within": "✓", "exceeded": "✗", "inconclusive": "?", "no limit": "–"}
 READER_NAMES = {
     "distance": "nearest row",
     "probabilistic": "probability, true weights",
@@ -55,7 +51,7 @@ TRUTH = {
 
 def render_link(document: Document | dict[str, Any]) -> str:
     """One page. The same document gives the same page."""
-    read = read_link(document)
+    read = read_document(document, "link")
     facts, settings = read.diagnostics, read.settings
     known = known_chart(read.charts["known"])
     charts = [c for c in (known, sizes_chart(read.charts["set_sizes"], facts["people"])) if c is not None]
@@ -70,11 +66,7 @@ def render_link(document: Document | dict[str, Any]) -> str:
     ]
     return render_page(
         "link.html.j2",
-        verdict={
-            "key": facts["verdict"].replace(" ", "-"),
-            "sign": SIGNS[facts["verdict"]],
-            "text": VERDICTS[facts["verdict"]],
-        },
+        verdict=banner(facts["verdict"]),
         title=label(settings["release"]),
         about=about,
         sentences=facts["sentences"],
@@ -89,19 +81,6 @@ def render_link(document: Document | dict[str, Any]) -> str:
         fractions=fractions,
         remarks=facts["remarks"],
     )
-
-
-def read_link(document: Document | dict[str, Any]) -> Document:
-    """A link document, or a clear refusal."""
-    try:
-        read = document if isinstance(document, Document) else Document.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"no link document: {place}: {first['msg']}") from None
-    if read.document != "link":
-        raise UsageError(f"this report is made from a link document, not from a document of {read.document}")
-    return read
 
 
 def known_chart(chart: dict[str, Any]) -> Chart | None:

@@ -9,23 +9,16 @@ from rich.table import Table
 
 from unveil.document import Document
 from unveil.report.link import ESTIMATOR_NAMES, LINK_SHARES, READER_NAMES, range_of
+from unveil.report.verdicts import terminal_verdict
 from unveil.report.wording import clean, share, spoken
 
 __all__ = ["print_link"]
-
-VERDICTS = {
-    "within": ("green", "WITHIN the stated limits"),
-    "exceeded": ("bold red", "A LIMIT IS EXCEEDED"),
-    "inconclusive": ("yellow", "INCONCLUSIVE: not a pass"),
-    "no limit": ("bold", "no limit was stated, so there is no verdict"),
-}
 
 
 def print_link(document: Document, console: Console) -> None:
     """The same figures and sentences as the report; nothing of a single person."""
     facts = document.diagnostics
-    style, words = VERDICTS[facts["verdict"]]
-    console.print(f"[{style}]{words}[/]")
+    console.print(terminal_verdict(facts["verdict"]))
     for text in facts["sentences"]:
         console.print(escape(clean(text)))
     console.print(_links(document))

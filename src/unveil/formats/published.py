@@ -1,0 +1,77 @@
+"""The columns of a published table, whether its cells were widened or perturbed: read, and held against the schema."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unveil.attribute import Role
+from unveil.errors import ReleaseError, shown
+from unveil.formats.sidecar import Sidecar
+from unveil.formats.tables import Columns, read_columns
+from unveil.schema import Schema
+
+if TYPE_CHECKING:
+    from unveil.formats.frames import IntoFrame
+
+__all__ = ["check_columns", "count_column", "published_columns", "without_blanked"]
+
+
+def published_columns(
+    source: "str | Path | IntoFrame",
+    schema: Schema,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> Columns:
+    """All columns of a published file or frame; what is missing is the schema's first token."""
+    return read_columns(
+        source,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        missing=schema.missing_token,
+        error=ReleaseError,
+        published=True,
+    )
+
+
+def count_column(schema: Schema, sidecar: Sidecar) -> str | None:
+    """The column that says how many people a row stands for: anonypy calls it `count`, as Anatomy's second table."""
+    if sidecar.count is not None:
+        return sidecar.count
+    return schema.document.frequency or (None if "count" in schema.names else "count")
+
+
+def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: str | None = None) -> None:
+    """Every column must be one of the schema's, and none an identifier; `second`: the attribute of a second table."""
+    for key, column in (("group", sidecar.group), ("count", sidecar.count)):
+        if column is not None and column not in main.columns:
+            raise ReleaseError(f"{path}: the sidecar's {key} column {shown(column)} is not there")
+    for name in [*main.columns, *([second] if second is not None else [])]:
+        if name in (sidecar.group, *schema.extra_columns) or name == count_column(schema, sidecar):
+            continue
+        if name not in schema.names:
+            raise ReleaseError(
+                f"{path}: {schema.name} does not name the column {shown(name)}; "
+                "remove it, add [attributes.NAME] with its role, or a sidecar that names it as the group"
+            )
+        if schema.declaration(name).role is Role.IDENTIFIER:
+            raise ReleaseError(
+                f"{path}: {shown(name)} is an identifier; identifiers are never released: remove the column or its role"
+            )
+    if second is not None and second in main.columns:
+        name = shown(second)
+        raise ReleaseError(f"{path}: {name} stands in both tables; the link to it would not be hidden")
+
+
+def without_blanked(main: Columns, schema: Schema) -> Columns:
+    """Without identifiers of which nothing is left: ARX keeps their columns, every cell `*`."""
+    blanked = [
+        name
+        for name, column in main.columns.items()
+        if name in schema.names
+        and schema.declaration(name).role is Role.IDENTIFIER
+        and all(not text.strip().strip("*") for text in column.texts)
+    ]
+    return replace(main, columns={n: c for n, c in main.columns.items() if n not in blanked}) if blanked else main
