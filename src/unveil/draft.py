@@ -17,6 +17,7 @@ from unveil.errors import TableError, shown
 from unveil.hierarchy import iso_date, number_text
 from unveil.table import CodedColumn
 from unveil.toml_lines import toml_array, toml_key, toml_string
+from unveil.wide_cells import hold_several, interval_kind, out_of_list
 
 __all__ = ["MISSING_TOKENS", "ColumnEvidence", "Draft", "SetEvidence", "Told", "draft_schema"]
 
@@ -108,6 +109,7 @@ class _Column:
     reasons: list[str]
     masked: bool = False  # cells of a release with stars in them
     several: bool = False  # cells of a release that hold more than one value
+    published: bool = False  # whether it is a release's: `*` is then a cell as others are
 
     @property
     def rows(self) -> int:
@@ -128,11 +130,10 @@ def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset
     kind, place_of_text, reasons = _read_kind(name, texts, decimal)
     masked = several = False
     if published and place_of_text is None:
-        cells = [lone[2] if (lone := _LONE.fullmatch(text)) else text for text in texts]
-        if any(map(_WIDE.fullmatch, cells)) and all(_WIDE.fullmatch(c) or not c.strip("*") for c in cells):
-            kind, reasons = Kind.NUMERIC, ["the cells are intervals"]
+        cells = [cell for text in texts if (cell := out_of_list(text)).strip("*")]
+        kind, reasons = _published_kind(name, cells, decimal) or (kind, reasons)
         masked = any("*" in text and text.strip("*") for text in texts)
-        several = not kind.measured and _hold_several(texts)
+        several = not kind.measured and hold_several(texts)
     if place_of_text is None:
         places, number = None, np.arange(len(texts))
     else:
@@ -145,7 +146,8 @@ def _read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset
     tokens_here = [t for t, gone in zip(column.texts, absent.tolist(), strict=True) if gone] if absent.any() else []
     gone = int(rows_of_text[absent].sum())
     return _Column(
-        name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons, masked, several
+        *(name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons),
+        *(masked, several, published),
     )
 
 
@@ -182,31 +184,18 @@ def _read_kind(name: str, texts: list[str], decimal: str) -> tuple[Kind, NDArray
     return Kind.CATEGORICAL, None, []
 
 
-# A number, or a cell of a release that holds a bound or two ends: [20, 30[ 20~29 19-33 <50 90+
-_END = r"[+-]?\d+(?:[.,]\d+)?"
-_WIDE = re.compile(
-    rf"\s*(?:{_END}|[\[\](]\s*(?:{_END})?\s*[,;~–-]\s*(?:{_END})?\s*[\])\[]|{_END}\s*[,~–-]\s*{_END}|[<>≤≥]=?\s*{_END}|"
-    rf"{_END}\+)\s*",
-    re.ASCII,
-)
-
-
-# A list of one, as Python writes it: ['20-29']
-_LONE = re.compile(r"""\s*\[\s*(['"])([^'"]*)\1\s*\]\s*""")
-
-
-def _hold_several(texts: list[str]) -> bool:
-    """Whether cells of a release are sets: in brackets, or a list of which a part stands elsewhere too."""
-    alone = {text.strip() for text in texts}
-    owner: dict[str, str] = {}
-    for text in alone:
-        if text[:1] + text[-1:] in ("{}", "[]", "()") and any(mark in text for mark in ",;|'\""):
-            return True
-        for separator in ",;|":
-            for part in map(str.strip, text.split(separator) if separator in text else ()):
-                if part and (part in alone or owner.setdefault(part, text) != text):
-                    return True
-    return False
+def _published_kind(name: str, cells: list[str], decimal: str) -> tuple[Kind, list[str]] | None:
+    """The kind of a release's column whose cells, but for `*`, are numbers or dates, or intervals of them, and why."""
+    kind, places, reasons = _read_kind(name, cells, decimal)
+    if places is not None:
+        return kind, [*reasons, "some cells are withheld"]
+    codes = _hinted(name, _CODE_WORDS)
+    found = interval_kind(cells, codes=codes)
+    if found is not None:
+        return found, ["the cells are intervals"]
+    if 2 * sum(interval_kind([cell], codes=codes) is not None for cell in cells) > len(cells):
+        return Kind.CATEGORICAL, ["most cells are intervals: mend the others or list them under missing"]
+    return None
 
 
 def _places(texts: list[str], kind: Kind, decimal: str) -> NDArray[np.float64] | None:
@@ -378,7 +367,8 @@ def _toml(
             *_domain(column, found, told.get(column.name)),
         ]
         if column.tokens:
-            lines.append('missing = "category"')
+            withheld = f"  # if withheld rather than missing: say --cells {toml_key(column.name)}=suppressed"
+            lines.append('missing = "category"' + (withheld if column.published else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -398,15 +388,23 @@ def _domain(column: _Column, found: ColumnEvidence, told: Told | None) -> list[s
     if column.places is not None:
         return _measured_domain(column, column.places, found.role)
     if column.kind.measured:
-        return ["# domain = { from = 0, to = 110 }  # the true ends; without it the domain is what the cells show"]
+        ends = "from = 1900-01-01, to = 2030-12-31" if column.kind is Kind.DATE else "from = 0, to = 110"
+        return [f"# domain = {{ {ends} }}  # the true ends; without it the domain is what the cells show"]
     if column.masked:
         return ["# some cells are masked: list the domain, or add a hierarchy; else it is what the cells show"]
     if column.several:
-        option = f"--cells {column.name}=list"
+        option = f"--cells {toml_key(column.name)}=list"
         return [f"# some cells hold several values: list the domain; else it is what they show: say {option}"]
     values = sorted(set(column.texts) - {"*"})
+    starred = any(not text.strip("*") for text in column.texts)
+    if column.published and starred:
+        values = [value for value in values if value.strip("*")]
+        if len(values) + bool(column.tokens) < 2:  # then `*` would be that one value
+            return ["# domain = [ ]  # list what can be: the cells show too little to say what * may stand for"]
     lines = (
-        ["# '*' is among the values, but means the whole domain: rename it in the data"] if "*" in column.texts else []
+        ["# '*' is among the values, but means the whole domain: rename it in the data"]
+        if "*" in column.texts and not column.published
+        else []
     )
     if len(values) > MOST_VALUES:
         return [

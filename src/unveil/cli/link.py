@@ -11,6 +11,8 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    ReleaseCells,
+    ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
     ReportFile,
@@ -137,6 +139,8 @@ def link(
     encoding: Encoding = None,
     release_delimiter: ReleaseDelimiter = None,
     release_encoding: ReleaseEncoding = None,
+    release_decimal: ReleaseDecimal = None,
+    cells: ReleaseCells = None,
 ) -> None:
     """Link the people an attacker holds with published rows: by distance and by probability; and uniqueness."""
     import numpy as np
@@ -171,7 +175,9 @@ def link(
         release,
         document,
         attributes=() if table is None else table.attributes,
+        cells=cells or (),
         delimiter=release_delimiter,
+        decimal=release_decimal,
         encoding=release_encoding,
     )
     names = None if known is None else [part.strip() for part in known.split(",") if part.strip()]

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Sidecar",
     "assignment_bytes",
+    "check_cells",
     "check_columns",
     "read_release",
     "read_sidecar",
@@ -105,9 +106,7 @@ def read_release(
     second = _read_second(path, sidecar, columns_of)
     check_columns(path, schema, sidecar, main, second)
     published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
-    for name in named:
-        if name and name not in published:
-            raise UsageError(f"--cells {name}=…: {path} publishes no such attribute; it has {', '.join(main.columns)}")
+    check_cells(named, path, published, main)
     names = [n for n in schema.names if n in published]
     if not names:
         raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
@@ -204,6 +203,8 @@ def read_sidecar(path: Path) -> Sidecar:
     """What stands beside a release, or in an ARX project; nothing said if there is no sidecar."""
     if path.parts and path.parts[0].lower() in ("sqlite:", "postgresql:", "postgres:"):
         raise ReleaseError(f"{path.parts[0]}//…: a release is a file, not a table in a database; export it as CSV")
+    if not path.name:
+        raise ReleaseError(f"{path}: is a folder; name a file in it")
     file = path.with_suffix(".toml")
     if not file.is_file() or not _is_sidecar(file):
         return Sidecar(masked=read_project(path).masked if path.suffix.lower() == ".deid" else ())
@@ -248,8 +249,8 @@ def _read_second(path: Path, sidecar: Sidecar, columns_of: Callable[[Path], Colu
             f"{path.with_suffix('.toml')}: sensitive_table needs group, the column that links the two tables"
         )
     found = columns_of(file)
-    rest = [n for n in found.columns if n != sidecar.group]
-    if len(found.columns) != 3 or len(rest) != 2 or rest[1] != "count":
+    rest = [n for n in found.columns if n not in (sidecar.group, "count")]
+    if len(found.columns) != 3 or len(rest) != 1:
         raise ReleaseError(
             f"{file}: its columns must be {shown(sidecar.group)}, the sensitive attribute, count; "
             f"it has {', '.join(map(shown, found.columns))}"
@@ -269,18 +270,27 @@ def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) 
     return np.asarray(np.array(values, dtype=np.int64)[column.text_of_row])
 
 
-def _count_column(schema: Schema, sidecar: Sidecar) -> str | None:
+def _count_column(schema: Schema, sidecar: Sidecar, main: Columns) -> str | None:
     """The column that says how many people a row stands for: anonypy calls it `count`, as Anatomy's second table."""
     if sidecar.count is not None:
         return sidecar.count
-    return schema.document.frequency or (None if "count" in schema.names else "count")
+    if schema.document.frequency in main.columns:
+        return schema.document.frequency
+    return None if "count" in schema.names else "count"
 
 
 def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> NDArray[np.int64] | None:
-    key = _count_column(schema, sidecar)
+    key = _count_column(schema, sidecar, main)
     if key is None or key == sidecar.group or key not in main.columns:
         return None
     return _whole_numbers(main, main.columns[key], str(path), key)
+
+
+def check_cells(named: Mapping[str, tuple[str, ...]], path: Path, published: Collection[str], main: Columns) -> None:
+    """Notations may be named of published attributes only."""
+    for name in named:
+        if name and name not in published:
+            raise UsageError(f"--cells {name}=…: {path} publishes no such attribute; it has {', '.join(main.columns)}")
 
 
 def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: "_Second | None" = None) -> None:
@@ -289,7 +299,7 @@ def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, s
         if column is not None and column not in main.columns:
             raise ReleaseError(f"{path}: the sidecar's {key} column {shown(column)} is not there")
     for name in [*main.columns, *([second.attribute] if second is not None else [])]:
-        if name in (sidecar.group, *schema.extra_columns) or name == _count_column(schema, sidecar):
+        if name in (sidecar.group, *schema.extra_columns) or name == _count_column(schema, sidecar, main):
             continue
         if name not in schema.names:
             raise ReleaseError(
@@ -335,7 +345,7 @@ def _read_attribute(
         if attribute is None and (declared.domain is not None or declared.bins is not None or name in schema.ladders):
             attribute = schema.attribute(name, decimal=source.decimal)
         if attribute is None:
-            observed = shown_values(column.texts, declared.kind, source.decimal, named)
+            observed = shown_values(column.texts, declared.kind, source.decimal, named, schema.document.missing)
             if not observed:
                 raise CellError(
                     f"{shown(column.texts[0])} names no value, nor does any other cell, so the domain is not known; "
