@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from unveil.errors import UsageError
 from unveil.paths import sheet_file
 
 __all__ = ["Document", "Finding", "Input", "Run", "describe_inputs", "describe_run"]
@@ -88,8 +89,12 @@ def describe_inputs(paths: Iterable[Path | _Hashed]) -> tuple[Input, ...]:
         if not isinstance(path, Path):
             found.append(Input(name=path.name, sha256=path.sha256))
             continue
-        with sheet_file(path)[0].open("rb") as file:
-            found.append(Input(name=path.name, sha256=hashlib.file_digest(file, "sha256").hexdigest()))
+        try:
+            with sheet_file(path)[0].open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+        found.append(Input(name=path.name, sha256=digest))
     return tuple(found)
 
 

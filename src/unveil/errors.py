@@ -29,6 +29,8 @@ __all__ = [
 
 _LOGIN = re.compile(r"\b([a-z][a-z0-9+.-]+:/{1,3})\S*@", re.IGNORECASE)
 _PASSWORD = re.compile(r"([?&]\w*password=)[^&#\s]*", re.IGNORECASE)
+_SETTINGS = re.compile(r"\b(?:host|hostaddr|dbname|service|user)\s*=", re.IGNORECASE)  # libpq's other form
+_SETTING = re.compile(r"(\b\w*password\s*=\s*)('(?:[^'\\]|\\.)*'?|[^\s#]*)", re.IGNORECASE)
 
 
 class UnveilError(Exception):
@@ -72,6 +74,8 @@ class NotApplicable(UnveilError):  # noqa: N818  the contract's own word, not a 
 
 def without_secrets(text: str) -> str:
     """The text without users and passwords of addresses in it, wherever they were meant to go."""
+    if _SETTINGS.search(text):
+        text = _SETTING.sub(r"\1…", text)
     return _PASSWORD.sub(r"\1…", _LOGIN.sub(r"\1", text)) if ":/" in text else text
 
 

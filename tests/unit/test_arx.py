@@ -83,6 +83,8 @@ def test_a_schema_and_its_hierarchies_are_drafted(tmp_path: Path, capsys: pytest
     out, err = run("schema", path, capsys=capsys)
     assert "[attributes.disease]" in out
     assert "written with -o" in err
+    _, err = run("schema", path, "-o", tmp_path / "none" / "schema.toml", capsys=capsys, code=2)
+    assert f"{tmp_path / 'none' / 'hierarchies'}: cannot be made (no such file or directory)" in err
     release = tmp_path / "release.csv"
     release.write_text("age;zip;disease\n[30, 40[;8154*;flu\n")
     (tmp_path / "schema.toml").write_text(

@@ -636,6 +636,17 @@ def test_repeated_identifiers_and_unpublished_columns_are_said() -> None:
     assert facts["readers"][0]["threat"]["target"] == "sex"
 
 
+def test_more_missing_values_than_the_original_has_are_said() -> None:
+    """sdcMicro withholds with the same NA that says missing in the original."""
+    schema = made_schema({"sex": {**SEX, "missing": "category"}, "disease": AB}, missing=["NA"])
+    table = made_table(schema, ("f", "a"), ("m", "b"), ("NA", "a"))
+    for cells, said in ((("f", "NA", "NA"), True), (("f", "m", "NA"), False)):
+        rows = [(g, cell, d) for g, (cell, d) in enumerate(zip(cells, "aba", strict=True))]
+        remarks = audited(made_release(table.attributes, [([0, 1], rows)]), table).document.diagnostics["remarks"]
+        found = [r for r in remarks if "say that it is missing" in r]
+        assert ["r.csv, sex: 2 rows say that it is missing, of the original 1; if" in r for r in found] == [True] * said
+
+
 def test_the_same_seed_gives_the_same_document() -> None:
     table = big(80)
     anatomy = anonymizer("anatomy:l=2").anonymize(table, Engine(seed=2)).release

@@ -191,6 +191,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "control": (("--control", "schema.toml"), "schema.toml"),
     "limit": (("--limit", "x"), "is no limit"),
     "config": (("--config", "none.toml"), "cannot be read"),
+    "prior": (("--prior", "none.csv"), "none.csv: cannot be read (no such file or directory)"),
+    "folder": ((".",), ".: is a folder; name a file in it"),
 }
 
 

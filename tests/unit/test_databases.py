@@ -135,6 +135,9 @@ def test_addresses_that_make_no_sense(address: str, says: str) -> None:
 
 def test_errors_hold_no_password_wherever_the_address_went(capsys: pytest.CaptureFixture[str]) -> None:
     assert str(SchemaError(f"pg://a:{SECRET}@h/d?password={SECRET} is no file")) == "pg://h/d?password=… is no file"
+    settings = f"host=h password = '{SECRET} x' user=me sslpassword={SECRET}#t: no such file"
+    assert str(TableError(settings)) == "host=h password = … user=me sslpassword=…#t: no such file"
+    assert str(UsageError("--cells 'password=lists'")) == "--cells 'password=lists'"
     assert str(TableError(f"data.csv: {SECRET}@home is no value")) == f"data.csv: {SECRET}@home is no value"
     for args in (
         ("check", f"postgresql://me:{SECRET}@h/d#t", "--schema", "none.toml"),

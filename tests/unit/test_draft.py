@@ -405,3 +405,45 @@ def test_cells_of_several_values_are_no_domain(texts: list[str], kind: str, froz
     assert ("\ndomain = " in drafted) == frozen
     assert ("--cells x=list" in drafted) == (kind == "categorical" and not frozen)
     assert "--cells" not in draft_schema(columns, name="t.csv").toml  # an original shows values
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "kind", "domain"),
+    [
+        ("dob", ["1980-01-01~1980-12-31", "1981-01-01/1981-12-31", "*"], "date", None),
+        ("dob", ["[1980-01-01, 1981-01-01[", "1981-02-03"], "date", None),
+        ("dob", ["<1980-01-01", "≥ 1980-01-01"], "date", None),
+        ("dob", ["1980-01-01", "1980-01-03", "*"], "date", None),
+        ("age", ["(-Inf,20]", "(20, Inf]"], "numeric", None),
+        ("age", ["(1e+04,2e+04]", "[30000, ∞)"], "numeric", None),
+        ("age", ["20 to 29", "30..39", "40 – 49", "=>50", "90 +"], "numeric", None),
+        ("age", ["20", "21", "*"], "numeric", None),  # numbers, of which some are withheld
+        ("zip", ["81541", "80331"], "categorical", ["80331", "81541"]),  # codes, not intervals of numbers
+        ("zip", ["01067", "81541", "*"], "categorical", ["01067", "81541"]),
+        ("zip", ["81541", "81541,81549"], "categorical", None),
+        ("zip", ["81541-81549", "81667"], "numeric", None),
+        ("x", ["a", "b", "*"], "categorical", ["a", "b"]),
+        ("x", ["a", "*"], "categorical", None),  # `*` could not be told from a
+        ("x", ["a", "*", "NA"], "categorical", ["a"]),
+        ("x", ["*", "***"], "categorical", None),
+    ],
+)
+def test_what_a_release_shows_is_drafted(name: str, texts: list[str], kind: str, domain: list[str] | None) -> None:
+    drafted = draft_schema({name: coded(texts)}, name="r.csv", published=True).toml
+    document = tomllib.loads(drafted)["attributes"][name]
+    assert (document["kind"], document.get("domain")) == (kind, domain)
+    assert "rename it in the data" not in drafted
+    assert (f"say --cells {name}=suppressed" in drafted) == ("NA" in texts)
+
+
+@pytest.mark.parametrize(("other", "said"), [("unknown", True), ("60+", False)])
+def test_intervals_beside_something_else_are_remarked(other: str, said: bool) -> None:
+    drafted = draft_schema({"age": coded(["[20, 30[", "[30, 40[", other])}, name="r.csv", published=True).toml
+    assert ("most cells are intervals: mend the others or list them under missing" in drafted) == said
+
+
+def test_a_column_name_stays_within_its_comment() -> None:
+    columns = {'a\nhierarchy = "/x"': coded(["{a,b}", "a"]), "b\x85c": coded(["a", "b", "NA"])}
+    document = tomllib.loads(draft_schema(columns, name="r.csv", published=True).toml)
+    assert list(document["attributes"]) == list(columns)
+    assert all("hierarchy" not in declared for declared in document["attributes"].values())

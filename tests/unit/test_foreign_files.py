@@ -70,7 +70,7 @@ FOREIGN = {
         "column 1 has no name; the first line must name every column, or write it without",
     ),
     "sdcmicro.csv": (b'"age","sex"\n"1",30,"f"\n"2",31,NA\n', "if the first is R's row name, write it with row.names"),
-    "table.txt": (b'"age" "sex"\n30 "f"\n', "or say what parts the fields, e.g. --delimiter ' '"),
+    "table.txt": (b'"age" "sex"\n30 "f"\n', "e.g. --delimiter ' ' (of a release --release-delimiter ' ')"),
     "pandas.csv": (b",age\n0,30\n", "row.names = FALSE in R, index=False in pandas"),
 }
 

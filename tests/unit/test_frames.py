@@ -84,6 +84,12 @@ def test_a_frame_is_the_table(kind: str) -> None:
         (pd.to_datetime(["2024-01-31", None, "1677-09-22"]), ["2024-01-31", "", "1677-09-22"]),
         (pd.Series([date(2024, 1, 31), None, None], dtype=object), ["2024-01-31", "", ""]),
         (pd.Series([True, False, True]), ["true", "false", "true"]),
+        # texts among the numbers, as scripts leave them that suppress or widen some cells
+        ([20, "*", None], ["20", "*", ""]),
+        ([20.0, "20-29", np.float32(0.1)], ["20", "20-29", "0.1"]),
+        ([True, "*", np.bool_(False)], ["true", "*", "false"]),
+        ([pd.Timestamp("2024-01-31"), "*", date(2024, 2, 1)], ["2024-01-31", "*", "2024-02-01"]),
+        (pd.Categorical([20, "*", None]), ["20", "*", ""]),
     ],
 )
 def test_columns_of_pandas(column: Any, texts: list[str]) -> None:
@@ -108,7 +114,9 @@ def test_nan_is_missing_in_every_frame() -> None:
         (pl.DataFrame(), "frame: holds no rows"),
         (pl.DataFrame({"x": [[1]]}), r"frame, x: a column of type List\(Int64\) cannot be read"),
         (pd.DataFrame({"x": [timedelta(1)]}), "frame, x: a column of type Duration"),
-        (pd.DataFrame({"x": [1, "a"]}), "frame: cannot be read as a table"),
+        (pd.DataFrame({"x": [1j, 2]}), "frame: cannot be read as a table .*; make its columns texts, numbers or"),
+        (pd.DataFrame({"x": [b"x", "a"]}), "frame, x: a column of type Binary cannot be read"),
+        (pd.DataFrame({"x": [{1: 2}]}), "frame: cannot be read as a table"),
         ({"x": [1]}, "frame: a dict is no table; give a path, or a pandas, polars or pyarrow table"),
         (None, "frame: a NoneType is no table"),
         (pd.DataFrame({"x": [datetime(2024, 1, 31, 1)]}), "frame, x: holds times of day"),

@@ -205,6 +205,10 @@ def test_a_folder_or_a_project_is_imported(folder: Path, capsys: pytest.CaptureF
     (arx / "other.csv").write_text("a;*\n")
     _, err = run("import", arx, "--schema", folder / "schema.toml", "-o", folder / "in", capsys=capsys)
     assert "wrote 2 hierarchies" in err
+    (arx / "age.csv").write_text("20;*\n21;*\n")
+    _, err = run("import", arx, "--schema", folder / "schema.toml", "-o", folder / "in", capsys=capsys)
+    assert f"left out: {arx / 'age.csv'}: has no level between its values and *" in err
+    assert "wrote 2 hierarchies" in err
     assert read_ladder(folder / "in" / "zip.csv").rows[0] == ("81540", "8154*", "*****", "*")
     assert read_ladder(folder / "in" / "job.csv").rows[3] == ("d", "d", "*")
     (folder / "p.deid").write_bytes(made_project())
@@ -228,6 +232,21 @@ def test_single_builders(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     out, _ = run("show", folder / "job.csv", capsys=capsys)
     assert "x" in out
     run("check", folder / "job.csv", "job", *data, capsys=capsys)
+    (folder / "german.csv").write_text("bmi;x\n18,0;a\n18,5;a\n23,0;b\n")
+    run("round", "bmi", "--data", folder / "german.csv", "-o", folder / "bmi.csv", capsys=capsys)
+    _, err = run("check", folder / "bmi.csv", "bmi", "--data", folder / "german.csv", capsys=capsys)
+    assert "covers all 3 values of bmi" in err  # 18 is the row of 18,0
+    (folder / "zip.csv").write_text("zip\n01067\n1067.0\n")
+    (folder / "code.csv").write_text("1067;10*;*\n")
+    _, err = run("check", folder / "code.csv", "zip", "--data", folder / "zip.csv", capsys=capsys, code=2)
+    assert "the value '01067' of zip has no row; add" in err  # a code, not a number
+    (folder / "points.csv").write_text("20.0;all;*\n21;all;*\n")
+    ages = SCHEMA.replace('kind = "numeric"', 'kind = "numeric"\ndomain = [20, 21]')
+    (folder / "ages.toml").write_text(ages)
+    _, err = run("check", folder / "points.csv", "age", "--schema", folder / "ages.toml", capsys=capsys)
+    assert "nested, and covers all" in err  # as the schema itself reads it
+    _, err = run("check", folder / "job.csv", "job", *data, "--schema", folder / "schema.toml", capsys=capsys, code=2)
+    assert "by one of --data TABLE and --schema FILE" in err
     (folder / "tree.csv").write_text("child,parent\na,x\na,y\n")
     _, err = run("taxonomy", folder / "tree.csv", capsys=capsys, code=2)
     assert "line 3: 'a' has two parents" in err
@@ -245,3 +264,7 @@ def test_single_builders(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     )
     assert 'age,20,"[20,29]",1' in out
     assert 'job,b,"{a,b}",1' in out
+    (folder / "r.csv").write_text("age job disease\n20~29 a u\n")
+    named = ("mapping", folder / "r.csv", "--schema", folder / "schema.toml", "--original", folder / "data.csv")
+    out, _ = run(*named, "--release-delimiter", " ", capsys=capsys)
+    assert 'age,20,"[20,29]",1' in out

@@ -398,6 +398,14 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(folder / "wide.csv", *base, "--known", "sex", "--json", "-", "--subsets", "0", capsys=capsys)
     assert code == 0
     assert json.loads(out)["settings"]["known"] == ["sex"]
+    other = (folder / "wide.csv").read_text().replace("[", "").replace("]", "")  # 20,24: a list or a range
+    (folder / "other.csv").write_text(other)
+    sex = ("--known", "sex", "--json", "-", "--subsets", "0")
+    code, _, err = run(folder / "other.csv", *base, *sex, capsys=capsys)
+    assert (code, "say --cells age=list or --cells age=range" in err) == (2, True)
+    code, again, _ = run(folder / "other.csv", *base, *sex, "--cells", "age=range", capsys=capsys)
+    values = [[f["value"] for f in json.loads(text)["findings"]] for text in (out, again)]
+    assert values[0] == values[1]
     (folder / "held.csv").write_text("row,sex\n1,f\n4,m\n")
     code, out, _ = run(
         folder / "wide.csv",

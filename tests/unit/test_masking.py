@@ -247,6 +247,17 @@ def test_files_that_cannot_be_read(cells: str, sidecar: str, words: str, tmp_pat
         read_masked(tmp_path / "r.csv", SCHEMA)
 
 
+def test_counts_are_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text('masked = ["age"]\n')
+    for counts, fine in (("1", True), ("2", False)):
+        (tmp_path / "r.csv").write_text(f"age,sex,pay,count\n1,f,a,1\n1,f,a,{counts}\n")
+        if fine:
+            assert read_masked(tmp_path / "r.csv", SCHEMA).rows == 2
+            continue
+        with pytest.raises(ReleaseError, match="'count' says that a row stands for several people; write a row for"):
+            read_masked(tmp_path / "r.csv", SCHEMA)
+
+
 def test_another_tools_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("sex,age,pay\nf,37.25,a\n*,*,a\n")
     (tmp_path / "r.toml").write_text('masked = ["age", "sex"]\n')
@@ -255,6 +266,32 @@ def test_another_tools_file_is_read(tmp_path: Path) -> None:
     assert found.columns[0][0] == 37.25
     assert np.isnan(found.columns[0][1])
     assert found.columns[1].tolist() == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("cell", "named", "code"),
+    [
+        ("NA", (), -1),  # sdcMicro: withheld beside what was perturbed
+        ("<NA>", (), -1),
+        ("?", (), 2),  # the missing category
+        ("?", ("suppressed",), -1),
+        ("", ("suppressed",), -1),
+        ("", ("sex=suppressed",), -1),
+        ("f", ("suppressed",), 0),
+        (" f ", (), 0),
+    ],
+)
+def test_withheld_cells_of_a_masked_release(cell: str, named: tuple[str, ...], code: int, tmp_path: Path) -> None:
+    declared = {"role": "quasi-identifier", "domain": ["f", "m"], "missing": "category"}
+    number = {"role": "quasi-identifier", "kind": "numeric", "domain": {"from": 0, "to": 9}, "missing": "category"}
+    schema = made_schema({"age": number, "sex": declared, "pay": number}, missing=["?"])
+    (tmp_path / "r.csv").write_text(f"age,sex,pay\n1,{cell},5.5\nNA,m,*\n")
+    (tmp_path / "r.toml").write_text('masked = ["pay"]\n')
+    found = read_masked(tmp_path / "r.csv", schema, cells=named)
+    assert found.columns[1].tolist() == [code, 1]
+    assert [np.isnan(found.columns[i]).tolist() for i in (0, 2)] == [[False, True], [False, True]]
+    with pytest.raises(UsageError, match=r"--cells zip=…: .* publishes no such attribute; it has age, sex, pay"):
+        read_masked(tmp_path / "r.csv", schema, cells=["zip=list"])
 
 
 def test_a_masked_table_that_cannot_be_is_never_born() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from small import QI, SENSITIVE, made_schema
-from unveil.attribute import Attribute
+from unveil.attribute import Attribute, Kind
 from unveil.draft import draft_schema
 from unveil.errors import ReleaseError, UsageError
-from unveil.formats.cells import CellError, read_cells
+from unveil.formats.cells import CellError, read_cells, shown_values
 from unveil.formats.notations import NOTATIONS, parse_cells
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns
@@ -34,6 +34,7 @@ OPEN = made(kind="numeric", bins=[18.5, 65])
 ZIP = made(domain=["81541", "81549", "81667", "80331", "8154"])
 EVEN = made(domain=["81541", "81549", "81667", "80331"])
 WORD = made(domain=["a", "b", "c", "it's", 'say "x"', "Smith, Jr", "x~y"])
+BLANK = made(domain=["a", "a "])
 COMMA = made(domain=["a", "b", "c", "a,b", "b,c"])
 COUNTRY = made(domain=["DE", "NA", "FR"])
 GAPS = made(domain=["a", "b"], missing="category")
@@ -132,6 +133,12 @@ def read(attribute: Attribute, text: str, *named: str, decimal: str = ".") -> li
         (AGE, "NA", ALL),
         (AGE, "<NA>", ALL),
         (COUNTRY, "NA", ["NA"]),  # Namibia: a value comes first
+        # values filled up with blanks, as files of fixed width have them
+        (WORD, "a  ", ["a"]),
+        (WORD, " Smith, Jr", ["Smith, Jr"]),
+        (BLANK, "a ", ["a "]),
+        (BLANK, " a", ["a"]),
+        (GAPS, " ? ", ["?"]),
     ],
 )  # fmt: skip
 def test_what_other_tools_write(attribute: Attribute, text: str, values: list[str]) -> None:
@@ -169,6 +176,7 @@ def test_decimal_commas_within_cells(text: str, values: list[str]) -> None:
         (LONG, "4*", ".", ["prefix (4, 40, 41, 400)", "mask (40, 41)"]),
         (DASHED, "a-b-c", ".", ["range (a, a-b, b-c)", "range (a-b, b-c, c)", "add a hierarchy"]),
         (COMMA, "a,b,c", ".", ["list (a, b, c)", "list (a, b,c)", "add a hierarchy"]),
+        (AGE, "(19-22)", ".", ["interval (20, 21)", "range (19, 20, 21, 22)", "x=interval or --cells x=range"]),
         (HALF, "[1,5,3]", ",", ["interval (1.5, 2, 2.5, 3)", "interval (5 values"]),
         (HALF, "{1,5,2}", ",", []),
     ],
@@ -232,6 +240,7 @@ def test_a_named_notation_comes_first(attribute: Attribute, text: str, named: st
         (AGE, "20,,22", "is no value"),
         (AGE, ",", "is no value"),
         (AGE, "20,99", "is no value"),
+        (AGE, "20,5-21,5", "if its comma is a decimal one, say --release-decimal ,"),
         (AGE, "9*", "is no value"),
         (AGE, "* *", "is no value"),
         (AGE, "['20', '22'", "is no value"),
@@ -239,6 +248,8 @@ def test_a_named_notation_comes_first(attribute: Attribute, text: str, named: st
         (AGE, "[]", "is no interval"),
         (AGE, "{'20", "is no value"),
         (WORD, "['a', 'z']", "has no order"),
+        (WORD, "[a, b]", "if it is a list, say --cells x=list"),
+        (AGE, "[20, 21, 24]", "if it is a list, say --cells x=list"),
         (WORD, "a,z", "is no value"),
         (WORD, "a-b", "is no value"),
         (WORD, "[a, b)", "is no value"),
@@ -253,6 +264,8 @@ def test_a_named_notation_comes_first(attribute: Attribute, text: str, named: st
         (AGE, "", "an empty cell; if the value was withheld, say --cells x=suppressed"),
         (AGE, "?", "a missing value"),
         (AGE, "na", "is no value"),
+        (AGE, "nan", "list it under missing in the schema, and if it was withheld, say --cells x=suppressed"),
+        (WORD, "NULL", "list it under missing in the schema"),
         (AGE, "[" * 5000, "is no value"),
         (AGE, "'" * 5000, "is no value"),
         (AGE, "20-" * 5000, "is no value"),
@@ -344,6 +357,43 @@ def test_the_same_readings_where_the_release_is_all_there_is(tmp_path: Path) -> 
     assert release.regions[1].whole.tolist().count(True) == 1  # NA, *** and * are one region
 
 
+TENS = ["20", "21", "22", "23", "24", "25", "26", "27", "28", "29"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "named", "values"),
+    [
+        # between the ends of an interval every whole number is a value, whoever wrote it
+        (Kind.NUMERIC, ["[20, 30["], (), TENS),
+        (Kind.NUMERIC, ["(19,29]"], (), TENS),
+        (Kind.NUMERIC, ["(19, 30)"], (), TENS),
+        (Kind.NUMERIC, ["[20, 29]"], (), TENS),
+        (Kind.NUMERIC, ["20~29"], (), TENS),
+        (Kind.NUMERIC, ["['20-29']"], (), TENS),
+        (Kind.NUMERIC, ["20,22", "29"], ("list",), ["20", "22", "29"]),
+        (Kind.NUMERIC, ["{'20', '22'}", "('29',)"], (), ["20", "22", "29"]),
+        (Kind.DATE, ["[2024-02-28, 2024-03-02)"], (), ["2024-02-28", "2024-02-29", "2024-03-01"]),
+        # a named notation comes first, and the others after it
+        (Kind.NUMERIC, ["[20, 30)", "NA", ""], ("suppressed",), TENS),
+        (Kind.NUMERIC, ["[20,29]", "?"], ("suppressed",), TENS),
+        (Kind.NUMERIC, ["(19,29]", "20,22"], ("list",), TENS),
+        (Kind.NUMERIC, ["20-29", "<22"], ("bound",), TENS),
+        (Kind.CATEGORICAL, ["a", "", "?"], ("suppressed",), ["a"]),
+        (Kind.CATEGORICAL, ["a", "", "?"], (), ["", "?", "a"]),
+        (Kind.CATEGORICAL, ["a", "a ", " b"], (), [" b", "a"]),  # filled up with blanks, if it also stands without
+        # Python's sets and tuples
+        (Kind.CATEGORICAL, ["a", "{'a', 'b'}"], (), ["a", "b"]),
+        (Kind.CATEGORICAL, ["('a', 'b')", "('a',)"], (), ["a", "b"]),
+        (Kind.CATEGORICAL, ["{it's,b}"], (), ["b", "it's"]),  # our own sets have no such quotes
+        (Kind.CATEGORICAL, ["('a' or b)"], (), ["('a' or b)"]),
+    ],
+)  # fmt: skip
+def test_the_values_that_a_release_shows(
+    kind: Kind, texts: list[str], named: tuple[str, ...], values: list[str]
+) -> None:
+    assert shown_values(texts, kind, ".", named, ["?"]) == values
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -377,6 +427,15 @@ def test_a_decimal_comma_can_be_named(tmp_path: Path) -> None:
     assert [release.attributes[0].values[c] for c in release.regions[0].members(0)] == ["20.5", "21", "21.5"]
 
 
+def test_a_comma_that_is_no_decimal_one(tmp_path: Path) -> None:
+    """Between semicolons 20,23 looks like a decimal comma: the line says how to take it for a list."""
+    path = file(tmp_path, "age;sex;disease\n20,23;f;flu\n20;f;flu\n")
+    with pytest.raises(ReleaseError, match=r"'20,23' is no value.*: if it parts two values, say --release-decimal \."):
+        read_release(path, SCHEMA)
+    release = read_release(path, SCHEMA, decimal=".", cells=["age=list"])
+    assert sorted(release.regions[0].sizes.tolist()) == [1, 2]
+
+
 def test_counts_are_people(tmp_path: Path) -> None:
     path = file(tmp_path, "age,sex,disease,n\n20,f,flu,3\n20,f,hiv,1\n")
     with pytest.raises(ReleaseError, match="does not name the column 'n'"):
@@ -386,6 +445,10 @@ def test_counts_are_people(tmp_path: Path) -> None:
     file(tmp_path, 'count = "m"\n', "r.toml")
     with pytest.raises(ReleaseError, match="count column 'm' is not there"):
         read_release(path, BARE)
+    said = made_schema({"age": {"role": QI, "kind": "numeric"}, "disease": {"role": SENSITIVE}}, frequency="n")
+    for name in ("n", "count"):  # the original's own column, or another tool's
+        path = file(tmp_path, f"age,disease,{name}\n20,flu,3\n20,hiv,1\n", "t.csv")
+        assert read_release(path, said).sizes.tolist() == [4]
     with pytest.raises(ReleaseError, match=r"count: '1\.5' is no count"):
         read_release(file(tmp_path, "age,sex,disease,count\n20,f,flu,1.5\n", "s.csv"), BARE)
 

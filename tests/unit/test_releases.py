@@ -223,6 +223,9 @@ def test_kifer_table_5(tmp_path: Path) -> None:
     assert histograms.shape == (3, 4)
     assert release.class_sizes().max() == 2  # F,40,07620 stands in two groups
     assert back(release, tmp_path, schema)
+    turned = [",".join(reversed(line.split(","))) for line in ["GID,disease,count", *sick]]
+    file(tmp_path, "kifer-sensitive.csv", "\n".join(turned) + "\n")
+    assert read_release(path, schema) == release
 
 
 BOREALE = made_schema({"nat": {"role": QI}, "zip": {"role": QI}, "disease": {"role": SENSITIVE}})

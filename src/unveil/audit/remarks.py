@@ -8,6 +8,7 @@ from unveil.audit.identity import in_population
 from unveil.audit.measures import MOST_VALUES
 from unveil.audit.plan import Plan
 from unveil.release import Release
+from unveil.table import Table
 
 __all__ = ["count_words", "remarks_of_answers", "remarks_of_release"]
 
@@ -25,6 +26,7 @@ def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
             yield f"{name} does not publish {_named(absent)}."
         if plan.table.rows != release.rows:
             yield f"{name} has {release.rows:,} rows, the original {plan.table.rows:,}."
+        yield from _more_missing(plan, plan.table, name, release)
     unpublished = [n for n in plan.readers.known or () if n not in published]
     if unpublished:
         yield f"{name}: {', '.join(unpublished)} is known of people but not published, so it tells nobody anything."
@@ -52,6 +54,22 @@ def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
         yield f"{name}: the domain of {_named(observed)} is what the data shows; declare it, for it changes beliefs."
     if plan.table is None and sum(_holds_known(release, b.attributes) for b in release.blocks) > 1:
         yield f"{name}: the link between blocks is hidden; a person is asked about by the cells of one block only."
+
+
+def _more_missing(plan: Plan, table: Table, name: str, release: Release) -> Iterator[str]:
+    """Attributes that say "missing" of more rows than the original does: another tool's NA may be a withheld value."""
+    for index, attribute in enumerate(release.attributes):
+        if not attribute.missing or attribute.name not in {a.name for a in table.attributes}:
+            continue
+        block, absent = release.block_of(index), attribute.codes - 1
+        says = int(block.count[release.regions[index].single()[block.region(index)] == absent].sum())
+        original = int((table.columns[table.index(attribute.name)] == absent).sum())
+        if says > original:
+            counts = [count_words(count, plan.least) for count in (says, original)]
+            yield (
+                f"{name}, {attribute.name}: {counts[0]} rows say that it is missing, of the original {counts[1]}; "
+                f"if the others were withheld, say --cells {attribute.name}=suppressed."
+            )
 
 
 def _named(attributes: Sequence[str]) -> str:

@@ -40,6 +40,7 @@ __all__ = [
     "listed",
     "located",
     "long_work",
+    "make_folder",
     "read_assignment",
     "refuse_unsure",
     "release_parts",
@@ -127,6 +128,8 @@ def write(output: Path | None, text: str) -> None:
 
 def release_parts(release: Path) -> list[Path]:
     """The other files that a release may have: its sidecar and its table of sensitive values."""
+    if not release.name:
+        raise UsageError(f"{release}: is a folder; name a file in it")
     return [release.with_suffix(".toml"), release.with_name(f"{release.stem}-sensitive{release.suffix}")]
 
 
@@ -250,6 +253,14 @@ def _bar() -> "Iterator[Any]":
             shown.update(tasks[task], completed=done, total=total)
 
         yield progress
+
+
+def make_folder(folder: Path) -> None:
+    """A folder to write to, if it is not there."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made ({(error.strerror or 'unknown reason').lower()})") from None
 
 
 def read_assignment(path: Path, rows: int, groups: int) -> Any:

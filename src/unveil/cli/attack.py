@@ -225,7 +225,12 @@ def attack(
             table,
             asked=asked,
             known=known,
-            dialect={"delimiter": release_delimiter, "decimal": release_decimal, "encoding": release_encoding},
+            dialect={
+                "cells": cells or (),
+                "delimiter": release_delimiter,
+                "decimal": release_decimal,
+                "encoding": release_encoding,
+            },
             engine=engine,
             chains=replace(start, most_sweeps=most_sweeps) if most_sweeps is not None else start,
             alpha=alpha,

@@ -230,9 +230,7 @@ def _audit(
         "encoding": release_encoding,
     }
     published: dict[str, Any] = {
-        name: read_masked(path, document, **reading)  # no notations: its cells are values
-        if name in masked
-        else read_release(path, document, cells=cells, **reading)
+        name: (read_masked if name in masked else read_release)(path, document, cells=cells, **reading)
         for name, path in zip(names, releases, strict=True)
     }
     people_files = {} if people is None else _people_paths(people, published, joint, listed(asked))

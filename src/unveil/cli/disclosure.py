@@ -12,6 +12,7 @@ from unveil.cli._shared import (
     Encoding,
     JsonFile,
     PublishedFile,
+    ReleaseCells,
     ReleaseDecimal,
     ReleaseDelimiter,
     ReleaseEncoding,
@@ -83,6 +84,7 @@ def disclosure(
     release_delimiter: ReleaseDelimiter = None,
     release_encoding: ReleaseEncoding = None,
     release_decimal: ReleaseDecimal = None,
+    cells: ReleaseCells = None,
 ) -> None:
     """Intervals by p, equal categories, models from all inputs and from few, absent facts; each with its baseline."""
     import numpy as np
@@ -116,6 +118,7 @@ def disclosure(
         release,
         document,
         attributes=table.attributes,
+        cells=cells or (),
         delimiter=release_delimiter,
         decimal=release_decimal,
         encoding=release_encoding,

@@ -9,9 +9,13 @@ from unveil.cli._shared import (
     Out,
     PublishedFile,
     ReleaseCells,
+    ReleaseDecimal,
+    ReleaseDelimiter,
+    ReleaseEncoding,
     SchemaFile,
     keep_apart,
     located,
+    make_folder,
     release_parts,
     say,
     write,
@@ -134,7 +138,7 @@ def hierarchy_auto(schema: SchemaFile, data: Data, output: Folder) -> None:
             say(f"{attribute.name}: no hierarchy: {reason}")
     files = {output / Path(file).name: made[n].to_csv().encode() for n, file in file_names(made, ".").items()}
     keep_apart(inputs=[schema, data], outputs=list(files))
-    _make(output)
+    make_folder(output)
     write_whole(files)
     for name, ladder in made.items():
         say(f"{name}: {ladder.source}, {len(ladder.rows[0]) - 1} levels")
@@ -168,6 +172,8 @@ def hierarchy_import(
         chosen = hierarchy_files(source, known.names if known is not None else None, str(source))
         read = {name: mended_ladder(file.read_bytes(), str(file), delimiter) for name, file in chosen.items()}
         ladders = {name: ladder for name, ladder in read.items() if ladder is not None}
+        for name in sorted(read.keys() - ladders.keys()):
+            say(f"left out: {chosen[name]}: has no level between its values and *")
     if known is not None:
         ladders = {name: ladder for name, ladder in ladders.items() if name in known.names}
         for name, ladder in ladders.items():
@@ -178,7 +184,7 @@ def hierarchy_import(
         raise UsageError(f"{source}: holds no hierarchy" + ("" if known is None else f" of an attribute of {schema}"))
     made = {output / Path(f).name: ladders[n].to_csv().encode() for n, f in file_names(ladders, ".").items()}
     keep_apart(inputs=[source, *([schema] if schema is not None else [])], outputs=list(made))
-    _make(output)
+    make_folder(output)
     write_whole(made)
     say(f"wrote {len(made)} hierarchies to {output}: {', '.join(ladders)}")
 
@@ -195,7 +201,7 @@ def hierarchy_export(schema: SchemaFile, output: Folder) -> None:
         raise UsageError(f"{schema}: names no hierarchy")
     files = {output / Path(f).name: ladders[n].to_csv().encode() for n, f in file_names(ladders, ".").items()}
     keep_apart(inputs=[schema], outputs=list(files))
-    _make(output)
+    make_folder(output)
     write_whole(files)
     say(f"wrote {len(files)} hierarchies to {output}: {', '.join(ladders)}")
 
@@ -214,6 +220,9 @@ def hierarchy_mapping(
         ),
     ] = None,
     cells: ReleaseCells = None,
+    release_delimiter: ReleaseDelimiter = None,
+    release_decimal: ReleaseDecimal = None,
+    release_encoding: ReleaseEncoding = None,
     output: Out = None,
 ) -> None:
     """What a release made of each value: a CSV of attribute, value, cell, rows."""
@@ -226,7 +235,15 @@ def hierarchy_mapping(
     keep_apart(inputs=[*read, *release_parts(release)], outputs=[output] if output is not None else [])
     known = read_schema(schema).confirmed()
     domains = read_table(original, known).attributes if original is not None else ()
-    published = read_release(release, known, attributes=domains, cells=cells or ())
+    published = read_release(
+        release,
+        known,
+        attributes=domains,
+        cells=cells or (),
+        delimiter=release_delimiter,
+        decimal=release_decimal,
+        encoding=release_encoding,
+    )
     write(output, mapping_bytes(published).decode())
 
 
@@ -250,10 +267,3 @@ def _counts(column: str, data: Path | Database) -> tuple[dict[str, int], str]:
     rows = np.bincount(found.text_of_row, minlength=len(found.texts))
     count_of = dict(zip(found.texts, rows.tolist(), strict=True))
     return {text: count_of[text] for text in texts}, decimal
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be made ({(error.strerror or 'unknown reason').lower()})") from None

@@ -1,5 +1,7 @@
 """unveil hierarchy: build, show and check hierarchies."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -117,17 +119,38 @@ def hierarchy_check(
     schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
 ) -> None:
     """Check that a hierarchy is nested and covers every value of a column."""
+    from unveil.attribute import Kind
     from unveil.hierarchy import read_ladder
+    from unveil.schema import read_schema
 
-    values, _ = values_of(column, data, schema)
-    read_ladder(file).over(values, missing=None, attribute=column)
+    values, decimal = values_of(column, data, schema)
+    ladder = read_ladder(file)
+    if schema is None or read_schema(schema).declaration(column).kind is Kind.NUMERIC:
+        values = _as_in(ladder.leaves, values, decimal)
+    ladder.over(values, missing=None, attribute=column)
     say(f"{file}: nested, and covers all {len(values)} values of {column}")
+
+
+def _as_in(leaves: Sequence[str], values: Sequence[str], decimal: str) -> list[str]:
+    """Values as a hierarchy writes them: the row of 17 is that of `17.0` and `17,0`, not of `017`."""
+    from unveil.attribute import Kind, position
+
+    known = set(leaves)
+    leaf_of = {place: leaf for leaf in leaves if (place := position(leaf, Kind.NUMERIC)) is not None}
+
+    def leaf(text: str) -> str:
+        if text in known or re.match(r"\s*0\d", text):
+            return text
+        place = position(text, Kind.NUMERIC, decimal)
+        return text if place is None else leaf_of.get(place, text)
+
+    return list(dict.fromkeys(map(leaf, values)))
 
 
 def values_of(column: str, data: Path | Database | None, schema: Path | None) -> tuple[list[str], str]:
     """The values of a column, from a table or from a schema's declared domain, and their decimal mark."""
     if (data is None) == (schema is None):
-        raise UsageError("say where the values come from: --data TABLE or --schema FILE")
+        raise UsageError("say where the values come from, by one of --data TABLE and --schema FILE")
     if schema is not None:
         from unveil.schema import read_schema
 

@@ -175,16 +175,14 @@ def link(
     table = None if original is None else read_table(original, document, **dialect)
     everyone = None if population is None else read_table(population, document, **dialect)
     masked = is_masked(release)
-    reading: dict[str, Any] = {
-        "attributes": () if table is None else table.attributes,
-        "delimiter": release_delimiter,
-        "decimal": release_decimal,
-        "encoding": release_encoding,
-    }
-    published: Any = (
-        read_masked(release, document, **reading)
-        if masked
-        else read_release(release, document, cells=cells or (), **reading)
+    published: Any = (read_masked if masked else read_release)(
+        release,
+        document,
+        attributes=() if table is None else table.attributes,
+        cells=cells or (),
+        delimiter=release_delimiter,
+        decimal=release_decimal,
+        encoding=release_encoding,
     )
     names = listed(known)
     if not masked and aligned:

@@ -164,11 +164,8 @@ def membership(
                     "decimal": release_decimal,
                     "encoding": release_encoding,
                 }
-                published = (
-                    read_masked(release, document, **reading)
-                    if is_masked(release)
-                    else read_release(release, document, cells=cells or (), **reading)
-                )
+                reader = read_masked if is_masked(release) else read_release
+                published = reader(release, document, cells=cells or (), **reading)
             if model is not None:
                 scores = scores_of_model(
                     model, table, control=others, asked=asked, known=names, shadows=shadows, engine=engine

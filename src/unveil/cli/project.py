@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from unveil.cli._shared import keep_apart, say, write
+from unveil.cli._shared import keep_apart, make_folder, say, write
 
 __all__ = ["write_project_schema"]
 
@@ -24,7 +24,7 @@ def write_project_schema(project: Path, output: Path | None) -> None:
     files = {output.parent / draft.files[name]: ladder.to_csv().encode() for name, ladder in draft.ladders.items()}
     keep_apart(inputs=[project], outputs=[output, *files])
     for folder in {path.parent for path in files}:
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
     write_whole({output: draft.toml.encode(), **files})
     say(f"wrote {output}" + (f" and {len(files)} hierarchies beside it" if files else ""))
     say("The roles are those set in ARX. Read them, mend them, then set confirmed = true.")

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.attribute import Kind, position
 from unveil.draft.names import CODE_WORDS, hinted
+from unveil.draft.wide_cells import hold_several, interval_kind, out_of_list
 from unveil.hierarchy import iso_date
 from unveil.table import CodedColumn
 
@@ -30,6 +31,7 @@ class Column:
     reasons: list[str]
     masked: bool = False  # cells of a release with stars in them
     several: bool = False  # cells of a release that hold more than one value
+    published: bool = False  # whether it is a release's: `*` is then a cell as others are
 
     @property
     def rows(self) -> int:
@@ -51,11 +53,10 @@ def read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset[
     kind, place_of_text, reasons = _read_kind(name, texts, decimal)
     masked = several = False
     if published and place_of_text is None:
-        cells = [lone[2] if (lone := _LONE.fullmatch(text)) else text for text in texts]
-        if any(map(_WIDE.fullmatch, cells)) and all(_WIDE.fullmatch(c) or not c.strip("*") for c in cells):
-            kind, reasons = Kind.NUMERIC, ["the cells are intervals"]
+        cells = [cell for text in texts if (cell := out_of_list(text)).strip("*")]
+        kind, reasons = _published_kind(name, cells, decimal) or (kind, reasons)
         masked = any("*" in text and text.strip("*") for text in texts)
-        several = not kind.measured and _hold_several(texts)
+        several = not kind.measured and hold_several(texts)
     if place_of_text is None:
         places, number = None, np.arange(len(texts))
     else:
@@ -67,7 +68,10 @@ def read_column(name: str, column: CodedColumn, decimal: str, tokens: frozenset[
     counts = np.bincount(value_of_text, weights=rows_of_text).astype(np.int64)
     tokens_here = [t for t, gone in zip(column.texts, absent.tolist(), strict=True) if gone] if absent.any() else []
     gone = int(rows_of_text[absent].sum())
-    return Column(name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons, masked, several)
+    return Column(
+        *(name, kind, texts, tokens_here, places, counts, gone, value_of_text, column, reasons),
+        *(masked, several, published),
+    )
 
 
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
@@ -103,31 +107,18 @@ def _read_kind(name: str, texts: list[str], decimal: str) -> tuple[Kind, NDArray
     return Kind.CATEGORICAL, None, []
 
 
-# A number, or a cell of a release that holds a bound or two ends: [20, 30[ 20~29 19-33 <50 90+
-_END = r"[+-]?\d+(?:[.,]\d+)?"
-_WIDE = re.compile(
-    rf"\s*(?:{_END}|[\[\](]\s*(?:{_END})?\s*[,;~–-]\s*(?:{_END})?\s*[\])\[]|{_END}\s*[,~–-]\s*{_END}|[<>≤≥]=?\s*{_END}|"
-    rf"{_END}\+)\s*",
-    re.ASCII,
-)
-
-
-# A list of one, as Python writes it: ['20-29']
-_LONE = re.compile(r"""\s*\[\s*(['"])([^'"]*)\1\s*\]\s*""")
-
-
-def _hold_several(texts: list[str]) -> bool:
-    """Whether cells of a release are sets: in brackets, or a list of which a part stands elsewhere too."""
-    alone = {text.strip() for text in texts}
-    owner: dict[str, str] = {}
-    for text in alone:
-        if text[:1] + text[-1:] in ("{}", "[]", "()") and any(mark in text for mark in ",;|'\""):
-            return True
-        for separator in ",;|":
-            for part in map(str.strip, text.split(separator) if separator in text else ()):
-                if part and (part in alone or owner.setdefault(part, text) != text):
-                    return True
-    return False
+def _published_kind(name: str, cells: list[str], decimal: str) -> tuple[Kind, list[str]] | None:
+    """The kind of a release's column whose cells, but for `*`, are numbers or dates, or intervals of them, and why."""
+    kind, places, reasons = _read_kind(name, cells, decimal)
+    if places is not None:
+        return kind, [*reasons, "some cells are withheld"]
+    codes = hinted(name, CODE_WORDS)
+    found = interval_kind(cells, codes=codes)
+    if found is not None:
+        return found, ["the cells are intervals"]
+    if 2 * sum(interval_kind([cell], codes=codes) is not None for cell in cells) > len(cells):
+        return Kind.CATEGORICAL, ["most cells are intervals: mend the others or list them under missing"]
+    return None
 
 
 def _places(texts: list[str], kind: Kind, decimal: str) -> NDArray[np.float64] | None:

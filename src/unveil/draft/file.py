@@ -70,7 +70,8 @@ def draft_toml(
             *_domain(column, found, told.get(column.name)),
         ]
         if column.tokens:
-            lines.append('missing = "category"')
+            withheld = f"  # if withheld rather than missing: say --cells {toml_key(column.name)}=suppressed"
+            lines.append('missing = "category"' + (withheld if column.published else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -90,15 +91,23 @@ def _domain(column: Column, found: ColumnEvidence, told: Told | None) -> list[st
     if column.places is not None:
         return _measured_domain(column, column.places, found.role)
     if column.kind.measured:
-        return ["# domain = { from = 0, to = 110 }  # the true ends; without it the domain is what the cells show"]
+        ends = "from = 1900-01-01, to = 2030-12-31" if column.kind is Kind.DATE else "from = 0, to = 110"
+        return [f"# domain = {{ {ends} }}  # the true ends; without it the domain is what the cells show"]
     if column.masked:
         return ["# some cells are masked: list the domain, or add a hierarchy; else it is what the cells show"]
     if column.several:
-        option = f"--cells {column.name}=list"
+        option = f"--cells {toml_key(column.name)}=list"
         return [f"# some cells hold several values: list the domain; else it is what they show: say {option}"]
     values = sorted(set(column.texts) - {"*"})
+    starred = any(not text.strip("*") for text in column.texts)
+    if column.published and starred:
+        values = [value for value in values if value.strip("*")]
+        if len(values) + bool(column.tokens) < 2:  # then `*` would be that one value
+            return ["# domain = [ ]  # list what can be: the cells show too little to say what * may stand for"]
     lines = (
-        ["# '*' is among the values, but means the whole domain: rename it in the data"] if "*" in column.texts else []
+        ["# '*' is among the values, but means the whole domain: rename it in the data"]
+        if "*" in column.texts and not column.published
+        else []
     )
     if len(values) > MOST_VALUES:
         return [

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Kind, canonical, position
 from unveil.errors import shown
-from unveil.formats.notations import Items, Span, forms
+from unveil.formats.notations import Items, Span, forms, is_token
 from unveil.formats.reader import CellError, Reader, enclosed, own_ends, own_items, quoted, unquoted
 from unveil.regions import Regions
 
@@ -60,16 +60,20 @@ def write_cells(regions: Regions, attribute: Attribute) -> list[str]:
     return texts
 
 
-def shown_values(texts: Iterable[str], kind: Kind, decimal: str = ".", named: tuple[str, ...] = ()) -> list[str]:
+def shown_values(
+    texts: Iterable[str], kind: Kind, decimal: str = ".", named: tuple[str, ...] = (), tokens: Sequence[str] = ()
+) -> list[str]:
     """Every value that cells name, for a domain that nothing else declares: values, set members, ends of intervals.
 
     Between the whole-numbered ends of intervals every whole number is a value. A text that can be no value is left
-    out: read_cells says what is wrong with it.
+    out: read_cells says what is wrong with it. `tokens` for missing name none where the user says that they withhold.
     """
     found: set[str] = set()
     plain: dict[str, int] = {}  # categories as they stand, and where
     spans = False
     for index, text in enumerate(texts):
+        if "suppressed" in named and is_token(text.strip(), tokens):
+            continue
         try:
             if kind.measured:
                 values, span = _shown_places(text.strip(), kind, decimal, named)
@@ -84,7 +88,8 @@ def shown_values(texts: Iterable[str], kind: Kind, decimal: str = ".", named: tu
     if not kind.measured:
         if "value" not in named:
             _check_categories(plain, found)
-        return sorted(found)
+        filled = {text for text in plain if text != text.strip() and text.strip() in found}  # up with blanks
+        return sorted(found - filled)
     place_of = {text: place for text in found if (place := position(text, kind, decimal)) is not None}
     values, places = list(place_of), place_of.values()
     if spans and values and all(p.is_integer() for p in places) and max(places) - min(places) <= _MOST_FILLED:
@@ -106,23 +111,37 @@ def _shown_places(cell: str, kind: Kind, decimal: str, named: tuple[str, ...]) -
     """Numbers or dates that a cell names, and whether those between them are named too."""
     if not cell.strip("*"):
         return [], False
-    if enclosed(cell, "{}") and (decimal == "." or '"' in cell):
+    if enclosed(cell, "{}") and "'" not in cell and (decimal == "." or '"' in cell):
         return [item for item in own_items(cell[1:-1]) if item is not None], False
-    if enclosed(cell, "[]") and not named and "'" not in cell:
+    every = forms(cell, kind, decimal)
+    found = [f for f in every if not isinstance(f, Items) or _lists_values(f, kind, decimal)] or every
+    chosen = [f for f in found if f.notation in named]
+    if enclosed(cell, "[]") and not chosen and "'" not in cell:
         ends = own_ends(cell)
         if len(ends) == 2:
             return [end for end in ends if end is not None], True
     if position(cell, kind, decimal) is not None or unquoted(cell) != cell:
         return [unquoted(cell)], False
-    meant = [f for f in forms(cell, kind, decimal) if not named or f.notation in named]
-    values = [text for f in meant if isinstance(f, Items) for p in f.pieces for text in (p.text.strip(),)]
+    meant = chosen or found  # a named notation comes first, as in reading
+    spans = [f for f in meant if isinstance(f, Span)]
+    lists = [f for f in meant if isinstance(f, Items) and (f.sure or not spans)]  # (20, 30) is an interval
+    values = [piece.text.strip() for f in lists for piece in f.pieces]
     nested = [f for text in values for f in forms(text, kind, decimal) if isinstance(f, Span)]
-    for span in [f for f in [*meant, *nested] if isinstance(f, Span)]:
+    for span in [*spans, *nested]:
         for end, left_out in ((span.low, span.low_open), (span.high, -span.high_open)):
             place = None if end is None else position(end, kind, decimal)
             if place is not None and end is not None and (not left_out or place.is_integer()):
                 values.append(canonical(place + left_out, kind) if left_out else end)
-    return values or [cell], bool(nested) or (bool(meant) and all(isinstance(f, Span) for f in meant))
+    return values or [cell], bool(nested) or (bool(spans) and not lists)
+
+
+def _lists_values(items: Items, kind: Kind, decimal: str) -> bool:
+    """Whether each piece of a list names a value or an interval: of (20,30] a comma makes no list."""
+    texts = [piece.text.strip() for piece in items.pieces]
+    return all(
+        position(text, kind, decimal) is not None or any(isinstance(f, Span) for f in forms(text, kind, decimal))
+        for text in texts
+    )
 
 
 def _shown_categories(text: str, named: tuple[str, ...]) -> list[str]:
@@ -133,7 +152,7 @@ def _shown_categories(text: str, named: tuple[str, ...]) -> list[str]:
         if cell != "" and "*" in cell and {"mask", "prefix"} & set(named):
             return []
         listed = [f for f in forms(cell, Kind.CATEGORICAL, ".") if isinstance(f, Items)]
-        sure = [f for f in listed if "list" in named or (enclosed(cell, "[]") and f.sure)]
+        sure = [f for f in listed if "list" in named or _python_list(cell, f)]
         if sure:
             return [p.text if p.quoted else p.text.strip() for p in sure[0].pieces]
         if enclosed(cell, "{}"):
@@ -141,6 +160,13 @@ def _shown_categories(text: str, named: tuple[str, ...]) -> list[str]:
         if enclosed(cell, "[]") and "," in cell:
             return [end for end in own_ends(cell) if end is not None]
     return [unquoted(text)]
+
+
+def _python_list(cell: str, form: Items) -> bool:
+    """Whether a cell is a list, a set or a tuple as Python writes it: {'a', 'b'}; our own sets have no such quotes."""
+    if enclosed(cell, "[]"):
+        return form.sure
+    return (enclosed(cell, "()") or enclosed(cell, "{}")) and all(p.quoted for p in form.pieces) and "'" in cell
 
 
 def _check_categories(plain: dict[str, int], found: set[str]) -> None:

@@ -6,8 +6,13 @@ Files are read column by column and each is coded before the next, so that memor
 import os
 import sys
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Columns, checked_names
@@ -99,13 +104,16 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
         nw = needed("narwhals", "frames", f"{name}: to read a table that is not polars'", error)
         try:
             wrapped = nw.from_native(_as_text(_as_table(frame)))
-            wrapped = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
-            native = wrapped.to_polars()
         except TypeError:
             what = type(frame).__name__
             raise error(f"{name}: a {what} is no table; give a path, or a pandas, polars or pyarrow table") from None
+        try:
+            wrapped = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+            native = wrapped.to_polars()
         except Exception as reason:  # whatever a frame's own package says
-            raise error(f"{name}: cannot be read as a table ({_said(reason)})") from None
+            raise error(
+                f"{name}: cannot be read as a table ({_said(reason)}); make its columns texts, numbers or dates"
+            ) from None
     if not native.height or not native.width:
         raise error(f"{name}: holds no rows")
     columns = {}
@@ -136,22 +144,35 @@ def _as_table(frame: Any) -> Any:
 
 
 def _as_text(frame: Any) -> Any:
-    """pandas' columns of intervals, periods, lists and sets as the texts that its CSV files hold."""
+    """pandas' columns of intervals, periods, lists and sets, and of several types, as the texts a CSV file would hold.
+
+    A script that writes `*` or 20-29 into a column of numbers leaves numbers and texts side by side.
+    """
     if not type(frame).__module__.startswith("pandas") or len(frame.shape) != 2:
         return frame
     pd: Any = sys.modules["pandas"]  # whoever has such a frame has imported it
 
     def is_odd(column: Any) -> bool:
-        kind = getattr(column.dtype, "categories", column).dtype  # of a category, what its values are
-        if isinstance(kind, pd.IntervalDtype | pd.PeriodDtype):
+        values = getattr(column.dtype, "categories", column)  # of a category, what its values are
+        if isinstance(values.dtype, pd.IntervalDtype | pd.PeriodDtype):
             return True
-        held = list | set | frozenset | tuple | pd.Interval
-        mixed = kind.name == "object" and pd.api.types.infer_dtype(column) in ("mixed", "interval")  # fast for texts
-        return mixed and bool(column.map(lambda value: isinstance(value, held)).any())
+        if values.dtype.name != "object":
+            return False
+        found = pd.api.types.infer_dtype(values)  # fast for texts
+        if found != "interval" and not found.startswith("mixed"):
+            return False
+        odd = str | list | set | frozenset | tuple | pd.Interval
+        plain = odd | Real | Decimal | np.bool_ | date | pd.Period
+        return any(isinstance(v, odd) for v in values) and all(isinstance(v, plain) or pd.isna(v) for v in values)
 
     def text(value: Any) -> str | None:
-        absent = value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value)
-        return None if absent else str(value)
+        if value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value):
+            return None
+        if pd.api.types.is_bool(value):
+            return str(value).lower()
+        if pd.api.types.is_float(value) and _is_number(str(value)):
+            return number_text(float(str(value)))
+        return str(value.date() if isinstance(value, pd.Timestamp) and value == value.normalize() else value)
 
     odd = [place for place in range(frame.shape[1]) if is_odd(frame.iloc[:, place])]
     changed = {

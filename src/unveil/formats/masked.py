@@ -12,8 +12,9 @@ from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.cells import shown_values
 from unveil.formats.columns import no_number
 from unveil.formats.frames import is_frame, named_source
+from unveil.formats.notations import is_token, parse_cells
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.published import check_columns, published_columns, without_blanked
+from unveil.formats.published import check_cells, check_columns, count_column, published_columns, without_blanked
 from unveil.formats.releases import written_cells
 from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.table_output import Written, check_ending, table_content
@@ -38,6 +39,7 @@ def read_masked(
     schema: Schema,
     *,
     attributes: Sequence[Attribute] = (),
+    cells: Sequence[str] = (),
     sidecar: Sidecar | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -45,10 +47,12 @@ def read_masked(
 ) -> Masked:
     """Read a masked release, ours or another tool's. `attributes`: domains already known, from the original.
 
-    A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell. `sidecar` stands
-    instead of the one beside the file; a frame needs it.
+    A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell, and so is `NA` if it is
+    neither a value nor a token for missing. `cells` may say that tokens and empty cells are, too: "suppressed", or
+    "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
     """
     given, path = path, named_source(path)
+    named = parse_cells(cells)
     if sidecar is None:
         sidecar = Sidecar() if is_frame(given) else read_sidecar(path)
     beside = path.with_suffix(".toml")
@@ -59,14 +63,19 @@ def read_masked(
     found = published_columns(given, schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
     found = without_blanked(found, schema)
     check_columns(path, schema, sidecar, found)
+    count = count_column(schema, sidecar, found)
+    if count in found.columns and {text.strip() for text in found.columns[count].texts} != {"1"}:
+        raise ReleaseError(f"{path}: {shown(count)} says that a row stands for several people; write a row for each")
     names = [n for n in schema.names if n in found.columns]
     if not names:
         raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
     for name in (*sidecar.masked, *sidecar.channel):
         if name not in names:
             raise ReleaseError(f"{beside}: {shown(name)} is no column of {path.name} that the schema names")
+    check_cells(named, path, names, found)
     known = {a.name: a for a in attributes}
-    read = [_read_column(schema, known.get(name), found, name, str(path)) for name in names]
+    withheld = [name for name in names if "suppressed" in named.get(name, named.get("", ()))]
+    read = [_read_column(schema, known.get(name), found, name, str(path), name in withheld) for name in names]
     return Masked(
         tuple(attribute for attribute, _ in read),
         tuple(column for _, column in read),
@@ -157,23 +166,36 @@ def _texts(attribute: Attribute, column: NDArray[Any]) -> list[str]:
 
 
 def _read_column(
-    schema: Schema, known: Attribute | None, found: Columns, name: str, file: str
+    schema: Schema, known: Attribute | None, found: Columns, name: str, file: str, withheld: bool
 ) -> tuple[Attribute, NDArray[Any]]:
+    """`withheld`: whether a token for missing, or an empty cell, is a suppressed one."""
     column, attribute = found.columns[name], known
     declared = schema.declaration(name)
     if attribute is None:
-        observed = shown_values(column.texts, declared.kind, found.decimal)
+        named = ("suppressed",) if withheld else ()
+        observed = shown_values(column.texts, declared.kind, found.decimal, named, schema.document.missing)
         if not observed and declared.domain is None and declared.bins is None and name not in schema.ladders:
             raise ReleaseError(f"{file}: {name}: no cell names a value; declare its domain, or give the original")
         attribute = schema.attribute(name, observed, decimal=found.decimal, source="release")
+    code = attribute.coder(found.decimal)
+
+    def is_suppressed(text: str) -> bool:
+        cell = text.strip()
+        if withheld and is_token(cell, attribute.missing_tokens):
+            return not 0 <= code(text) < attribute.real
+        return cell == "*" or (cell in ("NA", "<NA>") and code(text) < 0)
+
+    suppressed = np.array([is_suppressed(text) for text in column.texts])
     values: NDArray[Any]
     if attribute.kind.measured:
-        places = [_place(text, attribute, found.decimal) for text in column.texts]
+        places = [
+            np.nan if gone else _place(text, attribute, found.decimal)
+            for text, gone in zip(column.texts, suppressed, strict=True)
+        ]
         values = np.array([np.inf if p is None else p for p in places])
         wrong = np.isinf(values)
     else:
-        values = attribute.encode(column.texts, found.decimal)
-        suppressed = np.array([text.strip() == "*" for text in column.texts])
+        values = np.array([one if (one := code(text)) != -1 else code(text.strip()) for text in column.texts])
         wrong = (values < 0) & ~suppressed
         values = np.where(suppressed, SUPPRESSED, values)
     if wrong.any():
@@ -188,7 +210,7 @@ def _read_column(
 
 
 def _place(text: str, attribute: Attribute, decimal: str) -> float | None:
-    if text.strip() == "*" or (text in attribute.missing_tokens):
+    if text in attribute.missing_tokens:
         return float("nan")
     return position(text, attribute.kind, decimal)
 

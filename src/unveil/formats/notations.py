@@ -173,7 +173,9 @@ def _two(inner: str, kind: Kind, decimal: str) -> Iterator[tuple[str, str]]:
 def _ranges(cell: str, kind: Kind, decimal: str) -> Iterator[Span]:
     """Two ends with a dash or a tilde between, or with a comma (some Mondrian scripts); both included."""
     if kind.measured:
-        both = _RANGE[kind, decimal].fullmatch(cell)
+        # (20-29) may be a range with brackets around it, or an interval without its ends.
+        inner = cell[1:-1].strip() if cell[:1] + cell[-1:] == "()" else cell
+        both = _RANGE[kind, decimal].fullmatch(inner)
         if both:
             yield Span("range", both[1], both[2])
         comma = cell.split(",")

@@ -1,11 +1,12 @@
 """The columns of a published table, whether its cells were widened or perturbed: read, and held against the schema."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unveil.attribute import Role
-from unveil.errors import ReleaseError, shown
+from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.sidecar import Sidecar
 from unveil.formats.tables import Columns, read_columns
 from unveil.schema import Schema
@@ -13,7 +14,7 @@ from unveil.schema import Schema
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
-__all__ = ["check_columns", "count_column", "published_columns", "without_blanked"]
+__all__ = ["check_cells", "check_columns", "count_column", "published_columns", "without_blanked"]
 
 
 def published_columns(
@@ -36,11 +37,20 @@ def published_columns(
     )
 
 
-def count_column(schema: Schema, sidecar: Sidecar) -> str | None:
+def count_column(schema: Schema, sidecar: Sidecar, main: Columns) -> str | None:
     """The column that says how many people a row stands for: anonypy calls it `count`, as Anatomy's second table."""
     if sidecar.count is not None:
         return sidecar.count
-    return schema.document.frequency or (None if "count" in schema.names else "count")
+    if schema.document.frequency in main.columns:
+        return schema.document.frequency
+    return None if "count" in schema.names else "count"
+
+
+def check_cells(named: Mapping[str, tuple[str, ...]], path: Path, published: Collection[str], main: Columns) -> None:
+    """Notations may be named of published attributes only."""
+    for name in named:
+        if name and name not in published:
+            raise UsageError(f"--cells {name}=…: {path} publishes no such attribute; it has {', '.join(main.columns)}")
 
 
 def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, second: str | None = None) -> None:
@@ -49,7 +59,7 @@ def check_columns(path: Path, schema: Schema, sidecar: Sidecar, main: Columns, s
         if column is not None and column not in main.columns:
             raise ReleaseError(f"{path}: the sidecar's {key} column {shown(column)} is not there")
     for name in [*main.columns, *([second] if second is not None else [])]:
-        if name in (sidecar.group, *schema.extra_columns) or name == count_column(schema, sidecar):
+        if name in (sidecar.group, *schema.extra_columns) or name == count_column(schema, sidecar, main):
             continue
         if name not in schema.names:
             raise ReleaseError(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Kind, position
+from unveil.draft import MISSING_TOKENS
 from unveil.errors import shown
 from unveil.formats.notations import SEPARATORS, Everything, Form, Items, Prefix, Span, forms, is_token
 
@@ -18,6 +19,7 @@ __all__ = ["CellError", "Reader", "enclosed", "own_ends", "own_items", "quoted",
 Codes = NDArray[np.int64]
 _DASHED = re.compile(r"\[\s*(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)\s*\]", re.ASCII)
 _SPECIAL = frozenset(',{}[]"')
+_ABSENT = frozenset({*MISSING_TOKENS, "None", "(null)", "-"})  # what tools write where there is no value
 _SHOWN = 40  # characters of a candidate in an error
 _READINGS = 3  # ways to cut a list into items that are looked at: two make it ambiguous
 
@@ -50,6 +52,8 @@ class Reader:
         for label in (text, cell):
             if label in self.labels:
                 return self.labels[label]
+        if cell != text and self._code(cell) >= 0:  # filled up with blanks
+            return np.array([self._code(cell)])
         if self.named:
             chosen, _ = self._readings(cell, self.named)
             if chosen:
@@ -72,10 +76,18 @@ class Reader:
                 f"an empty cell; if the value was withheld, say --cells {attribute.name}=suppressed, "
                 "or --cells suppressed for all columns"
             )
-        raise CellError(
-            f"{shown(cell)} is no value, interval or set of the domain ({self._domain()}); "
-            f"mend the cell or add a hierarchy for {attribute.name}"
-        )
+        instead = f"mend the cell or add a hierarchy for {attribute.name}"
+        if cell in _ABSENT:
+            instead = (
+                f"list it under missing in the schema, and if it was withheld, say --cells {attribute.name}=suppressed"
+            )
+        if attribute.kind is Kind.NUMERIC and "," in cell:
+            instead = (
+                "its comma is read as a decimal one: if it parts two values, say --release-decimal ."
+                if self.decimal == ","
+                else f"{instead}; if its comma is a decimal one, say --release-decimal ,"
+            )
+        raise CellError(f"{shown(cell)} is no value, interval or set of the domain ({self._domain()}); {instead}")
 
     # --- our own notation ---------------------------------------------------------------------------------------------
 
@@ -116,11 +128,14 @@ class Reader:
         if not self.attribute.kind.ordered:
             raise CellError(
                 f"{shown(cell)} is an interval but {self.attribute.name} has no order; "
-                f"write a set {{a,b}} or set its kind"
+                f"write a set {{a,b}} or set its kind; if it is a list, say --cells {self.attribute.name}=list"
             )
         ends = own_ends(cell)
         if len(ends) != 2 or ends == [None, None]:
-            raise CellError(f"{shown(cell)} is no interval; write [low,high], [low,] or [,high], both ends included")
+            raise CellError(
+                f"{shown(cell)} is no interval; write [low,high], [low,] or [,high], both ends included; "
+                f"if it is a list, say --cells {self.attribute.name}=list"
+            )
         return self._span(Span("interval", ends[0], ends[1]), cell)
 
     def _span(self, span: Span, cell: str) -> Codes:

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attribute import Attribute, Kind, Role
-from unveil.errors import NotApplicable, ReleaseError, UsageError, shown
+from unveil.errors import NotApplicable, ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import parse_cells
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.published import check_columns, count_column, published_columns, without_blanked
+from unveil.formats.published import check_cells, check_columns, count_column, published_columns, without_blanked
 from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.spread import gathered
 from unveil.formats.table_output import Written, check_ending, table_content
@@ -75,9 +75,7 @@ def read_release(
     second = _read_second(path, sidecar, columns_of)
     check_columns(path, schema, sidecar, main, None if second is None else second.attribute)
     published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
-    for name in named:
-        if name and name not in published:
-            raise UsageError(f"--cells {name}=…: {path} publishes no such attribute; it has {', '.join(main.columns)}")
+    check_cells(named, path, published, main)
     names = [n for n in schema.names if n in published]
     if not names:
         raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
@@ -189,8 +187,8 @@ def _read_second(path: Path, sidecar: Sidecar, columns_of: Callable[[Path], Colu
             f"{path.with_suffix('.toml')}: sensitive_table needs group, the column that links the two tables"
         )
     found = columns_of(file)
-    rest = [n for n in found.columns if n != sidecar.group]
-    if len(found.columns) != 3 or len(rest) != 2 or rest[1] != "count":
+    rest = [n for n in found.columns if n not in (sidecar.group, "count")]
+    if len(found.columns) != 3 or len(rest) != 1:
         raise ReleaseError(
             f"{file}: its columns must be {shown(sidecar.group)}, the sensitive attribute, count; "
             f"it has {', '.join(map(shown, found.columns))}"
@@ -211,7 +209,7 @@ def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) 
 
 
 def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> NDArray[np.int64] | None:
-    key = count_column(schema, sidecar)
+    key = count_column(schema, sidecar, main)
     if key is None or key == sidecar.group or key not in main.columns:
         return None
     return _whole_numbers(main, main.columns[key], str(path), key)
@@ -235,7 +233,7 @@ def _read_attribute(
         if attribute is None and (declared.domain is not None or declared.bins is not None or name in schema.ladders):
             attribute = schema.attribute(name, decimal=source.decimal)
         if attribute is None:
-            observed = shown_values(column.texts, declared.kind, source.decimal, named)
+            observed = shown_values(column.texts, declared.kind, source.decimal, named, schema.document.missing)
             if not observed:
                 raise CellError(
                     f"{shown(column.texts[0])} names no value, nor does any other cell, so the domain is not known; "

@@ -30,6 +30,8 @@ def read_sidecar(path: Path) -> Sidecar:
     """What stands beside a release, or in an ARX project; nothing said if there is no sidecar."""
     if path.parts and path.parts[0].lower() in ("sqlite:", "postgresql:", "postgres:"):
         raise ReleaseError(f"{path.parts[0]}//…: a release is a file, not a table in a database; export it as CSV")
+    if not path.name:
+        raise ReleaseError(f"{path}: is a folder; name a file in it")
     file = path.with_suffix(".toml")
     if not file.is_file() or not is_sidecar(file):
         return Sidecar(masked=read_project(path).masked if path.suffix.lower() == ".deid" else ())

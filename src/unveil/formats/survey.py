@@ -79,7 +79,11 @@ def _refuse(found: NDArray[np.int64], delimiter: str, before: int) -> NoReturn:
     if kind == scan.AFTER_QUOTE:
         where = f" (it opened on line {opened})" if opened != line else ""
         # In the first line it is most often R's write.table, which parts fields by blanks.
-        instead = ", or say what parts the fields, e.g. --delimiter ' '" if line == 1 else ""
+        instead = (
+            ", or say what parts the fields, e.g. --delimiter ' ' (of a release --release-delimiter ' ')"
+            if line == 1
+            else ""
+        )
         raise Refusal(f"text after the quote that closes a field{where}; double a quote that is text{instead}", line)
     if kind == scan.BLANK_LINE:
         if found[scan.RECORDS] == 0:
