@@ -427,7 +427,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("wide.csv",), "say whom an attacker holds"),
         (("wide.csv", "--original", "data.csv", "--mapping", "m.toml"), "--mapping goes with"),
         (("wide.csv", "--original", "data.csv", "--aligned"), "have no order"),
-        (("noisy.csv", "--original", "data.csv", "--aligned", "--assignment", "origin.csv"), "in two ways"),
+        (("noisy.csv", "--original", "data.csv", "--aligned", "--assignment", "origin.csv"), "in several ways"),
         (("wide.csv", "--original", "data.csv", "--known", "town"), "has no attribute 'town'"),
         (("wide.csv", "--original", "data.csv", "--limit", "alpha <= 3"), "is no finding"),
         (("wide.csv", "--original", "data.csv", "--fraction", "2"), "sampling fraction"),

@@ -56,7 +56,7 @@ def masked_part(plan: Plan, name: str, masked: Masked) -> Part:
     elif not masked.method.startswith(SYNTHETIC):
         remarks.append(
             f"{name}: its rows are in no telling order; how near they lie to the truth is measured only with the "
-            "original and --assignment, the file that says whose row is whose."
+            "original and --assignment or --key, which say whose row is whose."
         )
     findings: list[Finding] = []
     for index in masked.masked:

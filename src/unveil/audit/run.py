@@ -132,6 +132,7 @@ def run_audit(
     membership: MembershipAsked | None = MembershipAsked(),  # noqa: B008  frozen
     inputs: Sequence[Input] = (),
     cells: Sequence[str] = (),
+    key: str | None = None,
 ) -> Audit:
     """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
 
@@ -145,7 +146,7 @@ def run_audit(
     `membership`: whether being in the table is sensitive, which brings a limit on it; None: it is not measured.
     `background`: what is asked of readers with background knowledge; "auto": if it is cheap; None: nothing.
     `combinations`: besides, what is exposed by each of these sets of known attributes alone, as a table. `cells`: the
-    notations that releases were read with, for the record.
+    notations that releases were read with, for the record; `key`: the column by which their rows were paired.
     """
     started = time.monotonic()
     engine = Engine() if engine is None else engine
@@ -216,6 +217,8 @@ def run_audit(
     parts = side_by_side(list(releases), engine, lambda name, own: part_of(plan.at(own), name))
     if cells:
         settings["cells"] = list(cells)
+    if key is not None:
+        settings["key"] = key
     if combinations:
         settings["combinations"] = [list(names) for names in combinations]
     rows = [row for part in parts for row in part.combinations]
@@ -270,6 +273,10 @@ def _put_together(
     if repeated:
         remarks.append(
             f"{count_words(repeated, plan.least)} rows share an identifier with another; each counts as one person."
+        )
+    if (key := settings.get("key")) is not None:
+        remarks.insert(
+            0, f"The column {key} paired rows with the original's and was left out: take it off before publishing."
         )
     background = [section.row for p in parts for section in p.background.values()]
     diagnostics = {

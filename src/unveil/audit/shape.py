@@ -28,6 +28,7 @@ class AuditSettings(_Part):
     known: list[str] | None
     combinations: list[list[str]] = []
     cells: list[str] = []
+    key: str | None = None
     wrong: float
     alpha: float
     beta: float

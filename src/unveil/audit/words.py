@@ -103,7 +103,9 @@ def not_tested(
     if not control:
         found.append("No control people were given: success on members was not compared with success on others.")
     if not assignment:
-        found.append("A reader who knows which group a person is in was not tested; give --assignment for that.")
+        found.append(
+            "A reader who knows which group a person is in was not tested; give --assignment or --key for that."
+        )
     found += [
         f"{attacker} was not run on {release} ({attribute}): {why}." for release, attribute, attacker, why in refused
     ]

@@ -46,7 +46,7 @@ AUDIT = Names(
     lists=("limit", "attacker", "smooth", "cells"),
     path_lists=("releases", "assignment"),
     texts=(
-        *("preset", "background", "release_type", "recipient", "variant", *_DIALECT),
+        *("preset", "background", "release_type", "recipient", "variant", "key", *_DIALECT),
         *("release_delimiter", "release_encoding", "release_decimal"),
     ),
     whole=("sample", "chains", "sweeps", "most_sweeps", "seed", "workers", "least_count"),

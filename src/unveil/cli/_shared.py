@@ -20,6 +20,7 @@ __all__ = [
     "Delimiter",
     "Encoding",
     "JsonFile",
+    "KeyColumn",
     "OriginalData",
     "Out",
     "PublishedFile",
@@ -94,6 +95,14 @@ ReleaseCells = Annotated[
         metavar="[ATTRIBUTE=]NOTATION",
         help="How cells are written, where several ways fit: value, interval, range, bound, list, mask, prefix, "
         "suppressed; repeatable.",
+        show_default=False,
+    ),
+]
+KeyColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column of both files that says whose row is whose; no reader sees it, and it must not be published.",
         show_default=False,
     ),
 ]

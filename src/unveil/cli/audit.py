@@ -11,6 +11,7 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    KeyColumn,
     ReleaseCells,
     ReleaseDecimal,
     ReleaseDelimiter,
@@ -115,6 +116,7 @@ def audit(
         list[Path] | None,
         _option("Which row went to which group (one a release, in their order): an attacker knows it.", "FILE"),
     ] = None,
+    key: KeyColumn = None,
     membership_prior: Annotated[
         float | None,
         _option("Probability, before the release, that somebody is in the table; a half if not given.", "P"),
@@ -177,6 +179,7 @@ def _audit(
     least_count: int,
     joint: bool,
     assignment: list[Path],
+    key: str | None,
     membership_prior: float | None,
     background: str,
     config: Path | None,
@@ -187,6 +190,7 @@ def _audit(
     from unveil.belief import Prior
     from unveil.document import describe_inputs
     from unveil.formats.arx_schema import project_schema
+    from unveil.formats.keys import read_paired
     from unveil.formats.masked import is_masked, read_masked, read_origin
     from unveil.formats.people import people_content
     from unveil.formats.priors import read_prior
@@ -223,20 +227,22 @@ def _audit(
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
     masked = {name for name, path in zip(names, releases, strict=True) if is_masked(path)}
-    reading: dict[str, Any] = {
-        "attributes": table.attributes if table is not None else (),
-        "delimiter": release_delimiter,
-        "decimal": release_decimal,
-        "encoding": release_encoding,
-    }
-    published: dict[str, Any] = {
-        name: (read_masked if name in masked else read_release)(path, document, cells=cells, **reading)
-        for name, path in zip(names, releases, strict=True)
-    }
+    written: dict[str, Any] = {"delimiter": release_delimiter, "decimal": release_decimal, "encoding": release_encoding}
+    reading: dict[str, Any] = {"attributes": table.attributes if table is not None else (), **written}
+    published: dict[str, Any] = {}
+    assigned = {}
+    for name, path in zip(names, releases, strict=True):
+        if key is None:
+            published[name] = (read_masked if name in masked else read_release)(path, document, cells=cells, **reading)
+            continue
+        if table is None or original is None or assignment:
+            raise UsageError("--key pairs rows with those of the original: give --original, and no --assignment")
+        published[name], assigned[name] = read_paired(
+            path, document, key, original=original, table=table, dialect=dialect, cells=cells, **written
+        )
     people_files = {} if people is None else _people_paths(people, published, joint, listed(asked))
     outputs = [*(p for p in outputs if p != people), *people_files]
     keep_apart(inputs=[*read, *(part for r in releases for part in release_parts(r))], outputs=outputs)
-    assigned = {}
     if assignment:
         if len(assignment) != len(releases) or table is None:
             raise UsageError("--assignment: give --original, and one file a release, in their order")
@@ -277,6 +283,7 @@ def _audit(
             known=sets[0] if len(sets) == 1 else None,
             combinations=sets if len(sets) > 1 else (),
             cells=cells,
+            key=key,
             wrong=wrong,
             alpha=alpha,
             beta=beta,
@@ -299,11 +306,11 @@ def _audit(
             inputs=describe_inputs([*read, *(p for r in releases for p in release_parts(r) if p.is_file())]),
         )
     private: dict[Path, Any] = {}
-    for path, key in people_files.items():
-        if key[0] in found.compared:
-            private[path] = people_content(path, found.links(key[0]))
-        elif key in found.answers and found.answers[key].attackers:
-            private[path] = people_content(path, found.people(*key))
+    for path, of in people_files.items():
+        if of[0] in found.compared:
+            private[path] = people_content(path, found.links(of[0]))
+        elif of in found.answers and found.answers[of].attackers:
+            private[path] = people_content(path, found.people(*of))
     give_results(found, page=render_html, show=print_audit, report=report, json=json, people=private)
 
 

@@ -11,6 +11,7 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    KeyColumn,
     PublishedFile,
     ReleaseCells,
     ReleaseDecimal,
@@ -50,6 +51,7 @@ def disclosure(
         ),
     ] = None,
     aligned: Annotated[bool, typer.Option("--aligned", help="Row i of the release is row i of the original.")] = False,
+    key: KeyColumn = None,
     p: Annotated[str, typer.Option(metavar="P,P", help="Percentages that count as near.")] = "1,2,5,10,20,50",
     asked: Annotated[
         str | None,
@@ -94,14 +96,15 @@ def disclosure(
     from unveil.document import describe_inputs
     from unveil.engine import Engine
     from unveil.formats.facts import read_fact
+    from unveil.formats.keys import read_paired
     from unveil.formats.masked import is_masked, read_masked, read_origin
     from unveil.formats.tables import read_table
     from unveil.masked import MaskedTable
     from unveil.report.disclosure import print_disclosure, render_disclosure
     from unveil.schema import read_schema
 
-    if (assignment is None) == (not aligned):
-        raise UsageError("say whose row is whose, in one way: --assignment FILE, or --aligned")
+    if (assignment is not None) + aligned + (key is not None) != 1:
+        raise UsageError("say whose row is whose, in one way: --assignment FILE, --key COLUMN, or --aligned")
     read = [path for path in (release, schema, original, assignment, fact) if path is not None]
     outputs = documents_of(report, json)
     keep_apart(inputs=[*read, *release_parts(release)], outputs=outputs)
@@ -114,20 +117,23 @@ def disclosure(
         raise UsageError(
             f"{release}: its sidecar names no perturbed column, so that its cells hold the truth; use unveil audit"
         )
-    published = read_masked(
-        release,
-        document,
-        attributes=table.attributes,
-        cells=cells or (),
-        delimiter=release_delimiter,
-        decimal=release_decimal,
-        encoding=release_encoding,
-    )
+    written: dict[str, Any] = {"delimiter": release_delimiter, "decimal": release_decimal, "encoding": release_encoding}
+    origin: Any = None
+    published: Any
+    if key is not None:
+        published, origin = read_paired(
+            release, document, key, original=original, table=table, dialect=dialect, cells=cells or (), **written
+        )
+    else:
+        published = read_masked(release, document, attributes=table.attributes, cells=cells or (), **written)
     if aligned and table.rows != published.rows:
         raise UsageError(
             f"--aligned: the original has {table.rows:,} rows and the release {published.rows:,}; give --assignment"
         )
-    origin = np.arange(table.rows) if assignment is None else read_origin(assignment, table.rows, published.rows)
+    if aligned:
+        origin = np.arange(table.rows)
+    elif assignment is not None:
+        origin = read_origin(assignment, table.rows, published.rows)
     told = None
     if fact is not None:
         values, labels, others = read_fact(fact, table.rows, **dialect)

@@ -11,6 +11,7 @@ from unveil.cli._shared import (
     Delimiter,
     Encoding,
     JsonFile,
+    KeyColumn,
     PublishedFile,
     ReleaseCells,
     ReleaseDecimal,
@@ -72,6 +73,7 @@ def link(
     aligned: Annotated[
         bool, typer.Option("--aligned", help="Of a masked release: row i of it is row i of the original.")
     ] = False,
+    key: KeyColumn = None,
     population: Annotated[
         Any,
         typer.Option(
@@ -150,6 +152,7 @@ def link(
 
     from unveil.document import describe_inputs
     from unveil.engine import Engine
+    from unveil.formats.keys import read_paired
     from unveil.formats.masked import is_masked, read_masked, read_origin
     from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
@@ -164,8 +167,10 @@ def link(
         raise UsageError("say whom an attacker holds: --original DATA, or --held FILE")
     if mapping is not None and held is None:
         raise UsageError("--mapping goes with --held FILE")
-    if assignment is not None and aligned:
-        raise UsageError("--aligned and --assignment say the same thing in two ways; keep one")
+    if (assignment is not None) + aligned + (key is not None) > 1:
+        raise UsageError("--aligned, --assignment and --key say the same thing in several ways; keep one")
+    if key is not None and original is None:
+        raise UsageError("--key pairs rows with those of the original; give --original")
     read = [p for p in (release, schema, original, held, mapping, assignment, population) if p is not None]
     outputs = documents_of(report, json, people)
     keep_apart(inputs=[*read, *release_parts(release)], outputs=outputs)
@@ -175,21 +180,22 @@ def link(
     table = None if original is None else read_table(original, document, **dialect)
     everyone = None if population is None else read_table(population, document, **dialect)
     masked = is_masked(release)
-    published: Any = (read_masked if masked else read_release)(
-        release,
-        document,
-        attributes=() if table is None else table.attributes,
-        cells=cells or (),
-        delimiter=release_delimiter,
-        decimal=release_decimal,
-        encoding=release_encoding,
-    )
+    written: dict[str, Any] = {"delimiter": release_delimiter, "decimal": release_decimal, "encoding": release_encoding}
+    origin: Any = None
+    published: Any
+    if key is not None and table is not None:
+        published, origin = read_paired(
+            release, document, key, original=original, table=table, dialect=dialect, cells=cells or (), **written
+        )
+    else:
+        domains = () if table is None else table.attributes
+        reader = read_masked if masked else read_release
+        published = reader(release, document, attributes=domains, cells=cells or (), **written)
     names = listed(known)
     if not masked and aligned:
         raise UsageError("--aligned: rows of a grouped release have no order; give --assignment, or nothing")
     if not masked and assignment is not None and table is None:
         raise UsageError("--assignment of a grouped release names rows of the original; give --original")
-    origin = None
     if aligned:
         if table is not None and table.rows != published.rows:
             raise UsageError(

@@ -14,7 +14,14 @@ from unveil.formats.columns import no_number
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import is_token, parse_cells
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.published import check_cells, check_columns, count_column, published_columns, without_blanked
+from unveil.formats.published import (
+    check_cells,
+    check_columns,
+    count_column,
+    published_columns,
+    without_blanked,
+    without_key,
+)
 from unveil.formats.releases import written_cells
 from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.table_output import Written, check_ending, table_content
@@ -44,12 +51,14 @@ def read_masked(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    key: str | None = None,
 ) -> Masked:
     """Read a masked release, ours or another tool's. `attributes`: domains already known, from the original.
 
     A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell, and so is `NA` if it is
     neither a value nor a token for missing. `cells` may say that tokens and empty cells are, too: "suppressed", or
     "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
+    The column `key` is left out: see formats.keys.
     """
     given, path = path, named_source(path)
     named = parse_cells(cells)
@@ -61,7 +70,7 @@ def read_masked(
     if sidecar.group is not None or sidecar.blocks is not None or sidecar.sensitive_table is not None:
         raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
     found = published_columns(given, schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
-    found = without_blanked(found, schema)
+    found = without_blanked(without_key(found, key), schema)
     check_columns(path, schema, sidecar, found)
     count = count_column(schema, sidecar, found)
     if count in found.columns and {text.strip() for text in found.columns[count].texts} != {"1"}:

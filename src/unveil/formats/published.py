@@ -14,7 +14,7 @@ from unveil.schema import Schema
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
-__all__ = ["check_cells", "check_columns", "count_column", "published_columns", "without_blanked"]
+__all__ = ["check_cells", "check_columns", "count_column", "published_columns", "without_blanked", "without_key"]
 
 
 def published_columns(
@@ -85,3 +85,8 @@ def without_blanked(main: Columns, schema: Schema) -> Columns:
         and all(not text.strip().strip("*") for text in column.texts)
     ]
     return replace(main, columns={n: c for n, c in main.columns.items() if n not in blanked}) if blanked else main
+
+
+def without_key(main: Columns, key: str | None) -> Columns:
+    """Without the column that only says whose row is whose; see formats.keys."""
+    return main if key is None else replace(main, columns={n: c for n, c in main.columns.items() if n != key})

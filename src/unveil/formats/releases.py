@@ -17,7 +17,14 @@ from unveil.formats.cells import CellError, reaches, read_cells, shown_values, w
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import parse_cells
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.published import check_cells, check_columns, count_column, published_columns, without_blanked
+from unveil.formats.published import (
+    check_cells,
+    check_columns,
+    count_column,
+    published_columns,
+    without_blanked,
+    without_key,
+)
 from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.spread import gathered
 from unveil.formats.table_output import Written, check_ending, table_content
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "assignment_bytes",
     "read_release",
+    "read_release_rows",
     "release_columns",
     "release_files",
     "write_release",
@@ -59,6 +67,31 @@ def read_release(
     instead of the one beside the file. `cells` names notations, as `--cells` does: "list", or "age=range+suppressed"
     for one attribute.
     """
+    return read_release_rows(
+        path,
+        schema,
+        attributes=attributes,
+        cells=cells,
+        sidecar=sidecar,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+    )[0]
+
+
+def read_release_rows(
+    path: "str | Path | IntoFrame",
+    schema: Schema,
+    *,
+    attributes: Sequence[Attribute] = (),
+    cells: Sequence[str] = (),
+    sidecar: Sidecar | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    key: str | None = None,
+) -> tuple[Release, NDArray[np.int64]]:
+    """The same, and (rows of the file,) the group of each row. The column `key` is left out: see formats.keys."""
     given, path = path, named_source(path)
     named = parse_cells(cells)
     if sidecar is None:
@@ -71,7 +104,7 @@ def read_release(
         )
     known = {a.name: a for a in attributes}
     columns_of = partial(published_columns, schema=schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
-    main = gathered(without_blanked(columns_of(given), schema), schema.names)
+    main = gathered(without_blanked(without_key(columns_of(given), key), schema), schema.names)
     second = _read_second(path, sidecar, columns_of)
     check_columns(path, schema, sidecar, main, None if second is None else second.attribute)
     published = {*main.columns, *([second.attribute] if second is not None else [])} - {sidecar.group}
@@ -97,7 +130,8 @@ def read_release(
             parts.append(BlockRows(attributes_of, group, regions_of, count))
     if second is not None and sidecar.group is not None:
         _check_sizes(parts, path, main.columns[sidecar.group].texts)
-    return build_release([read[n].attribute for n in names], [read[n].regions for n in names], parts)[0]
+    release, number = build_release([read[n].attribute for n in names], [read[n].regions for n in names], parts)
+    return release, number[group]
 
 
 def write_release(release: Release, path: str | Path, *, like: Table | None = None) -> list[Path]:
