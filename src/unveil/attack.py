@@ -87,7 +87,8 @@ def run_attacks(
 ) -> list[Attack]:
     """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered.
 
-    `learned`: of an attack on the same release with the same settings, which then goes on from there.
+    `in_group` and `group` are about the first set. `learned`: of an attack on the same release with the same settings,
+    which then goes on from there.
     """
     for targets in several:
         check_targets(release, targets)
@@ -100,7 +101,10 @@ def run_attacks(
     if asked.kind.measured and asked.codes > 1000:
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
     within = {} if in_group is None else dict(in_group)
-    asking = [_Asking.of(release, targets, attackers, within, group, lenient=lenient) for targets in several]
+    asking = [
+        _Asking.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
+        for number, targets in enumerate(several)
+    ]
     readers: dict[str, tuple[Reader, Targets]] = {}
     for number, one in enumerate(asking):
         readers |= {_key(name, number): reader for name, reader in one.readers().items()}

@@ -16,7 +16,7 @@ from unveil.audit.measures import People, Sample, measures_of
 from unveil.belief import Belief, Known, Prior, Targets
 from unveil.engine import Engine
 from unveil.regions import Regions
-from unveil.release import BlockRows, build_release
+from unveil.release import BlockRows, Release, build_release
 
 # Ages in overlapping intervals, sexes and suppressed ones, three diseases; one value's intervals are nested, so exact.
 AGE, SEX, DISEASE = range(3)
@@ -34,12 +34,16 @@ ROWS = [(0, 0, 0), (0, 0, 0), (0, 0, 1), (1, 1, 0), (1, 1, 1), (2, 2, 0), (2, 2,
 ROWS += [(3, 0, 2), (4, 1, 2), (1, 0, 1)]
 
 
-@pytest.fixture(scope="module")
-def learned() -> LinkedPosterior:
+def overlapping() -> Release:
     age, sex, disease = np.array(ROWS).T
     attributes = made_table(SCHEMA, (1, "f", "flu")).attributes
     part = BlockRows((AGE, SEX, DISEASE), np.unique(age * 3 + sex, return_inverse=True)[1], (age, sex, disease))
-    release = build_release(attributes, [AGES, SEXES, Regions.singles(3)], [part])[0]
+    return build_release(attributes, [AGES, SEXES, Regions.singles(3)], [part])[0]
+
+
+@pytest.fixture(scope="module")
+def learned() -> LinkedPosterior:
+    release = overlapping()
     found = posterior(release, DISEASE, Prior.uninformative(release, DISEASE), Engine(seed=1), SHORT)
     assert isinstance(found, LinkedPosterior)
     assert found.attributes[AGE].sampler is not None

@@ -8,7 +8,7 @@ column and a current value, which is drawn anew from the cells that it was match
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ FRESH_EVERY = 8  # sweeps: parameters drawn without a look at where they were
 ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
 ANNEAL_SHARE = 0.7  # of burn-in
 LOST = 1e-200  # products smaller than this are taken by logarithms
+MANY = 50  # factors
 SMALL_GROUP = 4  # rows of a group that is matched in closed form
 
 
@@ -144,7 +145,8 @@ class HiddenModel:
                 found = np.empty((len(cells), self.values))
                 log_found = np.empty_like(found)
                 gibbs.weigh_cells(block.cells[cells], block.offset, self.log_shares(theta), exponent, log_found)
-                if block.products.scale(table, found, cells) <= LOST:
+                # Products of very many attributes are lost more often than not: the logarithms are there anyway.
+                if len(block.products.start) > MANY or block.products.scale(table, found, cells) <= LOST:
                     matching.scale(log_found, found)
                 return found, log_found
 
@@ -206,6 +208,7 @@ class Draw:
     # By hidden block, at these parameters; only of the state just reached:
     weights: tuple[matching.Weights, ...] | None = None
     expected: tuple[NDArray[np.float64], ...] | None = None  # (pairs,) how many of each; written over by the next state
+    reckoned: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # the same, by block, once asked for
 
 
 @dataclass(slots=True, eq=False)

@@ -44,7 +44,7 @@ class Kept:
         """One more state."""
         self.seen += 1
         if self.seen % self.every == 0:
-            self.states.append(replace(draw, weights=None, expected=None))
+            self.states.append(replace(draw, weights=None, expected=None, reckoned={}))
         if len(self.states) == 2 * self.most:
             self.states, self.every = self.states[1::2], 2 * self.every
 

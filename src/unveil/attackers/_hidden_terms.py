@@ -231,13 +231,18 @@ def _expected(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
     place = [b.number for b in model.hidden].index(block.number)
     if draw.expected is not None:
         return draw.expected[place]
+    if place in draw.reckoned:
+        return draw.reckoned[place]
     if draw.weights is None:
         weights = model.weights(block, draw.theta, draw.pi, draw.current)
     else:
         weights = draw.weights[place]
     partner = draw.partner[place].copy()
     key = np.uint64(int(draw.key) ^ 0x5DEECE66D)
-    return matching.marginals(block.groups, weights, key, partner)
+    found = matching.marginals(block.groups, weights, key, partner)
+    if draw.weights is not None:  # the state just reached: other questions ask for the same
+        draw.reckoned[place] = found
+    return found
 
 
 def _spread_out(model: HiddenModel, block: HiddenBlock, chance: Floats, columns: int) -> Floats:

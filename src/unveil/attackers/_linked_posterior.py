@@ -1,5 +1,6 @@
 """The posterior where values stand beside their cells: each attribute on its own, exactly or by chains."""
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers._averages import BATCHES, Averages, watched
+from unveil.attackers._batch_means import BatchMeans
 from unveil.attackers._chains import Chains
 from unveil.attackers._convergence import geweke
 from unveil.attackers._draws import LinkedDraws, average_over
@@ -25,7 +27,9 @@ from unveil.release import Release
 __all__ = ["LinkedPosterior"]
 
 TASK = "learning from overlapping regions"
-MOST_NUMBERS = 250_000_000  # kept means of all batches of all attributes; above, only whole means are kept
+MOST_NUMBERS = 200_000_000  # of all batches of all attributes: 800 MB
+MOST_SPREAD_OUT = 60_000_000  # of all batches of one attribute
+FEWEST = 16  # batches, or they say nothing of whether chains agree: then two, as few as can be merged
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +46,7 @@ class LinkedPosterior:
     saved: Checkpoint | None = None
     draws: LinkedDraws | None = None  # for readers whom means do not serve; nothing is drawn before it is asked for
     conditioned: bool = False  # whether it was
-    goal: int = 0  # batches of each chain at the end of this round
+    goal: int = 0  # batches of each chain at the end of a round
     drawn: int = 0  # sweeps of each chain in all rounds, forgotten ones included
     burned: set[tuple[int, int, int]] = field(default_factory=set)  # (attribute, chain, value) past burn-in
     chains: int = field(init=False)  # how many there are; 1 if all is exact
@@ -59,10 +63,8 @@ class LinkedPosterior:
         samplers = self.samplers()
         if not samplers:
             return
-        few = sum(s.numbers for s in samplers.values()) <= MOST_NUMBERS
-        self.goal = BATCHES if few and all(s.most == 2 * BATCHES for s in samplers.values()) else 1
+        self.goal = _batches(samplers.values(), self.settings.sweeps)
         for sampler in samplers.values():
-            sampler.most = 2 * self.goal
             sampler.size = max(self.settings.sweeps // self.goal, 1)
         self.drawn = self.goal * next(iter(samplers.values())).size
         if self.saved is not None:
@@ -70,7 +72,7 @@ class LinkedPosterior:
         self._round()
 
     def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
-        """See Posterior. Batches are merged two by two, so that there are twice as many or as many again."""
+        """See Posterior. Batches are merged two by two first, so that there are never more than at the end."""
         samplers = self.samplers()
         if self.conditioned and self.draws is not None and not self.engine.stop.is_set():
             if 2 * self.draws.sweeps > self.settings.most_sweeps:
@@ -86,13 +88,14 @@ class LinkedPosterior:
             if afresh:
                 sampler.forget()
                 sampler.size *= 2
-        self.goal *= 1 if afresh else 2
+            else:
+                sampler.merge()
         self.drawn += ahead
         self._round()
         return True
 
     def _round(self) -> None:
-        """Every chain to its goal of batches; then twice as many batches as are needed are merged."""
+        """Every chain to its goal of batches."""
         samplers = self.samplers()
         tasks = [(i, task) for i, sampler in samplers.items() for task in sampler.tasks()]
         total = len(tasks) * self.goal
@@ -113,10 +116,6 @@ class LinkedPosterior:
 
         with ThreadPoolExecutor(self.engine.workers) as pool:
             list(pool.map(run, tasks))
-        if not self.engine.stop.is_set():
-            for sampler in samplers.values():
-                sampler.merge()
-            self.goal = min(s.batches for s in samplers.values())
         if self.saved is not None:
             self.saved.save(self._arrays())
 
@@ -213,10 +212,10 @@ class LinkedPosterior:
         if not samplers:
             return {}
         beyond = [
-            np.abs(geweke(np.stack(chain.share))) > 2
+            np.abs(geweke(chain.share.stacked(len(chain.share)))) > 2
             for sampler in samplers.values()
             for chain in sampler.running.values()
-            if len(chain.share) >= BATCHES
+            if len(chain.share) >= FEWEST
         ]
         facts: dict[str, float | str] = {"sweeps": float(self.drawn)}
         if beyond:
@@ -235,8 +234,9 @@ class LinkedPosterior:
                     f"{name}/step": np.array(one.step),
                     f"{name}/counter": np.array(one.counter),
                 }
-                if one.share:
-                    found |= {f"{name}/share": np.stack(one.share), f"{name}/ratio": np.stack(one.ratio)}
+                for what, means in (("share", one.share), ("ratio", one.ratio)):
+                    if means.first is not None:
+                        found |= {f"{name}/{what}": means.first, f"{name}/{what}/beyond": np.stack(means.beyond)}
         return found
 
     def _restore(self, arrays: Arrays | None) -> None:
@@ -251,4 +251,20 @@ class LinkedPosterior:
                     self.burned.add((index, chain, value))
                 one.x, one.step = arrays[f"{name}/x"].copy(), float(arrays[f"{name}/step"])
                 one.counter = np.uint64(arrays[f"{name}/counter"])
-                one.share, one.ratio = list(arrays.get(f"{name}/share", ())), list(arrays.get(f"{name}/ratio", ()))
+                one.share, one.ratio = (
+                    BatchMeans(arrays.get(f"{name}/{what}"), list(arrays.get(f"{name}/{what}/beyond", ())))
+                    for what in ("share", "ratio")
+                )
+
+
+def _batches(samplers: Iterable[ShareChains], sweeps: int) -> int:
+    """Batches of each chain, an even number: enough to say whether chains agree, or two where memory ends first."""
+    samplers = list(samplers)
+    room = MOST_NUMBERS // max(sum(s.numbers for s in samplers), 1)
+    room = min(room, *(MOST_SPREAD_OUT // max(s.spread_out, 1) for s in samplers))
+    if room >= BATCHES:
+        return BATCHES
+    if room < FEWEST:
+        return 2
+    # As many as there is room for, but hardly a sweep left over.
+    return next((n for n in range(room // 2 * 2, FEWEST, -2) if sweeps % n <= sweeps // 20), FEWEST)

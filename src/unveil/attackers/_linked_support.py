@@ -64,7 +64,7 @@ class _Known:
             for one in self.sampled:
                 for chain in range(sampler.chains):
                     found = sampler.running[chain, one.value].ratio
-                    drawn = [np.mean(found, axis=0)] if batches is None else found[batches.start : batches.stop]
+                    drawn = [found.mean()] if batches is None else (found[batch] for batch in batches)
                     for batch, ratio in enumerate(drawn):
                         parts = ratio[one.place] * one.within
                         share[batch, chain, one.pair] = np.add.reduceat(parts, one.first)

@@ -26,8 +26,8 @@ def chain_facts(model: HiddenModel, chains: Sequence[Sequence[Draw]], engine: En
     facts: dict[str, float | str] = {}
     columns = model.values + len(model.withheld.rows)
     if min(len(states) for states in chains) >= LEAST_STATES:
-        parameters = [_parameters(states) for states in chains]
-        facts["geweke_share_beyond_2"] = float(np.mean([(np.abs(geweke(p)) > 2).mean() for p in parameters]))
+        beyond = [(np.abs(geweke(_parameters(states))) > 2).mean() for states in chains]
+        facts["geweke_share_beyond_2"] = float(np.mean(beyond))
         found = [weiss(_row_states(model, states, engine), columns) for states in chains] if model.hidden else []
         if found:
             facts["weiss_share_below_.05"] = float(np.mean([(p < 0.05).mean() for p in found]))

@@ -19,7 +19,7 @@ from unveil.release import Release
 __all__ = ["Arrays", "Checkpoint"]
 
 Arrays = dict[str, NDArray[Any]]
-VERSION = 4  # of what is saved
+VERSION = 5  # of what is saved
 SAVING = Lock()  # two threads may be at work on the same question
 
 

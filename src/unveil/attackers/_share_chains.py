@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._averages import BATCHES
+from unveil.attackers._batch_means import BatchMeans
 from unveil.attackers._partial_sums import PartialSums
 from unveil.engine import Engine
 from unveil.kernels.shares import expected_counts, share_chain
@@ -19,7 +19,6 @@ Sums = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np
 EM_ROUNDS = 50
 STEPS = 16  # leapfrog steps of a draw, at most
 A_WHILE = 20_000_000  # atoms looked at in one call: well below a second
-MOST_BATCH_NUMBERS = 60_000_000  # kept means of all batches of an attribute; above, only whole means are kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +43,8 @@ class ShareChain:
     x: NDArray[np.float64]  # (atoms,) the state
     step: float
     counter: np.uint64
-    share: list[NDArray[np.float64]] = field(default_factory=list)  # per batch: (atoms,) mean
-    ratio: list[NDArray[np.float64]] = field(default_factory=list)  # per batch: (used region atoms,) mean
+    share: BatchMeans = field(default_factory=BatchMeans)  # of (atoms,)
+    ratio: BatchMeans = field(default_factory=BatchMeans)  # of (used region atoms,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +94,6 @@ class ShareChains:
     mass: NDArray[np.float64]  # (values, atoms)
     chains: int
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
-    most: int  # batches that are kept of a chain before they are merged
     size: int = 0  # draws in a batch
     sums: PartialSums = field(init=False)
     sets_of: dict[int, Sets] = field(default_factory=dict)  # by value, once made
@@ -162,9 +160,7 @@ class ShareChains:
         chains: int,
     ) -> "ShareChains":
         values, atoms = prior.shape
-        numbers = chains * values * (atoms + len(sets[3])) * 2 * BATCHES
-        most = 2 * BATCHES if numbers <= MOST_BATCH_NUMBERS else 2
-        found = cls(*sets, prior, counts, np.ones((values, atoms)), chains, {}, most)
+        found = cls(*sets, prior, counts, np.ones((values, atoms)), chains, {})
         for value in np.flatnonzero(~exact).tolist():
             seen = found._sets(value)
             mass = prior[value] + expected_counts(seen.prior, seen.weight, seen.count, seen.sums, EM_ROUNDS)
@@ -201,23 +197,27 @@ class ShareChains:
         return batches
 
     def merge(self) -> None:
-        """Two batches into one, once there are as many as are kept."""
-        if min(len(chain.share) for chain in self.running.values()) < self.most:
-            return
+        """Two batches into one, before as much again is drawn."""
         for chain in self.running.values():
-            chain.share, chain.ratio = _halved(chain.share), _halved(chain.ratio)
+            chain.share.halve()
+            chain.ratio.halve()
         self.size *= 2
 
     def forget(self) -> None:
         """Start the means anew: what was drawn so far was on the way."""
         for chain in self.running.values():
-            chain.share, chain.ratio = [], []
+            chain.share, chain.ratio = BatchMeans(), BatchMeans()
 
     @property
     def numbers(self) -> int:
-        """How many numbers all batches will take."""
-        own = sum(len(self.places(value)) + self.prior.shape[1] for _, value in self.running)
-        return int(2 * BATCHES * own)
+        """How many numbers a batch of all chains is."""
+        return sum(len(self.places(value)) + self.prior.shape[1] for _, value in self.running)
+
+    @property
+    def spread_out(self) -> int:
+        """How many numbers a batch is for all values, sampled or not, as it is looked at."""
+        parts = 0 if self.reading is None else len(self.reading.code)
+        return self.chains * len(self.prior) * (len(self.atom) + parts)
 
     @property
     def batches(self) -> int:
@@ -228,7 +228,7 @@ class ShareChains:
         """(1, chains, values, codes) mean shares over all batches, or (batches, ...) of each of the first so many."""
         share = np.zeros((batches or 1, self.chains, *self.prior.shape))
         for (chain, value), found in self.running.items():
-            mine = np.mean(found.share, axis=0)[None] if batches is None else np.stack(found.share[:batches])
+            mine = found.share.mean()[None] if batches is None else found.share.stacked(batches)
             share[:, chain, value] = mine if self.reading is None else mine @ self.reading.kernel
         return np.asarray(share[..., self.atom] * self.within)
 
@@ -239,7 +239,7 @@ class ShareChains:
         ratio = np.zeros((self.chains, len(self.prior), len(member)))
         for (chain, value), found in self.running.items():
             place = self._sets(value).place
-            parts = np.mean(found.ratio, axis=0) if batch is None else found.ratio[batch]
+            parts = found.ratio.mean() if batch is None else found.ratio[batch]
             if reading is None or self.weight is None:
                 ratio[chain, value, place] = parts
                 continue
@@ -282,10 +282,6 @@ class ShareChains:
         )
         chain.step, chain.counter = float(step), np.uint64(counter)
         return totals
-
-
-def _halved(batches: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    return [(a + b) / 2 for a, b in zip(batches[::2], batches[1::2], strict=True)]
 
 
 def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

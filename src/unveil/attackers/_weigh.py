@@ -11,7 +11,9 @@ from unveil.belief import Targets
 from unveil.errors import UsageError
 from unveil.release import Block, Release, row_numbers
 
-__all__ = ["Fitted", "held_values", "refuse_misfits"]
+__all__ = ["Fitted", "held_values", "merged_block", "refuse_misfits"]
+
+AT_ONCE = 10_000_000  # numbers of pairs of a target and a fitting cell that are worked on together
 
 Likelihood = Mapping[int, NDArray[np.float64]]  # by attribute: (overlaps, values or 1)
 
@@ -36,7 +38,7 @@ class Fitted:
         check_targets(release, targets)
         own = release.block_of(targets.asked)
         if merged and len(release.blocks) == 1 and targets.group is None:
-            own = _merged(own, (*sorted(targets.known), targets.asked))
+            own = merged_block(own, (*sorted(targets.known), targets.asked))
             return cls(release, targets, own, block_fits(release, own, targets), ())
         others = [
             (number, block_fits(release, block, targets))
@@ -64,22 +66,28 @@ class Fitted:
         block, values): how many rows of the entry hold each value.
         """
         groups = self.release.groups
-        support = held[self.own.entry] * self.own.product(dict(likelihood))
-        key = self.own.target * groups + self.own.group
+        elsewhere = []
         for number, fits in self.others:
             term = fits.product(dict(likelihood)) * matched[number][fits.entry]
             theirs = fits.target * groups + fits.group  # growing: fits are ordered by target, entries by group
             starts = np.flatnonzero(np.concatenate([[True], theirs[1:] != theirs[:-1]])) if len(theirs) else theirs
-            if not len(starts):
-                support = support * 0
-                continue
-            total = np.add.reduceat(term, starts, axis=0)
-            place = np.minimum(np.searchsorted(theirs[starts], key), len(starts) - 1)
-            support = support * np.where((theirs[starts][place] == key)[:, None], total[place], 0.0)
+            elsewhere.append((theirs[starts], np.add.reduceat(term, starts, axis=0) if len(starts) else term))
+        own = self.own.product(dict(likelihood))
         weights = np.zeros((self.targets.count, held.shape[1]))
-        if len(support):
-            starts = np.flatnonzero(np.concatenate([[True], self.own.target[1:] != self.own.target[:-1]]))
-            weights[self.own.target[starts]] = np.add.reduceat(support, starts, axis=0)
+        step = max(AT_ONCE // max(held.shape[1], 1), 1)
+        for start in range(0, len(self.own.target), step):
+            some = slice(start, start + step)
+            target = self.own.target[some]
+            support = held[self.own.entry[some]] * own[some]
+            key = target * groups + self.own.group[some]
+            for theirs, total in elsewhere:
+                if not len(theirs):
+                    support = support * 0
+                    continue
+                place = np.minimum(np.searchsorted(theirs, key), len(theirs) - 1)
+                support = support * np.where((theirs[place] == key)[:, None], total[place], 0.0)
+            starts = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
+            weights[target[starts]] += np.add.reduceat(support, starts, axis=0)
         return weights
 
 
@@ -96,7 +104,7 @@ def refuse_misfits(targets: Targets, weights: NDArray[np.float64], number: NDArr
         )
 
 
-def _merged(block: Block, attributes: tuple[int, ...]) -> Block:
+def merged_block(block: Block, attributes: tuple[int, ...]) -> Block:
     """The block with these attributes only, all rows in one group."""
     columns = [block.region(i) for i in attributes]
     number = row_numbers(columns)

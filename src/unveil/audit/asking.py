@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attack import run_attack, targets_of_table
+from unveil.attack import Attack, run_attack, run_attacks, targets_of_table
+from unveil.attackers._linked_posterior import LinkedPosterior
 from unveil.attackers._posterior import Chains, Posterior
 from unveil.attribute import Attribute, Role, asked_in_turn
 from unveil.belief import Belief, Estimate, Known, Prior, Targets, every_known
@@ -81,6 +82,7 @@ class Answers:
     ideal: Belief | None
     faithful: Estimate | None
     learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
+    besides: tuple[Attack, ...] = ()  # of others who were asked about at once
 
     def known_texts(self) -> dict[str, list[str]]:
         """What is known of each person, as text, by attribute."""
@@ -126,8 +128,12 @@ def answers(
     rows: NDArray[np.int64] | None = None,
     control: Table | None = None,
     group: NDArray[np.integer] | None = None,
+    besides: Sequence[Targets] = (),
 ) -> Answers:
-    """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's."""
+    """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's.
+
+    `besides`: others to ask the same chains about, if no attributes are joined.
+    """
     names = readers.known_of(release, asked)
     attribute = release.attributes[asked]
     row = np.arange(release.rows if table is None else table.rows, dtype=np.int64)
@@ -147,18 +153,18 @@ def answers(
         everyone = _together(people, others)
     prior = readers.prior_of(release, asked)
     engine = readers.engine  # as `unveil attack` has it: the same seed gives the same beliefs
-    found = run_attack(
-        release,
-        everyone,
-        readers.attackers,
-        prior=prior,
-        engine=engine,
-        chains=readers.chains,
-        joined=readers.joined,
-        lenient=True,
-        in_group=readers.in_group if group is not None else None,
-        group=group,
-    )
+    told_of: dict[str, Any] = {
+        "prior": prior,
+        "engine": engine,
+        "chains": readers.chains,
+        "lenient": True,
+        "in_group": readers.in_group if group is not None else None,
+        "group": group,
+    }
+    if besides:
+        found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)
+    else:
+        found, others_too = run_attack(release, everyone, readers.attackers, joined=readers.joined, **told_of), []
     assert found.placed is not None
     refused = dict(found.refused)
     words = readers.target_words(names, coarse=table is None, every=every_known(release, asked))
@@ -193,7 +199,8 @@ def answers(
         unplaced=int((~found.placed[mine]).sum()),
         ideal=ideal,
         faithful=faithful,
-        learned=found.learned,
+        learned=found.learned if isinstance(found.learned, LinkedPosterior) else None,  # others serve no later question
+        besides=tuple(replace(attack, learned=None) for attack in others_too),
     )
 
 

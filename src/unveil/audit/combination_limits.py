@@ -53,6 +53,9 @@ def combination_findings(
     """
     if limits and not rows:
         raise UsageError(f"{shown(limits[0].text)}: no release has a sensitive attribute to ask about")
+    asked: dict[str, set[str]] = {}
+    for row in rows:
+        asked.setdefault(row["release"], set()).add(row["attribute"])
     found: dict[tuple[str, str, str], tuple[Finding, list[tuple[str, Verdict]]]] = {}
     for limit in limits:
         _, measure, *of = limit.left.split(".", 2)
@@ -61,6 +64,8 @@ def combination_findings(
                 continue
             for row, visible in zip(rows, shown_rows, strict=True):
                 release, attribute = row["release"], row["attribute"]
+                if attribute in combination and not asked[release] <= set(combination):
+                    continue  # what is known is not asked
                 known = [n for n in dict.fromkeys(combination) if n in published[release] and n != attribute]
                 if row["known"] != known:
                     continue

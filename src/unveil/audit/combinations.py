@@ -1,19 +1,23 @@
 """How little need be known: chosen combinations of attributes, each asked about alone, as rows of one table."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil import risk
 from unveil.attack import Attack, run_attack, run_attacks, targets_of_table
+from unveil.attackers._averages import BATCHES, watched
 from unveil.attackers._fits import block_fits
 from unveil.attackers._posterior import Posterior
+from unveil.attackers._weigh import merged_block
 from unveil.attribute import Role
 from unveil.audit.asking import published_targets
-from unveil.audit.findings import number
+from unveil.audit.findings import measure_of, number
+from unveil.audit.measures import Measure, People, Sample, measures_of
 from unveil.audit.plan import Plan
 from unveil.audit.words import main_attacker
 from unveil.belief import Estimate, Targets
@@ -21,9 +25,12 @@ from unveil.errors import NotApplicable, UsageError, shown
 from unveil.masked import Masked
 from unveil.release import Release, row_numbers
 
-__all__ = ["asked_together", "check_combinations", "combination_rows", "withheld"]
+__all__ = ["asked_at_once", "asked_together", "check_combinations", "combination_rows", "withheld"]
 
+FEW = 20  # names that an error lists
 MOST = 200  # combinations that one audit asks about
+MOST_FITS = 1_000_000  # pairs of a person and a published cell that are looked at together
+MOST_NOTED = 100_000_000  # numbers of beliefs, batch by batch, that chains note at once
 
 
 def check_combinations(plan: Plan, combinations: Sequence[Sequence[str]]) -> None:
@@ -37,7 +44,10 @@ def check_combinations(plan: Plan, combinations: Sequence[Sequence[str]]) -> Non
         unknown = [n for n in names if n not in published]
         if unknown or not names:
             what = f"{shown(unknown[0])} is published by no release" if unknown else "a combination of nothing"
-            raise UsageError(f"{what}; known may be {', '.join(sorted(published))}")
+            close = difflib.get_close_matches(unknown[0], published, n=5, cutoff=0.5) if unknown else []
+            some = close or sorted(published)[:FEW]
+            more = "" if close or len(published) <= FEW else f" and {len(published) - FEW} others"
+            raise UsageError(f"{what}; known may be {', '.join(some)}{more}")
 
 
 def withheld(row: dict[str, Any], least: int, people: int) -> dict[str, Any]:
@@ -60,32 +70,72 @@ def combination_rows(
 ) -> Iterator[dict[str, Any]]:
     """One row a combination and sensitive attribute, in this order. `told`, by attribute: those that are there."""
     asked = release.with_role(Role.SENSITIVE) if plan.combinations else ()
+    order = [
+        (place, i) for place, i in product(range(len(plan.combinations)), asked) if place in _places(plan, release, i)
+    ]
     if isinstance(release, Masked):
         nothing = dict.fromkeys(("alone_in_original", "fewest_rows", "single_row", "attacker"))
         reason = {"not_applicable": "values were perturbed, not widened; see unveil link"}
-        for names, index in product(plan.combinations, asked):
-            known = _published(release, index, names)
+        for place, index in order:
+            known = _published(release, index, plan.combinations[place])
             about = {"attribute": release.attributes[index].name, "known": known, "people": release.rows}
             yield {"release": name} | about | nothing | reason
         return
-    rows = {index: told.get(index) or asked_together(plan, name, release, index, None) for index in asked}
-    for place, index in product(range(len(plan.combinations)), asked):
-        yield rows[index][place]
+    rows: dict[tuple[int, int], dict[str, Any]] = {}
+    for index in asked:
+        found = told[index] if index in told else asked_together(plan, name, release, index, None)
+        rows |= {(place, index): row for place, row in zip(_places(plan, release, index), found, strict=True)}
+    yield from (rows[key] for key in order)
+
+
+def _places(plan: Plan, release: Release | Masked, asked: int) -> list[int]:
+    """The combinations that are asked about an attribute: what is known is not asked, unless nothing else could be."""
+    sensitive = {release.attributes[i].name for i in release.with_role(Role.SENSITIVE)}
+    name = release.attributes[asked].name
+    return [p for p, names in enumerate(plan.combinations) if name not in names or sensitive <= set(names)]
+
+
+def asked_at_once(plan: Plan, release: Release, asked: int) -> list[Targets]:
+    """Whom combinations ask the audit's own chains about: all, or as many as memory allows, where links are hidden.
+
+    Elsewhere none: there chains keep what any later question needs.
+    """
+    own = release.block_of(asked)
+    linked = len(release.blocks) == 1 and (release.regions[asked].sizes[own.region(asked)] == 1).all()
+    if linked or plan.readers.joined:
+        return []
+    several = (_people(plan, release, asked, names)[0] for names in _known(plan, release, asked))
+    return next(_pieces(several, release.attributes[asked].codes, plan), [])
 
 
 def asked_together(
-    plan: Plan, name: str, release: Release, asked: int, learned: Posterior | None
+    plan: Plan,
+    name: str,
+    release: Release,
+    asked: int,
+    learned: Posterior | None,
+    told: Sequence[Attack] = (),
 ) -> list[dict[str, Any]]:
-    """The rows of one sensitive attribute, by combination. `learned`: what is known of the population by now."""
-    known = [_published(release, asked, names) for names in plan.combinations]
+    """The rows of one sensitive attribute, by combination. `learned`: what is known of the population by now.
+
+    `told`: what the first combinations were told already.
+    """
+    known = _known(plan, release, asked)
+    if not known:
+        return []
     people = [_people(plan, release, asked, names) for names in known]
-    beliefs = _believed(plan, release, [targets for targets, _ in people], people[0][1], learned)
+    beliefs = _believed(plan, release, [targets for targets, _ in people], people[0][1], learned, told)
     return [
         {"release": name, "attribute": release.attributes[asked].name, "known": names, "people": targets.count}
-        | _found(plan, release, targets, names)
+        | _found(plan, release, asked, names)
         | belief
         for names, (targets, _), belief in zip(known, people, beliefs, strict=True)
     ]
+
+
+def _known(plan: Plan, release: Release, asked: int) -> list[list[str]]:
+    """What is known of people by each combination that is asked about this attribute."""
+    return [_published(release, asked, plan.combinations[place]) for place in _places(plan, release, asked)]
 
 
 def _published(release: Release | Masked, asked: int, names: Sequence[str]) -> list[str]:
@@ -95,32 +145,44 @@ def _published(release: Release | Masked, asked: int, names: Sequence[str]) -> l
 
 
 def _people(plan: Plan, release: Release, asked: int, names: list[str]) -> tuple[Targets, NDArray[np.integer] | None]:
+    """Those who are asked about, a sample if that was asked for, and their true values."""
+    everyone = _everyone(plan, release, asked, names)
     if plan.table is None:
-        return published_targets(release, asked, names, plan.readers.wrong), None
-    targets = targets_of_table(plan.table, release, asked, known=names, wrong=plan.readers.wrong)
+        return everyone, None
     truth = plan.table.columns[plan.table.index(release.attributes[asked].name)]
     if plan.sample is not None and plan.sample < plan.table.rows:
         random = plan.readers.engine.named("people").generator()
         rows = np.sort(random.choice(plan.table.rows, plan.sample, replace=False)).astype(np.int64)
-        return targets.take(rows), truth[rows]
-    return targets, truth
+        return everyone.take(rows), truth[rows]
+    return everyone, truth
 
 
-def _found(plan: Plan, release: Release, targets: Targets, names: list[str]) -> dict[str, Any]:
-    """Rows that may be a person's: the fewest for anybody, and how many people are left with a single one."""
+def _everyone(plan: Plan, release: Release, asked: int, names: list[str]) -> Targets:
+    if plan.table is None:
+        return published_targets(release, asked, names, plan.readers.wrong)
+    return targets_of_table(plan.table, release, asked, known=names, wrong=plan.readers.wrong)
+
+
+def _found(plan: Plan, release: Release, asked: int, names: list[str]) -> dict[str, Any]:
+    """Rows that may be a person's, of everybody, not of a sample: the fewest, and how many are left with one."""
     alone = None
     if plan.table is not None and names:
         sizes = np.bincount(row_numbers([plan.table.columns[plan.table.index(n)] for n in names]))
         alone = float((sizes == 1).sum() / plan.table.rows)
+    targets = _everyone(plan, release, asked, names)
     blocks = [b for b in release.blocks if any(i in b.attributes for i in targets.known)]
     fewest = single = None
     if len(blocks) == 1:  # across blocks the link is hidden: nobody's rows can be counted
         distinct, of_person = targets.distinct()
-        fits = block_fits(release, blocks[0], distinct)
-        rows = np.bincount(fits.target, weights=blocks[0].count[fits.entry], minlength=distinct.count)[of_person]
-        placed = rows > 0
-        fewest = int(rows[placed].min()) if placed.any() else None
-        single = float((rows == 1).mean())
+        block = merged_block(blocks[0], tuple(sorted(targets.known)))
+        rows = np.zeros(distinct.count)
+        step = max(MOST_FITS // len(block.cell), 1)
+        for start in range(0, distinct.count, step):
+            fits = block_fits(release, block, distinct.take(np.arange(start, min(start + step, distinct.count))))
+            np.add.at(rows, start + fits.target, block.count[fits.entry])
+        placed = rows[of_person] > 0
+        fewest = int(rows[of_person][placed].min()) if placed.any() else None
+        single = float((rows[of_person] == 1).mean())
     return {
         "alone_in_original": alone,
         "fewest_rows": fewest,
@@ -134,6 +196,7 @@ def _believed(
     several: list[Targets],
     truth: NDArray[np.integer] | None,
     learned: Posterior | None,
+    told: Sequence[Attack],
 ) -> list[dict[str, Any]]:
     """What the learner and the main attacker make of each combination."""
     readers = plan.readers
@@ -144,27 +207,56 @@ def _believed(
         "lenient": True,
     }
     try:
+        found = list(told)
         if readers.joined:  # attributes that are taken as one: each combination is asked by itself
-            found = [run_attack(release, one, readers.attackers, joined=readers.joined, **more) for one in several]
+            found += [run_attack(release, one, readers.attackers, joined=readers.joined, **more) for one in several]
         else:
-            found = run_attacks(release, several, readers.attackers, learned=learned, **more)
+            for piece in _pieces(several[len(told) :], release.attributes[several[0].asked].codes, plan):
+                of_piece = run_attacks(release, piece, readers.attackers, learned=learned, **more)
+                found += [replace(attack, learned=None) for attack in of_piece]  # which takes much memory
     except NotApplicable as reason:
         return [{"attacker": None, "not_applicable": str(reason)}] * len(several)
-    harmless = release.attributes[several[0].asked].harmless
-    return [_measured(attack, harmless, truth) for attack in found]
+    measures = {measure.name: measure for measure in measures_of(release.attributes[several[0].asked])}
+    sampled = truth is not None and plan.table is not None and len(truth) < plan.table.rows
+    sample = Sample(plan.table.rows, readers.engine) if sampled and plan.table is not None else None
+    return [_measured(attack, measures, truth, sample) for attack in found]
 
 
-def _measured(found: Attack, harmless: Sequence[int], truth: NDArray[np.integer] | None) -> dict[str, Any]:
+def _pieces(several: Iterable[Targets], values: int, plan: Plan) -> Iterator[list[Targets]]:
+    """As many combinations at a time as memory allows: chains note every batch of each one's watched beliefs."""
+    readers = plan.readers
+    times = 2 * BATCHES * readers.chains.chains * (1 + len(readers.attackers)) * values
+    piece: list[Targets] = []
+    noted = 0
+    for targets in several:
+        mine = len(watched(targets.distinct()[0].count, values)) * times
+        if piece and noted + mine > MOST_NOTED:
+            yield piece
+            piece, noted = [], 0
+        piece.append(targets)
+        noted += mine
+    if piece:
+        yield piece
+
+
+def _measured(
+    found: Attack, measures: Mapping[str, Measure], truth: NDArray[np.integer] | None, sample: Sample | None
+) -> dict[str, Any]:
+    """The row's numbers of beliefs, with the error of the sample of people if there is one."""
     if not found.attackers:
         return {"attacker": None, "not_applicable": next(iter(found.refused.values()), "no attacker applies")}
     attacker = main_attacker(found.attackers) or next(iter(found.attackers))
     belief, learner = found.attackers[attacker], found.learner
-    measured: dict[str, Estimate | None] = {
-        "learner_right": None if truth is None else risk.global_threat(learner, truth),
-        "right": None if truth is None else risk.global_threat(belief, truth),
-        "twice_exposed": None if truth is None else risk.relative_threat_share(belief, learner, truth),
-        "sure": risk.confident(belief, harmless=harmless),
-    }
+    measured = {}
+    for key, (name, reader) in {
+        "learner_right": ("global_threat", learner),
+        "right": ("global_threat", belief),
+        "twice_exposed": ("relative_threat.share_2x", belief),
+        "sure": ("confident.80", belief),
+    }.items():
+        people = People(reader, learner, truth)
+        # Without the measure every value is harmless: nobody is sure of anything that anybody minds.
+        measured[key] = measure_of(measures[name], people, sample) if name in measures else Estimate.exact(0.0)
     reliable = all(b.diagnostics.converged and b.diagnostics.precise for b in (belief, learner))
     return {"attacker": attacker, "not_applicable": None, "reliable": reliable} | {
         key: None if e is None else [number(e.value), number(e.low), number(e.high)] for key, e in measured.items()

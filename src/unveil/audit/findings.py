@@ -13,7 +13,7 @@ from unveil.belief import Belief, Estimate, t_quantile
 from unveil.document import Finding, Number
 from unveil.errors import UsageError
 
-__all__ = ["belief_findings", "finding_of", "number", "published_counts", "unknown_finding"]
+__all__ = ["belief_findings", "finding_of", "measure_of", "number", "published_counts", "unknown_finding"]
 
 
 def number(value: float | None) -> Number:
@@ -59,7 +59,7 @@ def belief_findings(
     base: dict[str, Estimate] = {}
     for measure in measures:
         if measure.of_learner or measure.has_baseline:
-            estimate = _measured(measure, learner, sample)
+            estimate = measure_of(measure, learner, sample)
             if estimate is not None:
                 base[measure.name] = estimate
             if measure.of_learner:
@@ -70,7 +70,7 @@ def belief_findings(
     for attacker, belief in found.attackers.items():
         people = People(belief, found.learner, found.truth)
         for measure in measures:
-            estimate = _measured(measure, people, sample)
+            estimate = measure_of(measure, people, sample)
             id = f"{attacker}.{measure.name}"
             if estimate is None:
                 yield unknown_finding(id, release, name)
@@ -87,7 +87,9 @@ def belief_findings(
         yield unknown_finding("ideal.global_threat", release, name)
     else:
         ideal = People(found.ideal, found.ideal, found.truth)
-        estimate = _measured(Measure("global_threat", lambda p: risk.global_threat(p.reader, _codes(p))), ideal, sample)
+        estimate = measure_of(
+            Measure("global_threat", lambda p: risk.global_threat(p.reader, _codes(p))), ideal, sample
+        )
         if estimate is not None:
             yield finding_of("ideal.global_threat", release, name, estimate)
     yield (
@@ -97,7 +99,7 @@ def belief_findings(
     )
 
 
-def _measured(measure: Measure, people: People, sample: Sample | None) -> Estimate | None:
+def measure_of(measure: Measure, people: People, sample: Sample | None) -> Estimate | None:
     """The estimate, widened by the sample; None where it needs a truth that is not known."""
     if measure.needs_truth and people.truth is None:
         return None

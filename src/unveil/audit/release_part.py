@@ -9,7 +9,7 @@ import numpy as np
 from unveil.attribute import Attribute, Role
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
-from unveil.audit.combinations import asked_together, combination_rows
+from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
 from unveil.audit.definitions import OF_READERS
 from unveil.audit.findings import belief_findings, unknown_finding
 from unveil.audit.identity import identity_findings, utility_findings
@@ -91,6 +91,7 @@ def _release_part(plan: Plan, name: str) -> Part:
     refused: dict[str, str] = {}
     for version, asked, original, control in _asked(plan, release, refused, remarks):
         attribute = version.attributes[asked].name
+        combined = bool(plan.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
         plan.readers.engine.report(f"{name}, {attribute}", 0, 1)
         try:
             if plan.asked is None:
@@ -103,8 +104,9 @@ def _release_part(plan: Plan, name: str) -> Part:
                 rows=rows,
                 control=control,
                 group=plan.assignments.get(name),
+                besides=asked_at_once(plan, release, asked) if combined else (),
             )
-            found[attribute] = replace(answered, learned=None)
+            found[attribute] = replace(answered, learned=None, besides=())
         except NotApplicable as reason:
             refused[attribute] = str(reason)
             findings += _unmeasured(plan, name, version.attributes[asked], ("learner", *plan.attackers))
@@ -113,8 +115,8 @@ def _release_part(plan: Plan, name: str) -> Part:
         findings += belief_findings(found[attribute], name, wanted=plan.wanted(), sample=sample, least=plan.least)
         findings += _unmeasured(plan, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(plan, name, found[attribute])
-        if plan.combinations and version is release and asked in release.with_role(Role.SENSITIVE):
-            exposed[asked] = asked_together(plan, name, release, asked, answered.learned)
+        if combined:
+            exposed[asked] = asked_together(plan, name, release, asked, answered.learned, answered.besides)
         del answered  # what was learned takes much memory
         plan.readers.engine.report(f"{name}, {attribute}", 1, 1)
     background = background_sections(

@@ -100,6 +100,13 @@ def remarks_of_answers(plan: Plan, name: str, found: Answers) -> Iterator[str]:
     if found.attribute.codes > MOST_VALUES:
         most = f"the {MOST_VALUES} most frequent of {found.attribute.codes:,} values"
         yield f"{about}: only {most} have findings of their own."
+    readers = {"learner": found.learner, **found.attackers}
+    unseen = [n for n, b in readers.items() if not b.exact and b.diagnostics.r_hat is None]
+    if unseen:
+        yield (
+            f"{about}: R-hat is not known ({', '.join(unseen)}): too little was drawn, or memory allows no batches of "
+            "draws. That chains agree was judged by their means alone; fewer attributes or people make room."
+        )
     if len(found.attribute.harmless) == found.attribute.codes:
         yield f"{about}: every value is harmless; gains in belief were not measured."
 

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from unveil.document import Document, Finding, Number
 from unveil.report.background import background_lines
+from unveil.report.combination_words import combination_words
 from unveil.report.combinations import print_combinations
 from unveil.report.membership import MEMBERSHIP_ROWS
 
@@ -79,6 +80,8 @@ def print_audit(document: Document, console: Console) -> None:
     for release in releases:
         for attribute, words in facts["sentence"][release].items():
             console.print(escape(f"{_plain(release)}, {_plain(attribute)}: {_plain(words)}"))
+        if little := combination_words(facts.get("combinations", ()), release):
+            console.print(escape(f"{_plain(release)}: {_plain(little)}"))
     tables = [_by_release(document, None, [*_IDENTITY, *_UTILITY], "Being found, and what is left")]
     for attribute in dict.fromkeys(f.attribute for f in document.findings if f.attribute is not None):
         rows = list(_for_attackers(_BELIEF, document.settings["attackers"]))

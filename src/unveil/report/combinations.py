@@ -1,5 +1,6 @@
 """The table of combinations: who is exposed by what little knowledge. For the terminal and for the page."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -23,6 +24,7 @@ HEAD = (
     "At least twice as exposed",
     "80% sure",
 )
+MOST_SHOWN = 30  # combinations on a terminal
 # Of one word a line: then the names beside them have room on a terminal.
 SHORT = ("alone", "fewest\nrows", "one\nrow", "learner\nright", "attacker\nright", "twice\nexposed", "80%\nsure")
 
@@ -59,14 +61,38 @@ def print_combinations(document: Document, console: Console) -> None:
         table.add_column(text, justify="right", no_wrap=True)
     several = len(document.settings["releases"]) > 1
     before = None
-    for row in rows:
-        (known, _), *cells = _texts(row)
+    kept, left_out = _most_exposing(rows)
+    for row in kept:
+        (known, _), (asked, mark), *cells = _texts(row)
         if before != (row["release"], known):
             table.add_section()
             table.add_row(escape(clean(f"{row['release']}: {known}" if several else known)), style="bold")
         before = row["release"], known
-        table.add_row(*(escape(clean(text)) for text, _ in cells))
+        own = f"{asked} ({mark})" if mark else asked
+        table.add_row(*(escape(clean(text)) for text in (own, *(text for text, _ in cells))))
     console.print(table)
+    if left_out:
+        console.print(
+            f"{left_out:,} more combinations, which leave fewer people with one row, are in --report and --json."
+        )
+
+
+def _most_exposing(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """The rows of those combinations that leave most people with one row or are sure of most, in their order, and how
+    many combinations are left out."""
+    worst: dict[tuple[str, ...], tuple[float, float]] = {}
+    for row in rows:
+        sure = row.get("sure")
+        found = (_known(row["single_row"]), _known(sure[0] if sure else None))
+        known = tuple(row["known"])
+        worst[known] = max(worst.get(known, found), found)
+    kept = set(sorted(worst, key=lambda known: worst[known], reverse=True)[:MOST_SHOWN])
+    return [row for row in rows if tuple(row["known"]) in kept], len(worst) - len(kept)
+
+
+def _known(value: float | None) -> float:
+    """What is unknown or withheld comes first: it may be anything."""
+    return value if isinstance(value, float | int) else 1.0
 
 
 def _texts(row: dict[str, Any]) -> list[tuple[str, str]]:

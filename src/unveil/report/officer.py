@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil.document import Document, Finding
+from unveil.report.combination_words import combination_words
 from unveil.report.membership import MEMBERSHIP, MEMBERSHIP_EXPLAINED, membership_words
 from unveil.report.wording import (
     TITLES,
@@ -251,7 +252,11 @@ def _sentences(facts: dict[str, Any], names: Names) -> list[tuple[str, str, str]
     return [
         (names.shown[release] if names.several else "", label(attribute), clean(text))
         for release in names.releases
-        for attribute, text in facts.get("sentence", {}).get(release, {}).items()
+        for attribute, text in (
+            *facts.get("sentence", {}).get(release, {}).items(),
+            ("how little need be known", combination_words(facts.get("combinations", ()), release)),
+        )
+        if text
     ]
 
 
