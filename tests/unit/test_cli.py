@@ -137,8 +137,14 @@ def test_draft_then_refusal_until_confirmed(folder: Path, capsys: pytest.Capture
     code, _, err = run(*refused, capsys=capsys)
     assert (code, "confirmed = true" in err) == (2, True)
     draft = folder / "draft.toml"
-    draft.write_text(draft.read_text().replace("confirmed = false", "confirmed = true"))
+    again = ("schema", folder / "data.csv", "-o", draft)
+    assert run(*again, capsys=capsys)[0] == 0  # a draft may be drafted anew
+    confirmed = draft.read_text().replace("confirmed = false", "confirmed = true")
+    draft.write_text(confirmed)
     assert run(*refused, capsys=capsys)[0] == 0
+    code, _, err = run(*again, capsys=capsys)  # a human's work is not replaced
+    assert (code, "is a confirmed schema, which a draft would replace" in err) == (2, True)
+    assert draft.read_text() == confirmed
 
 
 def test_json_schema(capsys: pytest.CaptureFixture[str]) -> None:

@@ -165,6 +165,10 @@ def schema(
     from unveil.formats.tables import read_columns
 
     keep_apart(inputs=[data], outputs=[output] if output is not None else [])
+    if output is not None and _is_confirmed(output):
+        raise UsageError(
+            f"{output}: is a confirmed schema, which a draft would replace; name another file, or remove it"
+        )
     if data.suffix.lower() == ".deid":
         write_project_schema(data, output)
         return
@@ -182,6 +186,15 @@ def schema(
     )
     write(output, draft.toml)
     say("The roles are suggestions. Read them, mend them, then set confirmed = true.")
+
+
+def _is_confirmed(path: Path) -> bool:
+    from unveil.toml_lines import read_toml
+
+    try:
+        return path.is_file() and read_toml(path, UsageError).get("confirmed") is True
+    except UsageError:  # no TOML: nothing that anybody confirmed
+        return False
 
 
 @app.command()
