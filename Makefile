@@ -53,7 +53,7 @@ papers: setup
 	@$(BIN)/python -m papers
 
 fuzz: setup
-	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/statistical tests/unit/test_running_on.py tests/unit/test_uniqueness_intervals.py --hypothesis-profile=fuzz -n auto
+	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py --hypothesis-profile=fuzz -n auto
 
 constraints:
 	@$(BIN)/python -m pip install --quiet uv

@@ -14,12 +14,12 @@ import numpy as np
 
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
-from unveil.anonymizers._requirement import Requirement
 from unveil.anonymizers.mondrian import Mondrian, partition_table
-from unveil.attribute import Attribute, Kind, Role
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.privacy_models import KAnonymity
-from unveil.table import Table
+from unveil.privacy.models import KAnonymity
+from unveil.privacy.requirement import Requirement
 
 SEED = 20_240_501
 POSTCODES = 10_000

@@ -12,10 +12,10 @@ from pathlib import Path
 from benchmarks import Row
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.catalog import anonymizer
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.formats.output import csv_bytes
 from unveil.formats.releases import write_release
-from unveil.table import Table
 
 RUN = """
 import resource, sys

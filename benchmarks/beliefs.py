@@ -10,17 +10,18 @@ from benchmarks._timing import best_cpu
 from benchmarks.hidden_links import KNOWN, as_stated
 from realdata.adult import adult_schema, read_adult
 from unveil.anonymizers.anatomy import Anatomy
-from unveil.attack import run_attack, targets_of_table
-from unveil.attackers._hidden import Chain, HiddenModel
-from unveil.attackers._hidden_terms import chances
-from unveil.attackers._posterior import Chains
 from unveil.attackers.bayesian import Bayesian
-from unveil.belief import Belief, Prior
+from unveil.attackers.posterior.contract import Chains
+from unveil.attackers.posterior.hidden import Chain, HiddenModel
+from unveil.attackers.posterior.hidden_terms import chances
+from unveil.audit.attack import run_attack
 from unveil.catalog import anonymizer
+from unveil.data.belief import Belief, Prior
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.kernels import matching
 from unveil.risk import absolute_error
-from unveil.table import Table
 
 QUALITY = {2: 600, 3: 1000, 4: 1500}  # sweeps after which ABS of the chains lies within 1 per 1,000 rows
 KIFERS_SWEEPS = 50_000

@@ -13,8 +13,8 @@ from benchmarks import Row
 from benchmarks._growth import memory
 from benchmarks.csv_coding import NAMES, ROWS
 from realdata.adult import SENSITIVE, read_adult
+from unveil.data.schema import Schema, SchemaDocument
 from unveil.formats.tables import read_table
-from unveil.schema import Schema, SchemaDocument
 
 
 def measure() -> Iterator[Row]:

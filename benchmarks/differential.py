@@ -12,18 +12,19 @@ from benchmarks import Row
 from benchmarks._timing import best_cpu
 from papers.kassem_2019 import adult_table, mondrian
 from realdata.adult import read_adult
-from unveil.anonymizers._requirement import Requirement
 from unveil.anonymizers.mondrian import partition_table
-from unveil.attribute import Role
-from unveil.differential import LaplaceCounts, Oracle, run_differential
-from unveil.differential.divergence import distance_of
-from unveil.differential.laplace import Cells, count_cells, exact_distances, noisy_predictions
-from unveil.differential.sanitizers import part_of
-from unveil.distances import Ground
+from unveil.audit.differential import run_differential
+from unveil.data.attribute import Role
+from unveil.data.schema import Schema, SchemaDocument
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.privacy_models import KAnonymity
-from unveil.schema import Schema, SchemaDocument
-from unveil.table import Table
+from unveil.privacy.distances import Ground
+from unveil.privacy.models import KAnonymity
+from unveil.privacy.requirement import Requirement
+from unveil.risk.differential import LaplaceCounts, Oracle
+from unveil.risk.differential.divergence import distance_of
+from unveil.risk.differential.laplace import Cells, count_cells, exact_distances, noisy_predictions
+from unveil.risk.differential.sanitizers import part_of
 
 RERUNS = 40  # records re-run in full, from which all are reckoned
 DRAWN = 6  # records sampled as the paper did, from which all are reckoned

@@ -10,10 +10,10 @@ from benchmarks import Row
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.formats.releases import read_release, write_release
-from unveil.privacy_models import KAnonymity
-from unveil.table import Table
+from unveil.privacy.models import KAnonymity
 
 _INTERVAL = re.compile(r"\[(\d+),(\d+)\]")
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from benchmarks import Row
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, SHARED, adult_schema, read_adult
+from unveil.data.hierarchy import interval_ladder
+from unveil.data.schema import Schema
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.frontier import Frontier, run_frontier
-from unveil.hierarchy import interval_ladder
-from unveil.schema import Schema
-from unveil.table import Table
 
 AGES = [5, 10, 20]  # years, as ARX's hierarchy of Adult has them
 SCHEMES = (

@@ -10,11 +10,11 @@ from benchmarks import Row
 from benchmarks._timing import best_cpu
 from realdata.adult import read_adult
 from unveil.anonymizers.anatomy import Anatomy
-from unveil.attackers._hidden import Chain, HiddenModel
-from unveil.belief import Prior
+from unveil.attackers.posterior.hidden import Chain, HiddenModel
+from unveil.data.belief import Prior
+from unveil.data.schema import Schema, SchemaDocument
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.schema import Schema, SchemaDocument
-from unveil.table import Table
 
 KNOWN = ("workclass", "relationship", "sex", "salary-class")
 SWEEPS = 200

@@ -12,13 +12,13 @@ from unveil.anonymizers.injector import Injector
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.audit.background import background_sections
 from unveil.catalog import anonymizer
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.knowledge import kernel as kernel_module
-from unveil.knowledge._valid import valid_values
-from unveil.knowledge.kernel import Kernel
-from unveil.knowledge.negative_rules import NegativeRules
-from unveil.privacy_models import BTPrivacy, KAnonymity
-from unveil.table import Table
+from unveil.privacy.knowledge import kernel as kernel_module
+from unveil.privacy.knowledge.kernel import Kernel
+from unveil.privacy.knowledge.mining.valid import valid_values
+from unveil.privacy.knowledge.negative_rules import NegativeRules
+from unveil.privacy.models import BTPrivacy, KAnonymity
 
 
 def measure() -> Iterator[Row]:

@@ -10,24 +10,24 @@ from benchmarks._growth import memory, resampled
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.attribute import Attribute, Kind, Role
-from unveil.belief import Known
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.belief import Known
+from unveil.data.masked import Masked
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.kernels.linkage import warm
-from unveil.linkage.aggregates import AGGREGATES
-from unveil.linkage.by_splink import estimate_by_splink
-from unveil.linkage.held import Held, held_of_table
-from unveil.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels
-from unveil.linkage.links import reid
-from unveil.linkage.pairs import Pairs
-from unveil.linkage.patterns import pattern_counts, person_patterns
-from unveil.linkage.probabilistic import classify
-from unveil.linkage.readers import Published, compare_values, link_by_distance, published_of
-from unveil.linkage.supervised import compare_own, learn_distance, links_by, prove
-from unveil.masked import Masked
-from unveil.privacy_models import KAnonymity
-from unveil.table import Table
-from unveil.uniqueness import ESTIMATORS, intervals_of, key_counts, minimal_uniques, uniqueness_curve
+from unveil.privacy.models import KAnonymity
+from unveil.risk.linkage.aggregates import AGGREGATES
+from unveil.risk.linkage.by_splink import estimate_by_splink
+from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels
+from unveil.risk.linkage.links import reid
+from unveil.risk.linkage.pairs import Pairs
+from unveil.risk.linkage.patterns import pattern_counts, person_patterns
+from unveil.risk.linkage.probabilistic import classify
+from unveil.risk.linkage.readers import Published, compare_values, link_by_distance, published_of
+from unveil.risk.linkage.supervised import compare_own, learn_distance, links_by, prove
+from unveil.risk.uniqueness import ESTIMATORS, intervals_of, key_counts, minimal_uniques, uniqueness_curve
 
 NUMERIC = ("age", "fnlwgt", "education-num", "hours-per-week")
 SEED = 4

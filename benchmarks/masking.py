@@ -6,7 +6,9 @@ from benchmarks import Row
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.catalog import anonymizer
-from unveil.disclosure import (
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.risk.disclosure import (
     deviation_interval_disclosure,
     model_baseline,
     model_disclosure,
@@ -14,8 +16,6 @@ from unveil.disclosure import (
     paired,
     rank_interval_disclosure,
 )
-from unveil.engine import Engine
-from unveil.table import Table
 
 NUMBERS = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 OTHERS = tuple(name for name in QUASI_IDENTIFIERS if name not in NUMBERS)

@@ -10,7 +10,7 @@ from realdata.adult_whole import read_adult_whole
 from unveil.audit.membership import MembershipAsked, membership_of
 from unveil.catalog import anonymizer
 from unveil.engine import Engine
-from unveil.membership import fake_tuples
+from unveil.risk.membership import fake_tuples
 
 SIZES = (100, 500, 1000)
 RELEASES = ("mondrian:k=5", "anatomy:l=5", "slicing:alpha=2,c=4,grouping=random,size=50")

@@ -11,11 +11,11 @@ from benchmarks._evaluate import evaluate
 from benchmarks._peers import run_peer
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_csv, adult_schema, read_adult
-from unveil.anonymizers._requirement import Requirement
 from unveil.anonymizers.mondrian import Mondrian, partition_table
 from unveil.engine import Engine
 from unveil.formats.tables import read_table
-from unveil.privacy_models import DistinctL, KAnonymity, TCloseness
+from unveil.privacy.models import DistinctL, KAnonymity, TCloseness
+from unveil.privacy.requirement import Requirement
 
 K = 5
 

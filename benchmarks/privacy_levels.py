@@ -11,13 +11,13 @@ from benchmarks._timing import best_cpu, best_wall
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.audit.identity import identity_findings
-from unveil.check import run_check
+from unveil.audit.levels import run_check
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.formats.releases import read_release, write_release
-from unveil.ground import overall_of
-from unveil.privacy_models import DistinctL, KAnonymity, TCloseness
-from unveil.release import Release
-from unveil.table import Table
+from unveil.privacy.models import DistinctL, KAnonymity, TCloseness
+from unveil.privacy.reference import overall_of
 
 EQUAL = ("k_anonymity", "distinct_l", "alpha_k", "beta_likeness", "prosecutor_risk.max", "prosecutor_risk.mean")
 DIFFERENT = {

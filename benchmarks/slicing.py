@@ -11,10 +11,10 @@ from benchmarks._growth import resampled
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from unveil.anonymizers.slicing import Slicing
-from unveil.attribute import Attribute, Kind, Role
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.privacy_models import DistinctL, ProbabilisticL
-from unveil.table import Table
+from unveil.privacy.models import DistinctL, ProbabilisticL
 
 ROWS = (30_000, 300_000)
 THREE = (ProbabilisticL(l=3),)

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from benchmarks import Row
 from benchmarks._timing import best_cpu
 from realdata.adult import NUMERIC, QUASI_IDENTIFIERS, SENSITIVE, SHARED, adult_schema, read_adult
-from unveil.anonymizers._lattice import search
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.anonymizers.parts.lattice import search
+from unveil.data.hierarchy import interval_ladder, read_ladder
+from unveil.data.schema import Schema, SchemaDocument
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.hierarchy import interval_ladder, read_ladder
-from unveil.privacy_models import KAnonymity
-from unveil.schema import Schema, SchemaDocument
-from unveil.table import Table
+from unveil.privacy.models import KAnonymity
 from unveil.utility import kl_divergence, large_populations, query_error, utility_loss
 
 AGES = [5, 10, 20]  # years, as ARX's hierarchy of Adult has them

@@ -13,19 +13,19 @@ from benchmarks._timing import best_cpu
 from realdata.adult import SENSITIVE, read_adult
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.anonymizers.slicing import Slicing
-from unveil.attackers._posterior import Chains
 from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.attribute import Role
 from unveil.audit import run_audit
-from unveil.check import run_check
-from unveil.draft import draft_schema
+from unveil.audit.levels import run_check
+from unveil.data.attribute import Role
+from unveil.data.draft import draft_schema
+from unveil.data.release import Release
+from unveil.data.schema import Schema, SchemaDocument
+from unveil.data.table import Table, code_table
 from unveil.engine import Engine
 from unveil.formats.tables import read_columns
-from unveil.privacy_models import DistinctL, KAnonymity
-from unveil.release import Release
-from unveil.schema import Schema, SchemaDocument
-from unveil.table import Table, code_table
+from unveil.privacy.models import DistinctL, KAnonymity
 
 ATTRIBUTES, KNOWN, SENSITIVE_ATTRIBUTES = 200, 40, 5
 FEW = 3_000  # rows that are audited first

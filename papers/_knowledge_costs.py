@@ -14,12 +14,12 @@ from papers import Figure
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.injector import Injector
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.knowledge.kernel import Kernel
-from unveil.knowledge.negative_rules import NegativeRules
-from unveil.privacy_models import BTPrivacy, DistinctL, KAnonymity, PrivacyModel, ProbabilisticL, TCloseness
-from unveil.release import Release
-from unveil.table import Table
+from unveil.privacy.knowledge.kernel import Kernel
+from unveil.privacy.knowledge.negative_rules import NegativeRules
+from unveil.privacy.models import BTPrivacy, DistinctL, KAnonymity, PrivacyModel, ProbabilisticL, TCloseness
 from unveil.utility import query_errors, random_queries
 
 __all__ = ["costs_of_injector", "costs_of_kernel_privacy", "four_models", "holds"]

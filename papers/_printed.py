@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unveil.check import Check, run_check
+from unveil.audit.levels import Check, run_check
+from unveil.data.hierarchy import Ladder
+from unveil.data.release import Release
+from unveil.data.schema import Schema, SchemaDocument
 from unveil.formats.releases import read_release
-from unveil.hierarchy import Ladder
-from unveil.release import Release
-from unveil.schema import Schema, SchemaDocument
 
 __all__ = ["level", "printed_release", "printed_schema"]
 

@@ -10,22 +10,23 @@ from papers import Figure
 from papers._printed import level, printed_release, printed_schema
 from realdata.adult import adult_schema
 from unveil import risk
-from unveil.attack import run_attack, targets_of_table
-from unveil.attackers._posterior import Chains
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
+from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.attribute import Attribute, Kind, Role
-from unveil.belief import Belief, Prior, Targets, known_exactly
+from unveil.audit.attack import run_attack
 from unveil.catalog import anonymizer
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.belief import Belief, Prior, Targets, known_exactly
+from unveil.data.hierarchy import prefix_ladder
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, Release, build_release
+from unveil.data.schema import Schema
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.faithfulness import faithfulness
-from unveil.hierarchy import prefix_ladder
-from unveil.regions import Regions
-from unveil.release import BlockRows, Release, build_release
-from unveil.schema import Schema
-from unveil.table import Table
+from unveil.utility.faithfulness import faithfulness
 
 WHERE = "Table I"
 # The values that the generalised codes of Table I (b) stand for.

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from papers import Figure
 from papers._printed import printed_schema
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.differential import LaplaceCounts, run_differential
+from unveil.audit.differential import run_differential
+from unveil.data.hierarchy import Ladder
+from unveil.data.release import Release
+from unveil.data.schema import Schema
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.hierarchy import Ladder
-from unveil.privacy_models import DistinctL, KAnonymity, PrivacyModel, ProbabilisticL
-from unveil.release import Release
-from unveil.schema import Schema
-from unveil.table import Table
+from unveil.privacy.models import DistinctL, KAnonymity, PrivacyModel, ProbabilisticL
+from unveil.risk.differential import LaplaceCounts
 
 ROWS = ((28, "M", "Flu"), (36, "M", "Flu"), (47, "F", "Cancer"), (53, "M", "Flu"), (72, "F", "Flu"))
 NAMES = ("age", "gender", "disease")

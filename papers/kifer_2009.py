@@ -10,16 +10,16 @@ from papers._printed import level, printed_release, printed_schema
 from realdata.adult import adult_schema
 from unveil import risk
 from unveil.anonymizers.anatomy import Anatomy
-from unveil.attack import targets_of_table
-from unveil.attackers._posterior import Chains
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
+from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.attribute import Role
-from unveil.belief import Belief, Prior, Targets, known_exactly
+from unveil.data.attribute import Role
+from unveil.data.belief import Belief, Prior, Targets, known_exactly
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.release import Release
-from unveil.table import Table
 
 QUASI_IDENTIFIERS = ("workclass", "relationship", "sex", "salary-class")
 SIDECAR = 'group = "gid"\nsensitive_table = "release-sensitive.csv"\n'

@@ -11,12 +11,15 @@ from papers._printed import level, printed_release, printed_schema
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, SHARED, adult_schema
 from unveil.anonymizers.full_domain import FullDomain
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.belief import Belief
-from unveil.check import run_check
-from unveil.distances import Ground, earth_mover_hierarchical, earth_mover_ordered
+from unveil.audit.levels import run_check
+from unveil.data.belief import Belief
+from unveil.data.hierarchy import Ladder, interval_ladder, prefix_ladder
+from unveil.data.release import Release
+from unveil.data.schema import Schema
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.hierarchy import Ladder, interval_ladder, prefix_ladder
-from unveil.privacy_models import (
+from unveil.privacy.distances import Ground, earth_mover_hierarchical, earth_mover_ordered
+from unveil.privacy.models import (
     DistinctL,
     EntropyL,
     KAnonymity,
@@ -27,10 +30,7 @@ from unveil.privacy_models import (
     RecursiveCL,
     TCloseness,
 )
-from unveil.release import Release
 from unveil.risk import group_belief, overall_belief, privacy_loss, privacy_loss_max
-from unveil.schema import Schema
-from unveil.table import Table
 from unveil.utility import (
     certainty_penalty,
     entropy_utility_split,

@@ -10,14 +10,14 @@ from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.anonymizers.slicing import Slicing, sliced
-from unveil.attack import targets_of_table
-from unveil.attackers._posterior import Chains
+from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import run_audit
-from unveil.belief import Prior
+from unveil.data.belief import Prior
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.privacy_models import ProbabilisticL
-from unveil.table import Table
+from unveil.privacy.models import ProbabilisticL
 
 ROWS = 1000  # of Adult, drawn: chains on slices of all 30,162 take some minutes a scheme
 L = 3  # the largest whole l that {sex, occupation} allows by definition 4.2.2

@@ -12,19 +12,19 @@ from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.injector import Injector
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.attack import targets_of_table
-from unveil.distances import Ground, jensen_shannon
+from unveil.data.hierarchy import Ladder
+from unveil.data.release import Anonymized
+from unveil.data.schema import Schema
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.foreknowledge import Exposure, describe_knowledge, expose
-from unveil.hierarchy import Ladder
 from unveil.kernels.assignment import exact_marginals, omega_marginals
-from unveil.knowledge._valid import valid_values
-from unveil.knowledge.kernel import Kernel
-from unveil.knowledge.negative_rules import NegativeRules
-from unveil.privacy_models import BTPrivacy, DistinctL, KAnonymity, PrivacyModel, ProbabilisticL, TCloseness
-from unveil.release import Anonymized
-from unveil.schema import Schema
-from unveil.table import Table
+from unveil.privacy.distances import Ground, jensen_shannon
+from unveil.privacy.knowledge.kernel import Kernel
+from unveil.privacy.knowledge.mining.valid import valid_values
+from unveil.privacy.knowledge.negative_rules import NegativeRules
+from unveil.privacy.models import BTPrivacy, DistinctL, KAnonymity, PrivacyModel, ProbabilisticL, TCloseness
+from unveil.risk.exposure import Exposure, describe_knowledge, expose
 
 # Figure 3.3: minExp, |R|, and the shares of tuples with 0, 1, 2, 3, 4, 5 or more incompatible values.
 FIGURE_3_3 = (

@@ -10,12 +10,12 @@ from realdata.adult import NAMES, QUASI_IDENTIFIERS, SENSITIVE, AdultMissing, ad
 from realdata.adult_whole import read_adult_whole
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.slicing import Slicing, columns_of, sliced
-from unveil.attribute import Attribute, Kind, Role
-from unveil.belief import Known, Targets
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.belief import Known, Targets
+from unveil.data.release import Release, row_numbers
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.membership import FakeTuples, fake_tuples
-from unveil.release import Release, row_numbers
-from unveil.table import Table
+from unveil.risk.membership import FakeTuples, fake_tuples
 
 OCC_7 = (*QUASI_IDENTIFIERS, SENSITIVE)
 FIVE_OF_7 = (("age", "marital-status", "sex"), ("workclass",), ("education",), ("race",), ("occupation",))

@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from papers import Figure
 from papers._printed import printed_schema
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
-from unveil.anonymizers._columns import contingency_of
-from unveil.anonymizers._requirement import Requirement
-from unveil.anonymizers._slices import likely_values, make_slices
+from unveil.anonymizers.parts.columns import contingency_of
+from unveil.anonymizers.parts.slices import likely_values, make_slices
 from unveil.anonymizers.slicing import Slicing, asked_of, columns_of, sliced
-from unveil.attribute import Role
+from unveil.data.attribute import Role
+from unveil.data.release import row_numbers
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.privacy_models import DistinctL, ProbabilisticL
-from unveil.release import row_numbers
-from unveil.table import Table
+from unveil.privacy.models import DistinctL, ProbabilisticL
+from unveil.privacy.requirement import Requirement
 
 SIX = (
     ("22", "M", "47906", "dyspepsia"),

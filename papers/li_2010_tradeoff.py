@@ -13,14 +13,15 @@ import numpy as np
 
 from papers import Figure, li_2010
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, SHARED, adult_schema
-from unveil.anonymizers._bucketize import bucketized
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.anonymizers.parts.bucketize import bucketized
+from unveil.data.release import Anonymized, Release
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError
 from unveil.frontier import Candidate, Frontier, Questions, run_frontier
 from unveil.frontier.points import Point, value_of
-from unveil.ground import overall_of
-from unveil.privacy_models import (
+from unveil.privacy.models import (
     DeltaDisclosure,
     DistinctL,
     KAnonymity,
@@ -29,9 +30,8 @@ from unveil.privacy_models import (
     ProbabilisticL,
     TCloseness,
 )
-from unveil.release import Anonymized, Release
+from unveil.privacy.reference import overall_of
 from unveil.risk import group_belief, overall_belief, privacy_loss_max
-from unveil.table import Table
 from unveil.utility import certainty_penalty, discernibility, query_errors, random_queries
 
 Requires = tuple[PrivacyModel, ...]

@@ -9,13 +9,13 @@ from papers import Figure
 from papers.li_2010_slicing import EIGHT, F, table_4_1
 from realdata.adult import COMPLETE_ROWS, NAMES, QUASI_IDENTIFIERS, SENSITIVE, AdultMissing, adult_schema
 from realdata.adult_whole import read_adult_whole
-from unveil.anonymizers._columns import contingency_of
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.anonymizers.parts.columns import contingency_of
 from unveil.anonymizers.slicing import Slicing, sliced
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.privacy_models import DistinctL
-from unveil.release import Release
-from unveil.table import Table
+from unveil.privacy.models import DistinctL
 from unveil.utility import classification_accuracy, classification_accuracy_held_out, random_linkings
 from unveil.utility.classification import Model
 

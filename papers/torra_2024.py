@@ -6,11 +6,11 @@ import numpy as np
 
 from papers import Figure
 from papers._printed import printed_schema
-from unveil import disclosure
-from unveil.attribute import Role
-from unveil.masked import Masked, MaskedTable
-from unveil.release import row_numbers
-from unveil.table import Table
+from unveil.data.attribute import Role
+from unveil.data.masked import Masked, MaskedTable
+from unveil.data.release import row_numbers
+from unveil.data.table import Table
+from unveil.risk import disclosure
 
 ORIGINAL = (
     ("Barcelona", "30", "Heart attack"),

@@ -13,20 +13,20 @@ from papers import Figure
 from papers._printed import printed_schema
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.attribute import Attribute, Kind, Role
-from unveil.belief import Known
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.belief import Known
+from unveil.data.masked import Masked
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.linkage.by_splink import estimate_by_splink
-from unveil.linkage.held import Held, held_of_table
-from unveil.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels
-from unveil.linkage.links import Links, anonymity_sets, claimed, reid, reid_of, single_links
-from unveil.linkage.patterns import pattern_counts
-from unveil.linkage.probabilistic import classify, estimate_unsupervised, from_true_links, link_by_patterns
-from unveil.linkage.readers import Published, compare_values, link_by_distance, published_of
-from unveil.masked import Masked
-from unveil.privacy_models import KAnonymity
-from unveil.table import Table
-from unveil.uniqueness import (
+from unveil.privacy.models import KAnonymity
+from unveil.risk.linkage.by_splink import estimate_by_splink
+from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels
+from unveil.risk.linkage.links import Links, anonymity_sets, claimed, reid, reid_of, single_links
+from unveil.risk.linkage.patterns import pattern_counts
+from unveil.risk.linkage.probabilistic import classify, estimate_unsupervised, from_true_links, link_by_patterns
+from unveil.risk.linkage.readers import Published, compare_values, link_by_distance, published_of
+from unveil.risk.uniqueness import (
     ESTIMATORS,
     KeyCounts,
     count_keys,

@@ -11,16 +11,16 @@ import numpy as np
 from papers import Figure
 from papers._printed import printed_schema
 from unveil.anonymizers.rank_swapping import RankSwapping
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.linkage.aggregates import AGGREGATES
-from unveil.linkage.held import held_of_table
-from unveil.linkage.links import reid
-from unveil.linkage.pairs import Pairs
-from unveil.linkage.readers import link_by_distance, published_of
-from unveil.linkage.supervised import compare_own, learn_distance, links_by, prove
-from unveil.linkage.transparency import link_knowing
-from unveil.membership import infer_membership
-from unveil.table import Table
+from unveil.risk.linkage.aggregates import AGGREGATES
+from unveil.risk.linkage.held import held_of_table
+from unveil.risk.linkage.links import reid
+from unveil.risk.linkage.pairs import Pairs
+from unveil.risk.linkage.readers import link_by_distance, published_of
+from unveil.risk.linkage.supervised import compare_own, learn_distance, links_by, prove
+from unveil.risk.linkage.transparency import link_knowing
+from unveil.risk.membership import infer_membership
 
 LEARNED = "ML for distance-based record linkage parameters"
 TRANSPARENT = "worst-case scenario: transparency attacks"

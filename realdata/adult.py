@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from unveil.hierarchy import Ladder, read_ladder
-from unveil.schema import Schema, SchemaDocument
+from unveil.data.hierarchy import Ladder, read_ladder
+from unveil.data.schema import Schema, SchemaDocument
 
 __all__ = [
     "COMPLETE_ROWS",

@@ -11,11 +11,13 @@ from pathlib import Path
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from unveil.attackers._chains import Chains
+from unveil.attackers.posterior.chains import Chains
 
 gc.disable()  # until everything is collected: what is imported stays
 
-sys.path.append(str(Path(__file__).parent / "properties"))  # strategies.py serves every folder
+HERE = Path(__file__).parent
+for folder in (HERE, HERE / "properties", *sorted((HERE / "unit").iterdir())):  # what one folder has, others use too
+    sys.path.append(str(folder))
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]  # drawing a table costs more than testing it
 

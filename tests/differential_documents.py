@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from unveil.differential.shape import DifferentialDocument
+from unveil.audit.differential.shape import DifferentialDocument
 
 __all__ = ["differential_document", "hostile_differential"]
 

@@ -34,8 +34,8 @@ from operator import add
 from typing import Any
 
 from small import made_release
-from unveil.attribute import Attribute, Kind, Role
-from unveil.release import Release
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.release import Release
 
 __all__ = [
     "PseudoCounts",

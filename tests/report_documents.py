@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.document import Document
+from unveil.audit.document import Document
 
 __all__ = ["CANARY", "HOSTILE", "document", "external", "hostile", "many_subgroups", "without_original"]
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from unveil.attribute import Attribute
-from unveil.hierarchy import Ladder
-from unveil.regions import Regions
-from unveil.release import BlockRows, Release, build_release
-from unveil.schema import Schema, SchemaDocument
-from unveil.table import Table
+from unveil.data.attribute import Attribute
+from unveil.data.hierarchy import Ladder
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, Release, build_release
+from unveil.data.schema import Schema, SchemaDocument
+from unveil.data.table import Table
 
 __all__ = ["IDENTIFIER", "INSENSITIVE", "QI", "SENSITIVE", "made_release", "made_schema", "made_table"]
 

@@ -10,13 +10,18 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from unveil.data.toml_lines import read_toml
 from unveil.errors import UsageError, shown
-from unveil.privacy_models import MODELS, PrivacyModel
-from unveil.toml_lines import read_toml
+from unveil.privacy.models import MODELS, PrivacyModel
 
 __all__ = ["anonymizer", "make", "member", "members", "parse", "privacy_model"]
 
 # In an anonymizer that takes requirements, k= and l= are short for these.
+_FOLDERS = {
+    "anonymizers": "unveil.anonymizers",
+    "attackers": "unveil.attackers",
+    "knowledge": "unveil.privacy.knowledge",
+}
 SHORTHAND = {"k": "k_anonymity", "l": "distinct_l"}
 
 
@@ -28,14 +33,14 @@ def members(family: str) -> tuple[str, ...]:
 
 
 def _own(family: str) -> list[str]:
-    folder = importlib.import_module(f"unveil.{family}")
-    return sorted(m.name for m in pkgutil.iter_modules(folder.__path__) if not m.name.startswith("_"))
+    folder = importlib.import_module(_FOLDERS[family])
+    return sorted(m.name for m in pkgutil.iter_modules(folder.__path__) if not (m.ispkg or m.name.startswith("_")))
 
 
 def member(family: str, name: str) -> type[Any]:
     """The class of one member."""
     if name in _own(family):  # before other packages are looked through, which takes its time
-        module = importlib.import_module(f"unveil.{family}.{name}")
+        module = importlib.import_module(f"{_FOLDERS[family]}.{name}")
         return typing.cast(type[Any], getattr(module, module.__all__[0]))
     if name not in members(family):
         raise UsageError(f"{shown(name)} is none of the {family}: {', '.join(members(family))}")

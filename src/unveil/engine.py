@@ -3,13 +3,20 @@
 import hashlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
-__all__ = ["Engine"]
+from unveil.errors import OutputError
+
+__all__ = ["Engine", "open_checkpoint", "save_checkpoint"]
+
+SIZE = 32  # bytes of the digest of the rest, with which a file starts
+PIECE = 1 << 20
 
 Progress = Callable[[str, int, int], None]
 
@@ -38,3 +45,50 @@ class Engine:
         """Say how far a task has come, if anyone listens."""
         if self.progress is not None:
             self.progress(task, done, total)
+
+
+@contextmanager
+def open_checkpoint(path: Path) -> Iterator[IO[bytes] | None]:
+    """The file, at the start of what was saved; None if there is none.
+
+    Only what was written here is read on: a file that was cut, changed or came from elsewhere is an error.
+    """
+    if not path.is_file():
+        yield None
+        return
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise OutputError(f"{path}: the checkpoint cannot be read ({error.strerror})") from None
+    with file:
+        if file.read(SIZE) != _digest(file):
+            raise OutputError(f"{path}: is no checkpoint; delete it, or choose another folder")
+        file.seek(SIZE)
+        yield file
+
+
+def save_checkpoint(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Let `write` fill the file; the earlier one stands until the new one is whole."""
+    part = path.with_suffix(".part")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
+            file.write(b"\0" * SIZE)
+            write(file)
+            file.seek(SIZE)
+            digest = _digest(file)
+            file.seek(0)
+            file.write(digest)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OutputError(f"{path.parent}: no checkpoint can be written ({error.strerror})") from None
+
+
+def _digest(file: IO[bytes]) -> bytes:
+    """Of what follows."""
+    digest = hashlib.blake2b(digest_size=SIZE)
+    while piece := file.read(PIECE):
+        digest.update(piece)
+    return digest.digest()

@@ -6,10 +6,10 @@ import numpy as np
 from playwright.sync_api import Browser
 
 from small import QI, made_schema
-from unveil.identity import run_link
-from unveil.masked import Masked, as_published
+from unveil.audit.linking import run_link
+from unveil.data.masked import Masked, as_published
+from unveil.data.table import Table
 from unveil.report.link import render_link
-from unveil.table import Table
 
 
 def test_the_charts_are_drawn(browser: Browser, tmp_path: Path) -> None:

@@ -9,20 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from unveil import cli, disclosure, risk, utility
-from unveil.attribute_disclosure import DisclosureDocument
+from unveil import cli, risk, utility
+from unveil.audit.differential.shape import DifferentialDocument
+from unveil.audit.disclosure import DisclosureDocument
+from unveil.audit.document import Document
+from unveil.audit.linking.shape import LinkDocument
+from unveil.audit.membership_trial.shape import MembershipDocument
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import members
-from unveil.differential.shape import DifferentialDocument
-from unveil.distances import DISTANCES
-from unveil.document import Document
+from unveil.cli.hospital import made_up_hospital
+from unveil.data.schema import Schema
 from unveil.formats.output import csv_bytes
 from unveil.frontier.shape import FrontierDocument
-from unveil.hospital import made_up_hospital
-from unveil.identity.shape import LinkDocument
-from unveil.inference.shape import MembershipDocument
-from unveil.privacy_models import MODELS
-from unveil.schema import Schema
+from unveil.privacy.distances import DISTANCES
+from unveil.privacy.models import MODELS
+from unveil.risk import disclosure
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from unveil.attackers._chains import Chains
+from unveil.attackers.posterior.chains import Chains
+from unveil.cli.hospital import made_up_hospital
 from unveil.formats.output import csv_bytes
-from unveil.hospital import made_up_hospital
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {"steward": "may", "statistician": "microaggregation:k=10", "researcher": "bits on average"}

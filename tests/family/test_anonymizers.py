@@ -16,12 +16,12 @@ from strategies import tables
 
 from small import INSENSITIVE, QI, SENSITIVE, made_schema
 from unveil import catalog
-from unveil.attribute import Role
+from unveil.data.attribute import Role
+from unveil.data.release import Anonymized
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError
 from unveil.formats.releases import write_release
-from unveil.release import Anonymized
-from unveil.table import Table
 
 Counts = dict[str, int]  # of one group: its sensitive values
 

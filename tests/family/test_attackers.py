@@ -14,13 +14,13 @@ from strategies import Published, releases
 from enumeration import AGE, ILL, SEX, written_release
 from unveil import catalog
 from unveil.attackers import fixed_prior
-from unveil.attackers._posterior import Chains
-from unveil.attribute import Attribute, Role
-from unveil.belief import Belief, Known, Prior, Targets, known_exactly
+from unveil.attackers.posterior.contract import Chains
+from unveil.data.attribute import Attribute, Role
+from unveil.data.belief import Belief, Known, Prior, Targets, known_exactly
+from unveil.data.regions import Regions
+from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.regions import Regions
-from unveil.release import Release
 
 SHORT = Chains(chains=2, sweeps=100, burn_in=50, keep=50, most_sweeps=0)
 

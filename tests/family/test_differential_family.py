@@ -5,7 +5,7 @@ import pytest
 from test_anonymizers import CASES, PEOPLE, table_of
 
 from unveil import catalog, run_differential
-from unveil.differential.shape import DifferentialDocument
+from unveil.audit.differential.shape import DifferentialDocument
 
 
 @pytest.mark.parametrize(("name", "options"), sorted({(name, options) for name, options, _ in CASES}))

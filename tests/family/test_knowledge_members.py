@@ -10,10 +10,10 @@ from strategies import tables
 
 from small import QI, SENSITIVE, made_schema
 from unveil import catalog
-from unveil.attribute import Role
-from unveil.cell_prior import CellPrior
+from unveil.data.attribute import Role
+from unveil.data.cell_prior import CellPrior
+from unveil.data.table import Table
 from unveil.errors import UsageError
-from unveil.table import Table
 
 CONFIGURATIONS: dict[str, list[str]] = {
     "facts": ["say=sex=m never ill=hiv+everybody has ill=flu 0.3", "say=age=20 has ill=none 0.9,base=uniform"],

@@ -11,12 +11,12 @@ from strategies import tables
 
 from small import INSENSITIVE, QI, SENSITIVE, made_schema
 from unveil import catalog
+from unveil.data.masked import Masked, MaskedTable, as_published
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, UsageError
 from unveil.formats.masked import is_masked, origin_bytes, read_masked, read_origin, write_masked
 from unveil.formats.releases import read_release
-from unveil.masked import Masked, MaskedTable, as_published
-from unveil.table import Table
 
 # Every member: its options, and the columns that it perturbs.
 CONFIGURATIONS = {

@@ -13,13 +13,13 @@ from unveil import utility
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.full_domain import FullDomain
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.attribute import Role
-from unveil.belief import Estimate
+from unveil.data.attribute import Role
+from unveil.data.belief import Estimate
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, UsageError
-from unveil.privacy_models import KAnonymity
-from unveil.release import Release
-from unveil.table import Table
+from unveil.privacy.models import KAnonymity
 
 Measure = Callable[[Release, Table, str], Any]
 

@@ -7,17 +7,17 @@ from enumeration import enumerate_attacker, linked_attacker, linked_learner_join
 from papers import boreale_2020, kifer_2009
 from papers._printed import printed_release
 from small import QI, SENSITIVE, made_schema
-from unveil.attack import targets_of_table
-from unveil.attackers._posterior import Chains
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
+from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.belief import Belief, Prior, Targets
 from unveil.catalog import anonymizer
+from unveil.data.belief import Belief, Prior, Targets
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.release import Release
-from unveil.table import Table
 
 AGES = [
     [str(a), f"[{a // 5 * 5},{a // 5 * 5 + 4}]", f"[{a // 20 * 20},{a // 20 * 20 + 19}]", "*"] for a in range(20, 60)

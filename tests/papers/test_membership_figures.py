@@ -5,9 +5,9 @@ import pytest
 
 from papers import li_2010_membership as membership
 from realdata.adult import NAMES, QUASI_IDENTIFIERS, AdultMissing, read_adult
+from unveil.data.release import row_numbers
 from unveil.engine import Engine
-from unveil.membership import fake_tuples
-from unveil.release import row_numbers
+from unveil.risk.membership import fake_tuples
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from papers import boreale_2020, kassem_2019, kifer_2009, li_2010
 from papers._printed import level
 from realdata.adult import AdultMissing, read_adult
 from unveil.anonymizers.anatomy import Anatomy
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError
-from unveil.privacy_models import NTCloseness, TCloseness
-from unveil.table import Table
+from unveil.privacy.models import NTCloseness, TCloseness
 
 FOLDER = Path(papers.__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))

@@ -6,9 +6,9 @@ import pytest
 from papers import li_2010_slicing as slicing
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, AdultMissing, adult_schema, read_adult
 from unveil import catalog
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError
-from unveil.table import Table
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from unveil.anonymizers.mondrian import Mondrian
 from unveil.engine import Engine
 from unveil.frontier import Candidate, run_frontier
 from unveil.frontier.points import value_of
-from unveil.privacy_models import TCloseness
+from unveil.privacy.models import TCloseness
 
 
 def test_buckets_keep_the_privacy_loss_and_lose_less_utility() -> None:

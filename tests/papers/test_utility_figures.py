@@ -8,7 +8,7 @@ import pytest
 
 from papers import Figure, li_2010
 from realdata.adult import SHARED, AdultMissing, read_adult
-from unveil.belief import Belief
+from unveil.data.belief import Belief
 from unveil.risk import privacy_loss
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from unveil.attribute import Attribute
+from unveil.data.attribute import Attribute
+from unveil.data.hierarchy import Ladder
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, Release, build_release
+from unveil.data.schema import Schema, SchemaDocument
+from unveil.data.table import Table
 from unveil.errors import SchemaError
-from unveil.hierarchy import Ladder
-from unveil.regions import Regions
-from unveil.release import BlockRows, Release, build_release
-from unveil.schema import Schema, SchemaDocument
-from unveil.table import Table
 
 __all__ = ["Published", "attributes", "hierarchies", "hostile_texts", "regions", "releases", "schemas", "tables"]
 

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from strategies import Published, releases, tables
 
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.attribute import Role
-from unveil.differential.evidence import counts_of, encoded_rows, quasi_identifiers
-from unveil.differential.leave_one_out import without_each
+from unveil.data.attribute import Role
+from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.privacy_models import KAnonymity
-from unveil.table import Table
+from unveil.privacy.models import KAnonymity
+from unveil.risk.differential.evidence import counts_of, encoded_rows, quasi_identifiers
+from unveil.risk.differential.leave_one_out import without_each
 
 
 @given(releases(), st.integers(0, 2**32 - 1))

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from small import QI, made_schema
 from unveil import catalog
+from unveil.audit.linking import run_link
 from unveil.audit.masked_identity import masked_utility
+from unveil.data.masked import Masked
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
-from unveil.identity import run_link
-from unveil.linkage.backwards import rows_found
-from unveil.linkage.held import held_of_table
-from unveil.linkage.levels import level_counts, levelled
-from unveil.linkage.links import reid
-from unveil.linkage.patterns import pattern_counts
-from unveil.linkage.probabilistic import classify, from_true_links, link_by_patterns
-from unveil.linkage.readers import compare_values, link_by_distance, published_of
-from unveil.masked import Masked
-from unveil.table import Table
+from unveil.risk.linkage.backwards import rows_found
+from unveil.risk.linkage.held import held_of_table
+from unveil.risk.linkage.levels import level_counts, levelled
+from unveil.risk.linkage.links import reid
+from unveil.risk.linkage.patterns import pattern_counts
+from unveil.risk.linkage.probabilistic import classify, from_true_links, link_by_patterns
+from unveil.risk.linkage.readers import compare_values, link_by_distance, published_of
 
 
 def table_of(rows: int, seed: int) -> Table:

@@ -16,15 +16,14 @@ from spoilt import BITS, cells, spoilt
 from typer.testing import CliRunner
 
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil.attackers._saved import Checkpoint
+from unveil.attackers.posterior.saved import Checkpoint
 from unveil.audit import code_people
 from unveil.audit.limits import check_limits, parse_limit, read_presets
+from unveil.audit.membership_trial.run import run_membership
 from unveil.catalog import anonymizer, privacy_model
 from unveil.cli import app
 from unveil.cli._audit_config import AUDIT, FRONTIER, _read
 from unveil.cli._shared import read_assignment
-from unveil.differential.saved import State
-from unveil.differential.sweep import parse_sweep
 from unveil.engine import Engine
 from unveil.errors import OutputError, UnveilError, UsageError
 from unveil.formats.databases import located
@@ -35,10 +34,11 @@ from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns
 from unveil.frontier._saved import Saved
 from unveil.frontier.schemes import parse_scheme
-from unveil.inference.run import run_membership
-from unveil.inference.scores import scores_of_predictions
-from unveil.knowledge.facts import Facts
-from unveil.linkage.held import held_of_file, read_naming
+from unveil.privacy.knowledge.facts import Facts
+from unveil.risk.differential.saved import State
+from unveil.risk.differential.sweep import parse_sweep
+from unveil.risk.linkage.held import held_of_file, read_naming
+from unveil.risk.membership_trial.scores import scores_of_predictions
 
 FEW = None if settings().max_examples > 1000 else 40  # the fuzz profile keeps its thousands
 some = settings(max_examples=FEW) if FEW else settings()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from unveil.distances import DISTANCES, Ground
-from unveil.privacy_models import (
+from unveil.privacy.distances import DISTANCES, Ground
+from unveil.privacy.models import (
     MODELS,
     AlphaK,
     BetaLikeness,

@@ -18,7 +18,10 @@ from strategies import attributes, regions
 
 from arx_projects import AGES, DEFINITION, made_newer_project, made_project
 from java_objects import arx_output
-from unveil.attribute import Attribute, Kind
+from unveil.data.attribute import Attribute, Kind
+from unveil.data.hierarchy import read_ladder
+from unveil.data.regions import Regions
+from unveil.data.schema import Schema, SchemaDocument, read_schema
 from unveil.errors import TableError, UnveilError
 from unveil.formats.arx import mended_ladder, read_project
 from unveil.formats.arx_schema import project_schema
@@ -28,9 +31,6 @@ from unveil.formats.notations import NOTATIONS
 from unveil.formats.priors import read_prior
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
-from unveil.hierarchy import read_ladder
-from unveil.regions import Regions
-from unveil.schema import Schema, SchemaDocument, read_schema
 
 FEW = None if settings().max_examples > 1000 else 70  # the fuzz profile keeps its thousands
 some = settings(max_examples=FEW) if FEW else settings()

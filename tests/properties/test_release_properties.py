@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Published, attributes, regions, releases, schemas, tables
 
-from unveil.attribute import Attribute, Role
+from unveil.data.attribute import Attribute, Role
+from unveil.data.release import BlockRows, Release, build_release
 from unveil.formats.cells import read_cells, write_cells
 from unveil.formats.releases import read_release, write_release
-from unveil.release import BlockRows, Release, build_release
 
 
 def shuffled(published: Published, random: np.random.Generator) -> Release:

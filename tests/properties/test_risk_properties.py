@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from unveil import risk
-from unveil.attribute import Attribute, Kind, Role
-from unveil.belief import Belief, Estimate
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.belief import Belief, Estimate
 
 Rows = list[list[float]]
 

@@ -19,17 +19,17 @@ from enumeration import (
     uneven_pseudo_counts,
 )
 from unveil.attackers import fixed_prior
-from unveil.attackers._hidden import Chain, Draw, HiddenModel
-from unveil.attackers._posterior import Chains, Posterior, posterior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
+from unveil.attackers.posterior.contract import Chains, Posterior, posterior
+from unveil.attackers.posterior.hidden import Chain, Draw, HiddenModel
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.belief import Known, Prior, Targets
+from unveil.data.belief import Known, Prior, Targets
+from unveil.data.regions import Regions
+from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.kernels.random import draw
-from unveil.regions import Regions
-from unveil.release import Release
 
 SMALL = {small.name: small for small in small_releases()}
 GROUP_KNOWN = [False, True]
@@ -102,7 +102,7 @@ def test_a_fixed_prior_equals_enumeration(name: str, monkeypatch: pytest.MonkeyP
 
 
 def _linked(small: SmallRelease) -> bool:
-    from unveil.attackers._linked import linked_counts
+    from unveil.attackers.posterior.linked import linked_counts
 
     return linked_counts(small.release, small.asked) is not None
 

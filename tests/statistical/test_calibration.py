@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from enumeration import AGE, ILL, SEX
-from unveil.attackers._posterior import Chains, posterior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
-from unveil.belief import Prior, known_exactly
+from unveil.attackers.posterior.contract import Chains, posterior
+from unveil.data.belief import Prior, known_exactly
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, Release, build_release
 from unveil.engine import Engine
-from unveil.regions import Regions
-from unveil.release import BlockRows, Release, build_release
 
 TABLES, ROWS, GROUP = 120, 24, 3
 CHAINS = Chains(chains=2, sweeps=50, burn_in=30, keep=50, most_sweeps=0)

@@ -28,13 +28,13 @@ from enumeration import (
 )
 from papers.boreale_2020 import DISEASES, table_i, victim
 from thorough import chosen
-from unveil.attackers._posterior import Chains, posterior
 from unveil.attackers.conditional_learner import ConditionalLearner
 from unveil.attackers.learner import Learner
-from unveil.belief import Known, Prior, Targets, known_exactly
+from unveil.attackers.posterior.contract import Chains, posterior
+from unveil.data.belief import Known, Prior, Targets, known_exactly
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, Release, build_release
 from unveil.engine import Engine
-from unveil.regions import Regions
-from unveil.release import BlockRows, Release, build_release
 
 NODES = 24
 Factor = tuple[float, float, float, float]  # Beta(a, b), likelihood outside the set, and how much more inside

@@ -31,15 +31,15 @@ from enumeration import (
 )
 from thorough import chosen
 from unveil.attackers import fixed_prior
-from unveil.attackers._hidden import Chain, HiddenModel
-from unveil.attackers._posterior import Chains, posterior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
-from unveil.attribute import Attribute, Kind, Role
-from unveil.belief import Prior
+from unveil.attackers.posterior.contract import Chains, posterior
+from unveil.attackers.posterior.hidden import Chain, HiddenModel
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.belief import Prior
+from unveil.data.smooth import Centres, gaussian
 from unveil.engine import Engine
 from unveil.kernels import distributions, gibbs, random, shares
-from unveil.smooth import Centres, gaussian
 
 AGE = 0  # of every small release, with four codes
 # Exact as floats; not symmetric, one value out of reach of another, one row a single value.

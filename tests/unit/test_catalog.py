@@ -12,7 +12,7 @@ from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.full_domain import FullDomain
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.errors import UsageError
-from unveil.privacy_models import DistinctL, KAnonymity, NTCloseness, TCloseness
+from unveil.privacy.models import DistinctL, KAnonymity, NTCloseness, TCloseness
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Anonymizers: a table becomes a release. One file a member; files with an underscore are what members share."""
+"""Anonymizers: a table becomes a release. One file a member; parts/ is what members share."""

@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers._bucketize import bucketized, one_sensitive
+from unveil.anonymizers.parts.bucketize import bucketized, one_sensitive
+from unveil.data.release import Anonymized
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError, shown
 from unveil.kernels import anatomy as kernels
-from unveil.release import Anonymized
-from unveil.table import Table
 
 __all__ = ["Anatomy"]
 

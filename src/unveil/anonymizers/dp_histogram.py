@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers._masking import described
-from unveil.attribute import Role
+from unveil.anonymizers.parts.masking import described
+from unveil.data.attribute import Role
+from unveil.data.masked import Masked, SyntheticTable, as_published
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, UsageError
-from unveil.masked import Masked, SyntheticTable, as_published
-from unveil.table import Table
 
 __all__ = ["DpHistogram"]
 

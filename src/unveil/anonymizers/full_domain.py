@@ -6,18 +6,18 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers._classes import height_of, nodes_of
-from unveil.anonymizers._generalise import GroupRegions, generalised
-from unveil.anonymizers._lattice import search
-from unveil.anonymizers._node_loss import Measure
-from unveil.anonymizers._requirement import Requirement
-from unveil.attribute import Attribute, Role
+from unveil.anonymizers.parts.classes import height_of, nodes_of
+from unveil.anonymizers.parts.generalise import GroupRegions, generalised
+from unveil.anonymizers.parts.lattice import search
+from unveil.anonymizers.parts.node_loss import Measure
+from unveil.data.attribute import Attribute, Role
+from unveil.data.regions import Regions
+from unveil.data.release import Anonymized, row_numbers
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError
-from unveil.privacy_models import PrivacyModel
-from unveil.regions import Regions
-from unveil.release import Anonymized, row_numbers
-from unveil.table import Table
+from unveil.privacy.models import PrivacyModel
+from unveil.privacy.requirement import Requirement
 
 __all__ = ["FullDomain"]
 

@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers._masking import NUMBERS, chosen, on_line, published
+from unveil.anonymizers.parts.masking import NUMBERS, chosen, on_line, published
+from unveil.data.masked import MaskedTable, numbers_of
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError
 from unveil.kernels import masking
-from unveil.masked import MaskedTable, numbers_of
-from unveil.table import Table
 
 __all__ = ["Microaggregation"]
 

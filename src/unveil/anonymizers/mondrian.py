@@ -7,15 +7,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers._generalise import GroupRegions, generalised
-from unveil.anonymizers._requirement import Requirement
-from unveil.attribute import Attribute, Role
+from unveil.anonymizers.parts.generalise import GroupRegions, generalised
+from unveil.data.attribute import Attribute, Role
+from unveil.data.regions import Regions
+from unveil.data.release import Anonymized, row_numbers
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.kernels import partition as kernels
-from unveil.privacy_models import PrivacyModel, Supersets
-from unveil.regions import Regions
-from unveil.release import Anonymized, row_numbers
-from unveil.table import Table
+from unveil.privacy.models import PrivacyModel, Supersets
+from unveil.privacy.requirement import Requirement
 
 __all__ = ["Mondrian", "cut_axes", "partition_table"]
 

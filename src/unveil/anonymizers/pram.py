@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers._masking import CODES, chosen, published
-from unveil.attribute import Attribute
+from unveil.anonymizers.parts.masking import CODES, chosen, published
+from unveil.data.attribute import Attribute
+from unveil.data.masked import MaskedTable
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
-from unveil.masked import MaskedTable
-from unveil.table import Table
 
 __all__ = ["Pram"]
 

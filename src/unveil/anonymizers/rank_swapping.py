@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unveil.anonymizers._masking import NUMBERS, chosen, published
-from unveil.attribute import Kind
+from unveil.anonymizers.parts.masking import NUMBERS, chosen, published
+from unveil.data.attribute import Kind
+from unveil.data.masked import MaskedTable, as_published
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.kernels import masking
-from unveil.masked import MaskedTable, as_published
-from unveil.table import Table
 
 __all__ = ["RankSwapping"]
 

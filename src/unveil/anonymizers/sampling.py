@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unveil.data.regions import Regions
+from unveil.data.release import Anonymized, BlockRows, build_release, row_numbers
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError
-from unveil.regions import Regions
-from unveil.release import Anonymized, BlockRows, build_release, row_numbers
-from unveil.table import Table
 
 __all__ = ["Sampling"]
 

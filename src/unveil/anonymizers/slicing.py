@@ -7,18 +7,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers._buckets import local_buckets, shared_buckets
-from unveil.anonymizers._columns import clustered_columns, given_columns
-from unveil.anonymizers._requirement import Requirement
-from unveil.anonymizers._slices import MOST_LIKELY, Asked, Slices, likely_values, make_slices
 from unveil.anonymizers.mondrian import Mondrian, cut_axes
-from unveil.attribute import Role, asked_in_turn
+from unveil.anonymizers.parts.buckets import local_buckets, shared_buckets
+from unveil.anonymizers.parts.columns import clustered_columns, given_columns
+from unveil.anonymizers.parts.slices import MOST_LIKELY, Asked, Slices, likely_values, make_slices
+from unveil.data.attribute import Role, asked_in_turn
+from unveil.data.regions import Regions
+from unveil.data.release import Anonymized, BlockRows, build_release, row_numbers
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError, shown
-from unveil.privacy_models import KAnonymity, PrivacyModel
-from unveil.regions import Regions
-from unveil.release import Anonymized, BlockRows, build_release, row_numbers
-from unveil.table import Table
+from unveil.privacy.models import KAnonymity, PrivacyModel
+from unveil.privacy.requirement import Requirement
 
 __all__ = ["Slicing", "columns_of", "sliced"]
 

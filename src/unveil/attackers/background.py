@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._fits import block_fits, check_targets
-from unveil.attackers._posterior import check_prior
-from unveil.attackers._roster import member_block, put_apart, with_roster
-from unveil.attackers._weigh import refuse_misfits
-from unveil.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
-from unveil.cell_prior import CellPrior
-from unveil.distances import Ground, jensen_shannon
+from unveil.attackers.posterior.contract import check_prior
+from unveil.attackers.posterior.fits import block_fits, check_targets
+from unveil.attackers.posterior.roster import member_block, put_apart, with_roster
+from unveil.attackers.posterior.weigh import refuse_misfits
+from unveil.data.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
+from unveil.data.cell_prior import CellPrior
+from unveil.data.release import Block, Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.kernels import assignment as kernels
-from unveil.release import Block, Release
+from unveil.privacy.distances import Ground, jensen_shannon
 
 __all__ = ["Background", "Groups", "OthersValues"]
 

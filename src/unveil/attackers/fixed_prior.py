@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._averages import Averages, belief_of, watched
-from unveil.attackers._fits import check_targets, knowledge_likelihood
-from unveil.attackers._hidden import Draw, HiddenModel, start_values, sweep_on
-from unveil.attackers._hidden_posterior import averages_of
-from unveil.attackers._hidden_terms import support_term
-from unveil.attackers._parameters import Shares
-from unveil.attackers._posterior import check_prior
-from unveil.attackers._weigh import refuse_misfits
-from unveil.belief import Belief, Prior, Targets, Threat, describe_targets
+from unveil.attackers.posterior.averages import Averages, belief_of, watched
+from unveil.attackers.posterior.contract import check_prior
+from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood
+from unveil.attackers.posterior.hidden import Draw, HiddenModel, start_values, sweep_on
+from unveil.attackers.posterior.hidden_posterior import averages_of
+from unveil.attackers.posterior.hidden_terms import support_term
+from unveil.attackers.posterior.parameters import Shares
+from unveil.attackers.posterior.weigh import refuse_misfits
+from unveil.data.belief import Belief, Prior, Targets, Threat, describe_targets
+from unveil.data.release import Release, row_numbers
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.kernels import matching
-from unveil.release import Release, row_numbers
 
 __all__ = ["FixedPrior"]
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._averages import belief_of
-from unveil.attackers._posterior import Chains, Posterior, learn
-from unveil.belief import Belief, Prior, Targets, Threat, describe_targets
+from unveil.attackers.posterior.averages import belief_of
+from unveil.attackers.posterior.contract import Chains, Posterior, learn
+from unveil.data.belief import Belief, Prior, Targets, Threat, describe_targets
+from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
-from unveil.release import Release
 
 __all__ = ["Learner"]
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unveil.attackers._weigh import Fitted, held_values, refuse_misfits
-from unveil.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
+from unveil.attackers.posterior.weigh import Fitted, held_values, refuse_misfits
+from unveil.data.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
+from unveil.data.release import Release
 from unveil.engine import Engine
-from unveil.release import Release
 
 __all__ = ["RandomWorlds"]
 

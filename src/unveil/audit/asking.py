@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attack import Attack, run_attack, run_attacks, targets_of_table
-from unveil.attackers._linked_posterior import LinkedPosterior
-from unveil.attackers._posterior import Chains, Posterior
-from unveil.attribute import Attribute, Role, asked_in_turn
-from unveil.belief import Belief, Estimate, Known, Prior, Targets, every_known
+from unveil.attackers.posterior.contract import Chains, Posterior
+from unveil.attackers.posterior.linked_posterior import LinkedPosterior
+from unveil.audit.attack import Attack, run_attack, run_attacks
+from unveil.data.attribute import Attribute, Role, asked_in_turn
+from unveil.data.belief import Belief, Estimate, Known, Prior, Targets, every_known
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError, shown
-from unveil.faithfulness import faithfulness, original_as
 from unveil.formats.cells import write_cells
 from unveil.formats.tables import Columns
-from unveil.masked import Masked
-from unveil.release import Release
-from unveil.table import Table
+from unveil.utility.faithfulness import faithfulness, original_as
 
 __all__ = ["Answers", "Readers", "answers", "asked_of", "check_unnamed", "code_people", "published_targets"]
 

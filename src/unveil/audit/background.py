@@ -13,26 +13,28 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attack import targets_of_table
-from unveil.attribute import Role
+from unveil.audit.document import Finding
 from unveil.audit.findings import number, unknown_finding
-from unveil.belief import Targets
-from unveil.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.belief import Targets
+from unveil.data.release import Release, row_numbers
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.errors import NotApplicable, TableError, UsageError
-from unveil.foreknowledge import (
+from unveil.privacy.knowledge.kernel import MOST_ENTRIES, Kernel
+from unveil.privacy.knowledge.negative_rules import NegativeRules
+from unveil.privacy.knowledge.uniform import Uniform
+from unveil.risk.exposure import (
+    MOST_COUNTED,
     Exposure,
     Fact,
+    Foreknowledge,
     expose,
     expose_over_bandwidths,
     omega_error,
     rank_facts,
     seen_by_members,
 )
-from unveil.knowledge.kernel import MOST_ENTRIES, Kernel
-from unveil.knowledge.negative_rules import NegativeRules
-from unveil.knowledge.uniform import Uniform
-from unveil.release import Release, row_numbers
-from unveil.table import Table
 
 __all__ = ["PREFIX", "Asked", "Background", "Section", "add_background", "background_sections"]
 
@@ -285,3 +287,43 @@ def _people(count: int, least: int) -> str:
     if count < least:
         return f"fewer than {least} people"
     return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"
+
+
+def findings_of_exposure(found: Exposure, name: str, attribute: str, *, t: float, l: int) -> tuple[Finding, ...]:
+    """The worst case, and how many people are vulnerable under (B,t) and under the rules."""
+    return (
+        Finding.exact("worst_case_risk", name, attribute, found.worst),
+        Finding.exact(f"vulnerable_beyond.{t:g}", name, attribute, float(found.beyond(t))),
+        Finding.exact(f"vulnerable_fewer.{l}", name, attribute, float(found.fewer(l))),
+    )
+
+
+def prior_findings(held: Foreknowledge, name: str) -> tuple[Finding, ...]:
+    """In numbers; the baseline is the reader who knows the overall distribution alone."""
+    attribute = held.prior.sensitive.name
+    rows = np.arange(len(held.truth))
+    most = held.held >= held.held.max(axis=1, keepdims=True) - 1e-12
+    guessed = most[rows, held.truth] / most.sum(axis=1)
+    plain = held.overall >= held.overall.max() - 1e-12
+    found = [
+        Finding.exact(
+            "prior_truth",
+            name,
+            attribute,
+            float(held.held[rows, held.truth].mean()),
+            baseline=float(held.overall[held.truth].mean()),
+        ),
+        Finding.exact(
+            "prior_accuracy",
+            name,
+            attribute,
+            float(guessed.mean()),
+            baseline=float((plain[held.truth] / plain.sum()).mean()),
+        ),
+    ]
+    if held.rules is not None:
+        found.append(Finding.exact("rules", name, attribute, float(len(held.rules))))
+    for count, share in enumerate(held.impossible().tolist()):
+        most_of = "_or_more" if count == MOST_COUNTED else ""
+        found.append(Finding.exact(f"impossible_values.{count}{most_of}", name, attribute, share))
+    return tuple(found)

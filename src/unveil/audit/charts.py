@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
-from unveil.attribute import Attribute
 from unveil.audit.asking import Answers
 from unveil.audit.measures import cut
-from unveil.belief import Belief, Targets
-from unveil.release import Release
+from unveil.data.attribute import Attribute
+from unveil.data.belief import Belief, Targets
+from unveil.data.release import Release
 
 __all__ = ["attribute_charts", "group_sizes", "hidden"]
 

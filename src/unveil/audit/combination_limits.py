@@ -7,8 +7,8 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from unveil.audit.document import Finding
 from unveil.audit.limits import Limit, Verdict, parse_limit, worst
-from unveil.document import Finding
 from unveil.errors import UsageError, shown
 
 __all__ = ["COUNTED", "JUDGED", "combination_findings", "combination_limits", "split_limits"]

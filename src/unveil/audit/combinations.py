@@ -9,21 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attack import Attack, run_attack, run_attacks, targets_of_table
-from unveil.attackers._averages import BATCHES, watched
-from unveil.attackers._fits import block_fits
-from unveil.attackers._posterior import Posterior
-from unveil.attackers._weigh import merged_block
-from unveil.attribute import Role
+from unveil.attackers.posterior.averages import BATCHES, watched
+from unveil.attackers.posterior.contract import Posterior
+from unveil.attackers.posterior.fits import block_fits
+from unveil.attackers.posterior.weigh import merged_block
 from unveil.audit.asking import published_targets
+from unveil.audit.attack import Attack, run_attack, run_attacks
 from unveil.audit.findings import measure_of, number
 from unveil.audit.measures import Measure, People, Sample, measures_of
 from unveil.audit.plan import Plan
 from unveil.audit.words import main_attacker
-from unveil.belief import Estimate, Targets
+from unveil.data.attribute import Role
+from unveil.data.belief import Estimate, Targets
+from unveil.data.masked import Masked
+from unveil.data.release import Release, row_numbers
+from unveil.data.targets import targets_of_table
 from unveil.errors import NotApplicable, UsageError, shown
-from unveil.masked import Masked
-from unveil.release import Release, row_numbers
 
 __all__ = ["asked_at_once", "asked_together", "check_combinations", "combination_rows", "withheld"]
 

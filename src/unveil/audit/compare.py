@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from unveil.document import Finding, Number
+from unveil.audit.document import Finding, Number
 
 __all__ = ["HIGHER_IS_SAFER", "compared", "dominance"]
 

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from unveil.audit.combination_words import COMBINATION_MEASURES
+from unveil.audit.document import Finding
 from unveil.audit.link_words import LINK_MEASURES
 from unveil.audit.masked_words import MASKED_MEASURES
-from unveil.document import Finding
-from unveil.privacy_models import MODELS
+from unveil.privacy.models import MODELS
 
 __all__ = ["MEASURES", "OF_BACKGROUND", "OF_READERS", "definitions_of", "measure_of"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
+from unveil.audit.document import Finding, Run, describe_run
 from unveil.audit.findings import number
 from unveil.audit.limits import Verdict, worst
 from unveil.audit.plan import Part
 from unveil.audit.words import main_attacker
-from unveil.belief import Belief
-from unveil.document import Finding, Run, describe_run
+from unveil.data.belief import Belief
 
 __all__ = ["describe_audit_run", "reader_rows", "release_facts", "unreliable_readers", "verdict_of", "worst_attributes"]
 

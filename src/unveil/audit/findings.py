@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from unveil import risk
 from unveil.audit.asking import Answers
+from unveil.audit.document import Finding, Number
 from unveil.audit.measures import Measure, People, Sample, measures_of
-from unveil.belief import Belief, Estimate, t_quantile
-from unveil.document import Finding, Number
+from unveil.data.belief import Belief, Estimate, t_quantile
 from unveil.errors import UsageError
 
 __all__ = ["belief_findings", "finding_of", "measure_of", "number", "published_counts", "unknown_finding"]

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._fits import block_fits
-from unveil.attribute import Role
+from unveil.attackers.posterior.fits import block_fits
+from unveil.audit.document import Finding
 from unveil.audit.findings import finding_of, unknown_finding
-from unveil.belief import Known, Targets
-from unveil.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.belief import Known, Targets
+from unveil.data.release import Release, row_numbers
+from unveil.data.table import Table
 from unveil.errors import NotApplicable, TableError, UsageError
-from unveil.release import Release, row_numbers
-from unveil.table import Table
 from unveil.utility import query_error
 
 __all__ = ["identity_findings", "in_population", "suppressed_rows", "utility_findings"]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Kind, Role
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.regions import Regions
+from unveil.data.release import Block, BlockRows, Release, build_release
+from unveil.data.table import Table
 from unveil.errors import NotApplicable
-from unveil.regions import Regions
-from unveil.release import Block, BlockRows, Release, build_release
-from unveil.table import Table
 
 __all__ = ["join_release", "join_table", "joint_attribute"]
 

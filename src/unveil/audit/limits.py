@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unveil.audit.definitions import MEASURES
-from unveil.document import Finding
+from unveil.audit.document import Finding
+from unveil.data.toml_lines import read_toml
 from unveil.errors import UsageError, shown
-from unveil.privacy_models import MODELS
-from unveil.toml_lines import read_toml
+from unveil.privacy.models import MODELS
 
 __all__ = ["Limit", "Preset", "Verdict", "check_limits", "judged", "parse_limit", "read_presets", "worst"]
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from unveil.audit.document import Finding
 from unveil.audit.findings import finding_of, unknown_finding
 from unveil.audit.masked_identity import found_masked, identity_charts
 from unveil.audit.plan import Part, Plan
-from unveil.document import Finding
+from unveil.data.masked import Masked
 from unveil.errors import NotApplicable, UsageError
-from unveil.linkage.held import Held, held_of_table
-from unveil.linkage.links import Links, claimed, reid
-from unveil.linkage.readers import Published, link_by_distance, published_of
-from unveil.masked import Masked
+from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.links import Links, claimed, reid
+from unveil.risk.linkage.readers import Published, link_by_distance, published_of
 
 __all__ = ["linked", "with_linkability"]
 

@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attack import run_channel_attack
-from unveil.attribute import Attribute, Role
+from unveil.audit.attack import run_channel_attack
+from unveil.audit.document import Finding
 from unveil.audit.findings import finding_of, unknown_finding
 from unveil.audit.masked_identity import SYNTHETIC, masked_utility
 from unveil.audit.measures import Measure, People, measures_of
 from unveil.audit.plan import Part, Plan
-from unveil.belief import Belief, Estimate
-from unveil.disclosure import (
+from unveil.data.attribute import Attribute, Role
+from unveil.data.belief import Belief, Estimate
+from unveil.data.masked import Masked, MaskedTable
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, UsageError
+from unveil.risk import global_threat
+from unveil.risk.disclosure import (
     deviation_interval_baseline,
     deviation_interval_disclosure,
     disclosure_by_inputs,
@@ -29,12 +35,6 @@ from unveil.disclosure import (
     simple_baseline,
     simple_disclosure,
 )
-from unveil.document import Finding
-from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError
-from unveil.masked import Masked, MaskedTable
-from unveil.risk import global_threat
-from unveil.table import Table
 
 __all__ = ["PERCENTAGES", "masked_charts", "masked_part"]
 

@@ -6,21 +6,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Role
+from unveil.audit.document import Finding
 from unveil.audit.findings import finding_of, unknown_finding
 from unveil.audit.plan import Plan
-from unveil.belief import Estimate
-from unveil.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.belief import Estimate
+from unveil.data.masked import Masked, as_published
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.linkage.backwards import rows_found
-from unveil.linkage.held import Held
-from unveil.linkage.links import Links, claim_precision
-from unveil.linkage.readers import Published
-from unveil.linkage.sweep import known_points, link_by_subsets
-from unveil.masked import Masked, as_published
-from unveil.table import Table
-from unveil.uniqueness import key_counts, uniqueness_curve
+from unveil.risk.linkage.backwards import rows_found
+from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.links import Links, claim_precision
+from unveil.risk.linkage.readers import Published
+from unveil.risk.linkage.sweep import known_points, link_by_subsets
+from unveil.risk.uniqueness import key_counts, uniqueness_curve
 from unveil.utility.masked import correlation_error, deviation_error, il1s, mean_error, share_error
 
 __all__ = ["SYNTHETIC", "found_masked", "identity_charts", "masked_utility"]

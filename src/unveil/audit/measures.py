@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
-from unveil.attribute import Attribute, Kind
-from unveil.belief import Belief, Estimate
+from unveil.data.attribute import Attribute, Kind
+from unveil.data.belief import Belief, Estimate
 from unveil.engine import Engine
 
 __all__ = ["CUT", "MOST_VALUES", "Measure", "People", "Sample", "cut", "labels_of", "measures_of"]

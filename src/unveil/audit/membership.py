@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attack import targets_of_table
-from unveil.attribute import Role
+from unveil.audit.document import Finding
 from unveil.audit.findings import finding_of, number, unknown_finding
-from unveil.belief import Estimate, Targets
-from unveil.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.belief import Estimate, Targets
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.masked import Masked
-from unveil.membership.drawing import drawn_members, published_shares
-from unveil.membership.matching import matching_groups
-from unveil.membership.posterior import BINS, MembershipReader, bin_of, frequency_score, learn_membership
-from unveil.membership.presence import delta_presence
-from unveil.membership.scores import FALSE_ALARMS, Told, tell_apart
-from unveil.membership.tuples import BANDS, Counted, FakeTuples, fake_tuples
-from unveil.release import Release
-from unveil.table import Table
+from unveil.risk.membership.drawing import drawn_members, published_shares
+from unveil.risk.membership.matching import matching_groups
+from unveil.risk.membership.posterior import BINS, MembershipReader, bin_of, frequency_score, learn_membership
+from unveil.risk.membership.presence import delta_presence
+from unveil.risk.membership.scores import FALSE_ALARMS, Told, tell_apart
+from unveil.risk.membership.tuples import BANDS, Counted, FakeTuples, fake_tuples
 
 __all__ = [
     "DEFAULT_LIMIT",

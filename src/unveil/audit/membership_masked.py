@@ -11,12 +11,12 @@ from unveil.audit.membership import (
     told_findings,
     told_words,
 )
+from unveil.data.masked import Masked
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.linkage.nearness import nearest_distances
-from unveil.masked import Masked
-from unveil.membership.scores import tell_apart
-from unveil.table import Table
+from unveil.risk.linkage.nearness import nearest_distances
+from unveil.risk.membership.scores import tell_apart
 
 __all__ = ["masked_membership"]
 

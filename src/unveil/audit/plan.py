@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Role
 from unveil.audit.asking import Answers, Readers, asked_of
 from unveil.audit.background import Asked, Section
+from unveil.audit.document import Finding
 from unveil.audit.limits import check_limits
 from unveil.audit.measures import labels_of
 from unveil.audit.membership import Membership, MembershipAsked
-from unveil.belief import Belief
-from unveil.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.belief import Belief
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
-from unveil.linkage.held import Held
-from unveil.linkage.readers import Published
-from unveil.masked import Masked
-from unveil.release import Release
-from unveil.table import Table
+from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.readers import Published
 
 __all__ = ["Part", "Plan"]
 

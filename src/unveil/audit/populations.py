@@ -1,11 +1,11 @@
 """What an audited release still says of large populations: the utility loss, where their number stays within bounds."""
 
-from unveil.attribute import Role
+from unveil.audit.document import Finding
 from unveil.audit.findings import finding_of, unknown_finding
-from unveil.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.errors import NotApplicable, TableError, UsageError
-from unveil.release import Release
-from unveil.table import Table
 from unveil.utility import large_populations, utility_loss
 
 __all__ = ["population_findings"]

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from unveil.attribute import Attribute, Role
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
 from unveil.audit.definitions import OF_READERS
+from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings, unknown_finding
 from unveil.audit.identity import identity_findings, utility_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
+from unveil.audit.levels import run_check
 from unveil.audit.linkability import with_linkability
 from unveil.audit.masked import masked_part
 from unveil.audit.measures import Sample, labels_of
@@ -22,12 +23,11 @@ from unveil.audit.membership_masked import masked_membership
 from unveil.audit.plan import Part, Plan
 from unveil.audit.populations import population_findings
 from unveil.audit.remarks import remarks_of_answers, remarks_of_release
-from unveil.check import run_check
-from unveil.document import Finding
+from unveil.data.attribute import Attribute, Role
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.errors import NotApplicable
-from unveil.masked import Masked
-from unveil.release import Release
-from unveil.table import Table
 
 __all__ = ["part_of"]
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from unveil.attribute import Role
 from unveil.audit.asking import Answers
 from unveil.audit.identity import in_population
 from unveil.audit.measures import MOST_VALUES
 from unveil.audit.plan import Plan
-from unveil.release import Release
-from unveil.table import Table
+from unveil.data.attribute import Role
+from unveil.data.release import Release
+from unveil.data.table import Table
 
 __all__ = ["count_words", "remarks_of_answers", "remarks_of_release"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers._posterior import Chains
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
+from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.asking import Answers, Readers
 from unveil.audit.background import Asked, Background, add_background
@@ -29,6 +29,7 @@ from unveil.audit.diagnosis import (
     verdict_of,
     worst_attributes,
 )
+from unveil.audit.document import Document, Finding, Input
 from unveil.audit.limits import Preset, judged, read_presets, worst
 from unveil.audit.linkability import linked
 from unveil.audit.masked import masked_charts
@@ -39,16 +40,15 @@ from unveil.audit.remarks import count_words
 from unveil.audit.result import EXIT_CODES, Judged
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
-from unveil.belief import Prior
-from unveil.document import Document, Finding, Input
+from unveil.data.belief import Prior
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
-from unveil.linkage.held import Held
-from unveil.linkage.people import people_frame as link_frame
-from unveil.linkage.readers import Published, link_by_distance
-from unveil.masked import Masked
-from unveil.release import Release
-from unveil.table import Table
+from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.people import people_frame as link_frame
+from unveil.risk.linkage.readers import Published, link_by_distance
 
 if TYPE_CHECKING:
     import polars as pl

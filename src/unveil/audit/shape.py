@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from unveil.audit.document import Document, Number
 from unveil.audit.limits import Verdict
-from unveil.document import Document, Number
 
 __all__ = ["AuditDocument"]
 

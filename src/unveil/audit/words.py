@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unveil.audit.asking import Answers
-from unveil.document import Finding, Number
+from unveil.audit.document import Finding, Number
 
 __all__ = ["NOT_TESTED", "main_attacker", "not_tested", "sentence", "wp29"]
 

@@ -124,7 +124,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the made-up patients and of the anonymizers.")] = 0,
 ) -> None:
     """The whole job on made-up hospital data: two releases of one table, audited side by side."""
-    from unveil.demo import run_demo
+    from unveil.cli.demo import run_demo
 
     run_demo(output, seed=seed, console=console())
 
@@ -155,13 +155,13 @@ def schema(
     if json_schema:
         import json
 
-        from unveil.schema import Schema
+        from unveil.data.schema import Schema
 
         write(output, json.dumps(Schema.json_schema(), indent=2) + "\n")
         return
     if data is None:
         raise UsageError("name the table to draft a schema for: unveil schema DATA")
-    from unveil.draft import MISSING_TOKENS, draft_schema
+    from unveil.data.draft import MISSING_TOKENS, draft_schema
     from unveil.formats.tables import read_columns
 
     keep_apart(inputs=[data], outputs=[output] if output is not None else [])
@@ -189,7 +189,7 @@ def schema(
 
 
 def _is_confirmed(path: Path) -> bool:
-    from unveil.toml_lines import read_toml
+    from unveil.data.toml_lines import read_toml
 
     try:
         return path.is_file() and read_toml(path, UsageError).get("confirmed") is True
@@ -231,14 +231,14 @@ def anonymize(
 ) -> None:
     """Make a release of a table that keeps a privacy requirement."""
     from unveil.catalog import anonymizer
+    from unveil.data.masked import MaskedTable, SyntheticTable
+    from unveil.data.schema import read_schema
     from unveil.engine import Engine
     from unveil.formats.masked import masked_files, origin_bytes
     from unveil.formats.output import write_whole
     from unveil.formats.releases import assignment_bytes, release_files
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
-    from unveil.masked import MaskedTable, SyntheticTable
-    from unveil.schema import read_schema
 
     keep_apart(inputs=[data, schema], outputs=[output, *([assignment] if assignment is not None else [])])
     method = anonymizer(with_, require or ())
@@ -305,13 +305,13 @@ def check(
     cells: ReleaseCells = None,
 ) -> None:
     """Levels of every privacy model on a release. Exit code 1 if a requirement is missed."""
+    from unveil.audit.document import Document, describe_inputs, describe_run
+    from unveil.audit.levels import run_check
     from unveil.catalog import privacy_model
-    from unveil.check import run_check
-    from unveil.document import Document, describe_inputs, describe_run
+    from unveil.data.schema import read_schema
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
     from unveil.report.terminal import print_check
-    from unveil.schema import read_schema
 
     if n < 1:
         raise UsageError("--n must be at least 1")

@@ -6,9 +6,9 @@ from typing import Any
 
 import typer
 
+from unveil.data.toml_lines import read_toml
 from unveil.errors import UsageError, shown
 from unveil.formats.databases import located
-from unveil.toml_lines import read_toml
 
 __all__ = ["AUDIT", "FRONTIER", "Names", "merged"]
 

@@ -24,8 +24,8 @@ def attack_masked(
     people: Path | None,
 ) -> None:
     """Read, ask, print; a file whose chances are not published is refused in one line."""
-    from unveil.attack import run_channel_attack
-    from unveil.belief import sensitive_attribute
+    from unveil.audit.attack import run_channel_attack
+    from unveil.data.belief import sensitive_attribute
     from unveil.formats.masked import read_masked
     from unveil.formats.people import people_frame, write_people
     from unveil.formats.releases import read_release

@@ -169,20 +169,21 @@ def attack(
     cells: ReleaseCells = None,
 ) -> None:
     """Beliefs of attackers beside the learner's. Exit code 3 if chains disagree or precision was not reached."""
-    from unveil.attack import run_attack, targets_of_file, targets_of_table
-    from unveil.attackers._posterior import Chains
     from unveil.attackers.background import Background
     from unveil.attackers.fixed_prior import FixedPrior
-    from unveil.belief import Prior, sensitive_attribute
+    from unveil.attackers.posterior.contract import Chains
+    from unveil.audit.attack import run_attack, targets_of_file
+    from unveil.audit.given import Given, others_of_file
+    from unveil.data.belief import Prior, sensitive_attribute
+    from unveil.data.schema import read_schema
+    from unveil.data.smooth import bandwidths
+    from unveil.data.targets import targets_of_table
     from unveil.formats.masked import is_masked
     from unveil.formats.people import check_people_file, people_frame, write_people
     from unveil.formats.priors import read_held, read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.given import Given, others_of_file
     from unveil.report.terminal import print_attack
-    from unveil.schema import read_schema
-    from unveil.smooth import bandwidths
 
     if (original is None) == (targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")

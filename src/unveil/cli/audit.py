@@ -184,11 +184,13 @@ def _audit(
     background: str,
     config: Path | None,
 ) -> None:
-    from unveil.attackers._posterior import Chains
-    from unveil.attribute import Role
+    from unveil.attackers.posterior.contract import Chains
     from unveil.audit import MembershipAsked, code_people, read_presets, run_audit
-    from unveil.belief import Prior
-    from unveil.document import describe_inputs
+    from unveil.audit.document import describe_inputs
+    from unveil.data.attribute import Role
+    from unveil.data.belief import Prior
+    from unveil.data.schema import read_schema
+    from unveil.data.smooth import bandwidths
     from unveil.formats.arx_schema import project_schema
     from unveil.formats.keys import read_paired
     from unveil.formats.masked import is_masked, read_masked, read_origin
@@ -198,8 +200,6 @@ def _audit(
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.audit_terminal import print_audit
     from unveil.report.html import render_html
-    from unveil.schema import read_schema
-    from unveil.smooth import bandwidths
 
     if not releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
@@ -340,9 +340,9 @@ def _background(text: str) -> Any:
 
 def _people_paths(people: Path, published: Any, joint: bool, asked: list[str] | None) -> dict[Path, tuple[str, str]]:
     """One file a release and attribute: `-RELEASE` and `-ATTRIBUTE` before the ending where there are several."""
-    from unveil.attribute import Role
     from unveil.audit.asking import asked_of
-    from unveil.masked import Masked
+    from unveil.data.attribute import Role
+    from unveil.data.masked import Masked
 
     keys = []
     for name, release in published.items():

@@ -118,15 +118,16 @@ def differential(
     encoding: Encoding = None,
 ) -> None:
     """Leave out each record in turn, sanitize, infer, compare: delta is the largest change (Kassem et al. 2019)."""
-    from unveil.differential import Oracle, run_differential, sanitizer_of
-    from unveil.differential import sweep as points_of
-    from unveil.document import describe_inputs
+    from unveil.audit.differential import run_differential
+    from unveil.audit.document import describe_inputs
+    from unveil.data.schema import read_schema
+    from unveil.data.table import code_table
     from unveil.formats.people import people_content
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.differential import render_differential
     from unveil.report.differential_terminal import print_differential
-    from unveil.schema import read_schema
-    from unveil.table import code_table
+    from unveil.risk.differential import Oracle, sanitizer_of
+    from unveil.risk.differential import sweep as points_of
 
     if (with_ is None) == (oracle is None):
         raise UsageError('say what is tested: --with NAME:options or --oracle "TOOL {input} {output}"')

@@ -91,17 +91,17 @@ def disclosure(
     """Intervals by p, equal categories, models from all inputs and from few, absent facts; each with its baseline."""
     import numpy as np
 
-    from unveil.attribute_disclosure import Fact, run_disclosure
     from unveil.audit import code_people
-    from unveil.document import describe_inputs
+    from unveil.audit.disclosure import Fact, run_disclosure
+    from unveil.audit.document import describe_inputs
+    from unveil.data.masked import MaskedTable
+    from unveil.data.schema import read_schema
     from unveil.engine import Engine
     from unveil.formats.facts import read_fact
     from unveil.formats.keys import read_paired
     from unveil.formats.masked import is_masked, read_masked, read_origin
     from unveil.formats.tables import read_table
-    from unveil.masked import MaskedTable
     from unveil.report.disclosure import print_disclosure, render_disclosure
-    from unveil.schema import read_schema
 
     if (assignment is not None) + aligned + (key is not None) != 1:
         raise UsageError("say whose row is whose, in one way: --assignment FILE, --key COLUMN, or --aligned")

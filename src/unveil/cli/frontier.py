@@ -148,15 +148,15 @@ def _frontier(
     encoding: str | None,
     config: Path | None,
 ) -> None:
-    from unveil.attackers._posterior import Chains
-    from unveil.document import describe_inputs
+    from unveil.attackers.posterior.contract import Chains
+    from unveil.audit.document import describe_inputs
+    from unveil.data.schema import read_schema
     from unveil.formats.releases import release_files
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
     from unveil.frontier import Questions, Reading, run_frontier
     from unveil.report.frontier_html import render_frontier
     from unveil.report.frontier_terminal import print_frontier
-    from unveil.schema import read_schema
 
     if data is None:
         raise UsageError("name the table: unveil frontier DATA --schema FILE")

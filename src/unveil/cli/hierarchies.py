@@ -45,7 +45,7 @@ def hierarchy_round(
     output: Out = None,
 ) -> None:
     """Numbers to round intervals: widths of 5, 10, 50, 100 …"""
-    from unveil.ladders import round_ladder
+    from unveil.data.ladders import round_ladder
 
     keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
     texts, decimal = values_of(column, data, schema)
@@ -60,7 +60,7 @@ def hierarchy_equal_count(
     output: Out = None,
 ) -> None:
     """Numbers to intervals with about equally many rows."""
-    from unveil.ladders import equal_count_ladder
+    from unveil.data.ladders import equal_count_ladder
 
     keep_apart(inputs=[data], outputs=[output] if output is not None else [])
     counts, decimal = _counts(column, data)
@@ -73,7 +73,7 @@ def hierarchy_equal_count(
 @hierarchy_app.command("frequency")
 def hierarchy_frequency(column: Column, data: Data, output: Out = None) -> None:
     """Names without an order: rare ones are put together first."""
-    from unveil.ladders import frequency_ladder
+    from unveil.data.ladders import frequency_ladder
 
     keep_apart(inputs=[data], outputs=[output] if output is not None else [])
     counts, _ = _counts(column, data)
@@ -85,8 +85,8 @@ def hierarchy_taxonomy(
     file: Annotated[Path, typer.Argument(help="A CSV with the columns child and parent.")], output: Out = None
 ) -> None:
     """A tree written as child and parent, one row a child."""
+    from unveil.data.ladders import taxonomy_ladder
     from unveil.formats.tables import read_columns
-    from unveil.ladders import taxonomy_ladder
 
     keep_apart(inputs=[file], outputs=[output] if output is not None else [])
     found = read_columns(file, error=SchemaError)
@@ -108,13 +108,13 @@ def hierarchy_auto(schema: SchemaFile, data: Data, output: Folder) -> None:
     """A hierarchy for every quasi-identifier that has none: intervals, parts of dates, prefixes or frequencies."""
     import numpy as np
 
-    from unveil.attribute import Kind, Role, position
+    from unveil.data.attribute import Kind, Role, position
+    from unveil.data.hierarchy import date_ladder
+    from unveil.data.ladders import auto_ladder, frequency_ladder
+    from unveil.data.schema import read_schema
     from unveil.formats.arx_schema import file_names
     from unveil.formats.output import write_whole
     from unveil.formats.tables import read_table
-    from unveil.hierarchy import date_ladder
-    from unveil.ladders import auto_ladder, frequency_ladder
-    from unveil.schema import read_schema
 
     known = read_schema(schema)
     table = read_table(data, known)
@@ -156,11 +156,11 @@ def hierarchy_import(
     delimiter: Annotated[str, typer.Option(help="Between the levels.")] = ";",
 ) -> None:
     """Many hierarchies at once, mended where ARX allows what is not allowed here (***** on top, * below the top)."""
+    from unveil.data.hierarchy import hierarchy_files
+    from unveil.data.schema import read_schema
     from unveil.formats.arx import mended_ladder, read_project
     from unveil.formats.arx_schema import file_names
     from unveil.formats.output import write_whole
-    from unveil.hierarchy import hierarchy_files
-    from unveil.schema import read_schema
 
     known = read_schema(schema) if schema is not None else None
     if source.suffix.lower() == ".deid":
@@ -192,9 +192,9 @@ def hierarchy_import(
 @hierarchy_app.command("export")
 def hierarchy_export(schema: SchemaFile, output: Folder) -> None:
     """Every hierarchy of a schema, one file an attribute, as ARX reads them."""
+    from unveil.data.schema import read_schema
     from unveil.formats.arx_schema import file_names
     from unveil.formats.output import write_whole
-    from unveil.schema import read_schema
 
     ladders = read_schema(schema).ladders
     if not ladders:
@@ -226,10 +226,10 @@ def hierarchy_mapping(
     output: Out = None,
 ) -> None:
     """What a release made of each value: a CSV of attribute, value, cell, rows."""
+    from unveil.data.schema import read_schema
     from unveil.formats.mapping import mapping_bytes
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
-    from unveil.schema import read_schema
 
     read = [p for p in (release, schema, original) if p is not None]
     keep_apart(inputs=[*read, *release_parts(release)], outputs=[output] if output is not None else [])
@@ -248,7 +248,7 @@ def hierarchy_mapping(
 
 
 def _numbers(column: str, texts: list[str], decimal: str) -> list[float]:
-    from unveil.attribute import Kind, position
+    from unveil.data.attribute import Kind, position
 
     places = [position(text, Kind.NUMERIC, decimal) for text in texts]
     if None in places:

@@ -33,8 +33,8 @@ def hierarchy_intervals(
     output: Out = None,
 ) -> None:
     """Numbers to intervals of growing width."""
-    from unveil.attribute import Kind, position
-    from unveil.hierarchy import interval_ladder
+    from unveil.data.attribute import Kind, position
+    from unveil.data.hierarchy import interval_ladder
 
     texts, decimal = values_of(column, data, schema)
     values = [position(v, Kind.NUMERIC, decimal) for v in texts]
@@ -61,7 +61,7 @@ def hierarchy_prefixes(
     output: Out = None,
 ) -> None:
     """Codes to ever shorter prefixes: 45501, 4550*, 455**."""
-    from unveil.hierarchy import prefix_ladder
+    from unveil.data.hierarchy import prefix_ladder
 
     steps = None
     if keep is not None:
@@ -83,7 +83,7 @@ def hierarchy_dates(
     output: Out = None,
 ) -> None:
     """Dates to months, quarters, years."""
-    from unveil.hierarchy import date_ladder
+    from unveil.data.hierarchy import date_ladder
 
     keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
     write(output, date_ladder(values_of(column, data, schema)[0], parts.split("+")).to_csv())
@@ -95,7 +95,7 @@ def hierarchy_show(file: Annotated[Path, typer.Argument(help="A hierarchy file."
     from rich.markup import escape
     from rich.tree import Tree
 
-    from unveil.hierarchy import read_ladder
+    from unveil.data.hierarchy import read_ladder
 
     ladder = read_ladder(file)
     root = Tree("*")
@@ -119,9 +119,9 @@ def hierarchy_check(
     schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
 ) -> None:
     """Check that a hierarchy is nested and covers every value of a column."""
-    from unveil.attribute import Kind
-    from unveil.hierarchy import read_ladder
-    from unveil.schema import read_schema
+    from unveil.data.attribute import Kind
+    from unveil.data.hierarchy import read_ladder
+    from unveil.data.schema import read_schema
 
     values, decimal = values_of(column, data, schema)
     ladder = read_ladder(file)
@@ -133,7 +133,7 @@ def hierarchy_check(
 
 def _as_in(leaves: Sequence[str], values: Sequence[str], decimal: str) -> list[str]:
     """Values as a hierarchy writes them: the row of 17 is that of `17.0` and `17,0`, not of `017`."""
-    from unveil.attribute import Kind, position
+    from unveil.data.attribute import Kind, position
 
     known = set(leaves)
     leaf_of = {place: leaf for leaf in leaves if (place := position(leaf, Kind.NUMERIC)) is not None}
@@ -152,14 +152,14 @@ def values_of(column: str, data: Path | Database | None, schema: Path | None) ->
     if (data is None) == (schema is None):
         raise UsageError("say where the values come from, by one of --data TABLE and --schema FILE")
     if schema is not None:
-        from unveil.schema import read_schema
+        from unveil.data.schema import read_schema
 
         known = read_schema(schema)
         if column not in known.names:
             raise UsageError(f"{schema} has no attribute {column!r}; it has {', '.join(known.names)}")
         attribute = known.attribute(column)
         return list(attribute.values[: attribute.real]), "."
-    from unveil.draft import MISSING_TOKENS
+    from unveil.data.draft import MISSING_TOKENS
     from unveil.formats.tables import read_columns
 
     assert data is not None

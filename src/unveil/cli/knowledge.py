@@ -77,20 +77,20 @@ def knowledge(
     """Negative rules, kernel priors or facts with their evidence; with --release, whom they expose there."""
     import numpy as np
 
-    from unveil.attack import targets_of_table
+    from unveil.audit.background import findings_of_exposure, prior_findings
+    from unveil.audit.document import Document, describe_inputs, describe_run
     from unveil.catalog import make, member, parse
-    from unveil.document import Document, describe_inputs, describe_run
-    from unveil.foreknowledge import (
-        describe_knowledge,
-        expose,
-        expose_over_bandwidths,
-        findings_of_exposure,
-        rank_facts,
-    )
+    from unveil.data.schema import read_schema
+    from unveil.data.targets import targets_of_table
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
     from unveil.report.knowledge_terminal import print_knowledge
-    from unveil.schema import read_schema
+    from unveil.risk.exposure import (
+        describe_knowledge,
+        expose,
+        expose_over_bandwidths,
+        rank_facts,
+    )
 
     read = [p for p in (data, schema, release, assignment) if p is not None]
     parts = [] if release is None else release_parts(release)
@@ -109,7 +109,7 @@ def knowledge(
     found = describe_knowledge(table, method, asked)
     if rank and found.rules is None:
         raise UsageError(f"--rank is about rules, and {name} has none; use --with negative_rules")
-    findings = found.findings(data.name)
+    findings = prior_findings(found, data.name)
     diagnostics: dict[str, Any] = {"source": found.prior.source, "rows": table.rows}
     if found.rules is not None:
         order = np.argsort(-found.rules.people, kind="stable")

@@ -150,18 +150,18 @@ def link(
     """Link the people an attacker holds with published rows: by distance and by probability; and uniqueness."""
     import numpy as np
 
-    from unveil.document import describe_inputs
+    from unveil.audit.document import describe_inputs
+    from unveil.audit.linking import run_link
+    from unveil.data.schema import read_schema
     from unveil.engine import Engine
     from unveil.formats.keys import read_paired
     from unveil.formats.masked import is_masked, read_masked, read_origin
     from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.identity import run_link
-    from unveil.linkage.held import held_of_file, read_naming
     from unveil.report.link import render_link
     from unveil.report.link_terminal import print_link
-    from unveil.schema import read_schema
+    from unveil.risk.linkage.held import held_of_file, read_naming
 
     if original is None and held is None:
         raise UsageError("say whom an attacker holds: --original DATA, or --held FILE")

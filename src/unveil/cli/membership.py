@@ -114,23 +114,19 @@ def membership(
 ) -> None:
     """Tell people who are in from people who are not: by a release, by its scheme, by a model or its answers."""
     from unveil.audit import code_people
+    from unveil.audit.document import describe_inputs
+    from unveil.audit.membership_trial import check_limits, run_membership
     from unveil.catalog import anonymizer
-    from unveil.document import describe_inputs
+    from unveil.data.schema import read_schema
     from unveil.engine import Engine
     from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.inference import (
-        check_limits,
-        run_membership,
-        scores_of_model,
-        scores_of_predictions,
-        scores_of_release,
-        scores_of_scheme,
-    )
     from unveil.report.inference import print_membership, render_membership
-    from unveil.schema import read_schema
+    from unveil.risk.membership_trial.models import scores_of_model
+    from unveil.risk.membership_trial.releases import scores_of_release, scores_of_scheme
+    from unveil.risk.membership_trial.scores import scores_of_predictions
 
     _one_subject(data, schema, release, with_, model, predictions, control, require)
     check_limits(limit or [])

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from unveil.attribute import Role
+from unveil.data.attribute import Role
+from unveil.data.hierarchy import Ladder, ladder_rows
 from unveil.errors import SchemaError, TableError, UnveilError, shown
 from unveil.formats.archive import Archive
 from unveil.formats.arx_output import output_tables, published_columns, starred_columns
 from unveil.formats.columns import Columns
 from unveil.formats.survey import Refusal
-from unveil.hierarchy import Ladder, ladder_rows
 
 __all__ = ["Project", "mended_ladder", "read_data", "read_project", "shown_output"]
 

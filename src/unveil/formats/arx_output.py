@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Role
+from unveil.data.attribute import Role
+from unveil.data.table import CodedColumn
 from unveil.formats.columns import Columns, smallest_codes
 from unveil.formats.java_stream import JavaObject, read_objects
 from unveil.formats.survey import Refusal
-from unveil.table import CodedColumn
 
 __all__ = ["OutputTable", "output_tables", "published_columns", "starred_columns"]
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from unveil.attribute import Role
-from unveil.draft import Told, draft_schema
+from unveil.data.attribute import Role
+from unveil.data.draft import Told, draft_schema
+from unveil.data.hierarchy import Ladder
+from unveil.data.schema import Schema, SchemaDocument
 from unveil.errors import SchemaError
 from unveil.formats.arx import Project, read_project
 from unveil.formats.tables import Columns, read_columns
-from unveil.hierarchy import Ladder
-from unveil.schema import Schema, SchemaDocument
 
 __all__ = ["ProjectDraft", "draft_project", "file_names", "project_schema"]
 

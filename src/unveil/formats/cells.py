@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Kind, canonical, position
+from unveil.data.attribute import Attribute, Kind, canonical, position
+from unveil.data.regions import Regions
 from unveil.errors import shown
 from unveil.formats.notations import Items, Span, forms, is_token
 from unveil.formats.reader import CellError, Reader, enclosed, own_ends, own_items, quoted, unquoted
-from unveil.regions import Regions
 
 __all__ = ["CellError", "reaches", "read_cells", "shown_values", "write_cells"]
 

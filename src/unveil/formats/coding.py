@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.table import CodedColumn
+from unveil.data.table import CodedColumn
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.dictionary import Dictionary
-from unveil.table import CodedColumn
+from unveil.data.dictionary import Dictionary
+from unveil.data.table import CodedColumn
 
 __all__ = ["ROW_NAMES", "Columns", "Distinct", "checked_names", "no_number", "smallest_codes"]
 

@@ -18,7 +18,7 @@ from unveil.errors import TableError, UnveilError, UsageError, shown
 if TYPE_CHECKING:
     import polars as pl
 
-    from unveil.table import CodedColumn
+    from unveil.data.table import CodedColumn
 
 __all__ = ["Database", "located", "read_database"]
 
@@ -238,7 +238,7 @@ def _sqlite(database: Database) -> Iterator[Batch]:
 def _sqlite_texts(name: str, values: tuple[Any, ...]) -> "pl.Series":
     import polars as pl
 
-    from unveil.hierarchy import number_text
+    from unveil.data.hierarchy import number_text
 
     kinds = set(map(type, values)) - {type(None)}
     if bytes in kinds:
@@ -305,7 +305,7 @@ def _texts(name: str, kind: str, values: "pl.Series") -> "pl.Series":
     """A typed column as the texts a CSV file would hold; nulls stay."""
     import polars as pl
 
-    from unveil.hierarchy import number_text
+    from unveil.data.hierarchy import number_text
 
     if kind == "uuid":
         whole = values.bin.encode("hex")

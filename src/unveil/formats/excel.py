@@ -10,6 +10,7 @@ from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Columns
 from unveil.formats.extras import needed
 from unveil.formats.ods import Ods
+from unveil.formats.paths import sheet_file
 from unveil.formats.sheet_rows import SheetRows
 from unveil.formats.spreadsheet_size import check_size
 from unveil.formats.survey import Refusal
@@ -17,7 +18,6 @@ from unveil.formats.workbook import Book, Row
 from unveil.formats.xls import Xls
 from unveil.formats.xlsb import Xlsb
 from unveil.formats.xlsx import Xlsx
-from unveil.paths import sheet_file
 
 __all__ = ["read_sheet"]
 

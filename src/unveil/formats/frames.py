@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.data.hierarchy import number_text
+from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Columns, checked_names
 from unveil.formats.text import distinct_codes
-from unveil.hierarchy import number_text
-from unveil.table import CodedColumn
 
 if TYPE_CHECKING:
     import polars as pl

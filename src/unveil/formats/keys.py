@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.schema import Schema
+from unveil.data.table import Table
 from unveil.errors import UsageError, shown
 from unveil.formats.databases import Database
 from unveil.formats.frames import is_frame, named_source
@@ -18,10 +22,6 @@ from unveil.formats.published import published_columns
 from unveil.formats.releases import read_release_rows
 from unveil.formats.sidecar import Sidecar, read_sidecar
 from unveil.formats.tables import Columns, read_columns
-from unveil.masked import Masked
-from unveil.release import Release
-from unveil.schema import Schema
-from unveil.table import Table
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from unveil.attribute import Role
+from unveil.data.attribute import Role
+from unveil.data.release import Release
 from unveil.errors import UsageError
 from unveil.formats.cells import write_cells
 from unveil.formats.output import csv_bytes
-from unveil.release import Release
 
 __all__ = ["mapping_bytes"]
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, canonical, position
+from unveil.data.attribute import Attribute, canonical, position
+from unveil.data.masked import SUPPRESSED, Masked
+from unveil.data.schema import Schema
+from unveil.data.table import Table
 from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.cells import shown_values
 from unveil.formats.columns import no_number
@@ -26,9 +29,6 @@ from unveil.formats.releases import written_cells
 from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns, read_columns
-from unveil.masked import SUPPRESSED, Masked
-from unveil.schema import Schema
-from unveil.table import Table
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from unveil.attribute import Kind
+from unveil.data.attribute import Kind
 from unveil.errors import UsageError, shown
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute
-from unveil.belief import Belief
+from unveil.data.attribute import Attribute
+from unveil.data.belief import Belief
 from unveil.errors import UsageError
 from unveil.formats.output import Content, csv_bytes, write_whole
 from unveil.formats.table_output import frame_content

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Kind, position
-from unveil.belief import Prior
+from unveil.data.attribute import Attribute, Kind, position
+from unveil.data.belief import Prior
+from unveil.data.release import Release
 from unveil.errors import UsageError, shown
 from unveil.formats.cells import CellError, read_cells
 from unveil.formats.tables import read_columns
-from unveil.release import Release
 
 __all__ = ["read_held", "read_prior"]
 

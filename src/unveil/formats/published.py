@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unveil.attribute import Role
+from unveil.data.attribute import Role
+from unveil.data.schema import Schema
 from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.sidecar import Sidecar
 from unveil.formats.tables import Columns, read_columns
-from unveil.schema import Schema
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Kind, position
-from unveil.draft import MISSING_TOKENS
+from unveil.data.attribute import Attribute, Kind, position
+from unveil.data.draft import MISSING_TOKENS
 from unveil.errors import shown
 from unveil.formats.notations import SEPARATORS, Everything, Form, Items, Prefix, Span, forms, is_token
 

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Kind, Role
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.regions import Regions
+from unveil.data.release import Block, BlockRows, Release, build_release, row_numbers
+from unveil.data.schema import Schema
+from unveil.data.table import CodedColumn, Table
 from unveil.errors import NotApplicable, ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.frames import is_frame, named_source
@@ -29,10 +33,6 @@ from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.spread import gathered
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns
-from unveil.regions import Regions
-from unveil.release import Block, BlockRows, Release, build_release, row_numbers
-from unveil.schema import Schema
-from unveil.table import CodedColumn, Table
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,11 +5,11 @@ from typing import NoReturn
 
 import numpy as np
 
+from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
 from unveil.formats.coding import Coder
 from unveil.formats.columns import Columns, checked_names, smallest_codes
 from unveil.formats.sheet_values import letters, without_marks
-from unveil.table import CodedColumn
 
 __all__ = ["SheetRows"]
 

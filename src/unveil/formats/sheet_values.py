@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import IntEnum
 
-from unveil.hierarchy import number_text
+from unveil.data.hierarchy import number_text
 
 __all__ = [
     "BOOLEANS",

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from unveil.data.toml_lines import line_of_key, read_toml
 from unveil.errors import ReleaseError
 from unveil.formats.arx import read_project
-from unveil.toml_lines import line_of_key, read_toml
 
 __all__ = ["Sidecar", "is_sidecar", "read_sidecar", "toml_text"]
 

@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
+from unveil.data.table import CodedColumn
 from unveil.formats.columns import Columns, smallest_codes
-from unveil.table import CodedColumn
 
 __all__ = ["gathered"]
 

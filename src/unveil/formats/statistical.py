@@ -12,13 +12,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from unveil.dictionary import Dictionary, Value, Variable, made_distinct
+from unveil.data.dictionary import Dictionary, Value, Variable, made_distinct
+from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Columns, Distinct, checked_names
 from unveil.formats.extras import needed
 from unveil.formats.sas_missing import layout, tables
 from unveil.formats.spss_header import check_header
-from unveil.table import CodedColumn
 
 __all__ = ["FAMILY", "read_statistical"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.dictionary import Dictionary, Value, Variable
+from unveil.data.dictionary import Dictionary, Value, Variable
 from unveil.errors import OutputError, shown
 from unveil.formats.extras import needed
 from unveil.formats.sas_missing import layout

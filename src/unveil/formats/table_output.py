@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from unveil.attribute import Kind, position
-from unveil.dictionary import Dictionary
+from unveil.data.attribute import Kind, position
+from unveil.data.dictionary import Dictionary
+from unveil.data.hierarchy import iso_date, number_text
 from unveil.errors import OutputError, UnveilError
 from unveil.formats.columns import Columns
 from unveil.formats.extras import needed
 from unveil.formats.output import Content, csv_bytes, write_whole
 from unveil.formats.statistical_output import Planned, check_names, planned, write_statistical
-from unveil.hierarchy import iso_date, number_text
 
 if TYPE_CHECKING:
     import polars as pl

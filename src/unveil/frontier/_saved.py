@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.checkpoint import open_checkpoint, save_checkpoint
-from unveil.engine import Engine
-from unveil.release import Release
-from unveil.table import Table
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.engine import Engine, open_checkpoint, save_checkpoint
 
 __all__ = ["Saved", "release_digest", "table_digest"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Literal
 
+from unveil.audit.document import Finding
 from unveil.audit.limits import Verdict, judged, worst
-from unveil.document import Finding
 from unveil.errors import UsageError
 from unveil.frontier.points import Axes, Point, dominates
 from unveil.frontier.sources import parts_of

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.attribute import Role
+from unveil.audit.document import Finding
 from unveil.audit.findings import finding_of
-from unveil.differential.divergence import distance_of
-from unveil.differential.leave_one_out import replayable
-from unveil.differential.measures import delta, mean_distance
-from unveil.differential.models import inference_model
-from unveil.differential.procedure import Question, test_records
-from unveil.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.release import Anonymized
 from unveil.errors import NotApplicable, UsageError
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Shared, Source, State
-from unveil.ground import ground_of
-from unveil.privacy_models import KAnonymity
-from unveil.release import Anonymized
+from unveil.privacy.models import KAnonymity
+from unveil.privacy.reference import ground_of
+from unveil.risk.differential.divergence import distance_of
+from unveil.risk.differential.leave_one_out import replayable
+from unveil.risk.differential.measures import delta, mean_distance
+from unveil.risk.differential.models import inference_model
+from unveil.risk.differential.procedure import Question, test_records
 
 __all__ = ["DEFINITIONS", "Differential"]
 

@@ -6,12 +6,12 @@ from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import Any
 
+from unveil.audit.document import Document, Input, Number, Run
 from unveil.audit.limits import Verdict
-from unveil.document import Document, Input, Number, Run
+from unveil.data.table import Table
 from unveil.frontier.choose import Choice, marked
 from unveil.frontier.points import Axes, Point, Value, bounded_by, value_of
 from unveil.frontier.sources import Questions, Reading, definitions, higher_is_better
-from unveil.table import Table
 
 __all__ = ["Sweep", "document_of"]
 

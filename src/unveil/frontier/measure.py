@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from unveil.anonymizers._classes import height_of
 from unveil.anonymizers.full_domain import FullDomain
-from unveil.attribute import Role
-from unveil.check import run_check
-from unveil.document import Finding
+from unveil.anonymizers.parts.classes import height_of
+from unveil.audit.document import Finding
+from unveil.audit.levels import run_check
+from unveil.data.attribute import Role
+from unveil.data.release import Anonymized
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, Stopped, UsageError, shown
 from unveil.frontier._saved import Saved, release_digest
 from unveil.frontier.points import ORIGINAL, SUPPRESSED, Point
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.sources import Shared, Source, parts_of, plain_id, source_of
-from unveil.release import Anonymized
-from unveil.table import Table
 
 __all__ = ["Measurer", "make"]
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan, nan
 from typing import Literal
 
-from unveil.document import Finding, Number
+from unveil.audit.document import Finding, Number
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.sources import higher_is_better, plain_id
-from unveil.privacy_models import KAnonymity, PrivacyModel, TCloseness
+from unveil.privacy.models import KAnonymity, PrivacyModel, TCloseness
 
 __all__ = ["ORIGINAL", "SUPPRESSED", "Axes", "Place", "Point", "Status", "Value", "bounded_by", "dominates", "value_of"]
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unveil.attribute import Role
 from unveil.audit.diagnosis import describe_audit_run
+from unveil.audit.document import Document, Input
 from unveil.audit.limits import Verdict, parse_limit
-from unveil.document import Document, Input
+from unveil.data.attribute import Role
+from unveil.data.release import Anonymized
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.frontier._saved import Saved
@@ -21,8 +23,6 @@ from unveil.frontier.points import Axes, Point
 from unveil.frontier.refine import gaps
 from unveil.frontier.schemes import Candidate, Scheme, default_schemes, distinct, parse_scheme
 from unveil.frontier.sources import Questions, Readers, Reading, Shared, parts_of, source_of
-from unveil.release import Anonymized
-from unveil.table import Table
 
 __all__ = ["Frontier", "run_frontier"]
 

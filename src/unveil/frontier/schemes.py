@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any
 
-from unveil.attribute import Role
 from unveil.catalog import SHORTHAND, anonymizer, member, parse, privacy_model
+from unveil.data.attribute import Role
+from unveil.data.table import Table
 from unveil.errors import UsageError, shown
-from unveil.privacy_models import MODELS, PrivacyModel
-from unveil.table import Table
+from unveil.privacy.models import MODELS, PrivacyModel
 
 __all__ = ["Axis", "Candidate", "Scheme", "between", "default_schemes", "distinct", "moved", "parse_scheme"]
 

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from unveil.audit.document import Document, Number
 from unveil.audit.limits import Verdict
 from unveil.audit.shape import Definition
-from unveil.document import Document, Number
 from unveil.frontier.points import Status
 
 __all__ = ["FrontierDocument"]

@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from unveil import utility
-from unveil.attackers._posterior import Chains
 from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.attribute import Role
-from unveil.distances import distance as distance_named
-from unveil.document import Finding
+from unveil.audit.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.release import Anonymized
+from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.frontier.schemes import Candidate
-from unveil.release import Anonymized
-from unveil.table import Table
+from unveil.privacy.distances import distance as distance_named
 from unveil.utility.predicates import Predicates
 
 __all__ = ["Questions", "Reading", "Shared", "Source", "State"]

@@ -12,26 +12,26 @@ from typing import Any
 import numpy as np
 
 from unveil import risk, utility
-from unveil.attribute import Role
 from unveil.audit import run_audit
 from unveil.audit.compare import HIGHER_IS_SAFER
 from unveil.audit.definitions import MEASURES, OF_BACKGROUND, OF_READERS, definitions_of
 from unveil.audit.diagnosis import unreliable_readers
+from unveil.audit.document import Finding
 from unveil.audit.findings import finding_of
 from unveil.audit.identity import identity_findings, utility_findings
+from unveil.audit.levels import run_check
 from unveil.audit.membership import MEASURES as OF_MEMBERSHIP
 from unveil.audit.membership import MembershipAsked, known_of, membership_of
 from unveil.audit.plan import Part
-from unveil.belief import Estimate
-from unveil.check import run_check
-from unveil.document import Finding
+from unveil.data.attribute import Role
+from unveil.data.belief import Estimate
+from unveil.data.release import Anonymized, Release
 from unveil.errors import UsageError, shown
 from unveil.frontier.differential import DEFINITIONS, Differential
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Questions, Reading, Shared, Source, State
-from unveil.ground import ground_of
-from unveil.privacy_models import MODELS
-from unveil.release import Anonymized, Release
+from unveil.privacy.models import MODELS
+from unveil.privacy.reference import ground_of
 from unveil.utility.queries import mean_of_draws
 
 __all__ = [

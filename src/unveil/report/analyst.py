@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from unveil.document import Document, Finding
+from unveil.audit.document import Document, Finding
 from unveil.report.background import background_part
 from unveil.report.charts import (
     Chart,

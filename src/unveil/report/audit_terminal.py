@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unveil.document import Document, Finding, Number
+from unveil.audit.document import Document, Finding, Number
 from unveil.report.background import background_lines
 from unveil.report.combination_words import combination_words
 from unveil.report.combinations import print_combinations

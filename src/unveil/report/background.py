@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unveil.document import Document
+from unveil.audit.document import Document
 from unveil.report.chart_parts import COLOURS, WIDTH, Chart, Spec, axis, looks_of, tip
 from unveil.report.officer import Cell, Grid, Names
 from unveil.report.wording import clean, count, label

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unveil.document import Document
+from unveil.audit.document import Document
 from unveil.report.officer import Cell, Grid, Names, merged
 from unveil.report.wording import clean
 

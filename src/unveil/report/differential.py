@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from unveil.document import Document, Finding
+from unveil.audit.document import Document, Finding
 from unveil.report.chart_parts import COLOURS, SHAPES, WIDTH, Chart, Spec, cycle, looks_of, tip
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unveil.document import Document, Finding
+from unveil.audit.document import Document, Finding
 from unveil.report.differential import ENDED
 from unveil.report.verdicts import terminal_verdict
 from unveil.report.wording import clean, spoken

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unveil.document import Document, Finding
+from unveil.audit.document import Document, Finding
 from unveil.report.chart_parts import WIDTH, Chart, axis, looks_of, tip
 from unveil.report.masked import by_percentage
 from unveil.report.officer import Cell, Grid

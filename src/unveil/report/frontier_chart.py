@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from unveil.document import Document
+from unveil.audit.document import Document
 from unveil.report.chart_parts import COLOURS, SHAPES, Chart, Spec, cycle, tip
 from unveil.report.wording import distinct_labels, label, spoken
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from unveil.document import Document
+from unveil.audit.document import Document
 from unveil.report.frontier_chart import frontier_chart, measure_title, value_text
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page

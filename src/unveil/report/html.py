@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from unveil.document import Document
+from unveil.audit.document import Document
 from unveil.report.analyst import analyst_part
 from unveil.report.combinations import combinations_grid
 from unveil.report.masked import identity_figures, masked_figures, masked_grid, worth_grid

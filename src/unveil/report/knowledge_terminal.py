@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unveil.document import Document
+from unveil.audit.document import Document
 
 __all__ = ["print_knowledge"]
 

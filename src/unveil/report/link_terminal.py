@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unveil.document import Document
+from unveil.audit.document import Document
 from unveil.report.link import ESTIMATOR_NAMES, LINK_SHARES, READER_NAMES, range_of
 from unveil.report.verdicts import terminal_verdict
 from unveil.report.wording import clean, share, spoken

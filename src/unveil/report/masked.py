@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from unveil.document import Document, Finding
+from unveil.audit.document import Document, Finding
 from unveil.report.chart_parts import WIDTH, Chart, Spec, axis, looks_of, tip
 from unveil.report.link import known_chart, uniqueness_chart
 from unveil.report.officer import Cell, Grid, Names, merged, value_cell

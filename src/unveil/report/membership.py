@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unveil.document import Document
+from unveil.audit.document import Document
 from unveil.report.chart_parts import COLOURS, WIDTH, Chart, Spec, axis, line, looks_of, tip
 from unveil.report.wording import clean, count, share
 

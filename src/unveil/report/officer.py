@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unveil.document import Document, Finding
+from unveil.audit.document import Document, Finding
 from unveil.report.combination_words import combination_words
 from unveil.report.membership import MEMBERSHIP, MEMBERSHIP_EXPLAINED, membership_words
 from unveil.report.wording import (

@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil import risk
-from unveil.belief import Belief, Estimate
-from unveil.document import Document, Finding
+from unveil.audit.document import Document, Finding
+from unveil.data.belief import Belief, Estimate
 
 __all__ = ["print_attack", "print_check"]
 

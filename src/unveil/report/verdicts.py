@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from unveil.document import Document
+from unveil.audit.document import Document
 from unveil.errors import UsageError
 from unveil.report.wording import VERDICTS
 

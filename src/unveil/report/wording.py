@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from unveil.document import Finding
+from unveil.audit.document import Finding
 
 __all__ = [
     "TITLES",

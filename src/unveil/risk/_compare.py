@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.belief import Belief, Estimate, t_quantile
+from unveil.data.belief import Belief, Estimate, t_quantile
 from unveil.errors import UsageError
 
 __all__ = [

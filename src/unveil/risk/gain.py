@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unveil.belief import Belief, Estimate
-from unveil.distances import Distance, Ground
-from unveil.distances import distance as distance_named
+from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
+from unveil.privacy.distances import Distance, Ground
+from unveil.privacy.distances import distance as distance_named
 from unveil.risk._compare import (
     TIE,
     Floats,

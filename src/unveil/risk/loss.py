@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Role
-from unveil.belief import Belief, Estimate
-from unveil.distances import Distance, Ground
-from unveil.distances import distance as distance_named
+from unveil.data.attribute import Role
+from unveil.data.belief import Belief, Estimate
+from unveil.data.release import Release, row_numbers
 from unveil.errors import UsageError
-from unveil.release import Release, row_numbers
+from unveil.privacy.distances import Distance, Ground
+from unveil.privacy.distances import distance as distance_named
 from unveil.risk._compare import Floats, check_belief, check_same, estimated
 
 __all__ = ["group_belief", "overall_belief", "privacy_loss", "privacy_loss_max", "privacy_loss_mean"]

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Kind
-from unveil.belief import Belief, Estimate
+from unveil.data.attribute import Attribute, Kind
+from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
 from unveil.risk._compare import TIE, Floats, check_belief, check_same, checked_truth, estimated, ratio
 

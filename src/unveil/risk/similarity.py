@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute
-from unveil.belief import Belief, Estimate
+from unveil.data.attribute import Attribute
+from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError, shown
 from unveil.risk._compare import Floats, check_belief, estimated, harmful, quantile, ratio
 from unveil.risk._compare import at_least as reaches

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.belief import Belief, Estimate
+from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
 from unveil.risk._compare import (
     TIE,

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Role
+from unveil.data.attribute import Role
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
-from unveil.release import Release
-from unveil.table import Table
 
 __all__ = ["asked_attribute", "check_pair", "column_of"]
 

@@ -5,19 +5,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Role
-from unveil.belief import Estimate
+from unveil.data.attribute import Attribute, Role
+from unveil.data.belief import Estimate
+from unveil.data.regions import Regions
+from unveil.data.release import Release
+from unveil.data.widths import hierarchy_width, node_height, set_width
 from unveil.errors import UsageError, shown
-from unveil.regions import Regions
-from unveil.release import Release
 
 __all__ = [
     "certainty_penalty",
     "certainty_penalty_hierarchy",
     "generalisation_height",
-    "hierarchy_width",
-    "node_height",
-    "set_width",
 ]
 
 Width = Callable[[Regions, Attribute], NDArray[np.float64]]
@@ -73,48 +71,3 @@ def _mean_width(release: Release, weights: Mapping[str, float] | None, width: Wi
     if weight_sum <= 0:
         raise UsageError("the weights of the quasi-identifiers add up to nothing")
     return total / (release.rows * weight_sum)
-
-
-def set_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
-    """(regions,) share of the domain a region covers."""
-    sizes = regions.sizes
-    if not attribute.kind.measured:
-        return np.where(sizes > 1, sizes / attribute.codes, 0.0)
-    place = attribute.positions()
-    first, last = regions.low[regions.start[:-1]], regions.high[regions.start[1:] - 1]
-    span = float(np.ptp(place[: attribute.real])) if attribute.real else 0.0
-    width = (place[last] - place[first]) / span if span > 0 else np.zeros(len(regions))
-    holds_missing = (last == attribute.codes - 1) & attribute.missing
-    return np.where(sizes <= 1, 0.0, np.where(holds_missing, 1.0, width))
-
-
-def hierarchy_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
-    """(regions,) leaves under the lowest node that holds the region, over all leaves."""
-    if attribute.hierarchy is None or attribute.kind.measured:
-        return set_width(regions, attribute)
-    return _lowest_node(regions, attribute)[1]
-
-
-def node_height(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
-    """(regions,) the lowest level at which one node holds the region; 0 for a value, 1 if there is no hierarchy."""
-    if attribute.hierarchy is None:
-        return (regions.sizes > 1).astype(np.float64)
-    return _lowest_node(regions, attribute)[0]
-
-
-def _lowest_node(regions: Regions, attribute: Attribute) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(regions,) level of the lowest node that holds each region, and its share of the leaves."""
-    assert attribute.hierarchy is not None
-    first = regions.low[regions.start[:-1]]
-    sizes = regions.sizes
-    level_of, width = np.full(len(regions), float(attribute.hierarchy.height)), np.ones(len(regions))
-    for level in range(attribute.hierarchy.height - 1, -1, -1):
-        node = attribute.hierarchy.node[level]
-        leaves = np.bincount(node)
-        inside = np.zeros(len(regions), dtype=np.int64)
-        for number in np.unique(node[first]):
-            these = np.flatnonzero(node[first] == number)
-            inside[these] = regions.take(these).totals((node == number).astype(np.int64))
-        level_of = np.where(inside == sizes, float(level), level_of)
-        width = np.where(inside == sizes, leaves[node[first]] / attribute.codes, width)
-    return np.where(sizes <= 1, 0.0, level_of), np.where(sizes <= 1, 0.0, width)

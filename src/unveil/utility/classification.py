@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute
-from unveil.belief import Estimate, t_quantile
+from unveil.data.attribute import Attribute
+from unveil.data.belief import Estimate, t_quantile
+from unveil.data.regions import Regions
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
-from unveil.regions import Regions
-from unveil.release import Release
-from unveil.table import Table
 from unveil.utility._asked import asked_attribute, column_of
 from unveil.utility.linking import random_linkings
 from unveil.utility.queries import mean_of_draws

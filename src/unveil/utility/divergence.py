@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Role
-from unveil.belief import Estimate
+from unveil.data.attribute import Role
+from unveil.data.belief import Estimate
+from unveil.data.regions import Regions
+from unveil.data.release import Block, Release, distinct_rows, row_numbers
+from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.kernels.expected import match_points
-from unveil.regions import Regions
-from unveil.release import Block, Release, distinct_rows, row_numbers
-from unveil.table import Table
 from unveil.utility._asked import check_pair, column_of
 
 __all__ = ["kl_divergence"]

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Role
-from unveil.belief import Estimate
+from unveil.data.attribute import Role
+from unveil.data.belief import Estimate
+from unveil.data.release import Release
 from unveil.errors import UsageError
-from unveil.release import Release
 from unveil.utility._asked import asked_attribute
 
 __all__ = ["entropy_utility", "entropy_utility_split", "information_loss", "large_groups"]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from unveil.belief import Estimate
+from unveil.data.belief import Estimate
+from unveil.data.release import Release
 from unveil.errors import UsageError
-from unveil.release import Release
 from unveil.utility._asked import asked_attribute
 
 __all__ = ["average_group_size", "classification_metric", "discernibility"]

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.data.release import Block, Release
 from unveil.errors import UsageError
-from unveil.release import Block, Release
 
 __all__ = ["random_linkings"]
 

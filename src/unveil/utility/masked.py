@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.belief import Estimate
+from unveil.data.belief import Estimate
 from unveil.errors import UsageError
 
 __all__ = ["correlation_error", "deviation_error", "il1s", "mean_error", "share_error"]

@@ -6,13 +6,13 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Role
-from unveil.belief import Estimate
-from unveil.distances import distance as distance_named
+from unveil.data.attribute import Attribute, Role
+from unveil.data.belief import Estimate
+from unveil.data.release import Release, distinct_rows
+from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
-from unveil.ground import ground_of
-from unveil.release import Release, distinct_rows
-from unveil.table import Table
+from unveil.privacy.distances import distance as distance_named
+from unveil.privacy.reference import ground_of
 from unveil.utility._asked import asked_attribute, check_pair
 from unveil.utility.predicates import Predicates, expected_values, true_values
 

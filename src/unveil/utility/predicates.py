@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute
+from unveil.data.attribute import Attribute
+from unveil.data.regions import Regions
+from unveil.data.release import Block, Release, distinct_rows, row_numbers
+from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.kernels.expected import fit_groups, fit_regions
-from unveil.regions import Regions
-from unveil.release import Block, Release, distinct_rows, row_numbers
-from unveil.table import Table
 
 __all__ = ["Predicates", "expected_counts", "expected_values", "true_counts", "true_values"]
 

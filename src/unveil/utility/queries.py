@@ -6,11 +6,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attribute import Attribute, Kind, Role
-from unveil.belief import Estimate
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.belief import Estimate
+from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
-from unveil.release import Release
-from unveil.table import Table
 from unveil.utility._asked import check_pair
 from unveil.utility.predicates import (
     Predicates,

@@ -1,0 +1,1 @@
+"""What a release teaches: matching, counts and chains, shared by every attacker that learns."""

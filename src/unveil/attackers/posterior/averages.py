@@ -1,0 +1,110 @@
+"""Weights averaged over a posterior: running means of states as they come, and the beliefs they make."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.posterior.convergence import PRECISION, diagnostics
+from unveil.data.belief import Belief, Threat
+
+__all__ = ["BATCHES", "Averages", "Running", "belief_of", "shares", "watched"]
+
+BATCHES = 50  # batch means of a chain, at least (up to twice as many)
+MOST_WATCHED = 1000  # targets whose beliefs are kept batch by batch, to see whether chains agree
+MOST_WATCHED_BELIEFS = 30_000  # over all values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Averages:
+    """Weights averaged over the posterior; of some targets also batch by batch, to judge the chains by."""
+
+    mean: NDArray[np.float64]  # (chains, targets, values); one chain if it is exact
+    batches: NDArray[np.float64]  # (batches, chains, watched targets, values)
+    precision: float = PRECISION  # the Monte-Carlo error that is asked for
+
+    def mixed(self, other: "Averages", share: NDArray[np.float64]) -> "Averages":
+        """`share` (targets,) of these beliefs, the rest of the other's."""
+        few = share[watched(len(share), self.mean.shape[2])][:, None]
+        mine, theirs = shares(self.mean), shares(other.mean)
+        return Averages(
+            share[:, None] * mine + (1 - share[:, None]) * theirs,
+            few * shares(self.batches) + (1 - few) * shares(other.batches),
+            self.precision,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class Running:
+    """The mean of terms as they come from one chain, and means of consecutive batches of them."""
+
+    states: int = 0
+    total: NDArray[np.float64] | None = None  # the sum of the terms of all full batches
+    size: int = 1  # terms in a batch
+    part: NDArray[np.float64] | None = None  # the sum of the batch that is not full yet
+    in_part: int = 0
+    batches: list[NDArray[np.float64]] = field(default_factory=list)  # means
+
+    def room(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Where the next term is to be added: arrays are large, and writing a term down first would cost as much."""
+        if self.part is None:
+            self.part = np.zeros(shape)
+        return self.part
+
+    def added(self) -> NDArray[np.float64] | None:
+        """A term was added. The batch's mean if it is full now, to be handed to `close` (as it is, or a part of it)."""
+        self.states += 1
+        self.in_part += 1
+        return self.part / self.size if self.part is not None and self.in_part == self.size else None
+
+    def add(self, term: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """One more term that was written down."""
+        self.room(term.shape)[...] += term
+        return self.added()
+
+    def close(self, batch: NDArray[np.float64]) -> None:
+        """Note a full batch. Twice as many as are needed are merged, two by two."""
+        self.batches.append(batch)
+        if self.part is not None:
+            self.total = self.part.copy() if self.total is None else np.add(self.total, self.part, out=self.total)
+            self.part[...] = 0
+        self.in_part = 0
+        if len(self.batches) == 2 * BATCHES:
+            self.batches = [(a + b) / 2 for a, b in zip(self.batches[::2], self.batches[1::2], strict=True)]
+            self.size *= 2
+
+    def mean(self) -> NDArray[np.float64] | None:
+        """Of all terms; None if there are none."""
+        if self.part is None:
+            return None
+        return (self.part if self.total is None else self.total + self.part) / self.states
+
+
+def watched(targets: int, values: int) -> NDArray[np.int64]:
+    """The targets that are watched: all, or a fixed random choice."""
+    most = max(min(MOST_WATCHED, MOST_WATCHED_BELIEFS // max(values, 1)), 50)
+    if targets <= most:
+        return np.arange(targets)
+    return np.sort(np.random.Generator(np.random.PCG64(targets)).choice(targets, most, replace=False))
+
+
+def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights (..., values) as distributions; without any weight, uniform."""
+    total = weights.sum(axis=-1, keepdims=True)
+    if (total > 0).all():
+        return np.asarray(weights / total)
+    even = np.full_like(weights, 1 / weights.shape[-1])
+    return np.asarray(np.divide(weights, total, out=even, where=total > 0))
+
+
+def belief_of(averages: Averages, method: str, threat: Threat) -> Belief:
+    """Weights are averaged first and normalised last: normalising each draw is wrong (7/12 comes out as .562).
+
+    Chains that disagree are not pooled: the belief is that of the mode most chains found.
+    """
+    if len(averages.mean) == 1:
+        return Belief(shares(averages.mean[0]), diagnostics=diagnostics(method, None, None), threat=threat)
+    chains = shares(averages.mean)
+    found = diagnostics(method, shares(averages.batches), chains, averages.precision)
+    together = list(found.modes[0]) if found.modes else slice(None)
+    return Belief(shares(averages.mean[together].mean(axis=0)), chains=chains, diagnostics=found, threat=threat)

@@ -1,0 +1,219 @@
+"""How targets and a release fit together: which cells a target may belong to, and how well, given the parameters."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.belief import Known, Targets
+from unveil.data.regions import Regions
+from unveil.data.release import Block, Release, row_numbers
+from unveil.errors import NotApplicable, UsageError
+from unveil.kernels.incidence import count_fits, list_fits
+
+__all__ = ["BlockFits", "Overlaps", "block_fits", "check_targets", "knowledge_likelihood"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlaps:
+    """Pairs of a published region and a piece of knowledge of one attribute, and the codes that both allow."""
+
+    region: NDArray[np.int64]  # (pairs,) region number
+    inside: Regions | None  # (overlapping pairs,) the codes in both; None if no pair overlaps
+    overlapping: NDArray[np.int64]  # (overlapping pairs,) which pairs these are
+    right: NDArray[np.float64]  # (pairs,) likelihood of the knowledge for a code in both, less that of one outside
+    mistaken: NDArray[np.float64]  # (pairs,) likelihood of the knowledge for a code outside
+
+    def shared(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(pairs, ...) total weight (codes, ...) of the codes in both sets."""
+        total = np.zeros((len(self.region), *weight.shape[1:]))
+        if self.inside is not None:
+            total[self.overlapping] = self.inside.totals(weight)
+        return total
+
+    def likelihood(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(pairs, ...) the knowledge's likelihood, from the share of the region's weight that it allows."""
+        shape = (-1,) + (1,) * (share.ndim - 1)
+        return self.mistaken.reshape(shape) + self.right.reshape(shape) * share
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockFits:
+    """Of one block: the entries each target may belong to."""
+
+    target: NDArray[np.int64]  # (fits,) growing
+    entry: NDArray[np.int64]  # (fits,) entry of the block
+    group: NDArray[np.int64]  # (fits,)
+    overlaps: dict[int, Overlaps]  # by attribute
+    pair: dict[int, NDArray[np.int64]]  # by attribute: (fits,) which overlap
+
+    def product(self, likelihood: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """(fits, ...) product over the known attributes of each pair's likelihood (pairs, ...)."""
+        result: NDArray[np.float64] | None = None
+        for attribute, pair in self.pair.items():
+            factor = likelihood[attribute][pair]
+            result = factor if result is None else result * factor
+        if result is None:
+            return np.ones((len(self.target), 1))
+        return result
+
+
+def check_targets(release: Release, targets: Targets) -> None:
+    """Targets must speak of this release."""
+    if not 0 <= targets.asked < len(release.attributes):
+        raise UsageError("the attribute asked about is not in the release")
+    for index, known in targets.known.items():
+        if not 0 <= index < len(release.attributes) or known.regions.codes != release.attributes[index].codes:
+            raise UsageError("what is known of the targets does not fit the release's attributes")
+    if (
+        targets.group is not None
+        and targets.count
+        and not 0 <= targets.group.min() <= targets.group.max() < release.groups
+    ):
+        raise UsageError("a target's group is none of the release's groups")
+
+
+def block_fits(
+    release: Release,
+    block: Block,
+    targets: Targets,
+    *,
+    within: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+) -> BlockFits:
+    """Match targets with the entries of a block, attribute by attribute that is known of them.
+
+    `within`: (target, group) pairs beyond which nobody need look, because the target is known not to be there.
+    """
+    known = [i for i in block.attributes if i in targets.known]
+    if targets.group is not None:
+        within = np.arange(targets.count), targets.group
+    if within is not None:
+        target, entry = _expand(within[0], block.start[within[1]], block.start[within[1] + 1])
+        for i in known:
+            fits = _fitting(release.regions[i], targets.known[i])
+            keep = fits[targets.known[i].of_target[target], block.region(i)[entry]] > 0
+            target, entry = target[keep], entry[keep]
+    elif known:
+        target, entry = _matching_entries(release, block, targets, known)
+    else:
+        target = np.repeat(np.arange(targets.count), len(block.cell))
+        entry = np.tile(np.arange(len(block.cell)), targets.count)
+    order = np.lexsort((entry, target))
+    target, entry = target[order], entry[order]
+    overlaps, pair = {}, {}
+    for i in known:
+        overlaps[i], pair[i] = _overlaps(release.regions[i], targets.known[i], block.region(i)[entry], target)
+    return BlockFits(target, entry, block.group[entry], overlaps, pair)
+
+
+def _matching_entries(
+    release: Release, block: Block, targets: Targets, known: list[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Targets and entries whose known attributes all overlap, by way of the distinct cells of these attributes."""
+    columns = [block.region(i).astype(np.int64) for i in known]
+    number = row_numbers(columns)
+    first = np.zeros(int(number.max()) + 1, dtype=np.int64)
+    first[number] = np.arange(len(number))
+    cell = np.stack([column[first] for column in columns], axis=1)
+    asked = np.stack([targets.known[i].of_target for i in known], axis=1)
+    target, place = _match(release, known, targets, asked, cell)
+    order = np.argsort(number, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(number))])
+    target, entry = _expand(target, start[place], start[place + 1])
+    return target, order[entry]
+
+
+MOST_FITS = 400_000_000
+
+
+def _match(
+    release: Release, known: list[int], targets: Targets, asked: NDArray[np.int64], cell: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    tables = [_fitting(release.regions[i], targets.known[i]) for i in known]
+    width = np.array([t.shape[1] for t in tables], dtype=np.int64)
+    offset = np.concatenate([[0], np.cumsum([t.size for t in tables])])[:-1].astype(np.int64)
+    fits = np.concatenate([t.ravel() for t in tables])
+    lead = int(np.argmin([t.mean() for t in tables]))  # the attribute that leaves the fewest cells
+    by_region = np.argsort(cell[:, lead], kind="stable")
+    by_region_start = np.concatenate([[0], np.cumsum(np.bincount(cell[:, lead], minlength=int(width[lead])))])
+    arguments = (asked, cell, fits, offset, width, by_region_start.astype(np.int64), by_region, lead)
+    found = count_fits(*arguments)
+    start = np.concatenate([[0], np.cumsum(found)]).astype(np.int64)
+    if start[-1] > MOST_FITS:
+        raise NotApplicable(
+            f"{start[-1]:,} pairs of a target and a fitting cell are too many; know more, or ask about fewer"
+        )
+    target, place = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
+    list_fits(*arguments, start, target, place)
+    return target, place
+
+
+def _fitting(regions: Regions, known: Known) -> NDArray[np.uint8]:
+    """(knowledge, regions) whether the two can both be right."""
+    if known.wrong > 0:
+        return np.ones((len(known.regions), len(regions)), dtype=np.uint8)
+    if (known.regions.sizes == 1).all():  # values: no sums over codes
+        holds = np.zeros((regions.codes + 1, len(regions)), dtype=np.int8)
+        owner = np.repeat(np.arange(len(regions)), regions.runs)
+        np.add.at(holds, (regions.low, owner), 1)
+        np.add.at(holds, (regions.high + 1, owner), -1)
+        np.cumsum(holds, axis=0, out=holds)
+        return holds[known.regions.low].view(np.uint8)
+    mask = np.zeros((len(regions), regions.codes + 1), dtype=np.int32)
+    np.add.at(mask, (np.repeat(np.arange(len(regions)), regions.runs), regions.low), 1)
+    np.add.at(mask, (np.repeat(np.arange(len(regions)), regions.runs), regions.high + 1), -1)
+    inside = np.cumsum(mask[:, :-1], axis=1)
+    return (known.regions.totals(np.ascontiguousarray(inside.T)) > 0).astype(np.uint8)
+
+
+def _expand(
+    owner: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every owner with every number of its span."""
+    length = stop - start
+    first = np.concatenate([[0], np.cumsum(length)])
+    number = np.repeat(start - first[:-1], length) + np.arange(first[-1])
+    return np.repeat(owner, length), number
+
+
+def _overlaps(
+    regions: Regions, known: Known, region: NDArray[np.integer], target: NDArray[np.int64]
+) -> tuple[Overlaps, NDArray[np.int64]]:
+    """The distinct (region, knowledge) pairs among the fits, and which of them each fit has."""
+    knowledge = known.of_target[target]
+    pair = row_numbers([np.asarray(region, dtype=np.int64), knowledge]) if len(target) else np.zeros(0, dtype=np.int64)
+    count = int(pair.max(initial=-1)) + 1
+    shown, meant = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    shown[pair], meant[pair] = region, knowledge
+    owner, low, high = _common_runs(regions, shown, known.regions, meant)
+    inside = None
+    overlapping = np.unique(owner)
+    if len(overlapping):
+        start = np.concatenate([[0], np.cumsum(np.bincount(np.searchsorted(overlapping, owner)))])
+        inside = Regions(regions.codes, start.astype(np.int64), low.astype(np.int32), high.astype(np.int32))
+    mistaken = known.mistaken()[meant] if count else np.zeros(0)
+    return Overlaps(shown, inside, overlapping, 1 - known.wrong - mistaken, mistaken), pair
+
+
+def _common_runs(
+    a: Regions, which_a: NDArray[np.int64], b: Regions, which_b: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Runs common to region a and region b of each pair: owner pair, low, high; ordered by owner, then low."""
+    pair = np.arange(len(which_a))
+    owner, run_a = _expand(pair, a.start[which_a], a.start[which_a + 1])
+    owner_b, run_b = _expand(np.arange(len(owner)), b.start[which_b[owner]], b.start[which_b[owner] + 1])
+    owner, run_a = owner[owner_b], run_a[owner_b]
+    low = np.maximum(a.low[run_a], b.low[run_b]).astype(np.int64)
+    high = np.minimum(a.high[run_a], b.high[run_b]).astype(np.int64)
+    keep = low <= high
+    owner, low, high = owner[keep], low[keep], high[keep]
+    order = np.lexsort((low, owner))
+    return owner[order], low[order], high[order]
+
+
+def knowledge_likelihood(shares: NDArray[np.float64], known: Known) -> NDArray[np.float64]:
+    """(..., knowledge, values) likelihood of each piece of knowledge, from (..., values, codes) shares."""
+    by_code = np.ascontiguousarray(np.moveaxis(shares, -1, 0))
+    inside = np.moveaxis(known.regions.totals(by_code), 0, -2)
+    mistaken = known.mistaken()[:, None]
+    return np.asarray(mistaken + (1 - known.wrong - mistaken) * inside)

@@ -1,0 +1,326 @@
+"""The posterior where the release hides the link: chains that can be drawn on, and what they say of targets."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.posterior.averages import BATCHES, Averages, Running
+from unveil.attackers.posterior.chains import Chains
+from unveil.attackers.posterior.convergence import PRECISION
+from unveil.attackers.posterior.draws import conditional_term
+from unveil.attackers.posterior.hidden import Chain, Draw, HiddenModel
+from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
+from unveil.attackers.posterior.row_states import chain_facts
+from unveil.attackers.posterior.saved import Arrays, Checkpoint
+from unveil.data.belief import Prior, Targets
+from unveil.data.release import Release
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, Stopped
+from unveil.kernels import matching
+
+__all__ = ["HiddenPosterior", "averages_of"]
+
+MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
+TASK = "learning through hidden links"
+SLOWER = 3  # times as long a burn-in, where chains disagree
+TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """States of one chain, thinned as they come: between `most` and twice as many."""
+
+    most: int
+    states: list[Draw] = field(default_factory=list)
+    seen: int = 0
+    every: int = 1
+
+    def add(self, draw: Draw) -> None:
+        """One more state."""
+        self.seen += 1
+        if self.seen % self.every == 0:
+            self.states.append(replace(draw, weights=None, expected=None, reckoned={}))
+        if len(self.states) == 2 * self.most:
+            self.states, self.every = self.states[1::2], 2 * self.every
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """Something asked of every state: the term whose mean is wanted, and its running means, one a chain."""
+
+    kind: str
+    targets: Targets
+    term: Term
+    running: list[Running]
+
+
+@dataclass(slots=True, eq=False)
+class HiddenPosterior:
+    """Chains where they stand, some of their states, and the answers so far."""
+
+    model: HiddenModel
+    engine: Engine
+    settings: Chains
+    chains: list[Chain]
+    kept: list[Kept]
+    questions: list[Question]
+    every: int
+    goal: int  # sweeps of each chain at the end of this round
+    saved: Checkpoint | None = None
+    refused: list[tuple[str, Targets, NotApplicable]] = field(default_factory=list)
+    burn_in: int = 0
+    attempt: int = 0  # how often the chains have started again
+
+    @classmethod
+    def of(
+        cls,
+        model: HiddenModel,
+        engine: Engine,
+        settings: Chains,
+        questions: Sequence[tuple[str, Targets]],
+        saved: Checkpoint | None,
+    ) -> "HiddenPosterior":
+        """Chains that start apart, or where they were saved."""
+        number = range(settings.chains)
+        asked, refused = [], []
+        for kind, targets in questions:
+            try:
+                asked.append(Question(kind, targets, TERMS[kind](model, targets), [Running() for _ in number]))
+            except NotApplicable as reason:  # said when it is asked for: other questions go on
+                refused.append((kind, targets, reason))
+        # A state that is dear to look at is looked at less often: then most of the time goes into sweeps.
+        cost = sum(question.term.cost for question in asked)
+        every = int(np.clip(cost // (4 * _cost(model)), settings.every, 10 * settings.every))
+        every = min(every, max(settings.sweeps // BATCHES, 1))
+        most = _most_kept(model, settings)
+        started = [Chain.start(model, engine.named(f"chain {chain}")) for chain in number]
+        goal = settings.burn_in + settings.sweeps
+        found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
+        found.burn_in = settings.burn_in
+        if saved is not None and (arrays := saved.load()) is not None:
+            found._restore(arrays)
+        return found
+
+    @property
+    def release(self) -> Release:
+        """The release it was learned from."""
+        return self.model.release
+
+    @property
+    def prior(self) -> Prior:
+        """What was held before."""
+        return self.model.prior
+
+    def run(self) -> None:
+        """Every chain to the end of this round."""
+        lock, done = Lock(), [sum(chain.sweep for chain in self.chains)]
+        total = self.goal * len(self.chains)
+        shape = {"burn_in": self.burn_in, "anneal": self.settings.anneal, "every": self.every}
+
+        def one(number: int) -> None:
+            for draw in self.chains[number].run_to(self.model, self.goal, **shape):  # type: ignore[arg-type]
+                if draw is not None:
+                    self.kept[number].add(draw)
+                    for question in self.questions:
+                        _look(question.term, question.running[number], draw)
+                with lock:
+                    done[0] += 1
+                    if done[0] % 20 == 0 or done[0] == total:
+                        self.engine.report(TASK, done[0], total)
+                if self.engine.stop.is_set():
+                    return
+
+        with ThreadPoolExecutor(self.engine.workers) as pool:
+            list(pool.map(one, range(len(self.chains))))
+        if self.saved is not None:
+            self.saved.save(self._arrays())
+
+    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
+        """See Posterior. Chains that sit in different modes stay there: they start again and cool more slowly."""
+        drawn = self.goal - self.burn_in
+        if self.engine.stop.is_set():
+            return False
+        if afresh and self.settings.anneal and 0 < SLOWER * self.burn_in <= self.settings.most_sweeps:
+            self.attempt, self.burn_in = self.attempt + 1, SLOWER * self.burn_in
+            start = self.engine.named(f"start {self.attempt}")
+            self.chains = [Chain.start(self.model, start.named(f"chain {n}")) for n in range(len(self.chains))]
+            self.goal = self.burn_in + self.settings.sweeps
+        else:
+            left = self.settings.most_sweeps - drawn
+            ahead = drawn if afresh else min(int(np.ceil((times - 1) * drawn)), left)
+            if not 0 < ahead <= left:
+                return False
+            self.goal += ahead
+        if afresh:
+            for question in self.questions:
+                question.running = [Running() for _ in self.chains]
+            self.kept = [Kept(kept.most) for kept in self.kept]
+        self.run()
+        return True
+
+    def finish(self, *, done: bool) -> None:
+        """See Posterior."""
+        if self.saved is not None and done:
+            self.saved.remove()
+
+    def joint(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        return self._answer("joint", targets)
+
+    def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
+        """See Posterior."""
+        return self.joint(targets).mean
+
+    def support(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        return self._answer("support", targets)
+
+    def conditional(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        return self._answer("conditional", targets)
+
+    def _answer(self, kind: str, targets: Targets) -> Averages:
+        for refused_kind, refused_targets, reason in self.refused:
+            if refused_kind == kind and refused_targets is targets:
+                raise reason
+        for question in self.questions:
+            if question.kind == kind and question.targets is targets:
+                return _averages(question.term, question.running, self.settings.precision)
+        return averages_of(
+            TERMS[kind](self.model, targets),
+            [kept.states for kept in self.kept],
+            self.engine.workers,
+            self.settings.precision,
+        )
+
+    def method(self) -> str:
+        """See Posterior."""
+        exact = all(matching.exact(block.groups).all() for block in self.model.hidden)
+        return "sampled" if exact else "sampled; the largest groups by swaps"
+
+    def facts(self) -> dict[str, float | str]:
+        """See Posterior."""
+        facts: dict[str, float | str] = {
+            "sweeps": float(min(chain.sweep for chain in self.chains) - self.burn_in),
+            "burn_in": float(self.burn_in),
+        }
+        return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
+
+    def _arrays(self) -> Arrays:
+        found: Arrays = {"goal": np.array([self.goal, self.burn_in, self.attempt])}
+        for number, (chain, kept) in enumerate(zip(self.chains, self.kept, strict=True)):
+            at = f"chain{number}"
+            found |= {f"{at}/keys": chain.keys, f"{at}/pi": chain.pi, f"{at}/counter": np.array(chain.counter)}
+            found[f"{at}/sweep"] = np.array(chain.sweep)
+            found[f"{at}/drawn"] = chain.drawn
+            found[f"{at}/current"] = chain.current
+            found |= {f"{at}/partner/{b}": partner for b, partner in enumerate(chain.partners)}
+            found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
+            for name, each in _saved_states(kept.states).items():
+                found[f"{at}/states/{name}"] = each
+            for which, question in enumerate(self.questions):
+                found |= _running_arrays(question.running[number], f"{at}/question{which}")
+        return found
+
+    def _restore(self, arrays: Arrays) -> None:
+        self.goal, self.burn_in, self.attempt = arrays["goal"].tolist()
+        blocks, layout = range(len(self.model.hidden)), self.model.layout
+        for number, chain in enumerate(self.chains):
+            at = f"chain{number}"
+            chain.keys, chain.pi = arrays[f"{at}/keys"], arrays[f"{at}/pi"]
+            chain.counter, chain.sweep = np.uint64(arrays[f"{at}/counter"]), int(arrays[f"{at}/sweep"])
+            chain.drawn = arrays[f"{at}/drawn"]
+            chain.theta = layout.shares(chain.drawn)
+            chain.current = arrays[f"{at}/current"]
+            chain.partners = [arrays[f"{at}/partner/{b}"] for b in blocks]
+            most, seen, every, states = arrays[f"{at}/kept"].tolist()
+            self.kept[number] = Kept(most, [], seen, every)
+            saved = f"{at}/states"
+            for state in range(states):
+                theta, mean = (layout.split(arrays[f"{saved}/{name}"][state]) for name in ("theta", "mean"))
+                partner = tuple(arrays[f"{saved}/partner/{b}"][state] for b in blocks)
+                pi, pi_mean, key, current = (arrays[f"{saved}/{n}"][state] for n in ("pi", "pi_mean", "key", "current"))
+                self.kept[number].states.append(Draw(theta, mean, pi, pi_mean, partner, np.uint64(key), current))
+            for which, question in enumerate(self.questions):
+                question.running[number] = _running_of(arrays, f"{at}/question{which}")
+
+
+def _saved_states(states: Sequence[Draw]) -> Arrays:
+    """One array for each part of a state, not one for each state: files of thousands of arrays are slow."""
+    if not states:
+        return {}
+    found = {name: np.stack([getattr(draw, name) for draw in states]) for name in ("pi", "pi_mean", "key", "current")}
+    found |= {name: np.stack([getattr(draw, name).flat for draw in states]) for name in ("theta", "mean")}
+    partners = zip(*(draw.partner for draw in states), strict=True)
+    return found | {f"partner/{b}": np.stack(partner) for b, partner in enumerate(partners)}
+
+
+def _look(term: Term, running: Running, draw: Draw) -> None:
+    term.add(draw, running.room(term.shape))
+    full = running.added()
+    if full is not None:
+        running.close(term.few(full))
+
+
+def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int, precision: float = PRECISION) -> Averages:
+    """The mean of a term over the states of each chain, chains side by side."""
+
+    def one(states: Sequence[Draw]) -> Running:
+        running = Running()
+        for draw in states:
+            _look(term, running, draw)
+        return running
+
+    with ThreadPoolExecutor(workers) as pool:
+        return _averages(term, list(pool.map(one, chains)), precision)
+
+
+def _averages(term: Term, running: Sequence[Running], precision: float) -> Averages:
+    means = [mean for r in running if (mean := r.mean()) is not None and r.states]
+    if len(means) < len(running):
+        raise Stopped("stopped before anything was learned")
+    mean = np.stack([term.weights(found) for found in means])
+    count = min(len(r.batches) for r in running)
+    return Averages(mean, np.stack([np.stack(r.batches[-count:]) for r in running], axis=1), precision)
+
+
+def _running_arrays(running: Running, at: str) -> Arrays:
+    found: Arrays = {f"{at}/counts": np.array([running.states, running.size, running.in_part, len(running.batches)])}
+    if running.total is not None:
+        found[f"{at}/total"] = running.total
+    if running.part is not None:
+        found[f"{at}/part"] = running.part
+    if running.batches:
+        found[f"{at}/batches"] = np.stack(running.batches)
+    return found
+
+
+def _running_of(arrays: Arrays, at: str) -> Running:
+    states, size, in_part, _ = arrays[f"{at}/counts"].tolist()
+    total, part = (arrays.get(f"{at}/{name}") for name in ("total", "part"))
+    return Running(states, _floats(total), size, _floats(part), in_part, list(arrays.get(f"{at}/batches", ())))
+
+
+def _floats(array: NDArray[Any] | None) -> NDArray[np.float64] | None:
+    return None if array is None else np.array(array, dtype=np.float64)
+
+
+def _cost(model: HiddenModel) -> int:
+    """Numbers that a sweep works on."""
+    pairs = sum(len(block.entry) for block in model.hidden)
+    return max(pairs + sum(model.values * model.release.attributes[i].codes for i in model.layout.attributes), 1)
+
+
+def _most_kept(model: HiddenModel, settings: Chains) -> int:
+    """How many states of each chain are kept: as asked, or fewer where domains are so large that memory ends."""
+    size = sum(16 * model.values * model.release.attributes[i].codes for i in model.layout.attributes)
+    size += sum(4 * int(block.groups.row_start[-1]) for block in model.hidden)
+    room = MOST_MEMORY // (2 * max(size, 1) * settings.chains)
+    if room < 10:
+        raise NotApplicable("the domains are too large to learn from hidden links; declare bins or a coarser domain")
+    return min(settings.keep, room)

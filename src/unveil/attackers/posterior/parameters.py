@@ -1,0 +1,122 @@
+"""The shares of every attribute's codes given every sensitive value, in one array: one call draws them all."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.belief import Prior
+from unveil.data.release import Release
+from unveil.data.smooth import Centres
+from unveil.kernels import gibbs
+
+__all__ = ["Layout", "Shares"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares(Mapping[int, Floats]):
+    """By attribute: (values, codes) shares; `flat` holds them all, one attribute after the other."""
+
+    flat: Floats
+    of: dict[int, Floats]  # views of it
+
+    def __getitem__(self, attribute: int) -> Floats:
+        return self.of[attribute]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.of)
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Where each attribute's shares stand, which codes its regions hold, and which of them are drawn as centres."""
+
+    attributes: tuple[int, ...]
+    shape: tuple[tuple[int, int], ...]  # by attribute: values, codes
+    place: NDArray[np.int64]  # (attributes + 1,) where its shares start
+    row: NDArray[np.int64]  # (attributes + 1,) where its regions start, among all regions
+    start: NDArray[np.int64]  # (all regions + 1,) where a region's runs start
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    beta: Floats  # flat
+    smoothed: NDArray[np.bool_]  # (attributes,) drawn as centres
+    near: Centres  # of all regions; those of attributes that are not smoothed have none
+    kernels: Mapping[int, Floats]  # of the smoothed ones: (centres, codes)
+
+    @classmethod
+    def of(cls, release: Release, attributes: tuple[int, ...], prior: Prior) -> "Layout":
+        """The attributes in this order."""
+        regions = [release.regions[i] for i in attributes]
+        shape = tuple(prior.beta[i].shape for i in attributes)
+        runs = np.concatenate([[0], *(r.runs for r in regions)])
+        count, centre, weight = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+        for index, own in zip(attributes, regions, strict=True):
+            if index in prior.smooth:
+                near = Centres.of(own, prior.smooth[index])
+                count.append(np.diff(near.start))
+                centre.append(near.centre)
+                weight.append(near.weight)
+            else:
+                count.append(np.zeros(len(own), np.int64))
+        return cls(
+            attributes,
+            shape,
+            np.cumsum([0, *(values * codes for values, codes in shape)]),
+            np.cumsum([0, *(len(r) for r in regions)]),
+            np.cumsum(runs),
+            np.concatenate([np.empty(0, np.int32), *(r.low for r in regions)]),
+            np.concatenate([np.empty(0, np.int32), *(r.high for r in regions)]),
+            np.concatenate([np.empty(0), *(prior.beta[i].ravel() for i in attributes)]),
+            np.array([i in prior.smooth for i in attributes], dtype=bool),
+            Centres(np.cumsum(np.concatenate(count)), np.concatenate(centre), np.concatenate(weight)),
+            {i: prior.smooth[i] for i in attributes if i in prior.smooth},
+        )
+
+    def first(self) -> dict[int, int]:
+        """By attribute: its first row in tables of all regions."""
+        return dict(zip(self.attributes, self.row[:-1].tolist(), strict=True))
+
+    def join(self, shares: Mapping[int, Floats]) -> Floats:
+        """One array of them."""
+        return np.concatenate([np.empty(0), *(shares[i].ravel() for i in self.attributes)])
+
+    def split(self, flat: Floats) -> Shares:
+        """Views of an array of shares."""
+        ends = pairwise(self.place.tolist())
+        pairs = zip(self.attributes, ends, self.shape, strict=True)
+        return Shares(flat, {i: flat[a:b].reshape(shape) for i, (a, b), shape in pairs})
+
+    def shares(self, drawn: Floats) -> Shares:
+        """Shares of codes, from what was drawn: where an attribute is smoothed that is shares of centres."""
+        if not self.kernels:
+            return self.split(drawn)
+        found = self.split(drawn.copy())
+        for index, kernel in self.kernels.items():
+            found[index][:] = found[index] @ kernel
+        return found
+
+    def of_regions(self, shares: Shares, values: int) -> Floats:
+        """(all regions, values) the share of each region given each value."""
+        found = np.empty((int(self.row[-1]), values))
+        gibbs.add_runs(shares.flat, self.place, self.row, self.start, self.low, self.high, found)
+        return found
+
+    def draw(
+        self, count: NDArray[np.int64], drawn: Floats, mirror: bool, key: np.uint64, counter: np.uint64
+    ) -> tuple[Floats, Floats, np.uint64]:
+        """New shares and their mean given the `count` (all regions, values) of rows, and the counter reached.
+
+        `drawn`: those so far; with `mirror` the new ones lie on the other side.
+        """
+        mean, new = np.empty_like(drawn), np.empty_like(drawn)
+        runs = self.row, self.start, self.low, self.high
+        near = self.smoothed, self.near.start, self.near.centre, self.near.weight
+        reached = gibbs.draw_all(count, self.place, *runs, *near, self.beta, drawn, mirror, key, counter, mean, new)
+        return new, mean, np.uint64(reached)

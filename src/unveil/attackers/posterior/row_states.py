@@ -1,0 +1,129 @@
+"""Single chains held to tests of their own: parameters to Geweke's, rows to Weiss', and how well each fits."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.posterior.convergence import geweke, weiss
+from unveil.attackers.posterior.hidden import Draw, HiddenModel
+from unveil.attackers.posterior.hidden_terms import chances
+from unveil.engine import Engine
+from unveil.kernels import matching
+
+__all__ = ["chain_facts", "log_fit"]
+
+MOST_STATES = 200  # of a chain, whose rows are looked at
+MOST_ROWS = 2000
+LEAST_STATES = 50
+NODES, ROUNDS = 8, 20  # of the path along which the fit of large groups is added up
+
+Floats = NDArray[np.float64]
+
+
+def chain_facts(model: HiddenModel, chains: Sequence[Sequence[Draw]], engine: Engine) -> dict[str, float | str]:
+    """Share of parameters beyond 2 by Geweke, of rows below .05 by Weiss, and log f(t* | theta) of each chain."""
+    facts: dict[str, float | str] = {}
+    columns = model.values + len(model.withheld.rows)
+    if min(len(states) for states in chains) >= LEAST_STATES:
+        beyond = [(np.abs(geweke(_parameters(states))) > 2).mean() for states in chains]
+        facts["geweke_share_beyond_2"] = float(np.mean(beyond))
+        found = [weiss(_row_states(model, states, engine), columns) for states in chains] if model.hidden else []
+        if found:
+            facts["weiss_share_below_.05"] = float(np.mean([(p < 0.05).mean() for p in found]))
+    for number, states in enumerate(chains, start=1):
+        if states:
+            fit, error = log_fit(model, _middle(model, states), engine.named(f"fit {number}"))
+            facts[f"log_fit_{number}"] = fit
+            if error:
+                facts[f"log_fit_{number}_error"] = error
+    return facts
+
+
+def _middle(model: HiddenModel, states: Sequence[Draw]) -> Draw:
+    """The mean of the parameters: a place that stands for the whole chain, where one state would be noise."""
+    theta = model.layout.split(np.mean([d.mean.flat for d in states], axis=0))
+    pi = np.mean([d.pi_mean for d in states], axis=0)
+    return Draw(theta, theta, pi, pi, states[-1].partner, states[-1].key, states[-1].current)
+
+
+def _parameters(states: Sequence[Draw]) -> Floats:
+    """(states, parameters) theta and pi, flat."""
+    return np.stack([np.concatenate([d.pi, d.theta.flat]) for d in states])
+
+
+def _row_states(model: HiddenModel, states: Sequence[Draw], engine: Engine) -> NDArray[np.int64]:
+    """(states, rows) the sensitive value of some rows of the first hidden block, drawn given each state."""
+    block = model.hidden[0]
+    random = engine.named("rows").generator()
+    first = np.flatnonzero(np.diff(block.entry, prepend=-1))  # pairs are ordered by entry
+    length = np.diff(np.append(first, len(block.entry)))
+    chosen = np.sort(random.choice(len(first), min(MOST_ROWS, len(first)), replace=False))
+    stop = np.cumsum(length[chosen])
+    start = stop - length[chosen]
+    pair = np.repeat(first[chosen] - start, length[chosen]) + np.arange(stop[-1])
+    found = []
+    for draw in states[:: max(len(states) // MOST_STATES, 1)]:
+        sums = np.cumsum((chances(model, block, draw) * block.rows)[pair])
+        below = np.where(start > 0, sums[start - 1], 0.0)
+        at = below + random.random(len(chosen)) * (sums[stop - 1] - below)
+        found.append(block.column[pair[np.clip(np.searchsorted(sums, at, side="right"), start, stop - 1)]])
+    return np.stack(found)
+
+
+def log_fit(model: HiddenModel, draw: Draw, engine: Engine) -> tuple[float, float]:
+    """log f(t* | theta) up to a constant, and its standard error: an aid to rank modes, never a weight.
+
+    The sum over matchings of a group is a permanent: exact for small groups; for large ones the logarithm is integrated
+    along the path of weights raised to powers from 0 (every matching alike) to 1, by swaps at each node.
+    """
+    log_share = model.log_shares(draw.theta)
+    total = float((model.own_counts * log_share).sum()) + float(model.value_counts @ np.log(draw.pi))
+    variance = 0.0
+    random = engine.generator()
+    for block in model.hidden:
+        log_weight = model.log_weights(block, log_share, draw.pi, draw.current)
+        each = np.empty(len(block.groups.method))
+        matching.log_permanent(block.groups, 0, len(each), log_weight, each)
+        exact = matching.exact(block.groups)
+        total += float(each[exact].sum())
+        if not exact.all():
+            logs = log_weight[model.release.blocks[block.number].cell[block.entry], block.column]
+            large, error = _along_the_path(block.groups, log_weight, logs, np.flatnonzero(~exact), random)
+            total, variance = total + large, variance + error**2
+    for kind, rows in enumerate(model.withheld.rows.tolist() if not model.hidden else ()):
+        log_own = model.log_own(kind, log_share, draw.pi)
+        total += rows * float(log_own.max() + np.log(np.exp(log_own - log_own.max()).sum()))
+    return total, float(np.sqrt(variance))
+
+
+def _along_the_path(
+    groups: matching.Groups, log_weight: Floats, logs: Floats, large: NDArray[np.int64], random: np.random.Generator
+) -> tuple[float, float]:
+    """Sum of the log permanents of the swapped groups, and its standard error."""
+    from scipy.special import gammaln
+
+    node, node_weight = np.polynomial.legendre.leggauss(NODES)
+    rows = np.diff(groups.row_start)[large]
+    total, variance = float(gammaln(rows + 1.0).sum()), 0.0
+    pair_group = np.repeat(np.arange(len(groups.method)), np.diff(groups.pair_start))
+    mine = np.isin(pair_group, large)
+    partner = np.zeros(int(groups.row_start[-1]), dtype=np.int32)
+    matching.start_matching(groups, 0, len(groups.method), _key(random), partner)
+    weight = np.empty_like(log_weight)
+    for x, w in zip((node + 1) / 2, node_weight / 2, strict=True):
+        tempered = np.ascontiguousarray(log_weight * x)
+        matching.scale(tempered, weight)
+        weights = matching.Weights.of(groups, weight, tempered)
+        matching.draw(groups, weights, _key(random), partner, rounds=10 * matching.ROUNDS)
+        level = []
+        for _ in range(ROUNDS):
+            drawn = matching.draw(groups, weights, _key(random), partner)
+            level.append(float((drawn[mine] * logs[mine]).sum()))
+        total += w * float(np.mean(level))
+        variance += w**2 * float(np.var(level, ddof=1)) / ROUNDS
+    return total, float(np.sqrt(variance))
+
+
+def _key(random: np.random.Generator) -> np.uint64:
+    return random.integers(0, 2**64, dtype=np.uint64)

@@ -1,0 +1,305 @@
+"""Chains for one attribute whose regions overlap: its shares given each sensitive value, sampled alone, on counts."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.posterior.batch_means import BatchMeans
+from unveil.attackers.posterior.partial_sums import PartialSums
+from unveil.data.regions import Regions, rank_sequences
+from unveil.data.smooth import Centres
+from unveil.engine import Engine
+from unveil.kernels.shares import expected_counts, share_chain
+
+__all__ = ["Reading", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
+
+Sums = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+EM_ROUNDS = 50
+STEPS = 16  # leapfrog steps of a draw, at most
+A_WHILE = 20_000_000  # atoms looked at in one call: well below a second
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Atoms (codes that no region separates), and per chain the means of their shares of regions.
+
+    Of a smoothed attribute each code is an atom.
+    """
+
+    atom: NDArray[np.int64]  # (codes,)
+    within: NDArray[np.float64]  # (values, codes) a code's share of its atom
+    start: NDArray[np.int64]  # (regions + 1,) the atoms of each region
+    member: NDArray[np.int64]  # (region atoms,)
+    ratio: NDArray[np.float64]  # (chains, values, region atoms) mean of share(atom) / share(region)
+
+
+@dataclass(slots=True, eq=False)
+class ShareChain:
+    """One chain for one sensitive value, where it stands. It goes on with the same draws after a stop."""
+
+    key: np.uint64
+    x: NDArray[np.float64]  # (atoms,) the state
+    step: float
+    counter: np.uint64
+    share: BatchMeans = field(default_factory=BatchMeans)  # of (atoms,)
+    ratio: BatchMeans = field(default_factory=BatchMeans)  # of (used region atoms,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sets:
+    """What the kernels take of one value: see share_chain."""
+
+    prior: NDArray[np.float64]
+    start: NDArray[np.int64]
+    atom: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    count: NDArray[np.int64]
+    sums: Sums
+    place: NDArray[np.int64]  # (atom,) which of all region atoms each is
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """How shares of centres are read as shares of codes, where the attribute is smoothed."""
+
+    kernel: NDArray[np.float64]  # (centres, codes)
+    start: NDArray[np.int64]  # (regions + 1,) the codes of each region
+    code: NDArray[np.int64]  # (region codes,)
+
+    def parts(
+        self, region: int, centre: NDArray[np.int64], weight: NDArray[np.float64], share: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """(codes of the region,) the mean share of each, from that of the centres of the region's rows.
+
+        A row has one of the centres; then a code of the region in proportion to the centre's kernel.
+        """
+        codes = self.code[self.start[region] : self.start[region + 1]]
+        return np.asarray((share / weight) @ self.kernel[np.ix_(centre, codes)])
+
+
+@dataclass(slots=True, eq=False)
+class ShareChains:
+    """All chains of one attribute: shares of atoms, seen through regions that each hold some of them."""
+
+    atom: NDArray[np.int64]  # see Sampled
+    within: NDArray[np.float64]
+    start_of: NDArray[np.int64]  # (regions + 1,)
+    member: NDArray[np.int64]
+    weight: NDArray[np.float64] | None  # (region atoms,) how likely a centre puts its value there; None = surely
+    reading: Reading | None  # of a smoothed attribute, whose atoms are centres
+    prior: NDArray[np.float64]  # (values, atoms)
+    counts: NDArray[np.int64]  # (values, regions)
+    mass: NDArray[np.float64]  # (values, atoms)
+    chains: int
+    running: dict[tuple[int, int], ShareChain]  # by (chain, value)
+    size: int = 0  # draws in a batch
+    sums: PartialSums = field(init=False)
+    sets_of: dict[int, Sets] = field(default_factory=dict)  # by value, once made
+
+    def __post_init__(self) -> None:
+        sets, atoms = (self.start_of, self.member), self.prior.shape[1]
+        self.sums = PartialSums.of(*sets, atoms) if self.weight is None else PartialSums.plain(*sets)
+
+    @classmethod
+    def start(
+        cls,
+        regions: Regions,
+        counts: NDArray[np.int64],
+        prior: NDArray[np.float64],
+        exact: NDArray[np.bool_],
+        engine: Engine,
+        chains: int,
+    ) -> "ShareChains":
+        """A chain for every value that has no tree, each at a place of its own."""
+        atom, start, member = _atoms(regions, np.flatnonzero(counts.sum(axis=0)))
+        of_atom = np.zeros((len(prior), int(atom.max()) + 1))
+        np.add.at(of_atom.T, atom, prior.T)
+        sets = atom, prior / of_atom[:, atom], start, member, None, None
+        return cls._started(sets, of_atom, counts, exact, engine, chains)
+
+    @classmethod
+    def smoothed(
+        cls,
+        regions: Regions,
+        counts: NDArray[np.int64],
+        prior: NDArray[np.float64],
+        kernel: NDArray[np.float64],
+        unseen: NDArray[np.bool_],
+        engine: Engine,
+        chains: int,
+    ) -> "ShareChains":
+        """Chains over the shares of the centres; for a value that nobody has there is nothing to draw."""
+        used = np.flatnonzero(counts.sum(axis=0))
+        near = Centres.of(regions.take(used), kernel)
+        start = np.zeros(len(regions) + 1, dtype=np.int64)
+        start[used + 1] = np.diff(near.start)
+        owner, code = listed_codes(regions, used)
+        code_start = np.concatenate([[0], np.cumsum(np.bincount(used[owner], minlength=len(regions)))])
+        reading = Reading(kernel, code_start.astype(np.int64), code)
+        codes = np.arange(regions.codes)
+        sets = codes, np.ones(prior.shape), np.cumsum(start), near.centre, near.weight, reading
+        return cls._started(sets, prior, counts, unseen, engine, chains)
+
+    @classmethod
+    def _started(
+        cls,
+        sets: tuple[
+            NDArray[np.int64],
+            NDArray[np.float64],
+            NDArray[np.int64],
+            NDArray[np.int64],
+            NDArray[np.float64] | None,
+            Reading | None,
+        ],
+        prior: NDArray[np.float64],
+        counts: NDArray[np.int64],
+        exact: NDArray[np.bool_],
+        engine: Engine,
+        chains: int,
+    ) -> "ShareChains":
+        values, atoms = prior.shape
+        found = cls(*sets, prior, counts, np.ones((values, atoms)), chains, {})
+        for value in np.flatnonzero(~exact).tolist():
+            seen = found._sets(value)
+            mass = prior[value] + expected_counts(seen.prior, seen.weight, seen.count, seen.sums, EM_ROUNDS)
+            found.mass[value] = mass
+            for chain in range(chains):
+                random = engine.named(f"chain {chain} value {value}").generator()
+                key = random.integers(0, 2**64, dtype=np.uint64)
+                # Starts are spread wider than the posterior, so that chains can disagree.
+                x = np.log(mass / mass.sum() * prior[value].sum()) + random.normal(size=atoms) / np.sqrt(mass)
+                found.running[chain, value] = ShareChain(key, x, 0.3, np.uint64(0))
+        return found
+
+    def tasks(self) -> list[tuple[int, int]]:
+        """Work is cut by (chain, value); each has draws of its own, so the order and the threads do not matter."""
+        return list(self.running)
+
+    def burn_in(self, task: tuple[int, int], draws: int) -> None:
+        """Walk to the posterior, adapting the length of the steps."""
+        self._draw(task, draws, adapt=True)
+
+    def state(self, task: tuple[int, int]) -> NDArray[np.float64]:
+        """(atoms,) one more draw: logarithms of weights whose shares are asked for."""
+        self._draw(task, 1, adapt=False)
+        return self.running[task].x
+
+    def draw_batches(self, task: tuple[int, int], most: int) -> int:
+        """Draw at least one more batch and at most so many, and say how many: a while, after which one may stop."""
+        chain = self.running[task]
+        sets = self._sets(task[1])
+        batches = min(max(A_WHILE // (self.size * (len(sets.place) + STEPS * len(sets.prior))), 1), most)
+        share, ratio = self._draw(task, self.size, adapt=False, batches=batches)
+        chain.share.extend(share / self.size)
+        chain.ratio.extend(ratio / self.size)
+        return batches
+
+    def merge(self) -> None:
+        """Two batches into one, before as much again is drawn."""
+        for chain in self.running.values():
+            chain.share.halve()
+            chain.ratio.halve()
+        self.size *= 2
+
+    def forget(self) -> None:
+        """Start the means anew: what was drawn so far was on the way."""
+        for chain in self.running.values():
+            chain.share, chain.ratio = BatchMeans(), BatchMeans()
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers a batch of all chains is."""
+        return sum(len(self.places(value)) + self.prior.shape[1] for _, value in self.running)
+
+    @property
+    def spread_out(self) -> int:
+        """How many numbers a batch is for all values, sampled or not, as it is looked at."""
+        parts = 0 if self.reading is None else len(self.reading.code)
+        return self.chains * len(self.prior) * (len(self.atom) + parts)
+
+    @property
+    def batches(self) -> int:
+        """Batches that every chain has."""
+        return min((len(chain.share) for chain in self.running.values()), default=0)
+
+    def code_shares(self, batches: int | None = None) -> NDArray[np.float64]:
+        """(1, chains, values, codes) mean shares over all batches, or (batches, ...) of each of the first so many."""
+        share = np.zeros((batches or 1, self.chains, *self.prior.shape))
+        for (chain, value), found in self.running.items():
+            mine = found.share.mean()[None] if batches is None else found.share.stacked(batches)
+            share[:, chain, value] = mine if self.reading is None else mine @ self.reading.kernel
+        return np.asarray(share[..., self.atom] * self.within)
+
+    def region_shares(self, batch: int | None = None) -> Sampled:
+        """Mean shares of regions, over all batches or of one."""
+        reading = self.reading
+        start, member = (self.start_of, self.member) if reading is None else (reading.start, reading.code)
+        ratio = np.zeros((self.chains, len(self.prior), len(member)))
+        for (chain, value), found in self.running.items():
+            place = self._sets(value).place
+            parts = found.ratio.mean() if batch is None else found.ratio[batch]
+            if reading is None or self.weight is None:
+                ratio[chain, value, place] = parts
+                continue
+            of_centre = np.zeros(len(self.member))
+            of_centre[place] = parts
+            for region in np.flatnonzero(self.counts[value]).tolist():
+                these = slice(self.start_of[region], self.start_of[region + 1])
+                read = reading.parts(region, self.member[these], self.weight[these], of_centre[these])
+                ratio[chain, value, start[region] : start[region + 1]] = read
+        return Sampled(self.atom, self.within, start, member, ratio)
+
+    def places(self, value: int) -> NDArray[np.int64]:
+        """(used region atoms,) which of all region atoms a value's chains speak of, growing."""
+        return self._sets(value).place
+
+    def _sets(self, value: int) -> Sets:
+        if value not in self.sets_of:
+            self.sets_of[value] = self._make_sets(value)
+        return self.sets_of[value]
+
+    def _make_sets(self, value: int) -> Sets:
+        used = np.flatnonzero(self.counts[value])
+        length = self.start_of[used + 1] - self.start_of[used]
+        start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        place = np.repeat(self.start_of[used] - start[:-1], length) + np.arange(start[-1])
+        weight = None if self.weight is None else self.weight[place]
+        plain = PartialSums.plain(start, self.member[place])
+        sums = min(plain, self.sums.take(used), key=lambda way: way.cost)
+        return Sets(self.prior[value], start, plain.piece, weight, self.counts[value][used], sums.arrays(), place)
+
+    def _draw(
+        self, task: tuple[int, int], draws: int, *, adapt: bool, batches: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        chain, value = self.running[task], task[1]
+        sets = self._sets(value)
+        totals = np.zeros((batches, self.prior.shape[1])), np.zeros((batches, len(sets.place)))
+        density = sets.prior, sets.start, sets.atom, sets.weight, sets.count, sets.sums
+        step, _, counter = share_chain(
+            *density, self.mass[value], chain.x, chain.step, STEPS, adapt, draws, chain.key, chain.counter, *totals
+        )
+        chain.step, chain.counter = float(step), np.uint64(counter)
+        return totals
+
+
+def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(codes,) the atom of each code, and for every region (unused ones are empty) its atoms, growing."""
+    owner, code = listed_codes(regions, used)
+    order = np.lexsort((owner, code))
+    start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=regions.codes))]).astype(np.int64)
+    atom = rank_sequences(start, owner[order].astype(np.int64))
+    pair = np.unique(used[owner] * (int(atom.max()) + 1) + atom[code])
+    region, member = pair // (int(atom.max()) + 1), pair % (int(atom.max()) + 1)
+    region_start = np.concatenate([[0], np.cumsum(np.bincount(region, minlength=len(regions)))]).astype(np.int64)
+    return atom, region_start, member
+
+
+def listed_codes(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every code of the used regions: which of them it is in, and the code; in this order."""
+    kept = regions.take(used)
+    length = kept.high.astype(np.int64) - kept.low + 1
+    owner = np.repeat(np.repeat(np.arange(len(used)), kept.runs), length)
+    first = np.concatenate([[0], np.cumsum(length)])
+    return owner, np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])

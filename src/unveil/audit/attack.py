@@ -1,0 +1,306 @@
+"""Attack: what one or more attackers believe of each person, beside the learner."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.learner import Learner
+from unveil.attackers.posterior.channel import channel_beliefs
+from unveil.attackers.posterior.contract import Chains, Posterior, Reader, learn
+from unveil.attackers.posterior.fits import check_targets
+from unveil.attackers.posterior.joined import join
+from unveil.attackers.posterior.weigh import Fitted
+from unveil.data.belief import Belief, Known, Prior, Targets, describe_targets
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, UsageError, shown
+from unveil.formats.cells import CellError, read_cells, write_cells
+from unveil.formats.tables import Columns
+
+__all__ = ["Attack", "run_attack", "run_attacks", "run_channel_attack", "targets_of_file"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attack:
+    """Beliefs about the same people: the learner's, and each attacker's by name."""
+
+    learner: Belief
+    attackers: Mapping[str, Belief]
+    targets: Targets
+    placed: NDArray[np.bool_] | None = None  # (targets,) who fits a row of the release, where that was asked
+    refused: Mapping[str, str] = field(default_factory=dict)  # by attacker: why it says nothing
+    learned: Posterior | None = None  # what the release teaches of the population
+
+    def known_texts(self, release: Release | Masked) -> dict[str, list[str]]:
+        """What is known of each target, as text, by attribute."""
+        found = {}
+        for index, known in self.targets.known.items():
+            texts = np.array(write_cells(known.regions, release.attributes[index]), dtype=object)
+            found[release.attributes[index].name] = texts[known.of_target].tolist()
+        return found
+
+
+def run_attack(
+    release: Release,
+    targets: Targets,
+    attackers: Mapping[str, Any],
+    *,
+    prior: Prior | None = None,
+    engine: Engine | None = None,
+    chains: Chains | None = None,
+    joined: Sequence[Sequence[str]] = (),
+    lenient: bool = False,
+    in_group: Mapping[str, Any] | None = None,
+    group: NDArray[np.integer] | None = None,
+) -> Attack:
+    """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
+
+    `joined`: names of attributes that the model takes as one, as in the schema. `lenient`: of a target that fits no
+    row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
+    both are errors. `in_group`: attackers who also know the `group` of the first so many targets, and are asked about
+    these alone.
+    """
+    more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group}
+    if joined:
+        return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
+    return run_attacks(release, [targets], attackers, prior=prior, engine=engine, chains=chains, **more)[0]
+
+
+def run_attacks(
+    release: Release,
+    several: Sequence[Targets],
+    attackers: Mapping[str, Any],
+    *,
+    prior: Prior | None = None,
+    engine: Engine | None = None,
+    chains: Chains | None = None,
+    lenient: bool = False,
+    in_group: Mapping[str, Any] | None = None,
+    group: NDArray[np.integer] | None = None,
+    learned: Posterior | None = None,
+) -> list[Attack]:
+    """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered.
+
+    `in_group` and `group` are about the first set. `learned`: of an attack on the same release with the same settings,
+    which then goes on from there.
+    """
+    for targets in several:
+        check_targets(release, targets)
+    index = several[0].asked
+    if any(targets.asked != index for targets in several):
+        raise UsageError("targets that are asked about together are asked about one attribute")
+    prior = Prior.uninformative(release, index) if prior is None else prior
+    engine = Engine() if engine is None else engine
+    asked = release.attributes[index]
+    if asked.kind.measured and asked.codes > 1000:
+        raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
+    within = {} if in_group is None else dict(in_group)
+    asking = [
+        _Asking.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
+        for number, targets in enumerate(several)
+    ]
+    readers: dict[str, tuple[Reader, Targets]] = {}
+    for number, one in enumerate(asking):
+        readers |= {_key(name, number): reader for name, reader in one.readers().items()}
+    refused: dict[str, str] = {}
+    chains = Chains() if chains is None else chains
+    beliefs, learned = learn(release, index, prior, engine, chains, readers, refused if lenient else None, learned)
+    return [one.attack(release, prior, engine, learned, beliefs, refused, number) for number, one in enumerate(asking)]
+
+
+def _key(name: str, number: int) -> str:
+    """A reader's name among several sets of targets; the first learner's stays empty: without it nothing is said."""
+    return name if number == 0 else f"{name}\0{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Who is asked about whom."""
+
+    targets: Targets
+    placed: NDArray[np.bool_]  # (targets,) who fits a row
+    everyone: Mapping[str, Any]  # attackers by name
+    fits: Mapping[str, NDArray[np.bool_]]  # which of the targets each can be asked about
+    asked_of: Mapping[str, Targets]
+    lenient: bool
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        targets: Targets,
+        attackers: Mapping[str, Any],
+        within: Mapping[str, Any],
+        group: NDArray[np.integer] | None,
+        *,
+        lenient: bool,
+    ) -> "_Asking":
+        placed = _placed(release, targets) if lenient else np.ones(targets.count, dtype=np.bool_)
+        whom = dict.fromkeys(attackers, targets)
+        if within:
+            known_group = np.asarray(group, dtype=np.int64)
+            members = targets.take(np.arange(len(known_group)))
+            whom |= dict.fromkeys(within, replace(members, group=known_group))
+        fits = {name: placed[: of.count] for name, of in whom.items()}
+        asked_of = {n: of if fits[n].all() else of.take(np.flatnonzero(fits[n])) for n, of in whom.items()}
+        return cls(targets, placed, {**attackers, **within}, fits, asked_of, lenient)
+
+    def readers(self) -> dict[str, tuple[Reader, Targets]]:
+        """Those who learn from the release, the learner among them."""
+        found: dict[str, tuple[Reader, Targets]] = {"": (Learner(), self.targets)}
+        for name, attacker in self.everyone.items():
+            if self.fits[name].any() and hasattr(attacker, "believe"):
+                found[name] = attacker, self.asked_of[name]
+        return found
+
+    def attack(
+        self,
+        release: Release,
+        prior: Prior,
+        engine: Engine,
+        learned: Posterior,
+        beliefs: Mapping[str, Belief],
+        not_applicable: Mapping[str, str],
+        number: int,
+    ) -> Attack:
+        """What was believed of these targets; whoever does not learn is asked now."""
+        learner = beliefs[_key("", number)]
+        found, refused = {}, {}
+        for name, attacker in self.everyone.items():
+            there, key = self.fits[name], _key(name, number)
+            if not there.any():
+                refused[name] = "nobody asked about fits a row of the release"
+            elif key in not_applicable:
+                refused[name] = not_applicable[key]
+            else:
+                try:
+                    belief = (
+                        beliefs[key] if key in beliefs else attacker.attack(release, self.asked_of[name], prior, engine)
+                    )
+                except NotApplicable as reason:
+                    if not self.lenient:
+                        raise
+                    refused[name] = str(reason)
+                    continue
+                found[name] = belief if there.all() else _completed(belief, learner.of(np.arange(len(there))), there)
+        placed = self.placed if self.lenient else None
+        return Attack(learner, found, self.targets, placed, refused, learned)
+
+
+def _placed(release: Release, targets: Targets) -> NDArray[np.bool_]:
+    """(targets,) whether some row of the release fits what is known of the target."""
+    distinct, number = targets.distinct()
+    fitted = Fitted.of(release, distinct, merged=True)
+    likelihood = {i: np.ones((len(overlaps.region), 1)) for i, overlaps in fitted.overlaps().items()}
+    matched = {place: np.ones((len(release.blocks[place].cell), 1)) for place, _ in fitted.others}
+    rows = np.ones((len(fitted.block.cell), 1))
+    return np.asarray((fitted.weights(likelihood, matched, rows).sum(axis=1) > 0)[number])
+
+
+def _completed(belief: Belief, learner: Belief, placed: NDArray[np.bool_]) -> Belief:
+    """A belief about those who are placed, and the learner's about the others."""
+    probability = learner.probability.copy()
+    probability[placed] = belief.probability
+    chains = None
+    count = len(belief.chains) if belief.chains is not None else 0
+    if belief.chains is not None or learner.chains is not None:
+        count = count or len(learner.chains if learner.chains is not None else ())
+        # The learner's chains stand beside the attacker's where there are as many: they share their draws.
+        same = learner.chains is not None and len(learner.chains) == count
+        chains = np.array(learner.chains) if same else np.repeat(learner.probability[None], count, axis=0)
+        chains[:, placed] = belief.probability if belief.chains is None else belief.chains
+    return replace(belief, probability=probability, chains=chains)
+
+
+def _run_joined(
+    release: Release,
+    targets: Targets,
+    attackers: Mapping[str, Any],
+    prior: Prior | None,
+    engine: Engine | None,
+    chains: Chains | None,
+    joined: Sequence[Sequence[str]],
+    more: Mapping[str, Any],
+) -> Attack:
+    """The same over product domains; what is known is described in the release's own attributes."""
+    check_targets(release, targets)
+    one = join(release, joined, targets.asked)
+    held = Prior.uninformative(release, targets.asked) if prior is None else prior
+    asked = one.targets(targets)
+    group = more["group"]
+    more = {**more, "group": None if group is None else one.group[np.asarray(group, dtype=np.int64)]}
+    found = run_attack(
+        one.release, asked, attackers, prior=one.prior(held, targets.asked), engine=engine, chains=chains, **more
+    )
+    known = describe_targets(release, targets)
+    said = {
+        name: replace(belief, threat=replace(belief.threat, target=known)) for name, belief in found.attackers.items()
+    }
+    learner = replace(found.learner, threat=replace(found.learner.threat, target=known))
+    return replace(found, learner=learner, attackers=said, targets=targets)
+
+
+def run_channel_attack(
+    masked: Masked,
+    table: Table,
+    asked: int,
+    *,
+    known: Sequence[str] | None = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    engine: Engine | None = None,
+    chains: Chains | None = None,
+) -> Attack:
+    """Ask the learner and the Bayesian attacker about every row of a table whose masked release says with what chances
+    its categories changed (PRAM). Whose row is whose is not needed.
+    """
+    attribute = masked.attributes[asked]
+    if attribute.kind.measured and attribute.codes > 1000:
+        raise NotApplicable(f"{attribute.name} has {attribute.codes} values, over 1,000; declare bins for it")
+    targets = targets_of_table(table, masked, asked, known=known)
+    codes = {i: one.of_target for i, one in targets.known.items()}
+    found = channel_beliefs(masked, asked, codes, alpha=alpha, beta=beta, engine=engine, chains=chains)
+    return Attack(found.pop("learner"), found, targets)
+
+
+def targets_of_file(
+    columns: Columns,
+    release: Release,
+    asked: int,
+    *,
+    name: str,
+    known: Sequence[str] | None = None,
+    wrong: float = 0.0,
+) -> Targets:
+    """People as a file gives them: a column an attribute, a value or a coarser cell; empty = unknown.
+
+    `known`: the columns to use, all if not given. Where empty is one of the schema's missing tokens it still means
+    unknown; write another token for missing.
+    """
+    absent = [n for n in known or () if n not in columns.columns]
+    if absent:
+        raise UsageError(f"{name}: has no column {shown(absent[0])}; it has {', '.join(map(shown, columns.columns))}")
+    found = {}
+    for key, column in columns.columns.items():
+        if known is not None and key not in known:
+            continue
+        if key not in [a.name for a in release.attributes]:
+            raise UsageError(f"{name}: the release has no attribute {shown(key)}; leave the column out")
+        index = release.index(key)
+        if index == asked:
+            raise UsageError(f"{name}: {shown(key)} is asked about, so it cannot be known; leave the column out")
+        attribute = release.attributes[index]
+        texts = [text if text else "*" for text in column.texts]
+        try:
+            regions = read_cells(texts, attribute, columns.decimal)
+        except CellError as error:
+            row = int(np.flatnonzero(np.asarray(column.text_of_row) == error.args[1])[0])
+            raise UsageError(f"{name}, {columns.place(row)}, {key}: {error.args[0]}") from None
+        found[index] = Known(regions, np.asarray(column.text_of_row, dtype=np.int64), wrong)
+    return Targets(asked, found, columns.rows)

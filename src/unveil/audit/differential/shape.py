@@ -1,0 +1,120 @@
+"""The differential document's shape, version 1. docs/schemas/differential-1.json."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from unveil.audit.document import Document, Number
+from unveil.audit.limits import Verdict
+
+__all__ = ["DifferentialDocument"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DifferentialSettings(_Part):
+    """What was asked for."""
+
+    original: str
+    sanitizers: list[str]
+    model: str
+    distance: Literal["emd", "tv", "js", "max_ratio"]
+    reading: Literal["coordinates", "vectors"]
+    attribute: str
+    prior: dict[str, float] | None
+    samples: int
+    records: int | None
+    until: float | None
+    seed: int
+    limits: list[str]
+
+
+class Tested(_Part):
+    """How one sanitizer was tested."""
+
+    name: str
+    parameter: str | None
+    value: Number
+    rows: int
+    records: int
+    tested: int
+    failed: int
+    path: Literal["replay", "closed form", "every record anew"]
+    samples: int
+    noise_floor: Number
+    worst_row: int | None
+    sentence: str
+
+
+class FailedRecord(_Part):
+    """A record without which a sanitizer failed."""
+
+    sanitizer: str
+    row: int
+    message: str
+
+
+class RemovalRound(_Part):
+    """One test on the way, and how many records were taken out after it."""
+
+    delta: Number
+    records: int
+    removed: int
+
+
+class RemovalPath(_Part):
+    """Outlier removal: the path of delta and who was taken out."""
+
+    sanitizer: str
+    until: float
+    ended: Literal["reached", "stopped", "failed", "rounds", "requirement", "too many"]
+    rounds: list[RemovalRound]
+    rows: list[int]
+
+
+class DifferentialDiagnostics(_Part):
+    """How it went."""
+
+    verdict: Verdict
+    exit_code: Literal[0, 1, 3]
+    tests: list[Tested]
+    failures: list[FailedRecord]
+    removals: list[RemovalPath]
+    remarks: list[str]
+
+
+class DeltaPoint(_Part):
+    """One sanitizer in the figure of delta by parameter."""
+
+    name: str
+    parameter: str | None
+    value: Number
+    delta: Number
+    median: Number
+    mean: Number
+
+
+class Cumulative(_Part):
+    """How many records have a distance of at most each edge."""
+
+    edges: list[float]
+    counts: list[int]
+    records: int
+
+
+class DifferentialCharts(_Part):
+    """Figures 1, 2 and 5: counts and extremes, never one entry a person."""
+
+    delta: list[DeltaPoint]
+    cumulative: dict[str, Cumulative]
+
+
+class DifferentialDocument(Document):
+    """What unveil differential --json writes."""
+
+    document: Literal["differential"]
+    settings: DifferentialSettings  # type: ignore[assignment]
+    diagnostics: DifferentialDiagnostics  # type: ignore[assignment]
+    charts: DifferentialCharts  # type: ignore[assignment]

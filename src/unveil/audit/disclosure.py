@@ -1,0 +1,301 @@
+"""run_disclosure: what a masked release gives away of attributes, of those it holds and of a fact that it does not."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from unveil.audit.diagnosis import describe_audit_run
+from unveil.audit.document import Document, Finding, Input
+from unveil.audit.findings import finding_of
+from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.audit.masked import PERCENTAGES
+from unveil.audit.result import EXIT_CODES, Judged
+from unveil.data.attribute import Attribute, Role
+from unveil.data.belief import Estimate
+from unveil.data.masked import MaskedTable
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.errors import UsageError, shown
+from unveil.risk.disclosure import (
+    MODELS,
+    ByInputs,
+    absent_disclosure,
+    deviation_interval_baseline,
+    deviation_interval_disclosure,
+    disclosure_by_inputs,
+    model_baseline,
+    model_disclosure,
+    model_gain,
+    model_guesses,
+    paired,
+    rank_interval_baseline,
+    rank_interval_disclosure,
+    sampled_disclosure,
+    simple_baseline,
+    simple_disclosure,
+)
+
+__all__ = ["Disclosure", "DisclosureDocument", "Fact", "run_disclosure"]
+
+MEASURES = (
+    *("rank_interval_disclosure", "deviation_interval_disclosure", "simple_disclosure"),
+    *("model_disclosure", "model_gain", "absent_disclosure"),
+)
+FOLDS, REPEATS = 5, 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """A fact that no column holds, known of some people: of the original's, or of a sample of others."""
+
+    values: tuple[str, ...]
+    labels: NDArray[np.int64]  # (people,) place of each one's value; of the original's people -1 = not known
+    sample: Table | None = None  # the others; None: the labels are of the original's people
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Disclosure(Judged):
+    """What was found; `document` is all that a report needs."""
+
+    document: Document
+
+
+def run_disclosure(
+    table: Table,
+    made: MaskedTable,
+    *,
+    name: str = "release",
+    percentages: Sequence[float] = PERCENTAGES,
+    asked: Sequence[str] | None = None,
+    known: Sequence[str] | None = None,
+    model: str = "tree",
+    most_inputs: int = 3,
+    fact: Fact | None = None,
+    limits: Sequence[str] = (),
+    engine: Engine | None = None,
+    inputs: Sequence[Input] = (),
+) -> Disclosure:
+    """Intervals for several p, equal categories, a model from all inputs and from few, and an absent fact.
+
+    `asked`: what models guess, all sensitive attributes if not given; `known`: their inputs, all quasi-identifiers that
+    are published if not given. `most_inputs`: up to how many inputs chosen best first; 0 = none.
+    """
+    started = time.monotonic()
+    engine = Engine() if engine is None else engine
+    _check(table, made, model, percentages, limits)
+    sensitive = [made.masked.attributes[i].name for i in made.masked.with_role(Role.SENSITIVE)]
+    wanted = sensitive if asked is None else list(asked)
+    findings: list[Finding] = []
+    for index in made.masked.masked:
+        findings += _near(table, made, name, made.masked.attributes[index], percentages)
+    by_inputs: dict[str, list[dict[str, Any]]] = {}
+    sentences = []
+    folds = min(FOLDS, made.masked.rows)
+    options: dict[str, Any] = {"known": known, "model": model, "repeats": REPEATS, "engine": engine, "folds": folds}
+    for attribute in wanted:
+        engine.report(f"models of {attribute}", 0, 1)
+        guesses = model_guesses(table, made, attribute, **options)
+        right, base = model_disclosure(guesses), model_baseline(guesses)
+        findings.append(finding_of("model_disclosure", name, attribute, right, base.value))
+        findings.append(finding_of("model_gain", name, attribute, model_gain(guesses), 0.0))
+        sentences.append(
+            f"A model that learned from this file guesses {right.value:.1%} of {attribute} right; one that learned "
+            f"from everybody's rows but the person's own {base.value:.1%}."
+        )
+        if most_inputs > 0:
+            few = disclosure_by_inputs(table, made, attribute, most=most_inputs, **options)
+            by_inputs[attribute] = [_point(one) for one in few]
+            for one in few:
+                id = f"model_disclosure.inputs:{len(one.inputs)}"
+                findings.append(finding_of(id, name, attribute, one.disclosure, one.baseline.value))
+        engine.report(f"models of {attribute}", 1, 1)
+    remarks = []
+    if fact is not None:
+        agree, base = _absent(table, made, fact, known, model, engine)
+        findings.append(finding_of("absent_disclosure", name, None, agree, base.value))
+        sentences.append(_of_fact(fact, agree, base))
+        if fact.sample is None:
+            remarks.append(
+                f"The fact is known of {int((fact.labels >= 0).sum()):,} people of the original; the baseline is that "
+                "of models that did not learn from the person."
+            )
+        else:
+            remarks.append(
+                f"The fact is known of {len(fact.labels):,} other people, so that no model learned from the person; "
+                "the baseline is what would agree if masked rows were exchanged at random."
+            )
+    if not findings:
+        raise UsageError("nothing is asked: no column was perturbed, none is sensitive, and no fact is given")
+    marked = judged(findings, limits, (), {})
+    verdict = worst(f.verdict for f in marked)
+    document = Document(
+        document="disclosure",
+        settings={
+            "release": name,
+            "percentages": [float(p) for p in percentages],
+            "asked": wanted,
+            "known": None if known is None else list(known),
+            "model": model,
+            "most_inputs": most_inputs,
+            "fact": None if fact is None else "people of the original" if fact.sample is None else "other people",
+            "seed": engine.seed,
+            "limits": list(limits),
+        },
+        inputs=tuple(inputs),
+        run=describe_audit_run(started),
+        findings=marked,
+        diagnostics={
+            "verdict": verdict,
+            "exit_code": EXIT_CODES[verdict],
+            "rows": made.masked.rows,
+            "people": table.rows,
+            "perturbed": [made.masked.attributes[i].name for i in made.masked.masked],
+            "sentences": sentences,
+            "remarks": remarks,
+        },
+        charts={"by_percentage": _by_percentage(marked), "by_inputs": by_inputs},
+    )
+    return Disclosure(document)
+
+
+def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[float], limits: Sequence[str]) -> None:
+    """Refuse, before the work, what cannot be asked."""
+    if model not in MODELS:
+        raise UsageError(f"{shown(model)} is no model; there are {', '.join(MODELS)}")
+    for p in percentages:
+        if not 0 <= p <= 100:
+            raise UsageError(f"p={p:g} is no percentage; choose one from 0 to 100")
+    for text in limits:
+        for id in parse_limit(text).ids:
+            if id.partition(".")[0] not in MEASURES:
+                raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(MEASURES)}")
+    held = {a.name: a for a in table.attributes}
+    for attribute in made.masked.attributes:
+        if attribute.name not in held or held[attribute.name].values != attribute.values:
+            raise UsageError(f"the domain of {attribute.name} is not the original's; declare it in the schema")
+
+
+def _near(
+    table: Table, made: MaskedTable, release: str, attribute: Attribute, percentages: Sequence[float]
+) -> Iterator[Finding]:
+    name = attribute.name
+    truth, published = paired(table, made, name)
+    if not attribute.kind.measured:
+        base = simple_baseline(truth)
+        yield finding_of("simple_disclosure", release, name, simple_disclosure(truth, published), base.value)
+        return
+    for p in percentages:
+        base = rank_interval_baseline(truth, published, p)
+        found = rank_interval_disclosure(truth, published, p)
+        yield finding_of(f"rank_interval_disclosure.{p:g}", release, name, found, base.value)
+        base = deviation_interval_baseline(truth, p)
+        found = deviation_interval_disclosure(truth, published, p)
+        yield finding_of(f"deviation_interval_disclosure.{p:g}", release, name, found, base.value)
+
+
+def _absent(
+    table: Table, made: MaskedTable, fact: Fact, known: Sequence[str] | None, model: str, engine: Engine
+) -> tuple[Estimate, Estimate]:
+    options: dict[str, Any] = {"known": known, "model": model, "engine": engine}
+    if fact.sample is not None:
+        return sampled_disclosure(table, made, fact.sample, fact.labels, **options)
+    labelled = int((fact.labels[made.origin] >= 0).sum())
+    folds = max(2, min(FOLDS, labelled))
+    return absent_disclosure(table, made, fact.labels, folds=folds, repeats=REPEATS, **options)
+
+
+def _of_fact(fact: Fact, agree: Estimate, base: Estimate) -> str:
+    who = "models that did not learn from the person" if fact.sample is None else "rows exchanged at random"
+    return (
+        f"Of {agree.value:.1%} of the people the masked row tells the same of the fact as the true one would (DDMBAR); "
+        f"of {base.value:.1%} with {who}."
+    )
+
+
+def _point(one: ByInputs) -> dict[str, Any]:
+    return {
+        "inputs": list(one.inputs),
+        "share": one.disclosure.value,
+        "low": one.disclosure.low,
+        "high": one.disclosure.high,
+        "baseline": one.baseline.value,
+    }
+
+
+def _by_percentage(findings: Sequence[Finding]) -> dict[str, Any]:
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for finding in findings:
+        measure, _, p = finding.id.partition(".")
+        if measure in MEASURES[:2] and finding.attribute is not None:
+            points = found.setdefault(finding.attribute, {}).setdefault(measure, [])
+            points.append({"p": float(p), "share": finding.value, "baseline": finding.baseline})
+    return found
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DisclosureSettings(_Part):
+    """What was asked for."""
+
+    release: str
+    percentages: list[float]
+    asked: list[str]
+    known: list[str] | None
+    model: str
+    most_inputs: int
+    fact: Literal["people of the original", "other people"] | None
+    seed: int
+    limits: list[str]
+
+
+class DisclosureDiagnostics(_Part):
+    """How it went."""
+
+    verdict: Verdict
+    exit_code: Literal[0, 1, 3]
+    rows: int
+    people: int
+    perturbed: list[str]
+    sentences: list[str]
+    remarks: list[str]
+
+
+class PercentagePoint(_Part):
+    """The share of people whose true value is so near, and that without their rows."""
+
+    p: float
+    share: float
+    baseline: float
+
+
+class InputsPoint(_Part):
+    """The share of people guessed right from these inputs, and that without their rows."""
+
+    inputs: list[str]
+    share: float
+    low: float
+    high: float
+    baseline: float
+
+
+class DisclosureCharts(_Part):
+    """Shares, never one entry a person."""
+
+    by_percentage: dict[str, dict[str, list[PercentagePoint]]]
+    by_inputs: dict[str, list[InputsPoint]]
+
+
+class DisclosureDocument(Document):
+    """What unveil disclosure --json writes, version 1. docs/schemas/disclosure-1.json."""
+
+    document: Literal["disclosure"]
+    settings: DisclosureSettings  # type: ignore[assignment]
+    diagnostics: DisclosureDiagnostics  # type: ignore[assignment]
+    charts: DisclosureCharts  # type: ignore[assignment]

@@ -1,0 +1,329 @@
+"""run_link: one release and the people an attacker holds in, one Link out."""
+
+import difflib
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.audit.diagnosis import describe_audit_run
+from unveil.audit.document import Document, Finding, Input
+from unveil.audit.identity import identity_findings
+from unveil.audit.limits import judged, parse_limit, worst
+from unveil.audit.linking.alone import ask_uniqueness, uniqueness_findings
+from unveil.audit.linking.probability import Reader, ask_probability
+from unveil.audit.linking.worst import ask_worst
+from unveil.audit.masked_identity import found_masked
+from unveil.audit.result import EXIT_CODES, Judged
+from unveil.catalog import anonymizer
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.errors import UsageError, shown
+from unveil.risk.linkage.aggregates import aggregate_named
+from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.links import Links, claim_precision, claimed, reid
+from unveil.risk.linkage.people import people_frame
+from unveil.risk.linkage.readers import Published, link_by_distance, published_of
+from unveil.risk.linkage.sweep import SubsetLinks, known_points, link_by_subsets
+from unveil.risk.uniqueness import ESTIMATORS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["LINKING", "READERS", "Link", "run_link"]
+
+LINKING = ("distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency")
+READERS = (*LINKING, "counted", *ESTIMATORS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link(Judged):
+    """What was linked. `document` is all that a report needs; whom each reader links stays here."""
+
+    document: Document
+    links: Mapping[str, Links] = field(repr=False)  # by reader
+    held: Held = field(repr=False)
+    published: Published = field(repr=False)
+    scores: Mapping[str, NDArray[np.float64]] = field(repr=False, default_factory=dict)  # of people, beside their links
+
+    def people(self) -> "pl.DataFrame":
+        """Whom each person is linked with: it names people."""
+        return people_frame(self.links, self.held, self.published, self.scores)
+
+
+def run_link(
+    release: Release | Masked,
+    *,
+    name: str = "release",
+    table: Table | None = None,
+    held: Held | None = None,
+    known: Sequence[str] | None = None,
+    origin: NDArray[np.integer] | None = None,
+    population: Table | None = None,
+    fraction: float | None = None,
+    false_links: float = 0.001,
+    missed_links: float = 0.05,
+    splink: bool = False,
+    worst_case: str | None = None,
+    knowing: str | None = None,
+    prove: float | None = None,
+    largest: int | None = None,
+    subsets: int = 64,
+    margins: bool = True,
+    limits: Sequence[str] = (),
+    engine: Engine | None = None,
+    inputs: Sequence[Input] = (),
+) -> Link:
+    """Link the people held (everybody in the original, by all quasi-identifiers) with the published rows.
+
+    `origin`: the original row of each published row of a masked release; without it, and with perturbed columns, links
+    can be counted but not judged. Of a grouped release: the group of each original row.
+    `population` or `fraction`: what the release is a sample of. `largest`: size up to
+    which minimal sample uniques are sought. `splink`: also link by weights that Splink estimates.
+    `worst_case`: the family of distances to learn from the true links.
+    `prove`: seconds to prove what no distance of it exceeds, of small files.
+    `knowing`: the anonymizer that masked the release, NAME:options, for one who knows it.
+    `subsets`: about how many sets of attributes the chart shows; 0 = none.
+    """
+    started = time.monotonic()
+    engine = Engine() if engine is None else engine
+    if held is None:
+        if table is None:
+            raise UsageError("nobody is held: give the original, or a file of people")
+        held = held_of_table(table, release.attributes, known)
+    elif known is not None:
+        absent = [n for n in known if n not in held.known]
+        if absent:
+            raise UsageError(f"{shown(absent[0])} is not known of the people held; it may be {', '.join(held.known)}")
+        held = held.only(known)
+    _check_limits(limits)
+    method = None if knowing is None else anonymizer(knowing)
+    if worst_case is not None:
+        aggregate_named(worst_case)
+    if prove is not None and (worst_case is None or not prove > 0):
+        raise UsageError("--prove SECONDS, more than 0, goes with --worst-case")
+    names = tuple(held.known)
+    rows = None if origin is None else np.asarray(origin, dtype=np.int64)
+    published = published_of(release, names, rows)
+    found = {"distance": Reader(link_by_distance(published, held, margins=margins, engine=engine))}
+    rates = {"false_links": false_links, "missed_links": missed_links}
+    found |= ask_probability(published, held, **rates, splink=splink, engine=engine)
+    worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine, seconds=prove)
+    found |= {reader: Reader(one.links, one.reason) for reader, one in worst_readers.items()}
+    alone = ask_uniqueness(
+        release,
+        table,
+        names,
+        population=population,
+        fraction=fraction,
+        largest=largest,
+        curve=subsets > 0,
+        engine=engine,
+    )
+    sets: tuple[list[SubsetLinks], int] = ([], 0)
+    if subsets > 0:
+        sets = link_by_subsets(release, held, origin=rows, most=subsets, engine=engine)
+    findings = [f for reader, one in found.items() for f in _findings(name, reader, one, published)]
+    findings += uniqueness_findings(name, alone)
+    findings += [
+        Finding.exact(f"{reader}.reid.{key}", name, None, value, baseline=baseline)
+        for reader, one in worst_readers.items()
+        for key, (value, baseline) in one.shares.items()
+    ]
+    if isinstance(release, Release):
+        findings += identity_findings(release, name, table, population)
+    elif published.origin is not None and table is not None:
+        nearest = found["distance"].links
+        risks = found_masked(name, published, held, nearest, table=table, population=population, engine=engine)
+        findings += [f for f in risks if f.id != "claim_precision"]  # each reader has its own
+    marked = judged(findings, limits, READERS, {})
+    verdict = worst(f.verdict for f in marked)
+    document = Document(
+        document="link",
+        settings={
+            "release": name,
+            "original": None if table is None else Path(table.name).name,
+            "population": None if population is None else Path(population.name).name,
+            "known": list(names),
+            "fraction": fraction,
+            "false_links": false_links,
+            "missed_links": missed_links,
+            "splink": splink,
+            "worst_case": worst_case,
+            "prove": prove,
+            "knowing": knowing,
+            "subsets": subsets,
+            "seed": engine.seed,
+            "limits": list(limits),
+        },
+        inputs=tuple(inputs),
+        run=describe_audit_run(started),
+        findings=marked,
+        diagnostics={
+            "verdict": verdict,
+            "exit_code": EXIT_CODES[verdict],
+            "people": held.people,
+            "rows": published.rows,
+            "truth": _truth(published, held),
+            "perturbed": sorted(published.perturbed),
+            "readers": [_reader_row(reader, one, published, names) for reader, one in found.items()],
+            "sentences": _sentences(found, published, held, names) + alone.sentences(),
+            "uniqueness": alone.facts(),
+            "remarks": _remarks(published, held, table)
+            + [one.remark for one in worst_readers.values() if one.remark is not None]
+            + [one.remark for one in found.values() if one.remark is not None]
+            + _unsettled(found)
+            + alone.remarks(),
+        },
+        charts={
+            "set_sizes": {reader: _set_sizes(one.links) for reader, one in found.items() if one.links is not None},
+            "known": known_points(*sets),
+            "uniqueness": alone.chart(),
+        },
+    )
+    links = {reader: one.links for reader, one in found.items() if one.links is not None}
+    return Link(document, links, held, published, alone.scores(held.row))
+
+
+def _check_limits(limits: Sequence[str]) -> None:
+    """Refuse, before the work, a limit on what no link has."""
+    linking = ("reid", "claimed", "claim_precision")
+    sampling = ("population_unique", "expected_links", "record_risk.max", "record_risk.mean")
+    ids = [*linking, *(f"{r}.{m}" for r in LINKING for m in linking), "sample_unique", "minimal_unique"]
+    ids += ["dis_suda.max", "dis_suda.mean"]
+    ids += [f"supervised.reid.{key}" for key in ("trained", "tested", "bound")]
+    ids += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
+    ids += ["journalist_risk.max", "journalist_risk.mean"]
+    ids += [*sampling, *(f"{r}.{m}" for r in READERS[len(LINKING) :] for m in sampling)]
+    for text in limits:
+        for id in parse_limit(text, ids).ids:
+            if id not in ids:
+                close = difflib.get_close_matches(id, ids, n=3, cutoff=0.4)
+                raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(close or linking)}")
+
+
+def _findings(release: str, reader: str, one: Reader, published: Published) -> list[Finding]:
+    ids = [f"{reader}.{measure}" for measure in ("reid", "claimed", "claim_precision")]
+    if one.links is None:
+        return [Finding(id=id, release=release, attribute=None, value=None, low=None, high=None) for id in ids]
+    guess = 1 / published.rows
+    values: list[float | None] = [None, claimed(one.links).value, None]
+    if one.links.chance is not None:
+        precision = claim_precision(one.links)
+        values = [reid(one.links).value, values[1], None if precision is None else precision.value]
+    return [
+        Finding(
+            id=id,
+            release=release,
+            attribute=None,
+            value=v,
+            low=v,
+            high=v,
+            baseline=guess if id.endswith("reid") else None,
+        )
+        for id, v in zip(ids, values, strict=True)
+    ]
+
+
+def _truth(published: Published, held: Held) -> str:
+    if published.true_rows(held) is not None or (published.assigned is not None and held.row is not None):
+        return "given"
+    return "own row fits" if published.truthful else "unknown"
+
+
+def _reader_row(reader: str, one: Reader, published: Published, names: Sequence[str]) -> dict[str, Any]:
+    parameters = [] if one.model is None else one.model.parameters([a.name for a in published.attributes])
+    thresholds = None
+    if one.classes is not None:
+        ends = {"upper": one.classes.upper, "lower": one.classes.lower}
+        thresholds = {
+            **{key: None if math.isinf(v) else v for key, v in ends.items()},
+            "false_links": one.classes.false_links,
+            "missed_links": one.classes.missed_links,
+        }
+    return {
+        "reader": reader,
+        "applicable": one.links is not None,
+        "reason": one.reason,
+        "parameters": parameters,
+        "thresholds": thresholds,
+        "pairs": one.pairs,
+    }
+
+
+WORDS = {
+    "distance": "to the nearest row",
+    "probabilistic": "by weights taken from the true links (the worst of its kind)",
+    "unsupervised": "by weights estimated without being told any link",
+    "splink": "by weights that Splink estimates without being told any link",
+    "supervised": "by the distance that links most people (the worst of its kind)",
+    "transparency": "by one who knows how the release was masked",
+}
+
+NARROW = "by weights of how narrow the cells are that hold a person"
+
+
+def _sentences(found: Mapping[str, Reader], published: Published, held: Held, names: Sequence[str]) -> list[str]:
+    sentences = []
+    for reader, one in found.items():
+        if one.links is None:
+            continue
+        words = NARROW if reader == "probabilistic" and published.count is not None else WORDS[reader]
+        who = f"Linked {words} by {', '.join(names)}"
+        share = claimed(one.links).value
+        if one.links.chance is None:
+            sentences.append(
+                f"{who}: for {share:.1%} of {held.people:,} people one row alone is best; "
+                "whether it is theirs is unknown."
+            )
+            continue
+        text = f"{who}, {reid(one.links).value:.2%} of {held.people:,} people get their own row (a guess: one in "
+        text += f"{published.rows:,}). For {share:.1%} one row alone is best"
+        precision = claim_precision(one.links)
+        sentences.append(text + ("." if precision is None else f", rightly so for {precision.value:.1%} of them."))
+    return sentences
+
+
+def _remarks(published: Published, held: Held, table: Table | None) -> list[str]:
+    found = []
+    if _truth(published, held) == "unknown":
+        found.append("Nothing says whose row is whose: give --assignment, or --aligned if both files have one order.")
+    if published.truthful and published.origin is None and held.row is not None:
+        found.append(
+            "Published cells hold the truth, so each person's own row is among those that fit; ties count as 1 / ties."
+        )
+        if table is not None and published.rows < table.rows:
+            found.append(
+                f"{table.rows - published.rows:,} people of the original are not published; each number is that of "
+                "someone who knows the person is in the release, an upper bound for the others."
+            )
+    if published.perturbed:
+        found.append(
+            "Perturbed numbers are standardised in each file by its own mean and deviation; for probabilities they "
+            "agree if they lie in the same tenth of their files."
+        )
+    return found
+
+
+def _unsettled(found: Mapping[str, Reader]) -> list[str]:
+    return [
+        f"The weights of {reader} were still moving after {one.model.rounds:,} rounds; its links are not final."
+        for reader, one in found.items()
+        if one.model is not None and not one.model.converged
+    ]
+
+
+def _set_sizes(links: Links) -> dict[str, Any]:
+    """People by the number of rows that fit them best: 1, 2, 3-4, 5-8, …"""
+    top = max(1, math.ceil(math.log2(max(int(links.size.max()), 2))))
+    edges = [0, *(2**i for i in range(top + 1))]
+    counts = [int(((links.size > a) & (links.size <= b)).sum()) for a, b in pairwise(edges)]
+    return {"edges": edges, "people": counts}

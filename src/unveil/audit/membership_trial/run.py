@@ -1,0 +1,119 @@
+"""run_membership: scores in, one document out."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.audit.diagnosis import describe_audit_run
+from unveil.audit.document import Document, Input
+from unveil.audit.findings import finding_of
+from unveil.audit.limits import judged, parse_limit, worst
+from unveil.audit.result import EXIT_CODES, Judged
+from unveil.errors import UsageError, shown
+from unveil.risk.membership import FALSE_ALARMS, Told, tell_apart, true_positive_at
+from unveil.risk.membership_trial.scores import SCORES, Scores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Trial", "check_limits", "run_membership"]
+
+POINTS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, *np.round(np.linspace(0.1, 1, 19), 2).tolist())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial(Judged):
+    """How well members are told from others. `document` is all that a report needs; each one's scores stay here."""
+
+    document: Document
+    scores: Scores = field(repr=False)
+    told: Mapping[str, Told] = field(repr=False)  # by score
+
+    def people(self) -> "pl.DataFrame":
+        """Each one's scores, and whether the person is in: it names people."""
+        import polars as pl
+
+        rows = pl.Series(np.arange(len(self.scores.inside)) + 1, dtype=pl.Int64)
+        found = {"row": rows, "member": pl.Series(self.scores.inside)}
+        return pl.DataFrame(found | {name: pl.Series(part) for name, part in self.scores.by.items()})
+
+
+def check_limits(limits: Sequence[str]) -> None:
+    """Refuse, before the work, a limit on what no trial has."""
+    measures = ["membership_auc", *(f"membership_tpr.{alarms}" for alarms in FALSE_ALARMS)]
+    ids = [*measures, *(f"{score}.{measure}" for score in SCORES for measure in measures)]
+    for text in limits:
+        for id in parse_limit(text, ids).ids:
+            if id not in ids:
+                raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(measures)}")
+
+
+def run_membership(scores: Scores, *, limits: Sequence[str] = (), seed: int = 0, inputs: Sequence[Input] = ()) -> Trial:
+    """Tell members from others by every score: area under the curve, and who is found at few false alarms."""
+    started = time.monotonic()
+    check_limits(limits)
+    told = {name: tell_apart(part[scores.inside], part[~scores.inside]) for name, part in scores.by.items()}
+    findings = []
+    for name, one in told.items():
+        findings.append(finding_of(f"{name}.membership_auc", scores.name, None, one.auc, 0.5))
+        for alarms, found in one.found.items():
+            id = f"{name}.membership_tpr.{alarms}"
+            findings.append(finding_of(id, scores.name, None, found, FALSE_ALARMS[alarms]))
+    marked = judged(findings, limits, tuple(SCORES), {})
+    verdict = worst(f.verdict for f in marked)
+    members = int(scores.inside.sum())
+    document = Document(
+        document="membership",
+        settings={
+            "subject": scores.subject,
+            "name": scores.name,
+            "known": list(scores.known),
+            "shadows": scores.shadows,
+            "seed": seed,
+            "limits": list(limits),
+        },
+        inputs=tuple(inputs),
+        run=describe_audit_run(started),
+        findings=marked,
+        diagnostics={
+            "verdict": verdict,
+            "exit_code": EXIT_CODES[verdict],
+            "members": members,
+            "others": len(scores.inside) - members,
+            "scores": {name: SCORES[name] for name in told},
+            "sentences": [_sentence(told)],
+            "remarks": [*scores.remarks, *_remarks(len(scores.inside) - members)],
+        },
+        charts={"roc": {"false_positive": list(POINTS), "true_positive": {n: _curve(t) for n, t in told.items()}}},
+    )
+    return Trial(document, scores, told)
+
+
+def _curve(told: Told) -> list[float]:
+    return [true_positive_at(told.roc, point) for point in POINTS]
+
+
+def _sentence(told: Mapping[str, Told]) -> str:
+    name = max(told, key=lambda n: told[n].auc.value)
+    best = told[name]
+    few = best.found["1_in_100"]
+    return (
+        f"Of a member and somebody else, the member is picked out with a chance of {best.auc.value:.1%} "
+        f"(95%: {best.auc.low:.1%} to {best.auc.high:.1%}) by the best score here, {name}; a coin does it with 50%. "
+        f"Where one in 100 others is accused wrongly, it finds {few.value:.1%} of the members "
+        f"({few.low:.1%} to {few.high:.1%}); a coin finds 1%."
+    )
+
+
+def _remarks(others: int) -> list[str]:
+    found = ["The score named as best was chosen among those shown, by the same people: read its interval with that."]
+    short = [(words, need) for words, need in (("100", 437), ("1,000", 4380)) if others < need]
+    for words, need in short:
+        found.append(
+            f"With {others:,} people who are not members, one false alarm in {words} cannot be measured well: below "
+            f"{need:,} of them the lower end of what is found is 0."
+        )
+    return found

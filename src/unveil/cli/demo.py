@@ -1,0 +1,85 @@
+"""The demo: a made-up hospital, two releases of its table, audited side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unveil.cli.hospital import made_up_hospital
+from unveil.errors import OutputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["RELEASES", "run_demo"]
+
+RELEASES = {
+    "mondrian.csv": ("mondrian:k=5,l=3", "cells widened until 5 patients look alike, with 3 diagnoses among them"),
+    "anatomy.csv": ("anatomy:l=4", "cells exact, but which of 4 patients has which of 4 diagnoses is hidden"),
+}
+# Limits as a hospital might state them: few more right guesses, few people of whom someone is sure.
+LIMITS = ("bayesian.relative_global_threat <= 0.15", "bayesian.confident.80 <= 0.2")
+SWEEPS, PRECISION = 400, 0.03  # a coarser precision than the usual: the demo is to be quick
+
+
+def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
+    """Write the hospital, its schema, two releases, their audit; print what the audit says."""
+    from unveil.attackers.posterior.contract import Chains
+    from unveil.audit import run_audit
+    from unveil.audit.document import describe_inputs
+    from unveil.catalog import anonymizer
+    from unveil.data.schema import read_schema
+    from unveil.engine import Engine
+    from unveil.formats.output import csv_bytes, write_whole
+    from unveil.formats.releases import read_release, release_files
+    from unveil.formats.tables import read_table
+    from unveil.report.audit_terminal import print_audit
+    from unveil.report.html import render_html
+
+    hospital = made_up_hospital(seed=seed)
+    hierarchies = folder / "hierarchies"
+    try:
+        hierarchies.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror}); choose another folder with --output") from None
+    files: dict[Any, Any] = {
+        folder / "hospital.csv": csv_bytes(list(hospital.columns), list(hospital.columns.values())),
+        folder / "schema.toml": hospital.schema_toml.encode(),
+        **{hierarchies / name: text.encode() for name, text in hospital.hierarchies.items()},
+    }
+    write_whole(files)
+    schema = read_schema(folder / "schema.toml").confirmed()
+    table = read_table(folder / "hospital.csv", schema)
+    console.print(f"A made-up hospital: {table.rows} patients; their diagnosis is sensitive, the rest may be known.\n")
+    releases = {}
+    for name, (method, words) in RELEASES.items():
+        made = anonymizer(method).anonymize(table, Engine(seed=seed))
+        write_whole(release_files(made.release, folder / name))
+        releases[name] = read_release(folder / name, schema, attributes=table.attributes)
+        console.print(f"{name:<14} {method:<18} {words}")
+    console.print("\nReading both as an attacker would, beside one who knows only the population (some seconds) …\n")
+    found = run_audit(
+        releases,
+        table=table,
+        chains=Chains(sweeps=SWEEPS, burn_in=SWEEPS, most_sweeps=1600, precision=PRECISION),
+        engine=Engine(seed=seed),
+        limits=LIMITS,
+        release_type="public",
+        recipient="anyone",
+        inputs=describe_inputs(
+            [folder / "hospital.csv", folder / "schema.toml", *(folder / name for name in releases)]
+        ),
+    )
+    outputs: dict[Any, Any] = {
+        folder / "audit.json": (found.document.model_dump_json(indent=2) + "\n").encode(),
+        folder / "report.html": render_html(found.document).encode(),
+    }
+    write_whole(outputs)
+    print_audit(found.document, console)
+    console.print(
+        f"\nWrote {' and '.join(str(path) for path in outputs)}. The other files are in {folder}/. Try it yourself:\n\n"
+        f"  unveil check {folder}/mondrian.csv --schema {folder}/schema.toml\n"
+        f"  unveil anonymize {folder}/hospital.csv --schema {folder}/schema.toml "
+        f"--with mondrian:k=11 -o {folder}/mine.csv\n"
+        f"  unveil audit {folder}/mine.csv --schema {folder}/schema.toml "
+        f"--original {folder}/hospital.csv --preset k_11\n",
+        soft_wrap=True,
+    )

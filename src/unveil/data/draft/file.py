@@ -1,0 +1,168 @@
+"""A draft as schema.toml: the evidence as comments, and the domains that the values suggest."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Kind, Role, canonical
+from unveil.data.attribute_sets import SetEvidence
+from unveil.data.draft.columns import Column
+from unveil.data.draft.roles import ColumnEvidence, Told, extra_key, share_text
+from unveil.data.hierarchy import number_text
+from unveil.data.toml_lines import toml_array, toml_key, toml_string
+from unveil.errors import shown
+
+__all__ = ["draft_toml"]
+
+MOST_VALUES = 10_000  # categories written into the file
+MOST_NUMBERS = 1_000  # numbers or dates listed one by one
+MOST_STEPS = {Kind.NUMERIC: 10_000, Kind.DATE: 50_000}  # values of a domain given by its ends
+FULL_ENOUGH = 0.1  # share of the values between the ends that must occur
+BINS = 20
+
+
+def _spread_text(spread: ColumnEvidence | SetEvidence) -> str:
+    return (
+        f"distinctness {share_text(spread.distinctness)}, separation {share_text(spread.separation)}, "
+        f"unique rows {share_text(spread.uniqueness)}"
+    )
+
+
+def draft_toml(
+    name: str,
+    read: list[Column],
+    evidence: tuple[ColumnEvidence, ...],
+    sets: tuple[SetEvidence, ...],
+    search: str,
+    told: Mapping[str, Told],
+    listed: Sequence[str],
+) -> str:
+    """The whole file."""
+    tokens = sorted({*listed, *(token for column in read for token in column.tokens)})
+    lines = [
+        f"# Drafted from {shown(name)}, {read[0].rows:,} rows. "
+        + (
+            "Roles are as there, the evidence beside them."
+            if told
+            else "Every role is a guess, its evidence beside it."
+        ),
+        "# Read them, mend them, then set confirmed = true. The values of the domains are those of the data.",
+        "version = 1",
+        "confirmed = false",
+    ]
+    if tokens:
+        lines.append(f"missing = {toml_array([toml_string(token) for token in tokens])}")
+    for column in read:
+        lines.extend(_extra_lines(column))
+    if sets:
+        lines += ["", f"# Rows that few quasi-identifiers single out, worst first ({search}):"]
+        lines += [f"#   {' + '.join(map(toml_key, s.names))}: {_spread_text(s)}" for s in sets[:10]]
+    for column, found in zip(read, evidence, strict=True):
+        missing = f", {column.missing:,} missing" if column.missing else ""
+        lines += [
+            "",
+            f"[attributes.{toml_key(column.name)}]",
+            f"# {found.distinct:,} values{missing}: {_spread_text(found)}",
+            *(f"# {reason}" for reason in found.reasons),
+            f'role = "{found.role}"',
+            f'kind = "{found.kind}"',
+            *_domain(column, found, told.get(column.name)),
+        ]
+        if column.tokens:
+            withheld = f"  # if withheld rather than missing: say --cells {toml_key(column.name)}=suppressed"
+            lines.append('missing = "category"' + (withheld if column.published else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _extra_lines(column: Column) -> list[str]:
+    """A weight or a frequency is offered as a comment: a body's weight has the same name."""
+    extra = extra_key(column)
+    where = "if a row stands for that many people" if extra == "frequency" else "if it is a sampling weight"
+    take = f"take the # off, remove [attributes.{toml_key(column.name)}]"
+    return [f"# {extra} = {toml_string(column.name)}  # {where}: {take}"] if extra else []
+
+
+def _domain(column: Column, found: ColumnEvidence, told: Told | None) -> list[str]:
+    if found.role is Role.IDENTIFIER:
+        return ["# an identifier is never released: its values are not kept here"]
+    if told is not None and told.hierarchy is not None:
+        return [f"hierarchy = {toml_string(told.hierarchy)}"]
+    if column.places is not None:
+        return _measured_domain(column, column.places, found.role)
+    if column.kind.measured:
+        ends = "from = 1900-01-01, to = 2030-12-31" if column.kind is Kind.DATE else "from = 0, to = 110"
+        return [f"# domain = {{ {ends} }}  # the true ends; without it the domain is what the cells show"]
+    if column.masked:
+        return ["# some cells are masked: list the domain, or add a hierarchy; else it is what the cells show"]
+    if column.several:
+        option = f"--cells {toml_key(column.name)}=list"
+        return [f"# some cells hold several values: list the domain; else it is what they show: say {option}"]
+    values = sorted(set(column.texts) - {"*"})
+    starred = any(not text.strip("*") for text in column.texts)
+    if column.published and starred:
+        values = [value for value in values if value.strip("*")]
+        if len(values) + bool(column.tokens) < 2:  # then `*` would be that one value
+            return ["# domain = [ ]  # list what can be: the cells show too little to say what * may stand for"]
+    lines = (
+        ["# '*' is among the values, but means the whole domain: rename it in the data"]
+        if "*" in column.texts and not column.published
+        else []
+    )
+    if len(values) > MOST_VALUES:
+        return [
+            *lines,
+            f"# over {MOST_VALUES:,} values: the domain is taken from the data; is it an identifier, or free text?",
+        ]
+    return [*lines, f"domain = {toml_array([toml_string(v) for v in values])}"] if values else lines
+
+
+def _measured_domain(column: Column, places: NDArray[np.float64], role: Role) -> list[str]:
+    """By its ends if few values between them are absent; listed if few; else in bins."""
+
+    def written(place: float) -> str:
+        return canonical(float(place), column.kind)
+
+    step = _step(places)
+    steps = (places[-1] - places[0]) / step + 1 if step else np.inf
+    most = MOST_NUMBERS if role is Role.SENSITIVE and column.kind is Kind.NUMERIC else MOST_STEPS[column.kind]
+    ends = f"from = {written(places[0])}, to = {written(places[-1])}"
+    if len(places) > 1 and step and steps <= most and (steps <= 100 or len(places) >= FULL_ENOUGH * steps):
+        return [f"domain = {{ {ends}, step = {number_text(step)} }}"]
+    if len(places) <= MOST_NUMBERS:
+        return [f"domain = {toml_array([written(p) for p in places])}"]
+    # A step that is no whole number keeps the bins from being read as bins of whole numbers.
+    return [
+        f"# {len(places):,} different values: bins of about equally many rows; move the cuts to where you want them",
+        f"domain = {{ {ends}, step = {number_text(step or 1e-7)} }}",
+        f"bins = {toml_array([written(c) for c in _cuts(places, column.counts[: len(places)], column.kind)])}",
+    ]
+
+
+def _step(places: NDArray[np.float64]) -> float | None:
+    """The largest step on which all places lie, if they have at most six decimals."""
+    if np.abs(places).max() >= 2**53:
+        return None
+    for decimals in range(7):
+        scaled = np.round(places * 10.0**decimals)
+        if np.abs(scaled).max() < 2**53 and np.array_equal(scaled / 10.0**decimals, places):
+            return float(np.gcd.reduce(np.diff(scaled.astype(np.int64)))) / 10.0**decimals or 1.0
+    return None
+
+
+def _cuts(places: NDArray[np.float64], counts: NDArray[np.int64], kind: Kind) -> list[float]:
+    """Quantiles as cuts, rounded where they are numbers; of the values alone if most rows share one."""
+    shares = np.arange(1, BINS) / BINS
+    for weight in (counts, np.ones(len(places))):
+        reached = np.cumsum(weight)
+        cuts = np.unique(places[np.searchsorted(reached, shares * reached[-1])])
+        cuts = cuts[cuts > places[0]]
+        if kind is Kind.NUMERIC and np.abs(places).max() < 2**53:
+            # As many digits as tell a cut from the one before.
+            digits = -np.floor(np.log10(np.diff(cuts, prepend=places[0]))).astype(int)
+            digits = digits if (places % 1).any() else np.minimum(digits, 0)
+            cuts = np.unique([round(cut, most) for cut, most in zip(cuts.tolist(), digits.tolist(), strict=True)])
+            cuts = cuts[(cuts > places[0]) & (cuts <= places[-1])]
+        if len(cuts) >= 3:
+            break
+    return cuts.tolist() if len(cuts) else [float(places[len(places) // 2])]

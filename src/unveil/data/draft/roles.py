@@ -1,0 +1,116 @@
+"""The role that a column's values and its name suggest, and the evidence for it."""
+
+from dataclasses import dataclass
+
+from unveil.data.attribute import Kind, Role
+from unveil.data.attribute_sets import SetEvidence, search_sets, spread
+from unveil.data.draft.columns import Column
+from unveil.data.draft.names import (
+    FREQUENCY_WORDS,
+    ID_WORDS,
+    KNOWN_WORDS,
+    NAMING_WORDS,
+    SENSITIVE_WORDS,
+    WEIGHT_WORDS,
+    hinted,
+)
+
+__all__ = ["ColumnEvidence", "Told", "extra_key", "searched_sets", "share_text", "weigh"]
+
+ID_ROWS = 50  # in fewer rows, all values different says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEvidence:
+    """What a column's values say about its role. Missing counts as one value."""
+
+    name: str
+    kind: Kind
+    role: Role
+    distinct: int
+    distinctness: float  # distinct values / rows
+    separation: float  # share of row pairs with different values
+    uniqueness: float  # share of rows whose value no other row has
+    missing: int  # rows
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What another tool's project says of a column."""
+
+    role: Role
+    source: str  # the tool
+    hierarchy: str | None = None  # a file, relative to the schema; its leaves are then the domain
+
+
+def weigh(column: Column, told: Told | None) -> ColumnEvidence:
+    """The evidence for a column's role, which is what was told, if it was."""
+    distinct, distinctness, separation, uniqueness = spread(column.counts, column.rows)
+    role, reasons = _suggest(column, distinct)
+    if told is not None:
+        other = [] if role is told.role else [f"its values and name would suggest {role}: {reasons[0]}"]
+        role, reasons = told.role, [f"the role is {told.source}'s", *other]
+    return ColumnEvidence(
+        column.name,
+        column.kind,
+        role,
+        distinct,
+        distinctness,
+        separation,
+        uniqueness,
+        column.missing,
+        (*reasons, *column.reasons),
+    )
+
+
+def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
+    present = column.rows - column.missing
+    apart = (distinct - (column.missing > 0)) / present if present else 0.0  # distinctness where a value is present
+    if hinted(column.name, NAMING_WORDS):
+        return Role.IDENTIFIER, ["the name says that it names a person"]
+    if hinted(column.name, SENSITIVE_WORDS):
+        return Role.SENSITIVE, ["the name says what people keep to themselves"]
+    if hinted(column.name, ID_WORDS) and apart >= (0.1 if present >= ID_ROWS else 0.9):
+        return Role.IDENTIFIER, [f"the name says an identifier, and {share_text(apart)} of its values differ"]
+    if distinct <= 1:
+        return Role.INSENSITIVE, ["one value only: it tells nobody apart"]
+    known = hinted(column.name, KNOWN_WORDS)
+    if apart >= 0.95 and present >= ID_ROWS and not known and _like_numbers_of_people(column):
+        return Role.IDENTIFIER, [f"{share_text(apart)} of its values differ: nearly every row has its own"]
+    if extra := extra_key(column):
+        return Role.QUASI_IDENTIFIER, [f"the name says a {extra}; until a human says so it may single people out"]
+    if known:
+        return Role.QUASI_IDENTIFIER, ["the name says what others may know of a person"]
+    return Role.QUASI_IDENTIFIER, ["nothing says that others cannot know it"]
+
+
+def extra_key(column: Column) -> str | None:
+    """The key of schema.toml that the column's name suggests, if its values allow it."""
+    if column.kind is not Kind.NUMERIC or column.places is None or column.places[0] <= 0 or column.missing:
+        return None
+    if hinted(column.name, FREQUENCY_WORDS) and not (column.places % 1).any():
+        return "frequency"
+    return "weight" if hinted(column.name, WEIGHT_WORDS) else None
+
+
+def _like_numbers_of_people(column: Column) -> bool:
+    """Texts, or whole numbers without gaps, or long whole numbers of one length; not measurements."""
+    if column.places is None:
+        return True
+    if column.kind is Kind.DATE or (column.places % 1).any():
+        return False
+    low, high = column.places[0], column.places[-1]
+    return bool(high - low < 1.2 * len(column.places) or (low >= 1e6 and len(str(int(low))) == len(str(int(high)))))
+
+
+def searched_sets(columns: list[Column], evidence: list[ColumnEvidence]) -> tuple[tuple[SetEvidence, ...], str]:
+    """Sets of these columns that single rows out, and which were looked at."""
+    alone = [SetEvidence((e.name,), e.distinctness, e.separation, e.uniqueness) for e in evidence]
+    sizes = [len(column.counts) for column in columns]
+    return search_sets(alone, columns[0].rows if columns else 0, sizes, lambda i: columns[i].codes)
+
+
+def share_text(part: float) -> str:
+    """A share in percent that does not round to none or all."""
+    return "under 0.1%" if 0 < part < 0.001 else "over 99.9%" if 0.999 < part < 1 else f"{part:.1%}"

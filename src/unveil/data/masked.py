@@ -1,0 +1,152 @@
+"""Masked: a published table whose values were perturbed, not widened; one row a person, in no telling order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Attribute, Role
+from unveil.errors import NotApplicable, ReleaseError, shown
+
+__all__ = ["SUPPRESSED", "Masked", "MaskedTable", "SyntheticTable", "as_published", "numbers_of"]
+
+SUPPRESSED = -1  # a cell of codes that is not published
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Masked:
+    """Published values, some of them perturbed. Row i is somebody, but not the original's row i.
+
+    Numbers and dates are positions on their line (a date's is its day's ordinal), NaN = missing or suppressed; other
+    attributes are codes of their domain, -1 = suppressed, the last code = missing where that is a category.
+    """
+
+    attributes: tuple[Attribute, ...]
+    columns: tuple[NDArray[Any], ...]  # per attribute: (rows,) float64 if measured, else int64 codes
+    masked: tuple[int, ...]  # positions of the attributes that were perturbed, growing
+    channel: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)  # (codes, codes): P(published | true)
+    method: str = ""  # the anonymizer with its options, where that is published
+
+    def __post_init__(self) -> None:
+        _check(self)
+        for array in (*self.columns, *self.channel.values()):
+            array.flags.writeable = False
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Masked)
+            and self.attributes == other.attributes
+            and self.masked == other.masked
+            and self.method == other.method
+            and all(np.array_equal(a, b, equal_nan=True) for a, b in zip(self.columns, other.columns, strict=True))
+            and self.channel.keys() == other.channel.keys()
+            and all(np.array_equal(matrix, other.channel[i]) for i, matrix in self.channel.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays
+
+    @property
+    def rows(self) -> int:
+        """How many rows are published."""
+        return len(self.columns[0])
+
+    @property
+    def known_channel(self) -> bool:
+        """Whether of every perturbed column the chances of each change are published."""
+        return all(i in self.channel for i in self.masked)
+
+    def index(self, name: str) -> int:
+        """The position of a named attribute."""
+        for index, attribute in enumerate(self.attributes):
+            if attribute.name == name:
+                return index
+        known = ", ".join(a.name for a in self.attributes)
+        raise ReleaseError(f"the release has no attribute {shown(name)}; it has {known}")
+
+    def with_role(self, role: Role) -> tuple[int, ...]:
+        """Positions of the attributes with this role."""
+        return tuple(i for i, a in enumerate(self.attributes) if a.role is role)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedTable:
+    """A masked release, and the anonymizer's private knowledge of whose row each published row is."""
+
+    masked: Masked
+    origin: NDArray[np.int64]  # (published rows,) the original row of each; never published
+    note: str = ""  # what the anonymizer found out, for whoever ran it; never published
+
+    def __post_init__(self) -> None:
+        if len(self.origin) != self.masked.rows or len(np.unique(self.origin)) != len(self.origin):
+            raise ReleaseError("every published row needs an original row of its own")
+        if len(self.origin) and self.origin.min() < 0:
+            raise ReleaseError("an original row is counted from 0")
+        self.origin.flags.writeable = False
+
+    @property
+    def release(self) -> NoReturn:
+        """There are no groups; whoever works with groups is told so."""
+        raise NotApplicable(f"{_names(self.masked)}: the values were perturbed, not widened; there are no groups")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SyntheticTable:
+    """A masked release whose rows were made from something else than people: none of them is anybody's."""
+
+    masked: Masked
+    note: str = ""  # what the anonymizer found out, for whoever ran it; never published
+
+    @property
+    def release(self) -> NoReturn:
+        """There are no groups; whoever works with groups is told so."""
+        raise NotApplicable(f"{_names(self.masked)}: the rows are made up from noisy counts; there are no groups")
+
+
+def numbers_of(attribute: Attribute, codes: NDArray[np.integer]) -> NDArray[np.float64]:
+    """(rows,) the positions of a number's or a date's codes; NaN = missing. A bin stands for its middle."""
+    places = attribute.positions()
+    places[attribute.real :] = np.nan
+    return np.asarray(places[codes])
+
+
+def as_published(attributes: Sequence[Attribute], columns: Sequence[NDArray[np.integer]]) -> tuple[NDArray[Any], ...]:
+    """Original columns of codes in the form a Masked holds them: nothing perturbed yet."""
+    return tuple(
+        numbers_of(a, c) if a.kind.measured else np.asarray(c, dtype=np.int64)
+        for a, c in zip(attributes, columns, strict=True)
+    )
+
+
+def _names(masked: Masked) -> str:
+    return ", ".join(masked.attributes[i].name for i in masked.masked) or "no column"
+
+
+def _check(masked: Masked) -> None:
+    """A table that cannot be is never born."""
+    if not masked.attributes or len(masked.columns) != len(masked.attributes):
+        raise ReleaseError("a masked table needs one column an attribute, and at least one")
+    if len({a.name for a in masked.attributes}) != len(masked.attributes):
+        raise ReleaseError("two attributes of the release have one name")
+    if any(a.role is Role.IDENTIFIER for a in masked.attributes):
+        raise ReleaseError("identifiers are never released; remove that column")
+    if not masked.rows:
+        raise ReleaseError("a release without rows")
+    for attribute, column in zip(masked.attributes, masked.columns, strict=True):
+        if column.shape != (masked.rows,):
+            raise ReleaseError(f"{attribute.name}: not as many cells as the other columns")
+        if column.dtype != (np.float64 if attribute.kind.measured else np.int64):
+            raise ReleaseError(f"{attribute.name}: numbers and dates are float64, other values int64 codes")
+        if attribute.kind.measured and np.isinf(column).any():
+            raise ReleaseError(f"{attribute.name}: an infinite number")
+        if not attribute.kind.measured and not SUPPRESSED <= column.min() <= column.max() < attribute.codes:
+            raise ReleaseError(f"{attribute.name}: codes outside the domain")
+    if list(masked.masked) != sorted({i for i in masked.masked if 0 <= i < len(masked.attributes)}):
+        raise ReleaseError("perturbed attributes are named once each, in the order of the columns")
+    for index, matrix in masked.channel.items():
+        if index not in masked.masked or masked.attributes[index].kind.measured:
+            raise ReleaseError("a matrix of changes belongs to a perturbed attribute of codes")
+        codes, name = masked.attributes[index].codes, masked.attributes[index].name
+        if matrix.shape != (codes, codes) or not (matrix >= 0).all() or (np.abs(matrix.sum(axis=1) - 1) > 1e-9).any():
+            raise ReleaseError(f"{name}: its matrix needs {codes} rows of {codes} chances that add up to 1")

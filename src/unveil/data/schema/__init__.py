@@ -1,0 +1,189 @@
+"""Schema: what schema.toml says about a table's columns, and how it is read and checked."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from unveil.data.attribute import Attribute
+from unveil.data.hierarchy import Ladder, hierarchy_files, read_ladder
+from unveil.data.schema.document import Declaration, SchemaDocument
+from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
+from unveil.data.toml_lines import line_of_key, toml_content
+from unveil.errors import SchemaError, shown
+
+__all__ = ["Declaration", "Schema", "SchemaDocument", "read_schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The roles, kinds and declared domains of a table's columns."""
+
+    document: SchemaDocument
+    ladders: Mapping[str, Ladder] = field(default_factory=dict)
+    name: str = "schema"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Attribute names in the file's order."""
+        return tuple(self.document.attributes)
+
+    @property
+    def missing_token(self) -> str:
+        """What a missing cell is written as: the first of the tokens, nothing if there are none."""
+        return self.document.missing[0] if self.document.missing else ""
+
+    @property
+    def extra_columns(self) -> tuple[str, ...]:
+        """Columns without a role: weight and frequency."""
+        return tuple(n for n in (self.document.weight, self.document.frequency) if n is not None)
+
+    def declaration(self, name: str) -> Declaration:
+        """What the schema says of one attribute."""
+        return self.document.attributes[name]
+
+    def confirmed(self) -> "Schema":
+        """This schema, if a human confirmed its roles."""
+        if not self.document.confirmed:
+            raise SchemaError(
+                f"{self.name}: the roles are not confirmed; read them, mend them, and set confirmed = true"
+            )
+        return self
+
+    def attribute(
+        self, name: str, observed: Iterable[str] | None = None, *, decimal: str = ".", source: str = "original"
+    ) -> Attribute:
+        """The attribute with its domain: declared, else the hierarchy's leaves, else the observed values."""
+        declared = self.declaration(name)
+        where = f"{self.name}, {name}"
+        ladder = canonical_leaves(self.ladders.get(name), declared.kind)
+        values, low, high, origin = domain_of(declared, ladder, observed, self.document.missing, decimal, where, source)
+        missing = declared.missing == "category"
+        if missing and not self.document.missing:
+            raise SchemaError(f'{where}: missing = "category" needs tokens; add missing = ["?", ""] at the top')
+        token = self.document.missing[0] if missing else None
+        if token is not None:
+            kept = [i for i, v in enumerate(values) if v not in self.document.missing]
+            values = tuple(values[i] for i in kept)
+            low, high = (None if ends is None else ends[kept] for ends in (low, high))
+        code_of = {v: i for i, v in enumerate(values)}
+        attribute = Attribute(
+            name=name,
+            role=declared.role,
+            kind=declared.kind,
+            values=(*values, token) if token is not None else values,
+            missing=missing,
+            missing_tokens=self.document.missing,
+            low=low,
+            high=high,
+            binned=declared.bins is not None,
+            open_bins=declared.bins is not None and not is_whole(declared),
+            hierarchy=ladder.over(values, missing=token, attribute=name) if ladder is not None else None,
+            source=origin,
+            harmless=tuple(codes_of(declared.harmless, declared.kind, code_of, f"{where}, harmless", origin)),
+            classes=tuple(
+                (label, tuple(codes_of(members, declared.kind, code_of, f"{where}, classes.{label}", origin)))
+                for label, members in declared.classes.items()
+            ),
+        )
+        _check_labels(attribute, where)
+        return attribute
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The JSON Schema of schema.toml, for editors and other tools."""
+        return SchemaDocument.model_json_schema(by_alias=True)
+
+
+def read_schema(path: str | Path) -> Schema:
+    """Read schema.toml and the hierarchies it names."""
+    path = Path(path)
+    if path.suffix.lower() == ".deid":
+        raise SchemaError(f"{path}: an ARX project is no schema; write one: unveil schema {path.name} -o schema.toml")
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise SchemaError(
+            f"{path}: cannot be read ({error.strerror}); draft one with: unveil schema DATA -o {path.name}"
+        ) from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: not UTF-8; save it as UTF-8") from None
+    content = toml_content(text, str(path), SchemaError)
+    if "attributes" not in content:
+        raise SchemaError(f"{path}: no [attributes.NAME] tables: this is no schema; draft one with: unveil schema DATA")
+    try:
+        document = SchemaDocument.model_validate(content)
+    except ValidationError as error:
+        raise SchemaError(_first_fault(error, path, text, content)) from None
+    ladders = {}
+    folder: dict[str, Path] = {}
+    if document.hierarchies is not None:
+        where = f"{path}, line {line_of_key(text, ('hierarchies',))}, hierarchies"
+        folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
+    for name, declared in document.attributes.items():
+        file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
+        if file is not None:
+            try:
+                ladders[name] = read_ladder(file)
+            except SchemaError as error:
+                own = ("attributes", name, "hierarchy") if declared.hierarchy is not None else ("hierarchies",)
+                line = line_of_key(text, own)
+                raise SchemaError(f"{path}, line {line}, {name}: {error}") from None
+    schema = Schema(document=document, ladders=ladders, name=str(path))
+    for name, declared in document.attributes.items():
+        if declared.domain is not None or declared.bins is not None or name in ladders:
+            try:
+                schema.attribute(name)  # a declared domain that cannot stand is an error now, not when data comes
+            except SchemaError as error:
+                where = f"{path}, {name}"
+                fault = str(error).removeprefix(where).lstrip(":, ").removeprefix(f"{name}: ")
+                raise SchemaError(f"{path}, line {line_of_key(text, ('attributes', name))}, {name}: {fault}") from None
+    return schema
+
+
+_FAULTS = {
+    "extra_forbidden": "this key is unknown; see docs/schema.md for the keys there are",
+    "missing": "this key is required",
+    "string_type": "this must be text; put it in quotes",
+    "bool_type": "this must be true or false, without quotes",
+}
+_FORMS = {
+    "domain": "this must be a list of values, or { from = 17, to = 90, step = 1 } with numbers or dates without quotes",
+    "bins": "this must be a list of growing cuts, numbers or dates without quotes, for instance [20, 30, 40]",
+}
+
+
+def _first_fault(error: ValidationError, path: Path, text: str, content: object) -> str:
+    """One line for the first thing pydantic found: file, line, key, what instead."""
+    fault = error.errors()[0]
+    key: tuple[str, ...] = ()
+    for part in fault["loc"]:  # pydantic adds the names of types it tried: keep what the file has
+        if isinstance(content, dict) and part in content:
+            key, content = (*key, str(part)), content[part]
+    message = _FAULTS.get(fault["type"], fault["msg"].removeprefix("Value error, "))
+    about, colon, rest = message.partition(": ")
+    if fault["type"] == "value_error" and colon and isinstance(content, dict) and about in content:
+        key, message = (*key, about), rest  # our own checks name their key first
+    elif fault["type"] in ("missing", "extra_forbidden"):
+        key = key if key[-1:] == fault["loc"][-1:] else (*key, str(fault["loc"][-1]))
+    elif len(key) > 2:
+        message = _FORMS.get(key[2], message)
+    return f"{path}, line {line_of_key(text, key)}, {'.'.join(key) or 'schema'}: {message}"
+
+
+def _check_labels(attribute: Attribute, where: str) -> None:
+    """A cell is read as a value before it is read as a label: one text must not be both."""
+    hierarchy = attribute.hierarchy
+    if hierarchy is None:
+        return
+    for level in range(1, hierarchy.height):
+        labels = hierarchy.labels[level]
+        for node, (label, code) in enumerate(zip(labels, attribute.encode(labels).tolist(), strict=True)):
+            if code != -1 and np.flatnonzero(hierarchy.node[level] == node).tolist() != [code]:
+                what = "value" if 0 <= code < attribute.real else "missing token"
+                raise SchemaError(f"{where}: the hierarchy's label {shown(label)} is also a {what}; rename the label")

@@ -1,0 +1,207 @@
+"""Table: the originals, integer-coded in the smallest unsigned type. Only anonymizers and risk measures see it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Attribute, Kind, Role, position
+from unveil.data.dictionary import Dictionary
+from unveil.data.hierarchy import number_text
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, Release, build_release
+from unveil.data.schema import Schema
+from unveil.errors import TableError, shown
+
+__all__ = ["CodedColumn", "Table", "code_table"]
+
+MOST_ROWS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CodedColumn:
+    """A column of texts as its distinct texts and, for each row, which of them it holds."""
+
+    texts: Sequence[str]
+    text_of_row: NDArray[np.integer]  # (rows,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Original microdata: one row a person. Identifiers are counted, never kept."""
+
+    attributes: tuple[Attribute, ...]
+    columns: tuple[NDArray[np.unsignedinteger], ...]  # per attribute: (rows,) codes
+    weight: NDArray[np.float64] | None = None  # (rows,) sampling weights
+    repeated: Mapping[str, int] = field(default_factory=dict)  # per identifier: rows that share its value with others
+    name: str = "table"
+    dictionary: Dictionary | None = None  # codes and labels of the statistical file it was read from
+
+    def __post_init__(self) -> None:
+        if len(self.attributes) != len(self.columns) or not self.columns:
+            raise TableError(f"{self.name}: no attribute but identifiers; a table needs at least one other column")
+        for attribute, column in zip(self.attributes, self.columns, strict=True):
+            if attribute.role is Role.IDENTIFIER:
+                raise TableError(f"{attribute.name}: an identifier is not kept in a table")
+            if len(column) != self.rows or column.dtype != attribute.dtype or column.max(initial=0) >= attribute.codes:
+                raise TableError(f"{attribute.name}: codes that do not fit the domain or the other columns")
+            column.flags.writeable = False
+        if not self.rows:
+            raise TableError(f"{self.name}: holds no rows")
+        if self.weight is not None:
+            if self.weight.shape != (self.rows,) or not (self.weight > 0).all():
+                raise TableError(f"{self.name}: weights must be one positive number a row")
+            self.weight.flags.writeable = False
+
+    @property
+    def rows(self) -> int:
+        """How many people there are."""
+        return len(self.columns[0])
+
+    def index(self, name: str) -> int:
+        """The position of a named attribute."""
+        for index, attribute in enumerate(self.attributes):
+            if attribute.name == name:
+                return index
+        known = ", ".join(a.name for a in self.attributes)
+        raise TableError(f"{self.name}: no attribute {shown(name)}; there are {known}")
+
+    def with_role(self, role: Role) -> tuple[int, ...]:
+        """Positions of the attributes with this role."""
+        return tuple(i for i, a in enumerate(self.attributes) if a.role is role)
+
+    def as_release(self) -> Release:
+        """The cleartext as a release: every row a group of its own, every cell a single value."""
+        part = BlockRows(tuple(range(len(self.columns))), np.arange(self.rows, dtype=np.int64), self.columns)
+        return build_release(self.attributes, [Regions.singles(a.codes) for a in self.attributes], [part])[0]
+
+    @classmethod
+    def from_columns(cls, schema: Schema, columns: Mapping[str, Sequence[object]], *, name: str = "table") -> "Table":
+        """A table from Python values, written as a CSV file would hold them."""
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) > 1:
+            raise TableError(f"{name}: columns of different lengths")
+        missing = schema.missing_token
+        coded = {key: _code_values(values, missing) for key, values in columns.items()}
+        return code_table(schema, coded, name=name, place=lambda row: f"row {row + 1}")
+
+
+def code_table(
+    schema: Schema,
+    columns: Mapping[str, CodedColumn],
+    *,
+    name: str,
+    place: Callable[[int], str],
+    decimal: str = ".",
+    dictionary: Dictionary | None = None,
+) -> Table:
+    """Code columns of texts by the schema; `place` says where a row stands, for errors.
+
+    Cost: one dictionary look-up a distinct text, one gather a row.
+    """
+    _check_columns(schema, columns, name)
+    repeats = _repeats(schema, columns, name, place, decimal)
+    attributes, coded, repeated = [], [], {}
+    for key in schema.names:
+        column = columns[key]
+        if schema.declaration(key).role is Role.IDENTIFIER:
+            times = np.bincount(column.text_of_row, weights=repeats)
+            repeated[key] = int(times[times > 1].sum())
+            continue
+        attribute = schema.attribute(key, column.texts, decimal=decimal)
+        code_of_text = attribute.encode(column.texts, decimal)
+        if (code_of_text < 0).any():
+            _refuse(attribute, column, code_of_text, name, place)
+        codes = code_of_text.astype(attribute.dtype)[column.text_of_row]
+        attributes.append(attribute)
+        coded.append(codes if repeats is None else np.repeat(codes, repeats))
+    weight = None
+    if schema.document.weight is not None:
+        weight = _numbers(columns[schema.document.weight], schema.document.weight, name, place, decimal)
+        weight = weight if repeats is None else np.repeat(weight, repeats)
+    return Table(tuple(attributes), tuple(coded), weight=weight, repeated=repeated, name=name, dictionary=dictionary)
+
+
+def _code_values(values: Sequence[object], missing: str) -> CodedColumn:
+    number: dict[str, int] = {}
+    rows = [number.setdefault(_text(v, missing), len(number)) for v in values]
+    return CodedColumn(texts=tuple(number), text_of_row=np.array(rows, dtype=np.int64))
+
+
+def _text(value: object, missing: str) -> str:
+    """A Python value as a file would hold it: None is missing, True is true, 17.0 is 17."""
+    if value is None:
+        return missing
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    return number_text(value) if isinstance(value, float) and np.isfinite(value) else str(value)
+
+
+def _check_columns(schema: Schema, columns: Mapping[str, CodedColumn], name: str) -> None:
+    needed = (*schema.names, *schema.extra_columns)
+    absent = [key for key in needed if key not in columns]
+    if absent:
+        raise TableError(
+            f"{name}: no column {shown(absent[0])}, which {schema.name} names; the file has {_listed(columns)}"
+        )
+    unknown = [key for key in columns if key not in needed]
+    if unknown:
+        raise TableError(
+            f"{name}: {schema.name} does not name the column {shown(unknown[0])}; add [attributes.NAME] with its role"
+        )
+
+
+def _listed(names: Mapping[str, CodedColumn]) -> str:
+    first = [shown(n, 30) for n in list(names)[:12]]
+    return ", ".join(first) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _refuse(
+    attribute: Attribute, column: CodedColumn, code_of_text: NDArray[np.int64], name: str, place: Callable[[int], str]
+) -> None:
+    bad = code_of_text[column.text_of_row]
+    row = int(np.flatnonzero(bad < 0)[0])
+    text = column.texts[int(column.text_of_row[row])]
+    where = f"{name}, {place(row)}, {attribute.name}"
+    if bad[row] == -2:
+        raise TableError(
+            f'{where}: a missing value; set missing = "category" for {attribute.name}, or leave such rows out'
+        )
+    kind = {Kind.NUMERIC: "number", Kind.DATE: "date"}.get(attribute.kind, "value")
+    raise TableError(
+        f"{where}: {shown(text)} is no {kind} of the {attribute.source} domain; mend the cell or widen the domain"
+    )
+
+
+def _numbers(
+    column: CodedColumn, key: str, name: str, place: Callable[[int], str], decimal: str
+) -> NDArray[np.float64]:
+    """A weight column: positive numbers."""
+    places = [position(text, Kind.NUMERIC, decimal) for text in column.texts]
+    distinct = np.array([np.nan if p is None else p for p in places])
+    values: NDArray[np.float64] = distinct[column.text_of_row]
+    bad = ~(values > 0)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        text = column.texts[int(column.text_of_row[row])]
+        raise TableError(f"{name}, {place(row)}, {key}: {shown(text)} is no positive number")
+    return np.asarray(values)
+
+
+def _repeats(
+    schema: Schema, columns: Mapping[str, CodedColumn], name: str, place: Callable[[int], str], decimal: str
+) -> NDArray[np.int64] | None:
+    """How many people each row stands for, if the schema has a frequency column."""
+    key = schema.document.frequency
+    if key is None:
+        return None
+    values = _numbers(columns[key], key, name, place, decimal)
+    if (values % 1 != 0).any():
+        row = int(np.flatnonzero(values % 1 != 0)[0])
+        raise TableError(
+            f"{name}, {place(row)}, {key}: a frequency must be a whole number; sampling weights go under weight"
+        )
+    if values.sum() > MOST_ROWS:
+        raise TableError(f"{name}: {key} adds up to {values.sum():,.0f} rows, over {MOST_ROWS:,}")
+    return values.astype(np.int64)

@@ -1,0 +1,39 @@
+"""People of a table as targets."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Role
+from unveil.data.belief import Known, Targets
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.errors import UsageError
+
+__all__ = ["targets_of_table"]
+
+
+def targets_of_table(
+    table: Table,
+    release: Release | Masked,
+    asked: int,
+    *,
+    known: Sequence[str] | None = None,
+    wrong: float = 0.0,
+    group: NDArray[np.integer] | None = None,
+) -> Targets:
+    """Every row of a table as a target of whom the named attributes (all quasi-identifiers but the asked) are known."""
+    every = [release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER) if i != asked]
+    names = every if known is None else list(known)
+    found = {}
+    for name in names:
+        index = release.index(name)
+        if index == asked:
+            raise UsageError(f"{name} is asked about, so it cannot be known")
+        mine = table.attributes[table.index(name)]
+        if mine.values != release.attributes[index].values:
+            raise UsageError(f"the original's domain of {name} is not the release's; declare it in the schema")
+        found[index] = Known.exactly(release.attributes[index], table.columns[table.index(name)], wrong)
+    return Targets(asked, found, table.rows, None if group is None else np.asarray(group, dtype=np.int64))

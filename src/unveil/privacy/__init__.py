@@ -1,0 +1,1 @@
+"""Privacy: models and their levels, the distances they use, and what readers may know beforehand."""

@@ -1,0 +1,325 @@
+"""The testing procedure of section 3.2: f(D) and f(D without i) for every i, both models, the distance."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Role
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.errors import Stopped, UnveilError, UsageError
+from unveil.risk.differential.laplace import LaplaceCounts, count_cells, mean_predictions, noisy_predictions
+from unveil.risk.differential.leave_one_out import replayable, without_each
+from unveil.risk.differential.models import CountModel, Model
+from unveil.risk.differential.sanitizers import Anonymizer, Sanitizer, as_sanitizer, checked_release, part_of
+from unveil.risk.differential.saved import State
+
+__all__ = ["Failure", "Question", "Tested", "test_records"]
+
+SAVE_EVERY = 5.0  # seconds between two checkpoints
+MEMBERSHIP_DRAWS = 4  # of a mechanism whose noise is otherwise integrated out
+
+Distance = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A record without which the sanitizer failed, and what it said."""
+
+    row: int  # position in the original, from 0
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a table: which attribute, by which model, how far apart."""
+
+    table: Table
+    asked: int
+    model: Model
+    distance: Distance
+    measure: str  # the distance's name and reading
+    samples: int = 1
+    fast: bool = True
+    saved: list[Path] = field(default_factory=list)  # checkpoints so far; gone when the whole run is done
+
+    @property
+    def of_means(self) -> bool:
+        """Whether mean predictions are all that the distance asks for; eq. 1's is so for the Laplace mechanism."""
+        return self.measure == "emd coordinates" or self.measure.endswith("vectors")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tested:
+    """The answer: records in the order of `row`; those that failed are not among them."""
+
+    row: NDArray[np.int64]  # (records,) position in the original, from 0
+    distance: NDArray[np.float64]  # (records,) d
+    within: NDArray[np.float64]  # (records, values) mean prediction with the record
+    without: NDArray[np.float64]  # and without it
+    scores: NDArray[np.float64]  # (2, records, draws) prediction of the true value, with the record and without it
+    floor: NDArray[np.float64] | None  # (records,) the distance that sampling alone makes, if anything was sampled
+    path: str  # replay | closed form | every record anew
+    samples: int
+    asked_records: int  # how many were to be tested
+    failures: tuple[Failure, ...] = ()
+    sampled_records: bool = False  # only some of the table's records were to be tested
+
+    @property
+    def complete(self) -> bool:
+        """Whether every record that was to be tested was."""
+        return len(self.row) == self.asked_records
+
+
+def test_records(
+    question: Question, sanitizer: Any, kept: NDArray[np.int64], records: NDArray[np.int64], engine: Engine
+) -> Tested:
+    """Test `records` against the table of the `kept` rows (both positions in the original)."""
+    table = part_of(question.table, kept)
+    if isinstance(sanitizer, LaplaceCounts):
+        return _laplace(question, sanitizer, table, kept, records, engine)
+    wrapped = as_sanitizer(sanitizer)
+    method = wrapped.method if isinstance(wrapped, Anonymizer) else None
+    if question.fast and replayable(method) and isinstance(question.model, CountModel):
+        return _replayed(question, wrapped, method, table, kept, records, engine)
+    return _anew(question, wrapped, table, kept, records, engine)
+
+
+test_records.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
+
+
+def _replayed(
+    question: Question,
+    sanitizer: Sanitizer,
+    method: Any,
+    table: Table,
+    kept: NDArray[np.int64],
+    records: NDArray[np.int64],
+    engine: Engine,
+) -> Tested:
+    model = question.model
+    assert isinstance(model, CountModel)
+    found = without_each(method, table, question.asked, engine, joint=model.joint)
+    within, without = model.from_counts(found.within), model.from_counts(found.without)
+    place = np.searchsorted(kept, records)
+    good = ~np.isin(place, found.open)
+    done = place[good]
+    truth = table.columns[question.asked][done].astype(np.int64)
+    answer = Tested(
+        row=records[good],
+        distance=question.distance(within[done, None], without[done, None]),
+        within=within[done],
+        without=without[done],
+        scores=_scores(within[done, None], without[done, None], truth),
+        floor=None,
+        path="replay",
+        samples=1,
+        asked_records=len(records),
+    )
+    if good.all():
+        return answer
+    # Without these the requirement cannot be met; the anonymizer itself says so.
+    others = _anew(question, sanitizer, table, kept, records[~good], engine)
+    return replace(answer, failures=others.failures)
+
+
+def _laplace(
+    question: Question,
+    mechanism: LaplaceCounts,
+    table: Table,
+    kept: NDArray[np.int64],
+    records: NDArray[np.int64],
+    engine: Engine,
+) -> Tested:
+    cells = count_cells(mechanism, table, question.asked)
+    place = np.searchsorted(kept, records)
+    cell, value = cells.cell[place], cells.value[place]
+    noise = np.isfinite(mechanism.epsilon)
+    means = mean_predictions(cells.counts, mechanism.epsilon)[cell]
+    pair, number = np.unique(cell * means.shape[1] + value, return_inverse=True)
+    less = cells.counts[pair // means.shape[1]]
+    less[np.arange(len(pair)), pair % means.shape[1]] -= 1
+    without = mean_predictions(less, mechanism.epsilon)[number]
+    if not question.fast or (noise and not question.of_means):
+        if noise and question.samples < 2:
+            raise UsageError("this distance of the Laplace mechanism has no closed form; give --samples N")
+        return _laplace_drawn(question, mechanism, cells.counts, cell, value, means, without, records, engine)
+    if question.measure == "emd coordinates":  # as laplace.exact_distances has it
+        distance = 2.0 * (means - without)[np.arange(len(value)), value]
+    else:
+        distance = question.distance(means[:, None], without[:, None])
+    random = engine.named("membership").generator()
+    draws = MEMBERSHIP_DRAWS if noise else 1
+    drawn = [noisy_predictions(c, mechanism.epsilon, draws, random) for c in (cells.counts[cell], less[number])]
+    scores = _scores(drawn[0], drawn[1], value)
+    return Tested(records, distance, means, without, scores, None, "closed form", 1, len(records))
+
+
+def _laplace_drawn(
+    question: Question,
+    mechanism: LaplaceCounts,
+    counts: NDArray[np.int64],
+    cell: NDArray[np.int64],
+    value: NDArray[np.int64],
+    means: NDArray[np.float64],
+    without: NDArray[np.float64],
+    records: NDArray[np.int64],
+    engine: Engine,
+) -> Tested:
+    """As the paper did it: independent draws for both, once a distinct record."""
+    samples = question.samples if np.isfinite(mechanism.epsilon) else 1
+    pair, number = np.unique(np.stack([cell, value], axis=1), axis=0, return_inverse=True)
+    apart, floor = np.zeros(len(pair)), np.zeros(len(pair))
+    scores = np.zeros((2, len(pair), samples))
+    random = engine.named("laplace").generator()
+    done = 0
+    for place, (c, v) in enumerate(pair.tolist()):
+        if engine.stop.is_set():
+            break
+        less = counts[c].copy()
+        less[v] -= 1
+        one, again, other = (
+            noisy_predictions(c[None], mechanism.epsilon, samples, random)[0] for c in (counts[c], counts[c], less)
+        )
+        scores[0, place], scores[1, place] = one[:, v], other[:, v]
+        apart[place] = question.distance(one[None], other[None])[0]
+        floor[place] = question.distance(one[None], again[None])[0]
+        done = place + 1
+        engine.report("drawing", done, len(pair))
+    number = number.ravel()
+    good = number < done
+    drawn = floor[number][good] if samples > 1 else None
+    return Tested(
+        records[good],
+        apart[number][good],
+        means[good],
+        without[good],
+        scores[:, number[good]],
+        drawn,
+        "every record anew",
+        samples,
+        len(records),
+    )
+
+
+def _anew(
+    question: Question,
+    sanitizer: Sanitizer,
+    table: Table,
+    kept: NDArray[np.int64],
+    records: NDArray[np.int64],
+    engine: Engine,
+) -> Tested:
+    """Sanitize the whole table, then without each record; workers take records."""
+    from joblib import Parallel, delayed
+
+    codes = np.stack([np.asarray(table.columns[i], np.int64) for i in table.with_role(Role.QUASI_IDENTIFIER)], axis=1)
+    whole = _whole_releases(question, sanitizer, table, kept, engine)
+    drawn = len(whole) > 1
+    place = np.searchsorted(kept, records)
+    truth = table.columns[question.asked][place].astype(np.int64)
+    within = np.stack([_predicted(question, r, table, codes[place]) for r in whole], axis=1)
+    half = within.shape[1] // 2 if drawn else 1
+    means = within[:, :half].mean(axis=1)
+    said = (question.model.name, repr(question.model), question.asked, question.measure, half)
+    state = State.start(engine, (sanitizer.described(), *said), (*question.table.columns, kept, records), means, half)
+
+    def one(number: int) -> tuple[int, NDArray[np.float64] | None, str]:
+        if engine.stop.is_set():
+            return number, None, ""
+        row = int(records[number])
+        rest = kept[kept != row]
+        try:
+            smaller = part_of(question.table, rest)
+            made = []
+            for draw in range(half):
+                release = sanitizer.sanitize(smaller, rest, engine.named(f"draw {draw} without {row + 1}"))
+                checked_release(release, smaller, question.asked)
+                made.append(_predicted(question, release, table, codes[place[number]][None])[0])
+            return number, np.array(made), ""
+        except Stopped:
+            return number, None, ""
+        except UnveilError as error:
+            return number, None, str(error)
+        except Exception as error:  # a function of the user's: what it raised is its message
+            return number, None, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:300]
+
+    open_ = np.flatnonzero(~state.done)
+    engine.report("records", len(records) - len(open_), len(records))
+    work = Parallel(n_jobs=engine.workers, backend="threading", return_as="generator_unordered")
+    saved = time.monotonic()
+    for finished, (number, made, message) in enumerate(work(delayed(one)(int(n)) for n in open_), start=1):
+        if made is not None:
+            state.without[number] = made.mean(axis=0)
+            state.score[number] = made[:, truth[number]]
+            state.distance[number] = question.distance(within[number, None, :half], made[None])[0]
+            state.done[number] = True
+            if drawn:
+                state.floor[number] = question.distance(within[number, None, :half], within[number, None, half:])[0]
+        elif message:
+            state.failed[int(records[number])] = message
+            state.done[number] = True
+        engine.report("records", len(records) - len(open_) + finished, len(records))
+        if time.monotonic() - saved > SAVE_EVERY:
+            state.save()
+            saved = time.monotonic()
+    state.save()
+    if state.path is not None:
+        question.saved.append(state.path)
+    good = state.done & ~np.isin(records, list(state.failed))
+    return Tested(
+        records[good],
+        state.distance[good],
+        means[good],
+        state.without[good],
+        np.stack([within[np.arange(len(truth)), :half, truth], state.score])[:, good],
+        state.floor[good] if drawn else None,
+        "every record anew",
+        half,
+        len(records),
+        tuple(Failure(row, message) for row, message in sorted(state.failed.items())),
+    )
+
+
+def _whole_releases(
+    question: Question, sanitizer: Sanitizer, table: Table, kept: NDArray[np.int64], engine: Engine
+) -> list[Release]:
+    """f(D): once if the sanitizer draws nothing, else twice the samples: the second half tells the noise floor."""
+    from joblib import Parallel, delayed
+
+    def one(draw: int) -> Release:
+        release = sanitizer.sanitize(table, kept, engine.named(f"draw {draw}"))
+        return checked_release(release, table, question.asked)
+
+    work = Parallel(n_jobs=engine.workers, backend="threading", return_as="generator")
+    found: list[Release] = []
+    try:
+        found += work(delayed(one)(draw) for draw in range(2))
+        if found[0] == found[1]:
+            return found[:1]
+        if question.samples == 1:
+            raise UsageError("the sanitizer draws: two runs on the same table differ; give --samples N, N of 2 or more")
+        for release in work(delayed(one)(draw) for draw in range(2, 2 * question.samples)):
+            found.append(release)
+            engine.report("the whole table", len(found), 2 * question.samples)
+    except (Stopped, UsageError):
+        raise
+    except UnveilError as error:
+        raise type(error)(f"the sanitizer failed on the whole table: {error}") from None
+    return found
+
+
+def _scores(within: NDArray[np.float64], without: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(2, records, draws) the predictions of the true value, of predictions (records, draws, values)."""
+    return np.stack([side[np.arange(len(truth)), :, truth] for side in (within, without)])
+
+
+def _predicted(question: Question, release: Release, table: Table, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    asked = release.index(table.attributes[question.asked].name)
+    return question.model.predict(release, asked, codes)

@@ -1,0 +1,168 @@
+"""Axes: how people and published rows are compared, an attribute at a time.
+
+Contributions are squared and of one size: two random people are about 1 apart on every axis.
+
+| attribute | contribution |
+|---|---|
+| number, date | half the squared difference of standardised values; 0 inside a published interval |
+| ordinal | squared difference of positions, the whole scale being 1 |
+| categorical | 0 equal or inside the published set, else 1 |
+| categorical with a hierarchy | squared height of the lowest common label, the whole hierarchy being 1 |
+
+A missing value is 1 from any other and 0 from a missing one; a cell that is not published, or not known, is 0 from all.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Attribute, Kind
+from unveil.data.regions import Regions
+from unveil.errors import NotApplicable
+
+__all__ = ["Axis", "axis_of_numbers", "axis_of_regions"]
+
+MOST_ENTRIES = 20_000_000  # of a table of distances
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """One attribute: numbered values of people and of rows, and how far they are from each other."""
+
+    name: str
+    person: NDArray[np.int64]  # (people,) number of the known value
+    row: NDArray[np.int64]  # (rows,) number of the published value
+    known: tuple[Floats, Floats] | None  # ends of the known values on a line; nan = missing
+    published: tuple[Floats, Floats] | None  # ends of the published values; (-inf, inf) = not published
+    table: Floats | None = None  # (known values, published values), where there is no line
+    equal: bool = False  # neither: 0 where the numbers of both values are equal, else 1
+
+    @property
+    def points(self) -> bool:
+        """Single numbers on both sides, nothing missing."""
+        return (
+            self.known is not None
+            and self.published is not None
+            and all(np.isfinite(low).all() and np.array_equal(low, high) for low, high in (self.known, self.published))
+        )
+
+    def take(self, people: NDArray[np.integer]) -> "Axis":
+        """The same for some people."""
+        return Axis(self.name, self.person[people], self.row, self.known, self.published, self.table, self.equal)
+
+    def backwards(self) -> "Axis":
+        """The same with people and rows changing places."""
+        table = None if self.table is None else np.ascontiguousarray(self.table.T)
+        return Axis(self.name, self.row, self.person, self.published, self.known, table, self.equal)
+
+
+def axis_of_numbers(
+    attribute: Attribute, known: Regions, person: NDArray[np.integer], numbers: Floats, *, perturbed: bool
+) -> Axis:
+    """Published numbers, nan = not published. Perturbed ones are standardised by their own mean and deviation."""
+    low, high = _ends(known, attribute)
+    middle, spread = _standard(_middles(low, high)[person])
+    own = _standard(numbers) if perturbed else (middle, spread)
+    values, row = np.unique(numbers, return_inverse=True, equal_nan=True)
+    shown = (values - own[0]) / own[1] / math.sqrt(2)
+    ends = np.where(np.isnan(shown), -np.inf, shown), np.where(np.isnan(shown), np.inf, shown)
+    low, high = ((x - middle) / spread / math.sqrt(2) for x in (low, high))
+    return Axis(attribute.name, np.asarray(person, dtype=np.int64), row.ravel().astype(np.int64), (low, high), ends)
+
+
+def axis_of_regions(
+    attribute: Attribute,
+    known: Regions,
+    person: NDArray[np.integer],
+    published: Regions,
+    row: NDArray[np.integer],
+) -> Axis:
+    """Published sets of codes: values, intervals, sets, `*`; numbers standardised by the people's mean and deviation.
+
+    Regions are truthful, so both sides have one scale: whoever lies in a region is at distance 0.
+    """
+    numbers = np.asarray(person, dtype=np.int64), np.asarray(row, dtype=np.int64)
+    one_run = bool((known.runs == 1).all() and (published.runs == 1).all())
+    entries = len(known) * len(published)
+    small = attribute.codes**2 <= MOST_ENTRIES and entries <= MOST_ENTRIES
+    if attribute.kind.ordered and (one_run or not small):
+        # Too many codes for a table: a set of numbers then counts as the interval that holds it.
+        lines = []
+        scale = _standard(_middles(*_ends(known, attribute))[person])
+        for regions in (known, published):
+            low, high = _ends(regions, attribute)
+            if attribute.kind is Kind.ORDINAL:
+                whole = max(attribute.real - 1, 1)
+                lines.append((low / whole, high / whole))
+            else:
+                lines.append(tuple((x - scale[0]) / scale[1] / math.sqrt(2) for x in (low, high)))  # type: ignore[arg-type]
+        return Axis(attribute.name, *numbers, lines[0], lines[1])
+    singles = known.single(), published.single()
+    if attribute.hierarchy is None and not attribute.kind.ordered and all((s >= 0).all() for s in singles):
+        return Axis(attribute.name, singles[0][numbers[0]], singles[1][numbers[1]], None, None, equal=True)
+    if not small:
+        raise NotApplicable(
+            f"{attribute.name}: {attribute.codes:,} values make too large a table of distances; leave it out by --known"
+        )
+    scale = _standard(_middles(*_ends(known, attribute))[person]) if attribute.kind.measured else (0.0, 1.0)
+    return Axis(attribute.name, *numbers, None, None, _region_table(_code_table(attribute, scale), known, published))
+
+
+def _ends(regions: Regions, attribute: Attribute) -> tuple[Floats, Floats]:
+    """The first and last position of each region; nan = only missing, infinite = the whole domain."""
+    places = attribute.positions() if attribute.kind.measured else np.arange(attribute.codes, dtype=np.float64)
+    first = regions.low[regions.start[:-1]].astype(np.int64)
+    last = regions.high[regions.start[1:] - 1].astype(np.int64)
+    lost = (first >= attribute.real) if attribute.missing else np.zeros(len(first), dtype=bool)
+    low, high = places[first], places[np.minimum(last, max(attribute.real - 1, 0))]
+    low, high = np.where(lost, np.nan, low), np.where(lost, np.nan, high)
+    whole = regions.whole & (attribute.codes > 1)
+    return np.where(whole, -np.inf, low), np.where(whole, np.inf, high)
+
+
+def _middles(low: Floats, high: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return (low + high) / 2
+
+
+def _standard(values: Floats) -> tuple[float, float]:
+    """Mean and deviation of the finite values; a constant has deviation 1."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return 0.0, 1.0
+    spread = float(finite.std())
+    return float(finite.mean()), spread if spread > 0 else 1.0
+
+
+def _code_table(attribute: Attribute, scale: tuple[float, float]) -> Floats:
+    """(codes, codes) contributions between single values; missing is 1 from all others."""
+    codes, real = attribute.codes, attribute.real
+    if attribute.kind.ordered:
+        places = attribute.positions()[:real]
+        places = (places - scale[0]) / scale[1] / math.sqrt(2) if attribute.kind.measured else places / max(real - 1, 1)
+        inner = (places[:, None] - places[None, :]) ** 2
+    elif attribute.hierarchy is not None:
+        tree = attribute.hierarchy
+        inner = np.ones((real, real))
+        for level in range(tree.height - 1, -1, -1):
+            node = np.asarray(tree.node[level])[:real]
+            inner[node[:, None] == node[None, :]] = (level / tree.height) ** 2
+    else:
+        inner = 1.0 - np.eye(real)
+    table = np.ones((codes, codes))
+    table[:real, :real] = inner
+    table[range(real, codes), range(real, codes)] = 0.0
+    return table
+
+
+def _region_table(table: Floats, known: Regions, published: Regions) -> Floats:
+    """(known, published) the least contribution of any two members."""
+    wide = np.stack([table[:, _members(published, r)].min(axis=1) for r in range(len(published))], axis=1)
+    return np.stack([wide[_members(known, r)].min(axis=0) for r in range(len(known))])
+
+
+def _members(regions: Regions, region: int) -> NDArray[np.int64]:
+    return regions.members(region)

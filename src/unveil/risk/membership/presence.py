@@ -1,0 +1,104 @@
+"""δ-presence: for everyone of a population, the probability of being in the table (Nergiz, Atzori and Clifton 2007)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.belief import Estimate, Targets
+from unveil.data.regions import rank_sequences
+from unveil.data.release import Release, row_numbers
+from unveil.risk.membership.matching import Fitting, fitting_cells, fitting_groups
+
+__all__ = ["Presence", "delta_presence"]
+
+ROUNDS = 200
+MOST_STEPS = 50_000_000  # pairs of a kind of people and a cell, over all rounds: about a second
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Presence:
+    """Of everyone: P(in the table | release), with bounds that hold however the release was made."""
+
+    value: NDArray[np.float64]  # (people,)
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    short: int  # published rows for which the population has nobody: it does not hold everyone
+
+    @property
+    def smallest(self) -> Estimate:
+        """δ_min."""
+        return Estimate(*(float(part.min()) for part in (self.value, self.low, self.high)))
+
+    @property
+    def largest(self) -> Estimate:
+        """δ_max."""
+        return Estimate(*(float(part.max()) for part in (self.value, self.low, self.high)))
+
+
+def delta_presence(release: Release, population: Targets) -> Presence:
+    """Everyone's probability, from how many rows and how many people fit each published cell.
+
+    Where nobody fits two cells (a generalised table without overlap, Anatomy) it is rows over people, exactly. Else
+    `value` spreads the rows with the largest entropy, and `low` and `high` are what counting alone implies: a cell's
+    rows less everybody else who fits it; a person's cells against the people who fit the same. With several blocks
+    each block bounds alone, and groups stand for cells.
+    """
+    people, number = population.distinct()
+    systems = _systems(release, people)
+    if not systems:  # nothing known is published: everybody is alike
+        same = np.full(population.count, min(release.rows / population.count, 1.0))
+        return Presence(same, same, same, 0)
+    # People who fit the same cells of every block are alike; those who fit the same of one block need not be.
+    kind = row_numbers([rank_sequences(fitting.start, fitting.unit) for fitting in systems])
+    kinds = int(kind.max()) + 1
+    first = np.zeros(kinds, dtype=np.int64)
+    first[kind] = np.arange(len(kind))
+    count = np.bincount(kind[number], minlength=kinds).astype(np.float64)
+    parts = [_spread(fitting.take(first), count) for fitting in systems]
+    low = np.maximum.reduce([part.low for part in parts])
+    high = np.maximum(np.minimum.reduce([part.high for part in parts]), low)
+    value = np.clip(parts[0].value, low, high)
+    each = kind[number]
+    return Presence(value[each], low[each], high[each], max(part.short for part in parts))
+
+
+def _systems(release: Release, people: Targets) -> list[Fitting]:
+    """What people may fill: groups first if several blocks tell of them, then the cells of each block."""
+    blocks = [b for b in release.blocks if any(i in people.known for i in b.attributes)]
+    groups = [fitting_groups(release, people)] if len(blocks) > 1 else []
+    return [*groups, *(fitting_cells(release, block, people) for block in blocks)]
+
+
+def _spread(fitting: Fitting, count: NDArray[np.float64]) -> Presence:
+    """Of each kind of people, of whom there are so many, from one system of cells."""
+    kinds = len(count)
+    unit, owner = fitting.unit, np.repeat(np.arange(kinds), np.diff(fitting.start))
+    fit = np.bincount(unit, weights=count[owner], minlength=len(fitting.rows))
+    rows = np.minimum(fitting.rows, fit)
+    at_most = np.minimum(np.bincount(owner, weights=rows[unit], minlength=kinds) / count, 1.0)
+    at_least = np.zeros(kinds)
+    np.maximum.at(at_least, owner, (rows - fit)[unit] / count[owner] + 1)
+    alone = len(unit) == len(np.unique(unit)) and (np.diff(fitting.start) <= 1).all()
+    value = at_most if alone else _largest_entropy(owner, unit, count, rows, kinds)
+    return Presence(value, at_least, at_most, int(np.maximum(fitting.rows - fit, 0).sum()))
+
+
+def _largest_entropy(
+    owner: NDArray[np.int64],
+    unit: NDArray[np.int64],
+    count: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    kinds: int,
+) -> NDArray[np.float64]:
+    """(kinds,) chance to fill a row, each cell drawing people with its own weight so that its rows come out."""
+    weight = np.ones(len(rows))
+    for _ in range(max(min(ROUNDS, MOST_STEPS // max(len(unit), 1)), 5)):
+        total = 1 + np.bincount(owner, weights=weight[unit], minlength=kinds)
+        filled = np.bincount(unit, weights=(count / total)[owner] * weight[unit], minlength=len(rows))
+        factor = np.divide(rows, filled, out=np.ones(len(rows)), where=filled > 0)
+        weight = np.minimum(weight * factor, 1e12)
+        if np.abs(factor - 1).max(initial=0.0) < 1e-6:
+            break
+    total = np.bincount(owner, weights=weight[unit], minlength=kinds)
+    return np.asarray(total / (1 + total))

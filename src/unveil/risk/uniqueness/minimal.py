@@ -1,0 +1,87 @@
+"""Minimal sample uniques: the smallest combinations of attributes that make a row unique (SUDA)."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.release import row_numbers
+from unveil.errors import UsageError
+from unveil.risk.uniqueness.counts import KeyCounts
+
+__all__ = ["MinimalUniques", "minimal_uniques"]
+
+MOST_SUBSETS = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MinimalUniques:
+    """Per row: how many minimal sample uniques of each size it has, and its score."""
+
+    names: tuple[str, ...]
+    largest: int  # size up to which they were sought
+    sizes: NDArray[np.int64]  # (rows, largest) number of minimal uniques of 1, 2, … attributes
+    score: NDArray[np.float64]  # (rows,)
+    subsets: int  # combinations of attributes that were looked at
+    takes_part: NDArray[np.int64]  # (attributes,) minimal uniques that hold the attribute
+
+    @property
+    def risky(self) -> int:
+        """Rows with at least one minimal sample unique."""
+        return int((self.sizes.sum(axis=1) > 0).sum())
+
+    @property
+    def found(self) -> NDArray[np.int64]:
+        """(largest,) minimal sample uniques of each size, over all rows."""
+        return np.asarray(self.sizes.sum(axis=0))
+
+
+def minimal_uniques(counts: KeyCounts, largest: int | None = None) -> MinimalUniques:
+    """Every minimal sample unique of at most `largest` attributes (3, or all but one if there are fewer).
+
+    A minimal sample unique is a set of attributes on which a row is unique while it is on no smaller set inside it. One
+    of size k adds (m-k)(m-k-1)…(m-M) to its row's score, with m attributes and M the largest size (Elliot, Manning and
+    Ford 2002): few attributes weigh most. A row that only all m attributes single out has no score.
+    Being unique on a set is inherited by larger sets, so each set is one counting pass and one look at the sets one
+    smaller: the cost is rows times combinations, not times rows.
+    """
+    attributes = len(counts.names)
+    top = max(1, min(3, attributes - 1)) if largest is None else largest
+    if not 1 <= top <= max(1, attributes - 1):
+        raise UsageError(f"minimal sample uniques of {top} of {attributes} attributes make no sense; choose fewer")
+    subsets = sum(comb(attributes, k) for k in range(1, top + 1))
+    if subsets > MOST_SUBSETS:
+        raise UsageError(
+            f"{subsets:,} combinations of up to {top} of {attributes} attributes are over {MOST_SUBSETS:,}; "
+            "choose a smaller size or fewer attributes"
+        )
+    cells = len(counts.count)
+    weight = counts.count.astype(np.float64)
+    number: dict[tuple[int, ...], NDArray[np.int64]] = {(): np.zeros(cells, dtype=np.int64)}
+    unique: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.full(cells, counts.rows == 1)}
+    sizes = np.zeros((cells, top), dtype=np.int64)
+    takes_part = np.zeros(attributes, dtype=np.int64)
+    for size in range(1, top + 1):
+        longer: dict[tuple[int, ...], NDArray[np.int64]] = {}
+        alone: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+        for chosen in combinations(range(attributes), size):
+            longer[chosen] = row_numbers([number[chosen[:-1]], counts.values[chosen[-1]]])
+            alone[chosen] = (np.bincount(longer[chosen], weights=weight) == 1)[longer[chosen]]
+            minimal = alone[chosen].copy()
+            for left_out in range(size):
+                minimal &= ~unique[chosen[:left_out] + chosen[left_out + 1 :]]
+            sizes[:, size - 1] += minimal
+            takes_part[list(chosen)] += int(minimal.sum())
+        number, unique = longer, alone
+    worth = [float(prod(attributes - i for i in range(size, top + 1))) for size in range(1, top + 1)]
+    worth = [1.0] if attributes == 1 else worth
+    return MinimalUniques(
+        names=counts.names,
+        largest=top,
+        sizes=sizes[counts.of_row],
+        score=(sizes @ np.array(worth))[counts.of_row],
+        subsets=subsets,
+        takes_part=takes_part,
+    )

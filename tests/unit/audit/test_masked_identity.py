@@ -1,0 +1,144 @@
+"""Being found in a masked release, and what it is worth: by hand, and as an audit shows it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from small import QI, made_schema, made_table
+from unveil.audit import run_audit
+from unveil.audit.shape import AuditDocument
+from unveil.data.masked import Masked, as_published
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.errors import UsageError
+from unveil.report.masked import identity_figures, worth_grid
+from unveil.report.officer import names_of
+from unveil.risk.linkage.axes import Axis
+from unveil.risk.linkage.backwards import rows_found
+from unveil.risk.linkage.readers import published_of
+from unveil.utility.masked import correlation_error, deviation_error, il1s, mean_error, share_error
+
+SCHEMA = made_schema({"a": {"role": QI, "domain": ["x", "y", "z"]}})
+PEOPLE = made_table(SCHEMA, ("x",), ("x",), ("y",))
+# The second person's x is published as y.
+MASKED = Masked(PEOPLE.attributes, (np.array([0, 1, 1]),), (0,))
+ORIGIN = np.arange(3)
+
+
+def test_rows_are_looked_for_among_people() -> None:
+    published = published_of(MASKED, ["a"], ORIGIN)
+    # x fits two people, one of them right; y fits the third person, who is not the second.
+    assert rows_found(published, PEOPLE).tolist() == [0.5, 0, 1]
+    among = made_table(SCHEMA, ("x",), ("x",), ("x",), ("y",), ("z",))
+    assert rows_found(published, PEOPLE, among) == pytest.approx([1 / 3, 0, 1])
+    # Whoever is in the table is in the population, on file or not.
+    assert rows_found(published, PEOPLE, made_table(SCHEMA, ("x",), ("x",), ("x",))) == pytest.approx([1 / 3, 0, 1])
+    with pytest.raises(UsageError, match="nothing says whose row"):
+        rows_found(published_of(MASKED, ["a"]), PEOPLE)
+    back = Axis("a", np.array([0]), np.array([1, 0]), None, None, np.array([[0.0, 1.0, 0.5]])).backwards()
+    assert back.person.tolist() == [1, 0]
+    assert back.table is not None
+    assert back.table.tolist() == [[0.0], [1.0], [0.5]]
+
+
+def audited(**more: Any) -> Any:
+    return run_audit({"m.csv": MASKED}, table=PEOPLE, engine=Engine(workers=1), **more)
+
+
+def test_three_risks_and_claims_by_hand() -> None:
+    found = audited(assignments={"m.csv": ORIGIN}, limits=["claim_precision <= 0.4", "share_error <= 0.4"])
+    values = {f.id: (f.value, f.low, f.high) for f in found.document.findings}
+    # Forwards: the first finds the only x; the second takes it for theirs; the third ties with the second.
+    assert values["prosecutor_risk.max"][0] == 1
+    assert values["prosecutor_risk.mean"][0] == pytest.approx(1.5 / 3)
+    assert values["claimed"][0] == pytest.approx(2 / 3)
+    assert values["claim_precision"][0] == pytest.approx(1 / 2)
+    assert values["marketer_risk"][0] == pytest.approx(1.5 / 3)
+    assert values["journalist_risk.max"] == (1, 0, 1)  # no population: at most
+    assert values["share_error"][0] == pytest.approx(1 / 3)
+    verdicts = {f.id: f.verdict for f in found.document.findings if f.limit}
+    assert verdicts == {"claim_precision": "exceeded", "share_error": "within"}
+    alone = found.document.diagnostics["wp29"]["m.csv"]["singling_out"]
+    assert (alone["finding"], alone["value"]) == ("claimed", pytest.approx(2 / 3))
+    assert "rightly for 50% of them" in alone["words"]
+    frame = found.links("m.csv")
+    assert frame["distance:row"].to_list() == [1, 1, 2]
+    assert frame["distance:right"].to_list() == [1, 0, 0.5]
+    assert frame["distance:claimed"].to_list() == [True, True, False]
+    population = made_table(SCHEMA, ("x",), ("x",), ("x",), ("y",), ("y",), ("z",))
+    around = {f.id: f.value for f in audited(assignments={"m.csv": ORIGIN}, population=population).document.findings}
+    assert around["journalist_risk.max"] == pytest.approx(1 / 2)
+    assert around["journalist_risk.mean"] == around["marketer_risk"] == pytest.approx((1 / 3 + 0 + 1 / 2) / 3)
+
+
+def test_without_an_assignment_risks_are_unknown_and_worth_is_not() -> None:
+    found = audited(limits=["prosecutor_risk.max <= 0.5"])
+    values = {f.id: f.value for f in found.document.findings}
+    assert [values[id] for id in ("prosecutor_risk.max", "marketer_risk", "claim_precision", "reid")] == [None] * 4
+    assert values["share_error"] == pytest.approx(1 / 3)
+    assert found.exit_code == 3
+    assert "unknown" in found.document.diagnostics["wp29"]["m.csv"]["singling_out"]["words"]
+    nothing = run_audit({"m.csv": MASKED}, engine=Engine(workers=1)).document
+    assert {f.value for f in nothing.findings if f.id in ("share_error", "claimed")} == {None}
+    assert nothing.diagnostics["wp29"]["m.csv"]["singling_out"]["status"] == "not tested"
+
+
+def test_differential_privacy_is_spoken_of_as_a_promise() -> None:
+    made = Masked(PEOPLE.attributes, MASKED.columns, (0,), {}, "dp_histogram:epsilon=0.5,least=1")
+    remarks = run_audit({"m.csv": made}, table=PEOPLE, engine=Engine(workers=1)).document.diagnostics["remarks"]
+    assert any("a factor of 1.65 at most" in text for text in remarks)
+    assert not any("--assignment" in text for text in remarks)
+
+
+def test_worth_by_hand() -> None:
+    nan = float("nan")
+    truth, shown = np.array([1.0, 3.0, 5.0, 7.0, nan]), np.array([2.0, 2.0, 6.0, nan, 4.0])
+    spread = np.sqrt(5)  # of 1 3 5 7
+    assert il1s(truth, shown).value == pytest.approx((1 + 1 + 1) / 3 / (np.sqrt(2) * spread))
+    assert mean_error(truth, shown).value == pytest.approx((4 - 14 / 4) / spread)
+    assert deviation_error(truth, shown).value == pytest.approx(abs(np.sqrt(2.75) - spread) / spread)
+    assert il1s(np.array([2.0, 2.0]), np.array([2.0, 5.0])).value == pytest.approx(1.5 / np.sqrt(2))  # a constant
+    up, down, flat = np.array([1.0, 2, 3]), np.array([3.0, 2, 1]), np.array([1.0, 1, 1])
+    assert correlation_error([up, up], [up, down]).value == pytest.approx(2)
+    assert correlation_error([up, up, up], [up, up, flat]).value == pytest.approx((0 + 1 + 1) / 3)
+    assert share_error(np.array([0, 0, 1, 2]), np.array([0, 1, 1, -1])).value == pytest.approx(
+        (abs(1 / 2 - 1 / 3) + abs(1 / 4 - 2 / 3) + 1 / 4) / 2
+    )
+    for call in (
+        lambda: il1s(np.array([nan]), np.array([1.0])),
+        lambda: mean_error(truth, np.array([nan])),
+        lambda: correlation_error([up], [up]),
+        lambda: share_error(np.array([0]), np.array([-1])),
+    ):
+        with pytest.raises(UsageError):
+            call()
+
+
+def test_charts_of_what_is_known_and_of_uniqueness_stand_in_the_document() -> None:
+    random = np.random.default_rng(2)
+    schema = made_schema({n: {"role": QI, "kind": "numeric"} for n in ("age", "pay", "size")})
+    table = Table.from_columns(schema, {n: random.integers(0, 30, 60).tolist() for n in ("age", "pay", "size")})
+    columns = tuple(c + random.normal(size=60) for c in as_published(table.attributes, table.columns))
+    masked = Masked(table.attributes, columns, (0, 1, 2))
+    found = run_audit(
+        {"m.csv": masked}, table=table, assignments={"m.csv": np.arange(60)}, engine=Engine(workers=1)
+    ).document
+    AuditDocument.model_validate(found.model_dump(mode="json"))
+    charts = found.charts["m.csv"][""]
+    assert [p["known"] for p in charts["known"]["points"]] == [1, 2, 3]
+    whole = next(f.value for f in found.findings if f.id == "reid")
+    assert charts["known"]["points"][-1]["most"] == pytest.approx(whole)
+    assert [p["fraction"] for p in charts["uniqueness"]] == [0.01, 0.05, 0.1, 0.25, 0.5, 0.75][
+        -len(charts["uniqueness"]) :
+    ]
+    figures = identity_figures(found, names_of(found))
+    assert [f.title for f in figures] == ["Linkage by what is known", "Uniqueness by sampling fraction"]
+    grid = worth_grid(found, names_of(found))
+    assert grid is not None
+    assert {row[0].text for row in grid.rows if row[0].text} == {
+        "Moved",
+        "Mean moved",
+        "Deviation changed",
+        "Correlations changed",
+    }

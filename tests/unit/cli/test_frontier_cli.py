@@ -1,0 +1,249 @@
+"""`unveil frontier` as a user meets it: outputs, exit codes, the configuration file, the report, every mistake."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import altair
+import pytest
+from test_audit_cli import table
+from test_cli import run
+from test_frontier import TABLE
+
+from unveil import cli
+from unveil.audit.document import Document
+from unveil.data.schema import read_schema
+from unveil.errors import UsageError
+from unveil.formats.releases import read_release
+from unveil.frontier.shape import FrontierDocument
+from unveil.report.frontier_html import render_frontier
+from unveil.report.html import render_html
+
+SCHEMA = """version = 1
+confirmed = true
+[attributes.age]
+role = "quasi-identifier"
+kind = "numeric"
+domain = { from = 20, to = 39 }
+[attributes.sex]
+role = "quasi-identifier"
+domain = ["f", "m"]
+[attributes.disease]
+role = "sensitive"
+domain = ["flu", "hiv", "none"]
+[attributes.job]
+role = "insensitive"
+domain = ["x", "y"]
+"""
+ROWS = [
+    (str(20 + age), "fm"[sex], ("flu", "hiv", "none")[s], "xy"[age % 2])
+    for age, sex, s in zip(*(column.tolist() for column in TABLE.columns), strict=True)
+]
+FEW = ("--with", "mondrian:k=2+5+20", "--with", "anatomy:l=2")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    (tmp_path / "data.csv").write_text(table(ROWS))
+    return tmp_path
+
+
+def frontier(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:
+    return ("frontier", folder / "data.csv", "-s", folder / "schema.toml", "--workers", "1", *rest)
+
+
+def test_the_document_alone_on_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(*frontier(folder, *FEW, "--json", "-"), capsys=capsys)
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    FrontierDocument.model_validate(document)
+    assert document["settings"]["original"] == "data.csv"
+    assert [i["name"] for i in document["inputs"]] == ["data.csv", "schema.toml"]
+    assert [p["name"] for p in document["diagnostics"]["points"]] == [
+        "original", "all suppressed", "mondrian:k=2", "mondrian:k=5", "mondrian:k=20", "anatomy:l=2",
+    ]  # fmt: skip
+
+
+def test_the_chosen_release_is_written_with_how_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limits = ("--limit", "prosecutor_risk.max <= 0.2", "--utility", "certainty_penalty")
+    command = frontier(folder, *FEW, *limits, "-o", folder / "out.csv", "--json", folder / "f.json")
+    code, out, err = run(*command, capsys=capsys)
+    assert code == 0
+    assert "Recommended: mondrian:k=5" in out
+    assert "keep it secret" in err
+    seed = re.search(r"release seed (\d+)", err)
+    assert seed is not None
+    assert seed[1] not in (folder / "f.json").read_text() + (folder / "out-chosen.toml").read_text()
+    release = read_release(folder / "out.csv", read_schema(folder / "schema.toml"))
+    assert release.class_sizes().min() >= 5
+    # the file reads as a sweep of this one point
+    code, out, _ = run("frontier", "--config", folder / "out-chosen.toml", capsys=capsys)
+    assert code == 0
+    assert "Recommended: mondrian:k=5" in out
+    assert "mondrian:k=20" not in out
+
+
+def test_a_drawn_release_is_the_one_that_anonymize_draws(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--with", "anatomy:l=2", "--release-seed", "77", "-o", folder / "a.csv")
+    assert run(*frontier(folder, *options), capsys=capsys)[0] == 0
+    again = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "anatomy:l=2", "--seed", "77")
+    assert run(*again, "-o", folder / "b.csv", capsys=capsys)[0] == 0
+    assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
+
+
+def test_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(
+        *frontier(folder, *FEW, "--limit", "privacy_loss.max <= 0.000001", "-o", folder / "no.csv"), capsys=capsys
+    )
+    assert code == 1
+    assert "Nothing to recommend" in out
+    assert "not written, for nothing is recommended" in err
+    assert not (folder / "no.csv").exists()
+    hidden = ("--with", "anatomy:l=2", "--risk", "relative_threat.max", "--sweeps", "50", "--most-sweeps", "50")
+    code, out, _ = run(*frontier(folder, *hidden, "--chains", "2"), capsys=capsys)
+    assert code == 3
+    assert "never recommended" in " ".join(out.split())
+
+
+def test_what_cannot_be_met_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(*frontier(folder, "--with", "mondrian:k=20+900"), capsys=capsys)
+    assert code == 0
+    assert "k_anonymity:k=900 cannot be met" in out
+    code, out, _ = run(*frontier(folder, "--with", "mondrian:k=2"), capsys=capsys)
+    assert code == 1  # a homogeneous group: as bad as the original, and less useful
+    assert "no safer than the original" in " ".join(out.split())
+
+
+def test_a_configuration_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "sweep.toml").write_text(
+        'data = "data.csv"\nschema = "schema.toml"\nwith = ["mondrian:k=2+5"]\nrequire = ["distinct_l:l=2"]\n'
+        'utility = ["certainty_penalty"]\njson = "f.json"\nbudget = 3\nminutes = 1\nrelease-seed = 5\nworkers = 1\n'
+    )
+    assert run("frontier", "--config", folder / "sweep.toml", "--seed", "3", capsys=capsys)[0] == 0
+    settings = json.loads((folder / "f.json").read_text())["settings"]
+    assert (settings["seed"], settings["budget"], settings["require"]) == (3, 3, ["distinct_l:l=2"])
+    (folder / "sweep.toml").write_text("nonsense = 1\n")
+    code, _, err = run("frontier", "--config", folder / "sweep.toml", capsys=capsys)
+    assert code == 2
+    assert "'nonsense' is no option; there are attacker, budget" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--with", "nothing:k=2"), "none of the anonymizers"),
+        (("--with", "mondrian:k=2", "--risk", "no_such"), "no measure of a frontier"),
+        (("--with", "mondrian:k=2", "--limit", "k >> 2"), "is no"),
+        (("--with", "mondrian"), "needs a requirement"),
+        (("--workers", "0"), "at least one thread"),
+        (("--json", "nowhere/f.json"), "there is no folder"),
+        (("--distance", "far"), "far"),
+    ],
+)
+def test_mistakes_are_one_line(
+    options: tuple[str, ...], words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(*frontier(folder, *options), capsys=capsys)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_inputs_are_never_written_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*frontier(folder, *FEW, "-o", folder / "data.csv"), capsys=capsys)[0] == 2
+    (folder / "x.csv").write_text(table(ROWS))
+    assert run("frontier", capsys=capsys)[0] == 2
+    assert run("frontier", folder / "x.csv", capsys=capsys)[2].startswith("unveil: say what the columns are")
+
+
+def test_the_command_is_known() -> None:
+    assert "frontier" in {c.callback.__name__ for c in cli.app.registered_commands if c.callback is not None}
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    from unveil.engine import Engine
+    from unveil.formats.tables import read_table
+    from unveil.frontier import run_frontier
+
+    folder = tmp_path_factory.mktemp("frontier")
+    (folder / "schema.toml").write_text(SCHEMA)
+    (folder / "data.csv").write_text(table(ROWS))
+    data = read_table(folder / "data.csv", read_schema(folder / "schema.toml"))
+    schemes = ["mondrian:k=2+5+900", "mondrian t_closeness:t=0.1,distance=js"]
+    return run_frontier(data, schemes, limits=["privacy_loss.max <= 0.3"], engine=Engine(workers=1)).to_dict()
+
+
+def specs(page: str) -> dict[str, Any]:
+    (block,) = re.findall(r'<script type="application/json" id="specs">(.*?)</script>', page, re.DOTALL)
+    found: dict[str, Any] = json.loads(block)
+    return found
+
+
+def test_the_chart_is_what_vega_lite_knows_and_says_everything(document: dict[str, Any]) -> None:
+    (spec,) = specs(render_frontier(document)).values()
+    altair.LayerChart.from_dict(spec)
+    data = {d["n"]: d for d in spec["data"]["values"]}
+    assert set(data) == {
+        "original", "all suppressed", "mondrian:k=2", "mondrian:k=5", "mondrian t_closeness:t=0.1,distance=js",
+    }  # fmt: skip
+    points = {p["name"]: p for p in document["diagnostics"]["points"]}
+    for name, drawn in data.items():
+        assert drawn["x"] == points[name]["values"]["privacy_loss.max"]["value"]
+        assert (drawn["u"], drawn["r"], drawn["h"]) == (points[name]["undominated"], points[name]["recommended"], False)
+    bounded = data["mondrian t_closeness:t=0.1,distance=js"]
+    assert bounded["b"]
+    assert "t_closeness ≤ 0.1, bounds this risk" in bounded["w"]
+    assert sum(d["r"] for d in data.values()) == 1
+    rules = [layer for layer in spec["layer"] if layer.get("data")]
+    assert rules[0]["data"]["values"] == [{"v": 0.3}]
+    assert any("params" in layer for layer in spec["layer"])
+
+
+def test_points_that_did_not_converge_are_drawn_hollow(document: dict[str, Any]) -> None:
+    changed = json.loads(json.dumps(document))
+    changed["diagnostics"]["points"][2]["status"] = "unsure"
+    (spec,) = specs(render_frontier(changed)).values()
+    hollow = [d["n"] for d in spec["data"]["values"] if d["h"]]
+    assert hollow == ["mondrian:k=2"]
+    layer = next(x for x in spec["layer"] if x.get("transform") == [{"filter": "datum.h"}])
+    assert layer["mark"]["filled"] is False
+
+
+def test_what_lies_at_infinity_is_in_the_table_alone(document: dict[str, Any]) -> None:
+    changed = json.loads(json.dumps(document))
+    changed["diagnostics"]["points"][0]["values"]["privacy_loss.max"]["value"] = "inf"
+    page = render_frontier(changed)
+    (spec,) = specs(page).values()
+    assert "original" not in {d["n"] for d in spec["data"]["values"]}
+    assert "1 at infinity or unknown" in page
+
+
+def test_hostile_names_stay_text(document: dict[str, Any]) -> None:
+    bad = "</script><img src=x onerror=alert(1)>\u202e"
+    text = json.dumps(document).replace("mondrian:k=2", json.dumps(bad)[1:-1])
+    page = render_frontier(json.loads(text))
+    assert "<img src=x" not in page
+    assert len(re.findall(r"</script>", page[page.index('id="specs"') :])) == 3
+    assert "\u202e" not in page
+    assert "default-src &#39;none&#39;" in page
+
+
+def test_the_same_document_gives_the_same_page_and_another_is_refused(document: dict[str, Any]) -> None:
+    assert render_frontier(document) == render_frontier(Document.model_validate(document))
+    with pytest.raises(UsageError, match="not from a document of audit"):
+        render_frontier({**document, "document": "audit"})
+    with pytest.raises(UsageError, match="no frontier document"):
+        render_frontier({**document, "findings": [{}]})
+    with pytest.raises(UsageError, match="not from a document of frontier"):
+        render_html(document)
+
+
+def test_checkpoints_go_when_done(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*frontier(folder, *FEW, "--checkpoint", folder / "saved"), capsys=capsys)[0] == 0
+    assert list((folder / "saved").iterdir()) == []
