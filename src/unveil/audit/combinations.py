@@ -15,8 +15,9 @@ from unveil.attackers.posterior.fits import block_fits
 from unveil.attackers.posterior.weigh import merged_block
 from unveil.audit.asking import published_targets
 from unveil.audit.attack import Attack, run_attack, run_attacks
-from unveil.audit.findings import measure_of, number
-from unveil.audit.measures import Measure, People, Sample, measures_of
+from unveil.audit.belief_measures import Measure, People, Sample, measures_of
+from unveil.audit.document import number
+from unveil.audit.findings import measure_of
 from unveil.audit.plan import Plan
 from unveil.audit.words import main_attacker
 from unveil.data.attribute import Role

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of, unknown_finding
 from unveil.audit.masked_identity import found_masked, identity_charts
 from unveil.audit.plan import Part, Plan
 from unveil.data.masked import Masked
@@ -62,12 +61,12 @@ def _compared(plan: Plan, name: str) -> tuple[Published, Held] | None:
 
 
 def _findings(name: str, compared: tuple[Published, Held] | None, links: Links | None) -> list[Finding]:
-    found = [unknown_finding(id, name, None) for id in ("reid", "claimed")]
+    found = [Finding.of(id, name, None, None) for id in ("reid", "claimed")]
     if compared is None or links is None:
         return found
-    found[1] = finding_of("claimed", name, None, claimed(links))
+    found[1] = Finding.of("claimed", name, None, claimed(links))
     if links.chance is not None:
-        found[0] = finding_of("reid", name, None, reid(links), baseline=1 / compared[0].rows)
+        found[0] = Finding.of("reid", name, None, reid(links), baseline=1 / compared[0].rows)
     return found
 
 

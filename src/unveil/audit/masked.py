@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.audit.attack import run_channel_attack
+from unveil.audit.belief_measures import Measure, People, measures_of
 from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of, unknown_finding
 from unveil.audit.masked_identity import SYNTHETIC, masked_utility
-from unveil.audit.measures import Measure, People, measures_of
 from unveil.audit.plan import Part, Plan
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Estimate
@@ -112,16 +111,11 @@ def _read_channel(plan: Plan, part: Part, masked: Masked, asked: int) -> Part:
     for reader, belief in beliefs.items():
         for measure in measures:
             if reader != "learner" or measure.of_learner:
-                id = f"{reader}.{measure.name}"
                 value = _measured(measure, People(belief, found.learner, truth))
                 under = _measured(measure, People(found.learner, found.learner, truth))
-                based = reader != "learner" and (measure.of_learner or measure.has_baseline)
+                based = value is not None and reader != "learner" and (measure.of_learner or measure.has_baseline)
                 base = under.value if under is not None and based else None
-                findings.append(
-                    unknown_finding(id, part.name, attribute.name)
-                    if value is None
-                    else finding_of(id, part.name, attribute.name, value, base)
-                )
+                findings.append(Finding.of(measure.name, part.name, attribute.name, value, base, reader=reader))
     return replace(
         part,
         findings=(*part.findings, *findings),
@@ -150,7 +144,7 @@ def masked_charts(findings: Iterable[Finding]) -> dict[str, Any]:
     """Risk by p: for each perturbed number and measure the shares of people and their baselines."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for finding in findings:
-        measure, _, p = finding.id.partition(".")
+        measure, p = finding.measure, finding.statistic or ""
         if p.isdigit() and measure in BY_PERCENTAGE and finding.attribute is not None and finding.value is not None:
             points = found.setdefault(finding.attribute, {}).setdefault(measure, [])
             points.append({"p": int(p), "share": finding.value, "baseline": finding.baseline})
@@ -162,18 +156,18 @@ def _near(table: Table | None, made: MaskedTable | None, release: str, attribute
     name = attribute.name
     if table is None or made is None:
         for id in _near_ids(attribute):
-            yield unknown_finding(id, release, name)
+            yield Finding.of(id, release, name, None)
         return
     truth, published = paired(table, made, name)
     if not attribute.kind.measured:
         value, base = simple_disclosure(truth, published), simple_baseline(truth)
-        yield finding_of("simple_disclosure", release, name, value, base.value)
+        yield Finding.of("simple_disclosure", release, name, value, base.value)
         return
     for p in PERCENTAGES:
         value, base = rank_interval_disclosure(truth, published, p), rank_interval_baseline(truth, published, p)
-        yield finding_of(f"rank_interval_disclosure.{p}", release, name, value, base.value)
+        yield Finding.of(f"rank_interval_disclosure.{p}", release, name, value, base.value)
         value, base = deviation_interval_disclosure(truth, published, p), deviation_interval_baseline(truth, p)
-        yield finding_of(f"deviation_interval_disclosure.{p}", release, name, value, base.value)
+        yield Finding.of(f"deviation_interval_disclosure.{p}", release, name, value, base.value)
 
 
 def _near_ids(attribute: Attribute) -> list[str]:
@@ -190,7 +184,7 @@ def _learned(
     known = plan.readers.known
     if plan.table is None or made is None:
         for id in ("model_disclosure", "model_gain"):
-            yield unknown_finding(id, release, name)
+            yield Finding.of(id, release, name, None)
         return
     published = {a.name for a in made.masked.attributes}
     inputs = None if known is None else [n for n in known if n in published and n != name]
@@ -203,13 +197,13 @@ def _learned(
     except UsageError as reason:
         remarks.append(f"{release}, {name}: no model could learn: {reason}.")
         for id in ("model_disclosure", "model_gain"):
-            yield unknown_finding(id, release, name)
+            yield Finding.of(id, release, name, None)
         return
-    yield finding_of("model_disclosure", release, name, model_disclosure(guesses), model_baseline(guesses).value)
-    yield finding_of("model_gain", release, name, model_gain(guesses), 0.0)
+    yield Finding.of("model_disclosure", release, name, model_disclosure(guesses), model_baseline(guesses).value)
+    yield Finding.of("model_gain", release, name, model_gain(guesses), 0.0)
     for one in few:
         id = f"model_disclosure.inputs:{len(one.inputs)}"
-        yield finding_of(id, release, name, one.disclosure, one.baseline.value)
+        yield Finding.of(id, release, name, one.disclosure, one.baseline.value)
     best = "; ".join(f"{len(one.inputs)}: {', '.join(one.inputs)}" for one in few)
     remarks.append(f"{release}, {name}: the inputs from which it is guessed best, one added to the other: {best}.")
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from unveil.audit.asking import Answers, Readers, asked_of
 from unveil.audit.background import Asked, Section
-from unveil.audit.document import Finding
+from unveil.audit.belief_measures import labels_of
+from unveil.audit.document import Finding, FindingId
 from unveil.audit.limits import check_limits
-from unveil.audit.measures import labels_of
 from unveil.audit.membership import Membership, MembershipAsked
 from unveil.data.attribute import Role
 from unveil.data.belief import Belief
@@ -104,17 +104,13 @@ class Plan:
                 labels |= set(labels_of(release.attributes[index]))
         check_limits(self.limits, self.attackers, None if self.joint else labels)
 
-    def limited(self) -> list[str]:
-        """The ids that limits name."""
-        return check_limits(self.limits, self.attackers, None)
+    def limited(self) -> list[FindingId]:
+        """The findings that limits name."""
+        return check_limits(self.limits, self.attackers)
 
     def wanted(self) -> list[str]:
-        """Statistics that limits name, without the reader."""
-        found = []
-        for id in self.limited():
-            reader, _, rest = id.partition(".")
-            found.append(rest if reader in (*self.attackers, "learner") else id)
-        return found
+        """Measures and statistics that limits name of readers, without the reader."""
+        return [part.name for part in self.limited() if part.reader not in ("ideal", "background", "known")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

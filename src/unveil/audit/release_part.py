@@ -8,16 +8,16 @@ import numpy as np
 
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
+from unveil.audit.belief_measures import Sample, labels_of
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
-from unveil.audit.definitions import OF_READERS
 from unveil.audit.document import Finding
-from unveil.audit.findings import belief_findings, unknown_finding
+from unveil.audit.findings import belief_findings
 from unveil.audit.identity import identity_findings, utility_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.levels import run_check
 from unveil.audit.linkability import with_linkability
 from unveil.audit.masked import masked_part
-from unveil.audit.measures import Sample, labels_of
+from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, membership_of
 from unveil.audit.membership_masked import masked_membership
 from unveil.audit.plan import Part, Plan
@@ -147,10 +147,10 @@ def _unmeasured(plan: Plan, release: str, attribute: Attribute, readers: Sequenc
     """What limits ask of a reader that does not apply: unknown, so that the limit is inconclusive and not kept."""
     labels = labels_of(attribute)
     for name in dict.fromkeys(plan.wanted()):
-        measure, _, statistic = name.partition(".")
+        named, _, statistic = name.partition(".")
         of_another = statistic.startswith("value:") and statistic[6:] not in labels
-        if measure in OF_READERS and not of_another:
-            yield from (unknown_finding(f"{reader}.{name}", release, attribute.name) for reader in readers)
+        if measure(named).of_readers and not of_another:
+            yield from (Finding.of(name, release, attribute.name, None, reader=reader) for reader in readers)
 
 
 def _asked(

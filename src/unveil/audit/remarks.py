@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from unveil.audit.asking import Answers
+from unveil.audit.belief_measures import MOST_VALUES
 from unveil.audit.identity import in_population
-from unveil.audit.measures import MOST_VALUES
 from unveil.audit.plan import Plan
 from unveil.data.attribute import Role
 from unveil.data.release import Release

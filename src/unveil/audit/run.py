@@ -20,7 +20,6 @@ from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.combination_limits import combination_findings, combination_limits, split_limits
 from unveil.audit.combinations import check_combinations, withheld
 from unveil.audit.compare import dominance
-from unveil.audit.definitions import definitions_of
 from unveil.audit.diagnosis import (
     describe_audit_run,
     reader_rows,
@@ -30,9 +29,10 @@ from unveil.audit.diagnosis import (
     worst_attributes,
 )
 from unveil.audit.document import Document, Finding, Input
-from unveil.audit.limits import Preset, judged, read_presets, worst
+from unveil.audit.limits import Preset, judge, read_presets, worst
 from unveil.audit.linkability import linked
 from unveil.audit.masked import masked_charts
+from unveil.audit.measures import definitions_of
 from unveil.audit.membership import MembershipAsked, membership_limits
 from unveil.audit.plan import Part, Plan
 from unveil.audit.release_part import part_of
@@ -254,11 +254,11 @@ def _put_together(
 ) -> Audit:
     readers = [row for part in parts for row in reader_rows(part)]
     unreliable = unreliable_readers(parts)
-    findings = judged([f for p in parts for f in p.findings], plan.limits, plan.attackers, unreliable)
+    findings = judge([f for p in parts for f in p.findings], plan.limits, plan.attackers, unreliable)
     findings += tuple(of_combinations)
     verdicts = {p.name: verdict_of(p.name, findings, unreliable) for p in parts}
     verdict = worst(verdicts.values())
-    pairs, pairs_words = dominance(findings, [p.name for p in parts], plan.attackers)
+    pairs, pairs_words = dominance(findings, [p.name for p in parts])
     sampled = next((p.sampled for p in parts if p.sampled is not None), None)
     people = plan.table.rows if plan.table is not None else sum(r.rows for r in plan.releases.values())
     refused = [(r["release"], r["attribute"], r["reader"], r["reason"]) for r in readers if not r["applicable"]]
@@ -310,7 +310,7 @@ def _put_together(
         "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},
         "background": background,
         "remarks": remarks,
-        "definitions": definitions_of(findings, plan.attackers),
+        "definitions": definitions_of(findings),
         **more,
     }
     charts: dict[str, dict[str, Any]] = {

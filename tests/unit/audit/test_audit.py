@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, made_release, made_schema, made_table
+from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, made_finding, made_release, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
@@ -559,8 +559,8 @@ def test_chains_that_disagree_are_inconclusive_whatever_the_limits() -> None:
         ({"least_count": 0}, "a least count of 0"),
         ({"assignments": {"x": np.zeros(4)}}, "is no release here"),
         ({"assignments": {"r.csv": np.zeros(3)}}, "has 3 rows"),
-        ({"limits": ["shoe.size <= 3"]}, "is no finding"),
-        ({"limits": ["global_threat.value:z <= 3"]}, "is no sensitive value"),
+        ({"limits": ["shoe.size <= 3"]}, "unknown measure"),
+        ({"limits": ["global_threat.value:z <= 3"]}, "is not a sensitive value"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:
@@ -577,12 +577,12 @@ def test_without_the_original_no_control_and_no_assignment() -> None:
 
 
 def finding(release: str, id: str, value: float, spread: float = 0.0) -> Finding:
-    return Finding(id=id, release=release, attribute=None, value=value, low=value - spread, high=value + spread)
+    return made_finding(id, release, None, value, value - spread, value + spread)
 
 
 def test_dominance_respects_intervals_and_both_sides() -> None:
     def compared(*rows: tuple[str, str, float, float]) -> list[tuple[str, str]]:
-        pairs, _ = dominance([finding(*row) for row in rows], ["a", "b"], ["bayesian"])
+        pairs, _ = dominance([finding(*row) for row in rows], ["a", "b"])
         return [(p["better"], p["worse"]) for p in pairs]
 
     risk_a, risk_b = ("a", "bayesian.global_threat", 0.3, 0.0), ("b", "bayesian.global_threat", 0.4, 0.0)
@@ -595,7 +595,7 @@ def test_dominance_respects_intervals_and_both_sides() -> None:
     ]
     assert compared(("a", "certainty_penalty", 0.5, 0.0), ("b", "certainty_penalty", 0.2, 0.0)) == [("b", "a")]
     assert compared(("a", "learner.global_threat", 0.3, 0.0), ("b", "learner.global_threat", 0.4, 0.0)) == []
-    words = dominance([finding(*risk_a), finding(*risk_b)], ["a", "b"], ["bayesian"])[1]
+    words = dominance([finding(*risk_a), finding(*risk_b)], ["a", "b"])[1]
     assert words.startswith("a dominates b")
 
 

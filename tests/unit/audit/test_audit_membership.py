@@ -16,6 +16,7 @@ from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import Audit, MembershipAsked, hold_out, run_audit
 from unveil.audit import membership as section
 from unveil.audit.levels import run_check
+from unveil.audit.measures import parse_id
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.data.release import Release
@@ -129,7 +130,7 @@ def test_a_sensitive_membership_that_was_not_tested_is_no_pass(monkeypatch: pyte
     found = audited(membership=MembershipAsked(sensitive=True), limits=["k_anonymity >= 2"])
     assert (found.verdict, found.exit_code) == ("inconclusive", 3)
     assert "not tested: too many cells" in found.document.diagnostics["membership"]["r.csv"]["words"]
-    with pytest.raises(UsageError, match="is no finding"):
+    with pytest.raises(UsageError, match="nothing here measures"):
         audited(membership=None, limits=["membership_odds.max <= 3"])
 
 
@@ -203,7 +204,7 @@ def test_people_held_out() -> None:
 
 
 def test_a_frontier_knows_these_measures() -> None:
-    assert source_of("fake_tuples.known", []).claims("membership_odds.max", [])
+    assert source_of(parse_id("fake_tuples.known")).claims(parse_id("membership_odds.max"))
 
 
 def test_the_command_reads_it_from_the_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

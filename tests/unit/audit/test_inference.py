@@ -256,7 +256,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         ((*base, "--with", "mondrian:k=2", "--control", tmp_path / "out.csv"), "--control goes with --release"),
         ((*base, "--model", "GaussianNB", "--require", "t_closeness:t=0.2"), "--require is for --with"),
         (("membership", "--model", "GaussianNB"), "name the original"),
-        ((*base, "--model", "GaussianNB", "--limit", "reid <= 1", "--shadows", 2), "is no finding"),
+        ((*base, "--model", "GaussianNB", "--limit", "reid <= 1", "--shadows", 2), "is not measured here"),
     ):
         code, out, err = run(*options, capsys=capsys)
         assert (code, out, err.count("\n")) == (2, "", 1), err

@@ -141,7 +141,7 @@ def test_a_masked_release_and_its_people() -> None:
     assert values(alone.document)["distance.claimed"] == 1
     assert alone.document.diagnostics["truth"] == "unknown"
     assert alone.people()["distance:right"].to_list() == [None] * 6
-    with pytest.raises(UsageError, match="is no finding"):
+    with pytest.raises(UsageError, match="unknown measure"):
         run_link(masked(order), table=table(), limits=["nonsense <= 1"])
     judged = run_link(masked(order), table=table(), limits=["distance.reid <= 0.5"])
     assert judged.exit_code == 3  # unknown is no pass
@@ -429,7 +429,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("wide.csv", "--original", "data.csv", "--aligned"), "have no order"),
         (("noisy.csv", "--original", "data.csv", "--aligned", "--assignment", "origin.csv"), "in several ways"),
         (("wide.csv", "--original", "data.csv", "--known", "town"), "has no attribute 'town'"),
-        (("wide.csv", "--original", "data.csv", "--limit", "alpha <= 3"), "is no finding"),
+        (("wide.csv", "--original", "data.csv", "--limit", "alpha <= 3"), "unknown measure"),
         (("wide.csv", "--original", "data.csv", "--fraction", "2"), "sampling fraction"),
         (("wide.csv", "--original", "data.csv", "--people", "p.txt"), "a people file is"),
         (("noisy.csv", "--original", "data.csv", "--false-links", "2"), "false links"),

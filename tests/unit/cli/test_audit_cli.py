@@ -104,7 +104,7 @@ def test_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         got, out, err = run(*audit(folder, *options), capsys=capsys)
         assert got == code, limits
         if code == 2:
-            assert err.startswith("unveil: 'shoes <= 3': 'shoes' is no finding")
+            assert err.startswith("unveil: 'shoes <= 3': unknown measure 'shoes'")
             assert not out
     assert run(*audit(folder, "--preset", "k_11"), capsys=capsys)[0] == 0
     assert run(*audit(folder, "--preset", "ema_0070"), capsys=capsys)[0] == 0
@@ -189,7 +189,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "attacker": (("--attacker", "x"), "is none of the attackers"),
     "known": (("--known", "shoe"), "is published by no release"),
     "control": (("--control", "schema.toml"), "schema.toml"),
-    "limit": (("--limit", "x"), "is no limit"),
+    "limit": (("--limit", "x"), "is not a limit"),
     "config": (("--config", "none.toml"), "cannot be read"),
     "prior": (("--prior", "none.csv"), "none.csv: cannot be read (no such file or directory)"),
     "folder": ((".",), ".: is a folder; name a file in it"),
