@@ -22,8 +22,10 @@ from unveil.audit.limits import check_limits, parse_limit, read_presets
 from unveil.audit.membership_trial.run import run_membership
 from unveil.catalog import anonymizer, privacy_model
 from unveil.cli import app
-from unveil.cli._audit_config import AUDIT, FRONTIER, _read
-from unveil.cli._shared import read_assignment
+from unveil.cli.assignment import read_assignment
+from unveil.cli.audit import AuditOptions
+from unveil.cli.command import read_config
+from unveil.cli.frontier import FrontierOptions
 from unveil.engine import Engine
 from unveil.errors import OutputError, UnveilError, UsageError
 from unveil.formats.databases import located
@@ -150,12 +152,12 @@ INPUTS = {
         "audit.toml",
         'schema = "s.toml"\nreleases = ["a.csv"]\nknown = ["age,zip"]\noriginal = "sqlite:///a.db#t"\n'
         "precision = 0.02\nseed = 7\njoint = true\nmost-sweeps = 1000\n",
-        lambda path: _read(path, AUDIT),
+        lambda path: read_config(path, AuditOptions),
     ),
     "frontier settings": Input(
         "sweep.toml",
         'with = ["mondrian:k=2+5"]\nlimit = ["k_anonymity >= 2"]\nminutes = 1.5\nbudget = 9\n',
-        lambda path: _read(path, FRONTIER),
+        lambda path: read_config(path, FrontierOptions),
     ),
     "options": Input("o.toml", 'k = 5\nsuppress = 0.05\nrecode = "x"\n', lambda path: anonymizer(f"mondrian:@{path}")),
     "statement": Input("q.sql", "SELECT age FROM t -- all of them\n;", lambda path: located(f"sqlite:///a.db#@{path}")),

@@ -153,7 +153,7 @@ def answers(
         others = targets_of_table(control, release, asked, known=names, wrong=readers.wrong)
         everyone = _together(people, others)
     prior = readers.prior_of(release, asked)
-    engine = readers.engine  # as `unveil attack` has it: the same seed gives the same beliefs
+    engine = readers.engine  # as `unveil attack attribute` has it: the same seed gives the same beliefs
     told_of: dict[str, Any] = {
         "prior": prior,
         "engine": engine,

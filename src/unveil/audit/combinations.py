@@ -57,7 +57,7 @@ def combination_rows(
     ]
     if isinstance(release, Masked):
         nothing = dict.fromkeys(("alone_in_original", "fewest_rows", "single_row", "attacker"))
-        reason = {"not_applicable": "values were perturbed, not widened; see unveil link"}
+        reason = {"not_applicable": "values were perturbed, not widened; see unveil attack identity"}
         for place, index in order:
             known = _published(release, index, case.combinations[place])
             about = {"attribute": release.attributes[index].name, "known": known, "people": release.rows}

@@ -288,7 +288,7 @@ class DisclosureCharts(_Part):
 
 
 class DisclosureDocument(Document):
-    """What unveil disclosure --json writes, version 2. docs/schemas/disclosure-2.json."""
+    """What unveil attack disclosure --json writes, version 2. docs/schemas/disclosure-2.json."""
 
     document: Literal["disclosure"]
     settings: DisclosureSettings  # type: ignore[assignment]

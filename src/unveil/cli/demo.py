@@ -1,15 +1,18 @@
 """The demo: a made-up hospital, two releases of its table, audited side by side."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import unveil.cli.options as opt
 from unveil.cli.hospital import made_up_hospital
+from unveil.cli.output import console as terminal
 from unveil.errors import OutputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["RELEASES", "run_demo"]
+__all__ = ["LIMITS", "RELEASES", "DemoOptions", "demo", "run_demo"]
 
 RELEASES = {
     "mondrian.csv": ("mondrian:k=5,l=3", "cells widened until 5 patients look alike, with 3 diagnoses among them"),
@@ -18,6 +21,24 @@ RELEASES = {
 # Limits as a hospital might state them: few more right guesses, few people of whom someone is sure.
 LIMITS = ("bayesian.relative_global_threat <= 0.15", "bayesian.confident.80 <= 0.2")
 SWEEPS, PRECISION = 400, 0.03  # a coarser precision than the usual: the demo is to be quick
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """The options of the demo."""
+
+    output: Path = opt.output_option(
+        "Where the files go; unveil-demo if not given.", "FOLDER", default=Path("unveil-demo")
+    )
+    seed: int = opt.option("Seed of the made-up patients and of the anonymizers.", default=0)
+
+
+def demo(options: DemoOptions) -> None:
+    """The whole job on made-up hospital data.
+
+    Two releases of one table, audited side by side.
+    """
+    run_demo(options.output, seed=options.seed, console=terminal())
 
 
 def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
@@ -55,7 +76,7 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
         write_whole(release_files(made.release, folder / name))
         releases[name] = read_release(folder / name, schema, attributes=table.attributes)
         console.print(f"{name:<14} {method:<18} {words}")
-    console.print("\nReading both as an attacker would, beside one who knows only the population (some seconds) …\n")
+    console.print("\nReading both as an attacker would, beside one who is not told who is in them (some seconds) …\n")
     found = run_audit(
         releases,
         original=table,

@@ -1,238 +1,139 @@
 """unveil frontier: which release should be published?"""
 
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from unveil.cli._shared import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    JsonFile,
-    OriginalData,
-    ReportFile,
-    SchemaOption,
-    attackers_of,
-    documents_of,
-    engine_of,
-    give_results,
-    keep_apart,
-    listed,
-    long_work,
-    release_parts,
-    say,
-)
+import unveil.cli.options as opt
+from unveil.cli.load import attackers_of, chains_of, dialect_of, engine_of, input_paths, load_schema, one_set
+from unveil.cli.output import check_outputs, give_results, long_work, release_parts, say
 from unveil.errors import UsageError
 from unveil.formats.databases import Database
 
-__all__ = ["frontier"]
+__all__ = ["FIRST", "FrontierOptions", "frontier"]
 
-FileOption = Path | None
-
-
-def _option(text: str, metavar: str | None = None) -> Any:
-    return typer.Option(help=text, metavar=metavar, show_default=False)
+FIRST = "schema with_ require risk utility limit budget minutes output report json attacker sample config verbose"
 
 
-def frontier(
-    context: typer.Context,
-    data: OriginalData = None,
-    schema: SchemaOption = None,
-    with_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--with",
-            metavar="SCHEME",
-            help="An anonymizer and the values to try, e.g. mondrian:k=2+5+10; its own requirements behind a blank; "
-            "repeatable. Some of each kind if not given.",
-            show_default=False,
-        ),
-    ] = None,
-    require: Annotated[
-        list[str] | None, _option("A privacy model that every release must keep; repeatable.", "MODEL:options")
-    ] = None,
-    risk: Annotated[
-        list[str] | None,
-        _option("A risk by its id; the first is the scale, privacy_loss.max if not given; repeatable.", "ID"),
-    ] = None,
-    utility: Annotated[
-        list[str] | None,
-        _option("A measure of utility; the first is the scale, utility_loss if not given; repeatable.", "ID"),
-    ] = None,
-    limit: Annotated[
-        list[str] | None, _option("A limit, e.g. 'relative_threat.max <= 10'; repeatable.", "LIMIT")
-    ] = None,
-    budget: Annotated[int | None, _option("Releases to make in all: values between the given ones, too.", "N")] = None,
-    minutes: Annotated[float | None, _option("Go on between the given values for so long.", "M")] = None,
-    output: Annotated[
-        FileOption,
-        typer.Option(
-            "--output", "-o", metavar="RELEASE", help="Write the recommended release, a .csv", show_default=False
-        ),
-    ] = None,
-    report: ReportFile = None,
-    json: JsonFile = None,
-    distance: Annotated[str, typer.Option(help="Of privacy loss and utility loss.")] = "js",
-    minimum_support: Annotated[float, typer.Option(help="Share of the rows that is a large population.")] = 0.05,
-    dimension: Annotated[int, typer.Option(help="Quasi-identifiers in a random query.")] = 2,
-    selectivity: Annotated[float, typer.Option(help="Of random queries.")] = 0.05,
-    queries: Annotated[int, typer.Option(help="How many random queries.")] = 1000,
-    attacker: Annotated[
-        list[str] | None,
-        _option("Asked if a risk or limit is about readers: bayesian and random_worlds if not given.", "NAME:options"),
-    ] = None,
-    known: Annotated[str | None, _option("What is known of people; all quasi-identifiers if not given.", "A,B")] = None,
-    sample: Annotated[int | None, _option("Ask attackers about a random sample of people only.", "N")] = None,
-    chains: Annotated[int, typer.Option(help="Chains, where sampling is needed.")] = 4,
-    sweeps: Annotated[int, typer.Option(help="Sweeps of the first round; more follow until it is precise.")] = 1000,
-    most_sweeps: Annotated[
-        int | None, typer.Option(help="The budget: sweeps of each chain, 16,000 if not given.", show_default=False)
-    ] = None,
-    precision: Annotated[float, typer.Option(help="Standard error of 99% of beliefs at which chains end.")] = 0.003,
-    checkpoint: Annotated[
-        FileOption,
-        _option("Save what was measured there, and go on from there. Keep it secret; removed when done.", "FOLDER"),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of chains and queries.")] = 0,
-    release_seed: Annotated[
-        int | None,
-        _option("Seed of the anonymizers' draws: from the operating system with -o, else --seed. Keep it secret."),
-    ] = None,
-    workers: Annotated[int | None, _option("Threads; all cores if not given.")] = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    config: Annotated[FileOption, _option("A TOML file with the same names as these options.", "FILE")] = None,
-) -> None:
-    """Try schemes and parameters, and recommend a release. Exit code 1: none keeps the limits; 3: inconclusive."""
-    from unveil.cli._audit_config import FRONTIER, merged
+@dataclass(frozen=True, kw_only=True)
+class FrontierOptions(
+    opt.Config,
+    opt.TableDialect,
+    opt.Checkpoint,
+    opt.EngineSettings,
+    opt.ChainLengths,
+    opt.Known,
+    opt.Attackers,
+    opt.Report,
+    opt.Limits,
+    opt.Require,
+    opt.SchemaFile,
+    opt.Data,
+):
+    """The options of a sweep."""
 
-    _frontier(**merged(context, config, FRONTIER))
+    with_: list[str] = opt.option(
+        "An anonymizer and the values to try, e.g. mondrian:k=2+5+10, its own requirements after a blank; repeatable. Some of each kind if not given.",
+        "SCHEME",
+        "--with",
+        default=list,
+    )
+    risk: list[str] = opt.option(
+        "A risk by its id; the first is the scale, privacy_loss.max if not given; repeatable.", "ID", default=list
+    )
+    utility: list[str] = opt.option(
+        "A measure of utility; the first is the scale, utility_loss if not given; repeatable.", "ID", default=list
+    )
+    budget: int | None = opt.option("Releases to make in all, with values between the given ones.", "N")
+    minutes: float | None = opt.option("Keep trying values between the given ones for this long.", "M")
+    output: Path | None = opt.output_option("Write the recommended release, a .csv", "RELEASE")
+    distance: str = opt.option("The distance of privacy loss and utility loss.", default="js")
+    minimum_support: float = opt.option("Share of the rows that is a large population.", default=0.05)
+    dimension: int = opt.option("Quasi-identifiers in a random query.", default=2)
+    selectivity: float = opt.option("Of random queries.", default=0.05)
+    queries: int = opt.option("How many random queries.", default=1000)
+    sample: int | None = opt.option("Ask about a random sample of people only.", "N")
+    release_seed: int | None = opt.option(
+        "Seed of the anonymizers' draws: from the operating system with -o, else --seed. Keep it secret."
+    )
 
 
-def _frontier(
-    *,
-    data: Path | Database | None,
-    schema: Path | None,
-    with_: list[str],
-    require: list[str],
-    risk: list[str],
-    utility: list[str],
-    limit: list[str],
-    budget: int | None,
-    minutes: float | None,
-    output: Path | None,
-    report: Path | None,
-    json: str | None,
-    distance: str,
-    minimum_support: float,
-    dimension: int,
-    selectivity: float,
-    queries: int,
-    attacker: list[str],
-    known: str | None,
-    sample: int | None,
-    chains: int,
-    sweeps: int,
-    most_sweeps: int | None,
-    precision: float,
-    checkpoint: Path | None,
-    seed: int,
-    release_seed: int | None,
-    workers: int | None,
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    config: Path | None,
-) -> None:
-    from unveil.attackers.posterior.contract import Chains
+def frontier(options: FrontierOptions) -> None:
+    """Try schemes and parameters, and recommend a release.
+
+    Exit code 1: none keeps the limits; 3: inconclusive.
+    """
     from unveil.audit.document import describe_inputs
-    from unveil.data.schema import read_schema
     from unveil.formats.releases import release_files
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
     from unveil.frontier import Questions, Reading, run_frontier
-    from unveil.report.frontier_html import render_frontier
-    from unveil.report.frontier_terminal import print_frontier
 
+    data, output = options.data, options.output
     if data is None:
         raise UsageError("name the table: unveil frontier DATA --schema FILE")
-    if schema is None:
-        raise UsageError("say what the columns are: --schema FILE")
-    if workers is not None and workers < 1:
-        raise UsageError(f"--workers {workers}: at least one thread is needed")
-    read = [p for p in (data, schema, config) if p is not None]
-    documents = documents_of(report, json)
     chosen_file = None if output is None else output.with_name(f"{output.stem}-chosen.toml")
-    outputs = [*documents, *([output, *release_parts(output)] if output is not None else [])]
-    keep_apart(inputs=read, outputs=[*outputs, *([chosen_file] if chosen_file is not None else [])])
-    for path in outputs:
-        if not path.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
-    reading = Reading(
-        known=None if known is None else tuple(listed(known) or ()),
-        chains=Chains(chains=chains, sweeps=sweeps, burn_in=sweeps, precision=precision),
-        sample=sample,
-    )
-    if most_sweeps is not None:
-        reading = replace(reading, chains=replace(reading.chains, most_sweeps=most_sweeps))
-    attackers = attackers_of(attacker)
-    document = read_schema(schema).confirmed()
+    written = [] if output is None or chosen_file is None else [output, *release_parts(output), chosen_file]
+    check_outputs(options, input_paths(options), *written)
+    known = one_set(options.known)
+    reading = Reading(known=None if known is None else tuple(known), chains=chains_of(options), sample=options.sample)
+    if attackers := attackers_of(options.attacker):
+        reading = replace(reading, attackers=attackers)
+    engine = engine_of(options)
+    schema = load_schema(options)
     if output is not None:
         check_ending(output, "a release")
-    reading = replace(reading, joined=tuple(map(tuple, document.document.joined)))
-    if attackers:
-        reading = replace(reading, attackers=attackers)
-    table = read_table(data, document, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    reading = replace(reading, joined=tuple(map(tuple, schema.document.joined)))
+    table = read_table(data, schema, **dialect_of(options))
+    release_seed = options.release_seed
     if release_seed is None and output is not None:
         release_seed = secrets.randbits(63)
         say(f"release seed {release_seed} (keep it secret: with it a reader could replay what was drawn)")
-    engine = engine_of(seed, workers, checkpoint)
     with long_work() as (progress, stop):
         found = run_frontier(
             table,
-            with_,
-            require=require,
-            risks=risk,
-            utilities=utility,
-            limits=limit,
-            budget=budget,
-            minutes=minutes,
+            options.with_,
+            require=options.require,
+            risks=options.risk,
+            utilities=options.utility,
+            limits=options.limit,
+            budget=options.budget,
+            minutes=options.minutes,
             questions=Questions(
-                distance=distance,
-                minimum_support=minimum_support,
-                dimension=dimension,
-                selectivity=selectivity,
-                queries=queries,
+                distance=options.distance,
+                minimum_support=options.minimum_support,
+                dimension=options.dimension,
+                selectivity=options.selectivity,
+                queries=options.queries,
             ),
             reading=reading,
             engine=replace(engine, progress=progress, stop=stop),
             release_seed=release_seed,
-            inputs=describe_inputs(read),
+            inputs=describe_inputs(input_paths(options)),
         )
     files: dict[Path, Any] = {}
     point = found.choice.point
     if output is not None and chosen_file is not None:
         if point is None:
-            say(f"{output}: not written, for nothing is recommended")
+            say(f"{output}: not written, because nothing is recommended")
         else:
             made = found.anonymized(point)
             files = release_files(made.release, output, like=table)
-            files[chosen_file] = _chosen(point.candidate, chosen_file.parent, data, schema, limit).encode()
+            files[chosen_file] = _chosen(point.candidate, chosen_file.parent, options).encode()
             if made.note:
                 say(made.note)
-    give_results(found, page=render_frontier, show=print_frontier, report=report, json=json, beside=files)
+    give_results(found, options, beside=files)
 
 
-def _chosen(candidate: Any, folder: Path, data: Path | Database, schema: Path, limits: list[str]) -> str:
+def _chosen(candidate: Any, folder: Path, options: FrontierOptions) -> str:
     """How the chosen release was made, as a file that `unveil frontier --config` reads; without its seed."""
     import json
     import os
     import shlex
 
+    data, schema, limits = options.data, options.schema, options.limit
+    assert schema is not None
     file = data if isinstance(data, Path) else data.file
     place = str(data) if file is None else os.path.relpath(file, folder)
     if isinstance(data, Database) and file is not None:

@@ -1,123 +1,50 @@
-"""unveil hierarchy: builders that look at the data, whole folders, and the mapping of a release."""
+"""unveil hierarchy: whole folders of hierarchies, and the mapping of a release."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from unveil.cli._shared import (
-    Out,
-    PublishedFile,
-    ReleaseCells,
-    ReleaseDecimal,
-    ReleaseDelimiter,
-    ReleaseEncoding,
-    SchemaFile,
-    keep_apart,
-    located,
-    make_folder,
-    release_parts,
-    say,
-    write,
-)
-from unveil.cli.hierarchy import TableOption, hierarchy_app, values_of
+import unveil.cli.options as opt
+from unveil.cli.command import command
+from unveil.cli.hierarchy import OutputOption, hierarchy_app
+from unveil.cli.load import load_case
+from unveil.cli.output import keep_apart, make_folder, say, write
 from unveil.errors import SchemaError, UsageError
-from unveil.formats.databases import Database
 
 __all__ = ["hierarchy_app"]
 
-Column = Annotated[str, typer.Argument(help="The column.")]
-Data = Annotated[
-    Any,
-    typer.Option(parser=located, metavar="DATA", help="Take the values, and how many rows each has, from this table."),
-]
-Folder = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write to.", show_default=False)
-]
+
+@dataclass(frozen=True, kw_only=True)
+class FolderOptions(opt.SchemaFile):
+    """Where hierarchies go."""
+
+    output: Path = opt.output_option("The folder to write to.", "FOLDER", default=opt.REQUIRED)
 
 
-@hierarchy_app.command("round")
-def hierarchy_round(
-    column: Column,
-    data: TableOption = None,
-    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
-    first: Annotated[int, typer.Option(help="At most so many intervals on the lowest level.")] = 20,
-    output: Out = None,
-) -> None:
-    """Numbers to round intervals: widths of 5, 10, 50, 100 …"""
-    from unveil.data.ladders import round_ladder
+@dataclass(frozen=True, kw_only=True)
+class AutoOptions(FolderOptions):
+    """A table."""
 
-    keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    texts, decimal = values_of(column, data, schema)
-    write(output, round_ladder(_numbers(column, texts, decimal), first).to_csv())
+    data: Any = opt.data_option("Take the values, and how many rows each has, from this table.", default=opt.REQUIRED)
 
 
-@hierarchy_app.command("equal-count")
-def hierarchy_equal_count(
-    column: Column,
-    data: Data,
-    groups: Annotated[int, typer.Option(help="Intervals on the lowest level.")] = 8,
-    output: Out = None,
-) -> None:
-    """Numbers to intervals with about equally many rows."""
-    from unveil.data.ladders import equal_count_ladder
+@command(hierarchy_app)
+def auto(options: AutoOptions) -> None:
+    """A hierarchy for every quasi-identifier that has none.
 
-    keep_apart(inputs=[data], outputs=[output] if output is not None else [])
-    counts, decimal = _counts(column, data)
-    rows: dict[float, int] = {}
-    for place, count in zip(_numbers(column, list(counts), decimal), counts.values(), strict=True):
-        rows[place] = rows.get(place, 0) + count
-    write(output, equal_count_ladder(list(rows), list(rows.values()), groups).to_csv())
-
-
-@hierarchy_app.command("frequency")
-def hierarchy_frequency(column: Column, data: Data, output: Out = None) -> None:
-    """Names without an order: rare ones are put together first."""
-    from unveil.data.ladders import frequency_ladder
-
-    keep_apart(inputs=[data], outputs=[output] if output is not None else [])
-    counts, _ = _counts(column, data)
-    write(output, frequency_ladder(list(counts), list(counts.values())).to_csv())
-
-
-@hierarchy_app.command("taxonomy")
-def hierarchy_taxonomy(
-    file: Annotated[Path, typer.Argument(help="A CSV with the columns child and parent.")], output: Out = None
-) -> None:
-    """A tree written as child and parent, one row a child."""
-    from unveil.data.ladders import taxonomy_ladder
-    from unveil.formats.tables import read_columns
-
-    keep_apart(inputs=[file], outputs=[output] if output is not None else [])
-    found = read_columns(file, error=SchemaError)
-    if set(found.columns) != {"child", "parent"}:
-        raise UsageError(f"{file}: its columns must be child and parent; it has {', '.join(found.columns)}")
-    child, parent = (
-        [found.columns[n].texts[i].strip() for i in found.columns[n].text_of_row.tolist()] for n in ("child", "parent")
-    )
-    parent_of: dict[str, str] = {}
-    for row, (below, above) in enumerate(zip(child, parent, strict=True)):
-        if not below or below == "*" or parent_of.setdefault(below, above) != above:
-            what = "has two parents" if below in parent_of else "is no name"
-            raise SchemaError(f"{file}, {found.place(row)}: {below!r} {what}; mend the row")
-    write(output, taxonomy_ladder(parent_of, str(file)).to_csv())
-
-
-@hierarchy_app.command("auto")
-def hierarchy_auto(schema: SchemaFile, data: Data, output: Folder) -> None:
-    """A hierarchy for every quasi-identifier that has none: intervals, parts of dates, prefixes or frequencies."""
+    Intervals, parts of dates, prefixes or frequencies.
+    """
     import numpy as np
 
     from unveil.data.attribute import Kind, Role, position
     from unveil.data.hierarchy import date_ladder
     from unveil.data.ladders import auto_ladder, frequency_ladder
     from unveil.data.schema import read_schema
-    from unveil.formats.arx_schema import file_names
-    from unveil.formats.output import write_whole
     from unveil.formats.tables import read_table
 
-    known = read_schema(schema)
-    table = read_table(data, known)
+    known = read_schema(_schema(options))
+    table = read_table(options.data, known)
     made: dict[str, Any] = {}
     for attribute, column in zip(table.attributes, table.columns, strict=True):
         if attribute.role is not Role.QUASI_IDENTIFIER or attribute.hierarchy is not None:
@@ -136,32 +63,32 @@ def hierarchy_auto(schema: SchemaFile, data: Data, output: Folder) -> None:
                 )
         except SchemaError as reason:
             say(f"{attribute.name}: no hierarchy: {reason}")
-    files = {output / Path(file).name: made[n].to_csv().encode() for n, file in file_names(made, ".").items()}
-    keep_apart(inputs=[schema, data], outputs=list(files))
-    make_folder(output)
-    write_whole(files)
+    _give_folder(options, made, [options.data])
     for name, ladder in made.items():
         say(f"{name}: {ladder.source}, {len(ladder.rows[0]) - 1} levels")
-    say(f'wrote {len(files)} hierarchies; use them with hierarchies = "{output.name}" in the schema')
+    say(f'use them with hierarchies = "{options.output.name}" in the schema')
 
 
-@hierarchy_app.command("import")
-def hierarchy_import(
-    source: Annotated[Path, typer.Argument(help="A folder of ARX's CSV files, or an ARX project (.deid).")],
-    output: Folder,
-    schema: Annotated[
-        Path | None,
-        typer.Option("--schema", "-s", metavar="FILE", help="Only its attributes, checked against its domains."),
-    ] = None,
-    delimiter: Annotated[str, typer.Option(help="Between the levels.")] = ";",
-) -> None:
-    """Many hierarchies at once, mended where ARX allows what is not allowed here (***** on top, * below the top)."""
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(FolderOptions):
+    """Hierarchies of another tool."""
+
+    source: Path = opt.argument("A folder of ARX's CSV files, or an ARX project (.deid).", default=opt.REQUIRED)
+    schema: Path | None = opt.option("Only its attributes, checked against its domains.", "FILE", "--schema", "-s")
+    delimiter: str = opt.option("Between the levels.", default=";")
+
+
+@command(hierarchy_app, "import")
+def import_(options: ImportOptions) -> None:
+    """Many hierarchies at once, from ARX.
+
+    Corrected where ARX allows what is not allowed here (***** on top, * below the top).
+    """
     from unveil.data.hierarchy import hierarchy_files
     from unveil.data.schema import read_schema
     from unveil.formats.arx import mended_ladder, read_project
-    from unveil.formats.arx_schema import file_names
-    from unveil.formats.output import write_whole
 
+    source, schema = options.source, options.schema
     known = read_schema(schema) if schema is not None else None
     if source.suffix.lower() == ".deid":
         project = read_project(source)
@@ -170,7 +97,7 @@ def hierarchy_import(
             say(f"left out: {reason}")
     else:
         chosen = hierarchy_files(source, known.names if known is not None else None, str(source))
-        read = {name: mended_ladder(file.read_bytes(), str(file), delimiter) for name, file in chosen.items()}
+        read = {name: mended_ladder(file.read_bytes(), str(file), options.delimiter) for name, file in chosen.items()}
         ladders = {name: ladder for name, ladder in read.items() if ladder is not None}
         for name in sorted(read.keys() - ladders.keys()):
             say(f"left out: {chosen[name]}: has no level between its values and *")
@@ -182,88 +109,49 @@ def hierarchy_import(
                 ladder.over(attribute.values[: attribute.real], missing=None, attribute=name)
     if not ladders:
         raise UsageError(f"{source}: holds no hierarchy" + ("" if known is None else f" of an attribute of {schema}"))
-    made = {output / Path(f).name: ladders[n].to_csv().encode() for n, f in file_names(ladders, ".").items()}
-    keep_apart(inputs=[source, *([schema] if schema is not None else [])], outputs=list(made))
-    make_folder(output)
-    write_whole(made)
-    say(f"wrote {len(made)} hierarchies to {output}: {', '.join(ladders)}")
+    _give_folder(options, ladders, [source])
 
 
-@hierarchy_app.command("export")
-def hierarchy_export(schema: SchemaFile, output: Folder) -> None:
-    """Every hierarchy of a schema, one file an attribute, as ARX reads them."""
+@command(hierarchy_app)
+def export(options: FolderOptions) -> None:
+    """Every hierarchy of a schema, as ARX reads them."""
     from unveil.data.schema import read_schema
-    from unveil.formats.arx_schema import file_names
-    from unveil.formats.output import write_whole
 
+    schema = _schema(options)
     ladders = read_schema(schema).ladders
     if not ladders:
         raise UsageError(f"{schema}: names no hierarchy")
+    _give_folder(options, ladders, [])
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappingOptions(opt.TableDialect, opt.ReleaseDialect, OutputOption, opt.Original, opt.SchemaFile, opt.OneRelease):
+    """A release."""
+
+
+@command(hierarchy_app)
+def mapping(options: MappingOptions) -> None:
+    """What a release made of each value, as a CSV."""
+    from unveil.formats.mapping import mapping_bytes
+
+    (release,) = load_case(options, grouped=True).releases.values()
+    write(options.output, mapping_bytes(release).decode())
+
+
+def _schema(options: FolderOptions) -> Path:
+    if options.schema is None:
+        raise UsageError("say what the columns are: --schema FILE")
+    return options.schema
+
+
+def _give_folder(options: FolderOptions, ladders: Mapping[str, Any], inputs: list[Any]) -> None:
+    """Write hierarchies, one file per attribute, whole or not at all."""
+    from unveil.formats.arx_schema import file_names
+    from unveil.formats.output import write_whole
+
+    output = options.output
     files = {output / Path(f).name: ladders[n].to_csv().encode() for n, f in file_names(ladders, ".").items()}
-    keep_apart(inputs=[schema], outputs=list(files))
+    keep_apart([*inputs, options.schema], files)
     make_folder(output)
     write_whole(files)
     say(f"wrote {len(files)} hierarchies to {output}: {', '.join(ladders)}")
-
-
-@hierarchy_app.command("mapping")
-def hierarchy_mapping(
-    release: PublishedFile,
-    schema: SchemaFile,
-    original: Annotated[
-        Any,
-        typer.Option(
-            parser=located,
-            metavar="DATA",
-            help="The original, for domains the schema leaves open.",
-            show_default=False,
-        ),
-    ] = None,
-    cells: ReleaseCells = None,
-    release_delimiter: ReleaseDelimiter = None,
-    release_decimal: ReleaseDecimal = None,
-    release_encoding: ReleaseEncoding = None,
-    output: Out = None,
-) -> None:
-    """What a release made of each value: a CSV of attribute, value, cell, rows."""
-    from unveil.data.schema import read_schema
-    from unveil.formats.mapping import mapping_bytes
-    from unveil.formats.releases import read_release
-    from unveil.formats.tables import read_table
-
-    read = [p for p in (release, schema, original) if p is not None]
-    keep_apart(inputs=[*read, *release_parts(release)], outputs=[output] if output is not None else [])
-    known = read_schema(schema).confirmed()
-    domains = read_table(original, known).attributes if original is not None else ()
-    published = read_release(
-        release,
-        known,
-        attributes=domains,
-        cells=cells or (),
-        delimiter=release_delimiter,
-        decimal=release_decimal,
-        encoding=release_encoding,
-    )
-    write(output, mapping_bytes(published).decode())
-
-
-def _numbers(column: str, texts: list[str], decimal: str) -> list[float]:
-    from unveil.data.attribute import Kind, position
-
-    places = [position(text, Kind.NUMERIC, decimal) for text in texts]
-    if None in places:
-        raise UsageError(f"{column} is not numeric; use prefixes, dates or frequency")
-    return [place for place in places if place is not None]
-
-
-def _counts(column: str, data: Path | Database) -> tuple[dict[str, int], str]:
-    """How many rows each value has, without missing ones, and the decimal mark."""
-    import numpy as np
-
-    from unveil.formats.tables import read_columns
-
-    texts, decimal = values_of(column, data, None)
-    found = read_columns(data).columns[column]
-    rows = np.bincount(found.text_of_row, minlength=len(found.texts))
-    count_of = dict(zip(found.texts, rows.tolist(), strict=True))
-    return {text: count_of[text] for text in texts}, decimal

@@ -1,103 +1,194 @@
-"""unveil hierarchy: build, show and check hierarchies."""
+"""unveil hierarchy: build, show and check hierarchies, one column at a time."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from unveil.cli._shared import Out, console, keep_apart, located, say, write
-from unveil.errors import UsageError
+import unveil.cli.options as opt
+from unveil.cli.command import command, group
+from unveil.cli.output import console, keep_apart, say, write
+from unveil.errors import SchemaError, UsageError
 from unveil.formats.databases import Database
 
-__all__ = ["TableOption", "hierarchy_app", "values_of"]
+__all__ = ["ColumnOptions", "CountOptions", "OutputOption", "hierarchy_app", "values_of"]
 
-hierarchy_app = typer.Typer(
-    help="Build, show and check hierarchies (ARX's CSV shape).", no_args_is_help=True, rich_markup_mode=None
-)
-TableOption = Annotated[
-    Any, typer.Option(parser=located, metavar="DATA", help="Take the values from this table,", show_default=False)
-]
+hierarchy_app = group("hierarchy", "Build, show and check hierarchies (in ARX's CSV format).")
 
 
-@hierarchy_app.command("intervals")
-def hierarchy_intervals(
-    column: Annotated[str, typer.Argument(help="The numeric column.")],
-    width: Annotated[
-        str, typer.Option(metavar="W+W…", help="Widths from narrow to wide, e.g. 5+10+20.", show_default=False)
-    ],
-    origin: Annotated[float, typer.Option(help="Where intervals start counting.")] = 0,
-    data: TableOption = None,
-    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
-    output: Out = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class OutputOption:
+    """Where a hierarchy goes."""
+
+    output: Path | None = opt.output_option("Where to write; to the terminal if not given.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainOptions(opt.SchemaFile):
+    """A column, and where its values come from."""
+
+    column: str = opt.argument("The column.", default=opt.REQUIRED)
+    data: Any = opt.data_option("Take the values from this table, or from the domain in --schema.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions(OutputOption, DomainOptions):
+    """A column whose values are put into a hierarchy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountOptions(OutputOption):
+    """A column of which it matters how many rows each value has."""
+
+    column: str = opt.argument("The column.", default=opt.REQUIRED)
+    data: Any = opt.data_option("Take the values, and how many rows each has, from this table.", default=opt.REQUIRED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalOptions(ColumnOptions):
+    """Widths."""
+
+    width: str = opt.option("Widths from narrow to wide, e.g. 5+10+20.", "W+W…", default=opt.REQUIRED)
+    origin: float = opt.option("Where intervals start counting.", default=0.0)
+
+
+@command(hierarchy_app)
+def intervals(options: IntervalOptions) -> None:
     """Numbers to intervals of growing width."""
     from unveil.data.attribute import Kind, position
     from unveil.data.hierarchy import interval_ladder
 
-    texts, decimal = values_of(column, data, schema)
-    values = [position(v, Kind.NUMERIC, decimal) for v in texts]
-    if None in values:
-        raise UsageError(f"{column} is not numeric; use prefixes or dates")
-    widths = [position(w, Kind.NUMERIC) for w in width.split("+")]
+    values = sorted(set(_numbers(options.column, *values_of(options))))
+    widths = [position(w, Kind.NUMERIC) for w in options.width.split("+")]
     if None in widths:
         raise UsageError("--width takes numbers joined by +, for instance 5+10+20")
-    keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    write(output, interval_ladder(sorted(set(values)), widths, origin).to_csv())  # type: ignore[arg-type]
+    _give(options, interval_ladder(values, widths, options.origin))  # type: ignore[arg-type]
 
 
-@hierarchy_app.command("prefixes")
-def hierarchy_prefixes(
-    column: Annotated[str, typer.Argument(help="The column of codes, e.g. postcodes.")],
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N+N…", help="Characters kept at each level, e.g. 4+2; else one less each.", show_default=False
-        ),
-    ] = None,
-    data: TableOption = None,
-    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
-    output: Out = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PrefixOptions(ColumnOptions):
+    """Lengths."""
+
+    keep: str | None = opt.option("Characters kept at each level, e.g. 4+2; one less each if not given.", "N+N…")
+
+
+@command(hierarchy_app)
+def prefixes(options: PrefixOptions) -> None:
     """Codes to ever shorter prefixes: 45501, 4550*, 455**."""
     from unveil.data.hierarchy import prefix_ladder
 
     steps = None
-    if keep is not None:
-        if not all(k.isdigit() for k in keep.split("+")):
+    if options.keep is not None:
+        if not all(k.isdigit() for k in options.keep.split("+")):
             raise UsageError("--keep takes whole numbers joined by +, for instance 4+2")
-        steps = [int(k) for k in keep.split("+")]
-    keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    write(output, prefix_ladder(values_of(column, data, schema)[0], steps).to_csv())
+        steps = [int(k) for k in options.keep.split("+")]
+    _give(options, prefix_ladder(values_of(options)[0], steps))
 
 
-@hierarchy_app.command("dates")
-def hierarchy_dates(
-    column: Annotated[str, typer.Argument(help="The column of ISO dates.")],
-    parts: Annotated[
-        str, typer.Option(metavar="PART+PART…", help="week, month, quarter, year, decade")
-    ] = "month+quarter+year",
-    data: TableOption = None,
-    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
-    output: Out = None,
-) -> None:
-    """Dates to months, quarters, years."""
+@dataclass(frozen=True, kw_only=True)
+class DateOptions(ColumnOptions):
+    """Parts of dates."""
+
+    parts: str = opt.option("week, month, quarter, year, decade.", "PART+PART…", default="month+quarter+year")
+
+
+@command(hierarchy_app)
+def dates(options: DateOptions) -> None:
+    """ISO dates to months, quarters, years."""
     from unveil.data.hierarchy import date_ladder
 
-    keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    write(output, date_ladder(values_of(column, data, schema)[0], parts.split("+")).to_csv())
+    _give(options, date_ladder(values_of(options)[0], options.parts.split("+")))
 
 
-@hierarchy_app.command("show")
-def hierarchy_show(file: Annotated[Path, typer.Argument(help="A hierarchy file.")]) -> None:
+@dataclass(frozen=True, kw_only=True)
+class RoundOptions(ColumnOptions):
+    """How fine."""
+
+    first: int = opt.option("At most this many intervals on the lowest level.", default=20)
+
+
+@command(hierarchy_app, "round")
+def round_(options: RoundOptions) -> None:
+    """Numbers to round intervals: widths of 5, 10, 50, 100 …"""
+    from unveil.data.ladders import round_ladder
+
+    _give(options, round_ladder(_numbers(options.column, *values_of(options)), options.first))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualCountOptions(CountOptions):
+    """How fine."""
+
+    groups: int = opt.option("Intervals on the lowest level.", default=8)
+
+
+@command(hierarchy_app, "equal-count")
+def equal_count(options: EqualCountOptions) -> None:
+    """Numbers to intervals with about equally many rows."""
+    from unveil.data.ladders import equal_count_ladder
+
+    counts, decimal = _counts(options)
+    rows: dict[float, int] = {}
+    for place, count in zip(_numbers(options.column, list(counts), decimal), counts.values(), strict=True):
+        rows[place] = rows.get(place, 0) + count
+    _give(options, equal_count_ladder(list(rows), list(rows.values()), options.groups))
+
+
+@command(hierarchy_app)
+def frequency(options: CountOptions) -> None:
+    """Names without an order: rare ones are put together first."""
+    from unveil.data.ladders import frequency_ladder
+
+    counts, _ = _counts(options)
+    _give(options, frequency_ladder(list(counts), list(counts.values())))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaxonomyOptions(OutputOption):
+    """A tree."""
+
+    file: Path = opt.argument("A CSV with the columns child and parent.", default=opt.REQUIRED)
+
+
+@command(hierarchy_app)
+def taxonomy(options: TaxonomyOptions) -> None:
+    """A tree written as child and parent, one row per child."""
+    from unveil.data.ladders import taxonomy_ladder
+    from unveil.formats.tables import read_columns
+
+    file = options.file
+    keep_apart([file], [options.output])
+    found = read_columns(file, error=SchemaError)
+    if set(found.columns) != {"child", "parent"}:
+        raise UsageError(f"{file}: its columns must be child and parent; it has {', '.join(found.columns)}")
+    child, parent = (
+        [found.columns[n].texts[i].strip() for i in found.columns[n].text_of_row.tolist()] for n in ("child", "parent")
+    )
+    parent_of: dict[str, str] = {}
+    for row, (below, above) in enumerate(zip(child, parent, strict=True)):
+        if not below or below == "*" or parent_of.setdefault(below, above) != above:
+            what = "has two parents" if below in parent_of else "cannot be a name"
+            raise SchemaError(f"{file}, {found.place(row)}: {below!r} {what}; correct the row")
+    write(options.output, taxonomy_ladder(parent_of, str(file)).to_csv())
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileArgument:
+    """A hierarchy."""
+
+    file: Path = opt.argument("A hierarchy file.", default=opt.REQUIRED)
+
+
+@command(hierarchy_app)
+def show(options: FileArgument) -> None:
     """Check a hierarchy file and show it as a tree."""
     from rich.markup import escape
     from rich.tree import Tree
 
     from unveil.data.hierarchy import read_ladder
 
-    ladder = read_ladder(file)
+    ladder = read_ladder(options.file)
     root = Tree("*")
     nodes: dict[tuple[str, ...], Any] = {("*",): root}
     row_of = {row[0]: row for row in ladder.rows}
@@ -108,27 +199,33 @@ def hierarchy_show(file: Annotated[Path, typer.Argument(help="A hierarchy file."
             if path not in nodes:
                 nodes[path] = nodes[path[1:]].add(escape(path[0]))
     console().print(root)
-    say(f"{file}: {len(ladder.rows)} values, {len(ladder.rows[0]) - 1} levels, nested")
+    say(f"{options.file}: {len(ladder.rows)} values, {len(ladder.rows[0]) - 1} levels, nested")
 
 
-@hierarchy_app.command("check")
-def hierarchy_check(
-    file: Annotated[Path, typer.Argument(help="A hierarchy file.")],
-    column: Annotated[str, typer.Argument(help="The column it must cover.")],
-    data: TableOption = None,
-    schema: Annotated[Path | None, typer.Option(help="or from this schema's domain.", show_default=False)] = None,
-) -> None:
-    """Check that a hierarchy is nested and covers every value of a column."""
+@dataclass(frozen=True, kw_only=True)
+class CoverOptions(DomainOptions, FileArgument):
+    """A hierarchy and a column."""
+
+
+@command(hierarchy_app)
+def check(options: CoverOptions) -> None:
+    """Check that a hierarchy covers a column, and is nested."""
     from unveil.data.attribute import Kind
     from unveil.data.hierarchy import read_ladder
     from unveil.data.schema import read_schema
 
-    values, decimal = values_of(column, data, schema)
-    ladder = read_ladder(file)
-    if schema is None or read_schema(schema).declaration(column).kind is Kind.NUMERIC:
+    values, decimal = values_of(options)
+    ladder = read_ladder(options.file)
+    if options.schema is None or read_schema(options.schema).declaration(options.column).kind is Kind.NUMERIC:
         values = _as_in(ladder.leaves, values, decimal)
-    ladder.over(values, missing=None, attribute=column)
-    say(f"{file}: nested, and covers all {len(values)} values of {column}")
+    ladder.over(values, missing=None, attribute=options.column)
+    say(f"{options.file}: nested, and covers all {len(values)} values of {options.column}")
+
+
+def _give(options: Any, ladder: Any) -> None:
+    """Write a hierarchy, but not over what it was made of."""
+    keep_apart([options.data, getattr(options, "schema", None)], [options.output])
+    write(options.output, ladder.to_csv())
 
 
 def _as_in(leaves: Sequence[str], values: Sequence[str], decimal: str) -> list[str]:
@@ -147,8 +244,11 @@ def _as_in(leaves: Sequence[str], values: Sequence[str], decimal: str) -> list[s
     return list(dict.fromkeys(map(leaf, values)))
 
 
-def values_of(column: str, data: Path | Database | None, schema: Path | None) -> tuple[list[str], str]:
+def values_of(options: Any) -> tuple[list[str], str]:
     """The values of a column, from a table or from a schema's declared domain, and their decimal mark."""
+    column: str = options.column
+    data: Path | Database | None = options.data
+    schema: Path | None = getattr(options, "schema", None)
     if (data is None) == (schema is None):
         raise UsageError("say where the values come from, by one of --data TABLE and --schema FILE")
     if schema is not None:
@@ -171,3 +271,25 @@ def values_of(column: str, data: Path | Database | None, schema: Path | None) ->
     if left_out:
         say(f"left out as missing: {', '.join(map(repr, left_out))}")
     return sorted(texts.difference(MISSING_TOKENS)), found.decimal
+
+
+def _numbers(column: str, texts: list[str], decimal: str) -> list[float]:
+    from unveil.data.attribute import Kind, position
+
+    places = [position(text, Kind.NUMERIC, decimal) for text in texts]
+    if None in places:
+        raise UsageError(f"{column} is not numeric; use prefixes, dates or frequency")
+    return [place for place in places if place is not None]
+
+
+def _counts(options: CountOptions) -> tuple[dict[str, int], str]:
+    """How many rows each value has, without missing ones, and the decimal mark."""
+    import numpy as np
+
+    from unveil.formats.tables import read_columns
+
+    texts, decimal = values_of(options)
+    found = read_columns(options.data).columns[options.column]
+    rows = np.bincount(found.text_of_row, minlength=len(found.texts))
+    count_of = dict(zip(found.texts, rows.tolist(), strict=True))
+    return {text: count_of[text] for text in texts}, decimal

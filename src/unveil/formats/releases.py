@@ -100,7 +100,7 @@ def read_release_rows(
         perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
         raise NotApplicable(
             f"{path}: {perturbed} {verb} perturbed, not widened: "
-            "there are no groups; unveil audit and unveil link measure masked releases"
+            "there are no groups; unveil audit and unveil attack identity measure masked releases"
         )
     known = {a.name: a for a in attributes}
     columns_of = partial(published_columns, schema=schema, delimiter=delimiter, decimal=decimal, encoding=encoding)

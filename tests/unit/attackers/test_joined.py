@@ -203,7 +203,15 @@ def test_the_command_reads_joined_from_the_schema(tmp_path: Path, capsys: pytest
     (tmp_path / "schema.toml").write_text(text)
     (tmp_path / "data.csv").write_text("\n".join(["age,sex,disease", *(",".join(row) for row in ROWS)]) + "\n")
     (tmp_path / "r.csv").write_bytes((tmp_path / "data.csv").read_bytes())
-    command = ("attack", tmp_path / "r.csv", "--schema", tmp_path / "schema.toml", "--original", tmp_path / "data.csv")
+    command = (
+        "attack",
+        "attribute",
+        tmp_path / "r.csv",
+        "--schema",
+        tmp_path / "schema.toml",
+        "--original",
+        tmp_path / "data.csv",
+    )
     code, out, _ = run(*command, capsys=capsys)
     assert code == 0
     assert "guesses right (global threat)" in out

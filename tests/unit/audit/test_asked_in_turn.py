@@ -176,7 +176,9 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     )
     assert code == 0, err
     more = (*common, "--original", data, "--workers", "1", "--sweeps", "60", "--most-sweeps", "60")
-    code, out, err = run("attack", release, *more, "--asked", "c", "--attacker", "random_worlds", capsys=capsys)
+    code, out, err = run(
+        "attack", "attribute", release, *more, "--asked", "c", "--attacker", "random_worlds", capsys=capsys
+    )
     assert code in (0, 3), err
     assert "c: what is believed of 60 people" in out
     command = ("audit", release, *more, "--attacker", "random_worlds", "--asked", "a,c", "--json", "-")

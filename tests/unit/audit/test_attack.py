@@ -1,4 +1,4 @@
-"""`unveil attack` and what it is made of: who is asked about, the people file, exit codes."""
+"""`unveil attack attribute` and what it is made of: who is asked about, the people file, exit codes."""
 
 import csv
 import stat
@@ -87,7 +87,7 @@ def released(folder: Path) -> tuple[Release, Any]:
 
 def command(folder: Path, *rest: str | Path, original: bool = True) -> tuple[str | Path, ...]:
     whom = ("--original", folder / "data.csv") if original else ()
-    return ("attack", folder / "r.csv", "--schema", folder / "schema.toml", *whom, *rest)
+    return ("attack", "attribute", folder / "r.csv", "--schema", folder / "schema.toml", *whom, *rest)
 
 
 # Who is asked about

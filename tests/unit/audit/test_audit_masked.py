@@ -211,7 +211,7 @@ def test_the_whole_way_from_the_command_line(tmp_path: Path, capsys: pytest.Capt
     values = [f["value"] for f in document["findings"] if f["id"].startswith("rank_interval_disclosure")]
     assert values == sorted(values)
     assert values[-1] > 0.5
-    for command in (("check", release, *base), ("attack", release, *base, "--original", data)):
+    for command in (("check", release, *base), ("attack", "attribute", release, *base, "--original", data)):
         code, _, err = run(*command, capsys=capsys)
         assert code == 2
         assert "age was perturbed, not widened" in err
@@ -219,11 +219,15 @@ def test_the_whole_way_from_the_command_line(tmp_path: Path, capsys: pytest.Capt
     published = ("pram:retain=0.7,publish=true", "-o", tmp_path / "p.csv")
     assert run("anonymize", data, *base, "--with", *published, "--seed", "4", capsys=capsys)[0] == 0
     few = ("--original", data, "--sweeps", "60", "--most-sweeps", "60", "--chains", "2")
-    code, out, _ = run("attack", tmp_path / "p.csv", *base, *few, "--people", tmp_path / "people.csv", capsys=capsys)
+    code, out, _ = run(
+        "attack", "attribute", tmp_path / "p.csv", *base, *few, "--people", tmp_path / "people.csv", capsys=capsys
+    )
     assert code in (0, 3)
     assert "what is believed of 40 people" in out
     assert len((tmp_path / "people.csv").read_text().splitlines()) == 41
-    code, _, err = run("attack", tmp_path / "p.csv", *base, *few, "--attacker", "random_worlds", capsys=capsys)
+    code, _, err = run(
+        "attack", "attribute", tmp_path / "p.csv", *base, *few, "--attacker", "random_worlds", capsys=capsys
+    )
     assert (code, "bayesian alone" in err) == (2, True)
-    code, _, err = run("attack", tmp_path / "p.csv", *base, *few, "--release-decimal", "x", capsys=capsys)
+    code, _, err = run("attack", "attribute", tmp_path / "p.csv", *base, *few, "--release-decimal", "x", capsys=capsys)
     assert (code, "decimal 'x'" in err) == (2, True)

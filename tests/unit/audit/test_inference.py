@@ -238,7 +238,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         texts = [[a.values[c] for c in column] for a, column in zip(table.attributes, table.columns, strict=True)]
         lines = [",".join(map(str, row)) for row in zip(*texts, strict=True)]
         (tmp_path / name).write_text("age,zip,d\n" + "\n".join(lines) + "\n")
-    base = ("membership", tmp_path / "in.csv", "-s", tmp_path / "schema.toml")
+    base = ("attack", "membership", "--original", tmp_path / "in.csv", "-s", tmp_path / "schema.toml")
     files = ("--people", tmp_path / "p.csv", "--json", tmp_path / "m.json", "--report", tmp_path / "m.html")
     limit = ("--limit", "membership_auc <= 0.6")
     code, out, err = run(*base, "--with", "mondrian:k=1", "--shadows", 4, *limit, *files, capsys=capsys)
@@ -251,16 +251,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert document["settings"]["shadows"] == 4
     assert "<h1>Can it be found out who is in?" in (tmp_path / "m.html").read_text()
     (tmp_path / "a.csv").write_text("member,score\n1,3\n0,2\n")
-    code, out, _ = run("membership", "--predictions", tmp_path / "a.csv", "--json", "-", capsys=capsys)
+    code, out, _ = run("attack", "membership", "--predictions", tmp_path / "a.csv", "--json", "-", capsys=capsys)
     assert (code, json.loads(out)["findings"][0]["id"]) == (0, "score.membership_auc")
     for options, words in (
         (base, "say what is attacked"),
         ((*base, "--with", "mondrian:k=2", "--model", "GaussianNB"), "say what is attacked"),
-        ((*base, "--predictions", tmp_path / "a.csv"), "leave DATA and --control out"),
-        ((*base, "--release", tmp_path / "in.csv"), "--release needs --control"),
-        ((*base, "--with", "mondrian:k=2", "--control", tmp_path / "out.csv"), "--control goes with --release"),
+        ((*base, "--predictions", tmp_path / "a.csv"), "leave --original and --control out"),
+        ((*base, tmp_path / "in.csv"), "RELEASE needs --control"),
+        ((*base, "--with", "mondrian:k=2", "--control", tmp_path / "out.csv"), "--control goes with RELEASE"),
         ((*base, "--model", "GaussianNB", "--require", "t_closeness:t=0.2"), "--require is for --with"),
-        (("membership", "--model", "GaussianNB"), "name the original"),
+        (("attack", "membership", "--model", "GaussianNB"), "give the original"),
         ((*base, "--model", "GaussianNB", "--limit", "reid <= 1", "--shadows", 2), "is not measured here"),
     ):
         code, out, err = run(*options, capsys=capsys)

@@ -1,4 +1,4 @@
-"""unveil link: run_link, its document, its page and the command, on tables small enough to follow."""
+"""unveil attack identity: run_link, its document, its page and the command, on tables small enough to follow."""
 
 import csv
 import io
@@ -356,7 +356,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(*options: object, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    before, sys.argv = sys.argv, ["unveil", "link", *map(str, options)]
+    before, sys.argv = sys.argv, ["unveil", "attack", "identity", *map(str, options)]
     try:
         with pytest.raises(SystemExit) as stopped:
             cli.main()

@@ -1,4 +1,4 @@
-"""`unveil differential` as a user meets it: outputs, exit codes, every mistake as one clear line."""
+"""`unveil attack differential` as a user meets it: outputs, exit codes, every mistake as one clear line."""
 
 import csv
 import json
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def asked(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:
-    return ("differential", folder / "data.csv", "-s", folder / "schema.toml", "--workers", "1", *rest)
+    return ("attack", "differential", folder / "data.csv", "-s", folder / "schema.toml", "--workers", "1", *rest)
 
 
 def test_table_1b_on_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,8 +109,8 @@ def test_an_oracle_and_its_failures(folder: Path, capsys: pytest.CaptureFixture[
         (("--with", TWO, "--sweep", "k"), "is no sweep"),
         (("--with", TWO, "--limit", "delta = 3"), "is not a limit"),
         (("--with", TWO, "--limit", "alpha <= 3"), "unknown measure"),
-        (("--with", TWO, "--prior", "Flu"), "write VALUE=WEIGHT"),
-        (("--with", TWO, "--prior", "Cold=1"), "no sensitive value"),
+        (("--with", TWO, "--weight", "Flu"), "write VALUE=WEIGHT"),
+        (("--with", TWO, "--weight", "Cold=1"), "no sensitive value"),
         (("--with", TWO, "--workers", "0"), "at least one"),
         (("--with", TWO, "--people", "p.txt"), "a people file is"),
         (("--with", TWO, "--report", "nowhere/r.html"), "there is no folder"),
@@ -133,7 +133,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 
 def test_priors_and_other_distances(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for rest in (
-        ("--prior", "Flu=1", "--prior", "Cancer=1"),
+        ("--weight", "Flu=1", "--weight", "Cancer=1"),
         ("--distance", "max_ratio"),
         ("--distance", "js", "--reading", "vectors"),
     ):

@@ -1,4 +1,4 @@
-"""unveil disclosure: the measures of the library on a hand-made masked release, facts, charts and mistakes."""
+"""unveil attack disclosure: the measures of the library on a hand-made masked release, facts, charts and mistakes."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-BASE = ("disclosure", "m.csv", "-s", "schema.toml", "--original", "data.csv")
+BASE = ("attack", "disclosure", "m.csv", "-s", "schema.toml", "--original", "data.csv")
 
 
 def found(out: str) -> dict[tuple[str, str | None], Any]:
@@ -46,7 +46,18 @@ def found(out: str) -> dict[tuple[str, str | None], Any]:
 
 def test_measures_and_an_absent_fact_by_hand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "fact.csv").write_text("row,fact\n2,no\n3,yes\n1,\n")
-    options = ("--assignment", "o.csv", "--p", "0,2.5,50", "--model", "nearest", "--fact", "fact.csv", "--inputs", "1")
+    options = (
+        "--assignment",
+        "o.csv",
+        "--p",
+        "0,2.5,50",
+        "--model",
+        "nearest",
+        "--fact",
+        "fact.csv",
+        "--most-inputs",
+        "1",
+    )
     code, out, _ = run(*BASE, *options, "--json", "-", capsys=capsys)
     assert code == 0
     got = found(out)
@@ -66,7 +77,7 @@ def test_a_fact_of_other_people_and_a_report(folder: Path, capsys: pytest.Captur
     (folder / "fact.csv").write_text("x,fact\n0,no\n10,yes\n")
     (folder / "back.csv").write_text("x,s\n0,a\n1,a\n10,b\n3,b\n")
     (folder / "back.toml").write_text('masked = ["x"]\n')
-    base = ("disclosure", "back.csv", *BASE[2:], "--aligned", "--model", "nearest", "--fact", "fact.csv")
+    base = ("attack", "disclosure", "back.csv", *BASE[3:], "--aligned", "--model", "nearest", "--fact", "fact.csv")
     limit = ("--limit", "absent_disclosure <= 0.7")
     code, out, err = run(*base, *limit, "--report", "d.html", "--json", "d.json", capsys=capsys)
     assert (code, "A LIMIT IS EXCEEDED" in out) == (1, True)

@@ -63,6 +63,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+BACKGROUND = ("attack", "background", "--original")
+
+
 def run(*args: str | Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     argv = sys.argv
     sys.argv = ["unveil", *map(str, args)]
@@ -77,11 +80,13 @@ def run(*args: str | Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str
 
 def test_rules_are_printed_with_their_evidence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = (
-        "knowledge",
+        "attack",
+        "background",
+        "--original",
         folder / "data.csv",
         "-s",
         folder / "schema.toml",
-        "--with",
+        "--knowledge",
         "negative_rules:min_expectation=0.9",
     )
     code, out, _ = run(*command, capsys=capsys)
@@ -112,8 +117,8 @@ def test_rules_are_printed_with_their_evidence(folder: Path, capsys: pytest.Capt
 @pytest.mark.parametrize("name", ["mondrian", "anatomy"])
 def test_whom_knowledge_exposes_in_a_release(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(
-        "knowledge", folder / "data.csv", "-s", folder / "schema.toml", "--with", "negative_rules",
-        "--release", folder / f"{name}.csv", "--l", "2", "--t", "0.3", "--json", "-", capsys=capsys,
+        "attack", "background", folder / f"{name}.csv", "--original", folder / "data.csv", "-s", folder / "schema.toml",
+        "--knowledge", "negative_rules", "--l", "2", "--t", "0.3", "--json", "-", capsys=capsys,
     )  # fmt: skip
     assert code == 0
     found = {f["id"]: f["value"] for f in json.loads(out)["findings"] if f["release"] == f"{name}.csv"}
@@ -183,14 +188,14 @@ def test_valid_values_are_those_of_all_matchings(seed: int) -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (["--with", "nothing"], "none of the knowledge: facts, kernel, negative_rules, overall, uniform"),
-        (["--with", "kernel:bandwidth=0"], "a bandwidth is a number above 0"),
-        (["--with", "kernel", "--assignment", "x.csv"], "goes with --release"),
-        (["--with", "overall", "--asked", "age"], "no sensitive attribute"),
+        (["--knowledge", "nothing"], "none of the knowledge: facts, kernel, negative_rules, overall, uniform"),
+        (["--knowledge", "kernel:bandwidth=0"], "a bandwidth is a number above 0"),
+        (["--knowledge", "kernel", "--assignment", "x.csv"], "are about a release; name it"),
+        (["--knowledge", "overall", "--asked", "age"], "no sensitive attribute"),
     ],
 )
 def test_mistakes_are_one_line(more: list[str], why: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run("knowledge", folder / "data.csv", "-s", folder / "schema.toml", *more, capsys=capsys)
+    code, _, err = run(*BACKGROUND, folder / "data.csv", "-s", folder / "schema.toml", *more, capsys=capsys)
     assert code == 2
     assert why in err
     assert err.count("\n") == 1
@@ -198,7 +203,15 @@ def test_mistakes_are_one_line(more: list[str], why: str, folder: Path, capsys: 
 
 def test_attackers_are_given_knowledge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The people file of `background` under a roster holds the beliefs of the attacker asked directly."""
-    base = ("attack", folder / "mondrian.csv", "-s", folder / "schema.toml", "--original", folder / "data.csv")
+    base = (
+        "attack",
+        "attribute",
+        folder / "mondrian.csv",
+        "-s",
+        folder / "schema.toml",
+        "--original",
+        folder / "data.csv",
+    )
     told = (
         "--knowledge",
         "kernel:bandwidth=0.3",
@@ -228,7 +241,15 @@ def test_attackers_are_given_knowledge(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_coalition_stands_beside_the_attackers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base = ("attack", folder / "anatomy.csv", "-s", folder / "schema.toml", "--original", folder / "data.csv")
+    base = (
+        "attack",
+        "attribute",
+        folder / "anatomy.csv",
+        "-s",
+        folder / "schema.toml",
+        "--original",
+        folder / "data.csv",
+    )
     more = ("--attacker", "random_worlds", "--sweeps", "50", "--most-sweeps", "50", "--coalition", "1")
     code, _, err = run(*base, *more, capsys=capsys)
     assert code == 2
@@ -274,8 +295,8 @@ def test_others_leave_with_their_values(folder: Path, capsys: pytest.CaptureFixt
 def test_bandwidths_and_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each point of the curve is the exposure asked directly; whom a rule exposes is listed matching by matching."""
     command = (
-        "knowledge", folder / "data.csv", "-s", folder / "schema.toml", "--with", "negative_rules",
-        "--release", folder / "mondrian.csv", "--bandwidths", "0.2+0.5", "--rank",
+        *BACKGROUND, folder / "data.csv", "-s", folder / "schema.toml", "--knowledge", "negative_rules",
+        folder / "mondrian.csv", "--bandwidths", "0.2+0.5", "--rank",
     )  # fmt: skip
     code, out, _ = run(*command, capsys=capsys)
     assert code == 0
@@ -292,16 +313,16 @@ def test_bandwidths_and_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) 
         assert (point["worst"], point["beyond"]) == (one.worst, one.beyond(0.2))
     exposing = {f["rule"]: f["exposed"] for f in document["diagnostics"]["exposing"]}
     assert list(exposing.values()) == sorted(exposing.values(), reverse=True)
-    for more in (["--with", "kernel", "--rank"], ["--with", "kernel", "--bandwidths", "0.2"]):
-        code, _, err = run("knowledge", folder / "data.csv", "-s", folder / "schema.toml", *more, capsys=capsys)
+    for more in (["--knowledge", "kernel", "--rank"], ["--knowledge", "kernel", "--bandwidths", "0.2"]):
+        code, _, err = run(*BACKGROUND, folder / "data.csv", "-s", folder / "schema.toml", *more, capsys=capsys)
         assert code == 2
-        assert "add --release" in err
-    code, _, err = run(*command[:5], "kernel", *command[6:], capsys=capsys)
+        assert "are about a release; name it" in err
+    code, _, err = run(*command[:7], "kernel", *command[8:], capsys=capsys)
     assert code == 2
     assert "kernel has none" in err
     code, _, err = run(*command[:-2], "x", capsys=capsys)
     assert code == 2
-    assert "is no number" in err
+    assert "is not a number" in err
 
 
 def test_the_rule_that_exposes_most(folder: Path) -> None:

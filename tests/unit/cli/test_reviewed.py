@@ -84,7 +84,7 @@ OVERWRITING = [
     "anonymize rr-sensitive.csv -s s.toml --with anatomy:l=2 -o rr.csv",
     "hierarchy intervals age --width 5+10 --data orig.csv -o orig.csv",
     "check orig.csv -s s.toml --json orig.csv",
-    "attack rr.csv -s s.toml --original orig.csv --people rr-sensitive.csv",
+    "attack attribute rr.csv -s s.toml --original orig.csv --people rr-sensitive.csv",
 ]
 
 

@@ -126,8 +126,8 @@ def test_the_commands_find_what_an_assignment_finds(folder: Path, capsys: pytest
     for command, keyed, bare, assigned in (
         (("audit", "--workers", "1"), "wide.csv", "bare.csv", "groups.csv"),
         (("audit", "--workers", "1"), "noisy.csv", "quiet.csv", "origin.csv"),
-        (("link", "--subsets", "0"), "noisy.csv", "quiet.csv", "origin.csv"),
-        (("disclosure", "--model", "nearest"), "noisy.csv", "quiet.csv", "origin.csv"),
+        (("attack", "identity", "--subsets", "0"), "noisy.csv", "quiet.csv", "origin.csv"),
+        (("attack", "disclosure", "--model", "nearest"), "noisy.csv", "quiet.csv", "origin.csv"),
     ):
         found = []
         for name, how in ((keyed, ("--key", "case")), (bare, ("--assignment", assigned))):
@@ -143,6 +143,6 @@ def test_the_commands_find_what_an_assignment_finds(folder: Path, capsys: pytest
         assert found[0] == found[1], command
         assert len(found[0][1]) > 5
     code, _, err = run("audit", "wide.csv", *base, "--key", "case", "--assignment", "groups.csv", capsys=capsys)
-    assert (code, "give --original, and no --assignment" in err) == (2, True)
+    assert (code, "keep one" in err) == (2, True)
     code, _, err = run("audit", "wide.csv", *base, capsys=capsys)  # without --key an identifier is refused as ever
     assert (code, "identifiers are never released" in err) == (2, True)

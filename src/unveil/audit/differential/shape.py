@@ -111,7 +111,7 @@ class DifferentialCharts(_Part):
 
 
 class DifferentialDocument(Document):
-    """What unveil differential --json writes."""
+    """What unveil attack differential --json writes."""
 
     document: Literal["differential"]
     settings: DifferentialSettings  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Alone here, alone in the population? Uniqueness as `unveil link` asks for it."""
+"""Alone here, alone in the population? Uniqueness as `unveil attack identity` asks for it."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Linkage by probability, as `unveil link` asks for it: the worst case, the one told nothing, and Splink."""
+"""Linkage by probability, as `unveil attack identity` asks for it: the worst case, the one told nothing, and Splink."""
 
 from dataclasses import dataclass, field
 

@@ -166,7 +166,7 @@ class LinkCharts(_Part):
 
 
 class LinkDocument(Document):
-    """What unveil link --json writes."""
+    """What unveil attack identity --json writes."""
 
     document: Literal["link"]
     settings: LinkSettings  # type: ignore[assignment]

@@ -50,7 +50,7 @@ class MembershipCharts(_Part):
 
 
 class MembershipDocument(Document):
-    """What unveil membership --json writes."""
+    """What unveil attack membership --json writes."""
 
     document: Literal["membership"]
     settings: MembershipSettings  # type: ignore[assignment]

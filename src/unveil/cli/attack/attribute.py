@@ -1,0 +1,197 @@
+"""unveil attack attribute: what attackers believe of each person's sensitive value, beside the learner."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import unveil.cli.options as opt
+from unveil.cli.load import dialect_of, load_case, names_of, one_set
+from unveil.cli.output import console, long_work, say
+from unveil.errors import UsageError
+
+__all__ = ["AttributeOptions", "attribute"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeOptions(
+    opt.TableDialect,
+    opt.ReleaseDialect,
+    opt.Checkpoint,
+    opt.EngineSettings,
+    opt.ChainLengths,
+    opt.Priors,
+    opt.Pairing,
+    opt.People,
+    opt.Asked,
+    opt.Known,
+    opt.Attackers,
+    opt.Original,
+    opt.SchemaFile,
+    opt.OneRelease,
+    opt.Verbose,
+):
+    """The options of an attack on attributes."""
+
+    targets: Any = opt.data_option("People to ask about instead of the original's: known attributes, empty = unknown.")
+    own_prior: Path | None = opt.option(
+        "For fixed_prior: its belief about each target beforehand, a CSV with a column per value.", "FILE"
+    )
+    knowledge: str | None = opt.option(
+        "What is known of everybody beforehand, e.g. kernel:bandwidth=0.3. Needs --original.", "NAME:options"
+    )
+    strength: float = opt.option("Mean pseudo-count of a value that --knowledge gives learners.", default=1.0)
+    roster: bool = opt.flag("--roster", "Everybody's quasi-identifiers are known: groups of exact cells.")
+    others: Any = opt.data_option(
+        "For background: people whose value is known, a CSV of quasi-identifiers and the value."
+    )
+    coalition: int | None = opt.option("Also: the worst M fellow members of a group tell their values.", "M")
+
+
+def attribute(options: AttributeOptions) -> None:
+    """Guess sensitive values: what attackers believe of each person.
+
+    Beside them the learner, who reads the release but is not told that the person is in it. Exit code 3 if chains
+    disagree or precision was not reached.
+    """
+    from unveil.data.belief import sensitive_attribute
+    from unveil.data.masked import Masked
+    from unveil.formats.people import people_frame, write_people
+    from unveil.report.terminal import print_attack
+
+    if (options.original is None) == (options.targets is None):
+        raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
+    asked = names_of(options.asked) or []
+    if len(asked) > 1:
+        raise UsageError("--asked: an attack is about one attribute; unveil audit asks about several")
+    one_set(options.known)
+    case = load_case(replace(options, attacker=options.attacker or ["bayesian"]))
+    release = next(iter(case.releases.values()))
+    if isinstance(release, Masked):
+        _check_masked(options, release)
+    index = sensitive_attribute(release, asked[0] if asked else None)
+    with long_work() as (progress, stop):
+        case = case.at(replace(case.engine, progress=progress, stop=stop))
+        result = _attack_masked(case, release, index) if isinstance(release, Masked) else _attack(case, index, options)
+    column = release.attributes[index]
+    truth = None if case.original is None else case.original.columns[case.original.index(column.name)]
+    if options.people is not None:
+        frame = people_frame(column, result.known_texts(release), result.learner, result.attackers, truth)
+        write_people(options.people, frame)
+        say(f"wrote {options.people}; it names people: keep it secret")
+    print_attack(column.name, result.learner, result.attackers, truth, console())
+    _refuse_unsure(result, stopped=stop.is_set(), precision=options.precision)
+
+
+def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
+    """The beliefs of every attacker, each told what options tell it."""
+    from unveil.attackers.background import Background
+    from unveil.attackers.fixed_prior import FixedPrior
+    from unveil.audit.attack import run_attack, targets_of_file
+    from unveil.audit.given import Given, others_of_file
+    from unveil.data.targets import targets_of_table
+    from unveil.formats.priors import read_held
+    from unveil.formats.tables import read_columns
+
+    ((name, release),) = case.releases.items()
+    dialect = dialect_of(options)
+    if case.original is not None:
+        targets = targets_of_table(case.original, release, index, known=case.known, wrong=case.wrong)
+    else:
+        columns = read_columns(options.targets, **dialect)
+        targets = targets_of_file(
+            columns, release, index, name=str(options.targets), known=case.known, wrong=case.wrong
+        )
+    attackers = dict(case.attackers or {})
+    if options.own_prior is not None:
+        if not any(isinstance(one, FixedPrior) for one in attackers.values()):
+            raise UsageError("--own-prior is a belief of fixed_prior; add --attacker fixed_prior")
+        own = read_held(options.own_prior, release.attributes[index], targets.count)
+        attackers = {n: replace(a, own=own) if isinstance(a, FixedPrior) else a for n, a in attackers.items()}
+    group = case.assignments.get(name)
+    prior = case.readers.prior_of(release, index)
+    given = Given.of(
+        release,
+        targets,
+        case.original,
+        options.knowledge,
+        roster=options.roster,
+        assignment=group,
+        strength=options.strength,
+    )
+    if options.prior is None and given.prior is not None:
+        prior = replace(given.prior, smooth=prior.smooth)
+    told = None
+    if options.others is not None:
+        told = others_of_file(read_columns(options.others, **dialect), given.release, index, name=str(options.others))
+    attackers = given.hand_to(attackers, told)
+    # A roster says already who is in which group.
+    knows_group = {} if group is None or options.roster else {"in_group": case.readers.in_group, "group": group}
+    found = run_attack(
+        given.release,
+        given.targets,
+        attackers,
+        prior=prior,
+        engine=case.engine,
+        chains=case.chains,
+        joined=case.joined,
+        **knows_group,
+    )
+    found = given.rule_out(found, [n for n, one in attackers.items() if isinstance(one, Background)])
+    if options.coalition is None:
+        return found
+    together = given.coalition(options.coalition)
+    return replace(found, attackers={**found.attackers, f"coalition of {options.coalition}": together})
+
+
+def _check_masked(options: AttributeOptions, release: Any) -> None:
+    """A perturbed release is read by one attacker, where the chances of each change are published."""
+    from unveil.formats.releases import read_release
+
+    if not release.known_channel:
+        read_release(options.release, _schema(options), cells=options.cells, **dialect_of(options, "release_"))
+    told = (options.prior, options.own_prior, options.others, options.knowledge, options.coalition, options.key)
+    if (
+        options.original is None
+        or (options.attacker or ["bayesian"]) != ["bayesian"]
+        or any((options.wrong, options.roster, options.smooth, options.assignment))
+        or any(one is not None for one in told)
+    ):
+        raise UsageError(
+            f"{options.release}: its values were perturbed; it is read by bayesian alone, with --original, --known, "
+            "--alpha and --beta"
+        )
+
+
+def _schema(options: AttributeOptions) -> Any:
+    from unveil.cli.load import load_schema
+
+    return load_schema(options)
+
+
+def _attack_masked(case: Any, release: Any, index: int) -> Any:
+    from unveil.audit.attack import run_channel_attack
+
+    return run_channel_attack(
+        release,
+        case.original,
+        index,
+        known=case.known,
+        alpha=case.alpha,
+        beta=case.beta,
+        engine=case.engine,
+        chains=case.chains,
+    )
+
+
+def _refuse_unsure(result: Any, *, stopped: bool, precision: float) -> None:
+    """Exit code 3 if chains disagree or did not reach the stated precision."""
+    found = [belief.diagnostics for belief in (result.learner, *result.attackers.values())]
+    if not all(diagnostics.converged for diagnostics in found):
+        say("unveil: the chains disagree: they found different modes, shown one by one; do not rely on any of them")
+        raise typer.Exit(3)
+    if not all(diagnostics.precise for diagnostics in found):
+        budget = "you stopped" if stopped else "the budget ended"
+        say(f"unveil: {budget} before the stated precision ({precision:g} for 99% of people); raise --most-sweeps")
+        raise typer.Exit(3)

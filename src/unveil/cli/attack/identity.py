@@ -1,0 +1,106 @@
+"""unveil attack identity: whose row is whose, and who is alone in the population?"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import unveil.cli.options as opt
+from unveil.cli.load import dialect_of, load_case, one_set
+from unveil.cli.output import give_results, long_work
+from unveil.errors import UsageError
+
+__all__ = ["IdentityOptions", "identity"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentityOptions(
+    opt.TableDialect,
+    opt.ReleaseDialect,
+    opt.EngineSettings,
+    opt.People,
+    opt.Report,
+    opt.Limits,
+    opt.Population,
+    opt.Aligned,
+    opt.Pairing,
+    opt.Known,
+    opt.Original,
+    opt.SchemaFile,
+    opt.OneRelease,
+):
+    """The options of an attack on identity."""
+
+    held: Any = opt.data_option(
+        "The people whom an attacker holds instead: some people, some columns; empty = unknown."
+    )
+    mapping: Path | None = opt.option("What the columns and values of --held are called here.", "FILE")
+    fraction: float | None = opt.option("The share of the population that is published, for uniqueness.", "SHARE")
+    false_links: float = opt.option("Share of other pairs that may be called links (probabilistic).", default=0.001)
+    missed_links: float = opt.option("Share of links that may be called non-links (probabilistic).", default=0.05)
+    splink: bool = opt.flag("--splink", "Also link by weights that Splink estimates without truth (extra linkage).")
+    worst_case: str | None = opt.option(
+        "Learn the distance that links most: weighted_mean, owa, choquet, bilinear. Perturbed releases.", "DISTANCE"
+    )
+    prove: float | None = opt.option(
+        "With --worst-case, up to 120 people: take this long to prove what no such distance exceeds.", "SECONDS"
+    )
+    knowing: str | None = opt.option(
+        "Link as one who knows the masking, for instance rank_swapping:p=5.", "NAME:options"
+    )
+    largest: int | None = opt.option("Attributes of a minimal sample unique at most; 3 if not given.")
+    subsets: int = opt.option("Sets of attributes in the chart of what is known; 0 = no charts.", default=64)
+
+
+def identity(options: IdentityOptions) -> None:
+    """Find whose row is whose: linkage and uniqueness.
+
+    The people an attacker holds are linked with published rows, by distance and by probability; and who is alone in
+    the population?
+    """
+    from unveil.audit.linking import run_link
+    from unveil.formats.people import people_content
+    from unveil.formats.tables import read_columns
+    from unveil.risk.linkage.held import held_of_file, read_naming
+
+    if options.original is None and options.held is None:
+        raise UsageError("give the people to link: --original DATA or --held FILE")
+    if options.mapping is not None and options.held is None:
+        raise UsageError("--mapping goes with --held FILE")
+    known = one_set(options.known)
+    case = load_case(options)
+    ((name, release),) = case.releases.items()
+    held = None
+    if options.held is not None:
+        held = held_of_file(
+            read_columns(options.held, **dialect_of(options), error=UsageError),
+            release.attributes,
+            name=str(options.held),
+            naming=None if options.mapping is None else read_naming(options.mapping),
+            known=known,
+            rows=None if case.original is None else case.original.rows,
+        )
+    with long_work() as (progress, stop):
+        found = run_link(
+            release,
+            name=name,
+            table=case.original,
+            held=held,
+            known=known,
+            origin=case.assignments.get(name),
+            population=case.population,
+            fraction=options.fraction,
+            false_links=options.false_links,
+            missed_links=options.missed_links,
+            splink=options.splink,
+            worst_case=options.worst_case,
+            knowing=options.knowing,
+            prove=options.prove,
+            largest=options.largest,
+            subsets=options.subsets,
+            margins=options.people is not None,
+            limits=options.limit,
+            engine=replace(case.engine, progress=progress, stop=stop),
+            inputs=case.inputs,
+        )
+    people = {} if options.people is None else {options.people: people_content(options.people, found.people())}
+    give_results(found, options, people=people)

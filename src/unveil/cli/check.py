@@ -1,0 +1,62 @@
+"""unveil check: the level of every privacy model on a release."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import unveil.cli.options as opt
+from unveil.cli.load import load_case
+from unveil.cli.output import give_results
+from unveil.errors import UsageError
+
+__all__ = ["CheckOptions", "check"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(
+    opt.TableDialect,
+    opt.ReleaseDialect,
+    opt.Pairing,
+    opt.Population,
+    opt.Json,
+    opt.Require,
+    opt.Original,
+    opt.SchemaFile,
+    opt.OneRelease,
+):
+    """The options of a check."""
+
+    n: int = opt.option("How many people are a large population, for (n,t)-closeness.", default=1000)
+
+
+def check(options: CheckOptions) -> None:
+    """The level of every privacy model on a release.
+
+    Exit code 1 if a requirement is missed.
+    """
+    from unveil.audit.document import Document, describe_run
+    from unveil.audit.levels import run_check
+    from unveil.catalog import privacy_model
+
+    if options.n < 1:
+        raise UsageError("--n must be at least 1")
+    models = [privacy_model(item) for item in options.require]
+    case = load_case(options, grouped=True)
+    ((name, release),) = case.releases.items()
+    found = run_check(
+        release,
+        name=name,
+        require=models,
+        n=options.n,
+        population=case.population,
+        original=case.original,
+        group=case.assignments.get(name),
+    )
+    document = Document(
+        document="check",
+        settings={"require": options.require, "n": options.n, **({"cells": options.cells} if options.cells else {})},
+        inputs=case.inputs,
+        run=describe_run(),
+        findings=found.findings,
+        diagnostics=found.diagnostics,
+    )
+    give_results(SimpleNamespace(document=document, exit_code=0 if found.kept else 1), options)

@@ -1,0 +1,313 @@
+"""From options to a Case: schema, tables, releases, whose row is whose, who knows what. Files are read here only."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unveil.cli.output import check_outputs, release_parts
+from unveil.errors import UsageError, shown
+
+__all__ = [
+    "attackers_of",
+    "chains_of",
+    "dialect_of",
+    "engine_of",
+    "input_paths",
+    "load_case",
+    "load_schema",
+    "names_of",
+    "one_of",
+    "one_set",
+    "release_paths",
+]
+
+FILES = ("data", "schema", "original", "control", "population", "presets", "prior", "config", "others", "targets")
+MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
+
+
+def names_of(texts: Iterable[str]) -> list[str] | None:
+    """The names of an option A,B that may be repeated; None if it was not given."""
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()] or None
+
+
+def one_set(texts: Sequence[str]) -> list[str] | None:
+    """What is known, where one set is tested."""
+    if len(texts) > 1:
+        raise UsageError("--known is given twice; unveil audit tests several sets, an attack one")
+    return names_of(texts)
+
+
+def one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a word that is not among those allowed."""
+    if value not in allowed:
+        raise UsageError(f"{option} {shown(value)}: choose one of {', '.join(allowed)}")
+
+
+def dialect_of(options: Any, of: str = "") -> dict[str, Any]:
+    """How tables are written; `of`: `release_`, how releases are."""
+    return {name: getattr(options, f"{of}{name}") for name in ("delimiter", "decimal", "encoding")}
+
+
+def attackers_of(texts: Iterable[str]) -> dict[str, Any]:
+    """The attackers NAME:options, each by its text as it is written."""
+    from unveil.catalog import make, member, parse
+
+    attackers: dict[str, Any] = {}
+    for text in texts:
+        name, options = parse(text)
+        if text in attackers:
+            raise UsageError(f"--attacker {shown(text)} is given twice; keep one")
+        attackers[text] = make(member("attackers", name), options, name)
+    return attackers
+
+
+def engine_of(options: Any) -> Any:
+    """The engine that options ask for; all cores if they do not say how many."""
+    from unveil.engine import Engine
+
+    workers = getattr(options, "workers", None)
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers {workers}: at least one thread is needed")
+    engine = Engine(seed=getattr(options, "seed", 0), checkpoints=getattr(options, "checkpoint", None))
+    return engine if workers is None else replace(engine, workers=workers)
+
+
+def chains_of(options: Any) -> Any:
+    """How long chains run."""
+    from unveil.attackers.posterior.contract import Chains
+
+    made = Chains(chains=options.chains, sweeps=options.sweeps, burn_in=options.sweeps, precision=options.precision)
+    return made if options.most_sweeps is None else replace(made, most_sweeps=options.most_sweeps)
+
+
+def release_paths(options: Any) -> list[Path]:
+    """The releases that are read."""
+    one = getattr(options, "release", None)
+    return list(getattr(options, "releases", None) or ()) or ([] if one is None else [one])
+
+
+def input_paths(options: Any) -> list[Any]:
+    """Everything that is read, without the other files of a release."""
+    named = [getattr(options, name, None) for name in (*FILES, *MORE_FILES)]
+    found = [*release_paths(options), *named, *getattr(options, "assignment", ())]
+    return list(dict.fromkeys(path for path in found if path is not None))
+
+
+def load_schema(options: Any) -> Any:
+    """The confirmed schema; an ARX project brings its own."""
+    from unveil.data.schema import read_schema
+    from unveil.formats.arx_schema import project_schema
+
+    if options.schema is not None:
+        return read_schema(options.schema).confirmed()
+    project = _project(options)
+    if project is None:
+        raise UsageError("say what the columns are: --schema FILE")
+    return project_schema(project)
+
+
+def _project(options: Any) -> Path | None:
+    """An ARX project among the files, which holds its own original and schema."""
+    paths = (getattr(options, "original", None), *release_paths(options))
+    return next((p for p in paths if isinstance(p, Path) and p.suffix.lower() == ".deid"), None)
+
+
+def load_case(options: Any, schema: Any = None, *, grouped: bool = False, masked: bool = False) -> Any:
+    """The case that options describe; what a command has no option for is left at its default.
+
+    `grouped`: releases whose values were perturbed are refused; `masked`: all others.
+    """
+    from unveil.audit.case import Case
+    from unveil.audit.document import describe_inputs
+    from unveil.formats.tables import read_table
+
+    paths = release_paths(options)
+    names = [path.name for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]  # two releases share a file name
+    parts = [part for path in paths for part in release_parts(path)]
+    inputs = input_paths(options)
+    check_outputs(options, [*inputs, *parts])
+    engine = engine_of(options)
+    stated = _stated(options)
+    schema = load_schema(options) if schema is None else schema
+    original = getattr(options, "data", None) or getattr(options, "original", None) or _project(options)
+    dialect = dialect_of(options)
+    table = None if original is None else read_table(original, schema, **dialect)
+    releases, assignments = _load_releases(
+        options, schema, dict(zip(names, paths, strict=True)), original, table, grouped=grouped, masked=masked
+    )
+    control = getattr(options, "control", None)
+    if control is not None and table is None:
+        raise UsageError("--control needs --original: members are compared with people who are not in the table")
+    return Case(
+        releases=releases,
+        original=table,
+        control=None if control is None or table is None else _load_people(control, schema, table.attributes, dialect),
+        population=_load_around(options, schema, releases, dialect),
+        assignments=assignments,
+        joined=schema.document.joined,
+        engine=engine,
+        inputs=describe_inputs([*inputs, *(part for part in parts if part.is_file())]),
+        cells=getattr(options, "cells", ()),
+        key=getattr(options, "key", None),
+        **stated,
+        **_membership(options, schema),
+    )
+
+
+def _stated(options: Any) -> dict[str, Any]:
+    """What a command's own options say of the case, without reading a table."""
+    from unveil.audit import read_presets
+
+    found: dict[str, Any] = {}
+    for name in ("wrong", "alpha", "beta", "joint", "sample", "preset", "release_type", "recipient", "variant"):
+        if hasattr(options, name):
+            found[name] = getattr(options, name)
+    found |= {"least_count": options.least_count} if hasattr(options, "least_count") else {}
+    if hasattr(options, "release_type"):
+        one_of("--release-type", options.release_type, ("not stated", "public", "controlled", "internal"))
+        one_of("--variant", options.variant, ("internal", "external"))
+    if hasattr(options, "limit"):
+        found["limits"] = options.limit
+    if hasattr(options, "attacker"):
+        found["attackers"] = attackers_of(options.attacker) or None
+    if hasattr(options, "asked"):
+        found["asked"] = names_of(options.asked)
+    sets = [names_of([text]) or [] for text in getattr(options, "known", ())]
+    found |= {"known": sets[0]} if len(sets) == 1 else {"combinations": sets}
+    if hasattr(options, "chains"):
+        found["chains"] = chains_of(options)
+    if hasattr(options, "background"):
+        found["background"] = _background(options.background)
+    if hasattr(options, "presets"):
+        found["presets"] = read_presets(options.presets)
+    if getattr(options, "smooth", None) or getattr(options, "prior", None) is not None:
+        found["prior"] = _prior(options)
+    return found
+
+
+def _membership(options: Any, schema: Any) -> dict[str, Any]:
+    from unveil.audit import MembershipAsked
+
+    sensitive = schema.document.membership == "sensitive"
+    return {"membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None))}
+
+
+def _prior(options: Any) -> Any:
+    """The population's prior for a release and the attribute asked about."""
+
+    def prior_of(release: Any, asked: int) -> Any:
+        from unveil.data.belief import Prior
+        from unveil.data.smooth import bandwidths
+        from unveil.formats.priors import read_prior
+
+        tied = bandwidths(options.smooth, release.attributes)
+        held = Prior.uninformative(release, asked, alpha=options.alpha, beta=options.beta, smooth=tied)
+        if options.prior is None:
+            return held
+        read = read_prior(options.prior, release, asked, alpha=options.alpha, beta=options.beta)
+        return replace(read, smooth=held.smooth)
+
+    return prior_of
+
+
+def _background(text: str) -> Any:
+    """auto, None, or what exactly is asked."""
+    from unveil.audit.background import Background
+    from unveil.catalog import make, parse
+
+    if text in ("auto", "no"):
+        return "auto" if text == "auto" else None
+    name, options = parse(text)
+    if name != "yes":
+        raise UsageError(f"--background {shown(text)}: choose auto, no, yes or yes:bandwidths=0.1+0.3,t=0.2,l=3")
+    return make(Background, options, "background")
+
+
+def _load_releases(
+    options: Any, schema: Any, paths: Mapping[str, Path], original: Any, table: Any, *, grouped: bool, masked: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The releases by name, and whose row is whose."""
+    from unveil.formats.keys import read_paired
+    from unveil.formats.masked import is_masked, read_masked
+    from unveil.formats.releases import read_release
+
+    if not paths:
+        return {}, {}
+    assignment = list(getattr(options, "assignment", ()))
+    key, aligned = getattr(options, "key", None), getattr(options, "aligned", False)
+    if bool(assignment) + aligned + (key is not None) > 1:
+        raise UsageError("--aligned, --assignment and --key say the same thing in several ways; keep one")
+    if table is None and (assignment or key is not None):
+        what = "--assignment" if assignment else "--key"
+        raise UsageError(f"{what} pairs rows with those of the original: give --original")
+    if assignment and len(assignment) != len(paths):
+        raise UsageError("--assignment: give one file per release, in their order")
+    written = dialect_of(options, "release_") | {"cells": options.cells}
+    domains = () if table is None else table.attributes
+    releases: dict[str, Any] = {}
+    assignments: dict[str, Any] = {}
+    for name, path in paths.items():
+        if grouped and is_masked(path):
+            read_release(path, schema, **written)  # which says why not
+        if masked and not is_masked(path):
+            raise UsageError(f"{path}: no column was perturbed, so its cells hold the truth; use unveil audit")
+        if key is not None:
+            releases[name], assignments[name] = read_paired(
+                path, schema, key, original=original, table=table, dialect=dialect_of(options), **written
+            )
+            continue
+        reader = read_masked if is_masked(path) else read_release
+        releases[name] = reader(path, schema, attributes=domains, **written)
+        if aligned:
+            assignments[name] = _aligned(releases[name], table)
+    for name, path in zip(paths, assignment, strict=False):
+        assignments[name] = _load_assignment(path, table, releases[name])
+    return releases, assignments
+
+
+def _aligned(release: Any, table: Any) -> Any:
+    """Row i is row i."""
+    import numpy as np
+
+    from unveil.data.masked import Masked
+
+    if not isinstance(release, Masked):
+        raise UsageError("--aligned: rows of a grouped release have no order; give --assignment, or nothing")
+    if table is not None and table.rows != release.rows:
+        raise UsageError(
+            f"--aligned: the original has {table.rows:,} rows and the release {release.rows:,}; give --assignment"
+        )
+    return np.arange(release.rows)
+
+
+def _load_assignment(path: Path, table: Any, release: Any) -> Any:
+    """The group of each original row; of a masked release the original row of each published one."""
+    from unveil.cli.assignment import read_assignment
+    from unveil.data.masked import Masked
+    from unveil.formats.masked import read_origin
+
+    if isinstance(release, Masked):
+        return read_origin(path, table.rows, release.rows)
+    return read_assignment(path, table.rows, release.groups)
+
+
+def _load_people(path: Any, schema: Any, attributes: Any, dialect: Mapping[str, Any]) -> Any:
+    from unveil.audit import code_people
+    from unveil.formats.tables import read_columns
+
+    return code_people(read_columns(path, missing=schema.missing_token, **dialect), attributes, path.name)
+
+
+def _load_around(options: Any, schema: Any, releases: Mapping[str, Any], dialect: Mapping[str, Any]) -> Any:
+    """Everyone among whom an attacker may look; only their quasi-identifiers are read."""
+    from unveil.data.attribute import Role
+
+    population = getattr(options, "population", None)
+    if population is None:
+        return None
+    held = {a.name: a for release in releases.values() for a in release.attributes}
+    known = [a for a in held.values() if a.role is Role.QUASI_IDENTIFIER]
+    return _load_people(population, schema, known, dialect)

@@ -1,0 +1,230 @@
+"""What every command needs for its results: where to print, and files that are written whole or not at all."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, current_thread, main_thread
+from typing import Any
+
+import typer
+
+from unveil.errors import UsageError, without_secrets
+from unveil.formats.databases import Database
+from unveil.formats.paths import sheet_file
+
+__all__ = [
+    "check_outputs",
+    "console",
+    "file_part",
+    "give_results",
+    "harmless",
+    "keep_apart",
+    "long_work",
+    "make_folder",
+    "print_text",
+    "release_parts",
+    "say",
+    "silence",
+    "write",
+]
+
+
+def harmless(text: str) -> str:
+    """The text without what a terminal would obey: every control character but line ends and tabs is shown as �."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
+
+
+def console(*, stderr: bool = False) -> Any:
+    """Where results are printed; what comes from files cannot move the cursor, colour or name the window."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # main() knows what to do; Rich would end with exit code 1
+
+        def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                if segment.control or segment.text.isprintable() or segment.text == "\n":
+                    yield segment
+                else:
+                    yield Segment(harmless(segment.text), segment.style)
+
+    shown = sys.stderr if stderr else sys.stdout
+    return Plain(stderr=stderr, width=None if shown.isatty() else 120, highlight=False)
+
+
+def say(text: str) -> None:
+    """One line on standard error."""
+    print("".join(c if c.isprintable() else " " for c in without_secrets(text)), file=sys.stderr)
+
+
+def print_text(text: str) -> None:
+    """A file's content to standard output: as it is, but harmless on a terminal."""
+    print(harmless(text) if sys.stdout.isatty() else text, end="")
+
+
+def silence() -> None:
+    """Nobody reads standard output any more: what is still printed goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):  # a stream without a file
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  open to the end
+    os.close(nowhere)
+
+
+def write(output: Path | None, text: str) -> None:
+    """To a file, whole or not at all, or to standard output."""
+    if output is None:
+        print_text(text)
+        return
+    from unveil.formats.output import write_whole
+
+    write_whole({output: text.encode()})
+    say(f"wrote {output}")
+
+
+def release_parts(release: Path) -> list[Path]:
+    """The other files that a release may have: its sidecar and its table of sensitive values."""
+    if not release.name:
+        raise UsageError(f"{release}: is a folder; name a file in it")
+    return [release.with_suffix(".toml"), release.with_name(f"{release.stem}-sensitive{release.suffix}")]
+
+
+def keep_apart(inputs: Iterable[Path | Database | None], outputs: Iterable[Path | None]) -> None:
+    """Refuse to write over what is read, or two things to one place; None stands for no file."""
+    seen: dict[Path, Path | Database] = {
+        sheet_file(path)[0].resolve() if isinstance(path, Path) else path.resolve(): path
+        for path in inputs
+        if path is not None
+    }
+    for path in outputs:
+        if path is None or str(path) == "-":
+            continue
+        if path.resolve() in seen:
+            raise UsageError(f"{path}: is also {seen[path.resolve()]}; choose another file to write to")
+        seen[path.resolve()] = path
+
+
+def check_outputs(options: Any, inputs: Sequence[Path | Database | None], *more: Path) -> None:
+    """Whether report, document and people file can be written beside what is read: said before the work."""
+    people = getattr(options, "people", None)
+    named = [getattr(options, "report", None), getattr(options, "json", None), people, *more]
+    outputs = [path for path in named if path is not None and str(path) != "-"]
+    keep_apart(inputs, outputs)
+    for path in outputs:
+        if not path.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.is_dir():
+            raise UsageError(f"{path}: is a folder; name a file in it")
+    if people is not None:
+        from unveil.formats.people import check_people_file
+
+        check_people_file(people)
+
+
+def give_results(
+    found: Any,
+    options: Any,
+    *,
+    people: Mapping[Path, Any] | None = None,
+    beside: Mapping[Path, Any] | None = None,
+    show: Callable[[Any, Any], None] | None = None,
+) -> None:
+    """Write a result's report, its document and what is beside, all or none; print it; end with its exit code.
+
+    `found` has a document and an exit code. Files of `people` name them.
+    """
+    from unveil.cli.show import print_document, render_page
+    from unveil.formats.output import write_whole
+
+    people, report = people or {}, getattr(options, "report", None)
+    text = found.document.model_dump_json(indent=2) + "\n"
+    contents: dict[Path, Any] = {}
+    if report is not None:
+        contents[report] = render_page(found.document).encode()
+    if options.json is not None and str(options.json) != "-":
+        contents[options.json] = text.encode()
+    contents |= {**people, **(beside or {})}
+    write_whole(contents, private=list(people))
+    for path in contents:
+        say(f"wrote {path}" + ("; it names people: keep it secret" if path in people else ""))
+    try:
+        if str(options.json) == "-":
+            print_text(text)
+        elif show is not None:
+            show(found.document, console())
+        else:
+            print_document(found.document, console(), verbose=options.verbose, report=report)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output left, e.g. head: the verdict stands
+        silence()
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
+
+
+@contextmanager
+def long_work() -> "Iterator[tuple[Any, Event]]":
+    """A progress bar with the time left, if standard error is a terminal, and a flag that Ctrl-C sets.
+
+    What was reached by then is kept; a second Ctrl-C ends at once.
+    """
+    stop = Event()
+
+    def interrupted(number: int, frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        say("unveil: stopping; what was reached is kept. Press Ctrl-C again to end at once")
+
+    before = signal.getsignal(signal.SIGINT)
+    main = current_thread() is main_thread()
+    if main:
+        signal.signal(signal.SIGINT, interrupted)
+    try:
+        if sys.stderr.isatty():
+            with _bar() as progress:
+                yield progress, stop
+        else:
+            yield None, stop
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _bar() -> "Iterator[Any]":
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    text, bar = TextColumn("{task.description}"), BarColumn()
+    left, gone = TimeRemainingColumn(), TimeElapsedColumn()
+    percent = TextColumn("{task.percentage:>3.0f}%")
+    with Progress(text, bar, percent, gone, left, console=console(stderr=True)) as shown:
+        tasks: dict[str, Any] = {}
+
+        def progress(task: str, done: int, total: int) -> None:
+            if task not in tasks:
+                tasks[task] = shown.add_task(escape(harmless(task)), total=total)
+            shown.update(tasks[task], completed=done, total=total)
+
+        yield progress
+
+
+def make_folder(folder: Path) -> None:
+    """A folder to write to, if it is not there."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made ({(error.strerror or 'unknown reason').lower()})") from None
+
+
+def file_part(text: str) -> str:
+    """A name of the data as a part of a file's name."""
+    return "".join(c if c.isalnum() or c in " ._×-" else "_" for c in text)[:60]

@@ -1,0 +1,99 @@
+"""unveil schema: draft what the columns are."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import unveil.cli.options as opt
+from unveil.cli.load import dialect_of
+from unveil.cli.output import keep_apart, make_folder, say, write
+from unveil.errors import UsageError
+from unveil.formats.databases import located
+
+__all__ = ["SchemaOptions", "schema"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaOptions(opt.TableDialect):
+    """The options of schema."""
+
+    data: Any = opt.argument(
+        "The table: CSV, Parquet, Excel, SPSS, Stata, SAS, an ARX project (.deid), or DATABASE#TABLE.",
+        "DATA",
+        parser=located,
+    )
+    output: Path | None = opt.output_option("Where to write; to the terminal if not given.")
+    published: bool = opt.flag("--published", "The table is a release: 20-29 is an interval, not a value.")
+    json_schema: bool = opt.flag("--json-schema", "Print the JSON Schema of schema.toml instead.")
+
+
+def schema(options: SchemaOptions) -> None:
+    """Draft what the columns are: schema.toml.
+
+    Kinds, domains, and suggested roles with their evidence, all unconfirmed.
+    """
+    data, output = options.data, options.output
+    if options.json_schema:
+        import json
+
+        from unveil.data.schema import Schema
+
+        write(output, json.dumps(Schema.json_schema(), indent=2) + "\n")
+        return
+    if data is None:
+        raise UsageError("name the table to draft a schema for: unveil schema DATA")
+    from unveil.data.draft import MISSING_TOKENS, draft_schema
+    from unveil.formats.tables import read_columns
+
+    keep_apart([data], [output])
+    if output is not None and _is_confirmed(output):
+        raise UsageError(
+            f"{output}: is a confirmed schema, which a draft would replace; name another file, or remove it"
+        )
+    if data.suffix.lower() == ".deid":
+        _write_project_schema(data, output)
+        return
+    found = read_columns(data, **dialect_of(options))
+    say(f"{data}: {found.rows} rows, {found.described}")
+    draft = draft_schema(
+        found.columns,
+        name=str(data),
+        decimal=found.decimal,
+        missing=(*MISSING_TOKENS, *found.missing),
+        published=options.published,
+        listed=("",) if found.missing else (),  # the first token stands for all kinds in a release: it names none
+    )
+    write(output, draft.toml)
+    say("The roles are suggestions. Read them, correct them, then set confirmed = true.")
+
+
+def _is_confirmed(path: Path) -> bool:
+    from unveil.data.toml_lines import read_toml
+
+    try:
+        return path.is_file() and read_toml(path, UsageError).get("confirmed") is True
+    except UsageError:  # not TOML: nothing that anybody confirmed
+        return False
+
+
+def _write_project_schema(project: Path, output: Path | None) -> None:
+    """An ARX project's schema, and beside it its hierarchies; to the terminal the schema alone."""
+    from unveil.formats.arx_schema import draft_project
+    from unveil.formats.output import write_whole
+
+    draft = draft_project(project)
+    say(f"{project}: {draft.rows} rows, {len(draft.ladders)} hierarchies")
+    for note in draft.notes:
+        say(note)
+    if output is None:
+        write(None, draft.toml)
+        if draft.files:
+            say("The hierarchies are written with -o FILE, into a folder beside it.")
+        return
+    files = {output.parent / draft.files[name]: ladder.to_csv().encode() for name, ladder in draft.ladders.items()}
+    keep_apart([project], [output, *files])
+    for folder in {path.parent for path in files}:
+        make_folder(folder)
+    write_whole({output: draft.toml.encode(), **files})
+    say(f"wrote {output}" + (f" and {len(files)} hierarchies beside it" if files else ""))
+    say("The roles are those set in ARX. Read them, correct them, then set confirmed = true.")
