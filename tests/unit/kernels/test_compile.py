@@ -21,26 +21,27 @@ try:
     main()
 except SystemExit as stopped:
     assert not stopped.code, stopped
-called = [
-    name.rsplit(".", 1)[1]
+kernels = [
+    kernel
     for name, module in list(sys.modules.items())
     if name.startswith("unveil.kernels.")
-    and any(
-        isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == name and kernel.signatures
-        for kernel in vars(module).values()
-    )
+    for kernel in vars(module).values()
+    if isinstance(kernel, Dispatcher) and kernel.signatures
 ]
-print(json.dumps(called))
+called = {kernel.py_func.__module__.rsplit(".", 1)[1] for kernel in kernels}
+print(json.dumps([any(kernel.stats.cache_misses for kernel in kernels), sorted(called)]))
 """
 WARMED_BY = {"cells": "partition", "mondrian": "partition", "splits": "partition"}
 
 
 def test_the_demo_calls_the_kernels_that_make_demo_compiles(tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", DEMO_SCRIPT, tmp_path / "demo"], capture_output=True, text=True, check=True
-    )
-    called = {WARMED_BY.get(name, name) for name in json.loads(ran.stdout.splitlines()[-1])}
-    assert called == set(DEMO)
+    command = [sys.executable, "-c", DEMO_SCRIPT, tmp_path / "demo"]
+    for _ in range(2):
+        ran = subprocess.run(command, capture_output=True, text=True, check=True)
+        compiled, called = json.loads(ran.stdout.splitlines()[-1])
+        if not compiled:  # a kernel that is compiled here and now makes those inside it look called
+            break
+    assert {WARMED_BY.get(name, name) for name in called} == set(DEMO)
 
 
 def test_a_kernel_that_does_not_exist_is_refused() -> None:
