@@ -362,8 +362,8 @@ def _why_not(
         )
     elif abs(exact["rows a group"] - float(published["rows a group"])) < 1:
         cause = (
-            "with as many groups as the paper's, so its rows or its node differ; and since p_A is random worlds without "
-            "suppression, the paper's GT_A and GT_RW, which differ, are of a release with suppression"
+            "with as many groups as the paper's, so its rows or its node differ; and since p_A is random worlds "
+            "without suppression, the paper's GT_A and GT_RW, which differ, are of a release with suppression"
         )
     else:
         cause = (
