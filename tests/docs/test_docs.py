@@ -52,7 +52,7 @@ def commands(text: str) -> list[list[str]]:
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
     if arguments[1] in ("attack", "audit", "frontier"):
         # The command as written, with short chains: whether they agree is not asked here.
-        arguments = [*arguments, "--sweeps", "60"]
+        arguments = [*arguments, "--sweeps", "60", "--precision", "0.9"]
     monkeypatch.setattr(sys, "argv", arguments)
     with pytest.raises(SystemExit) as stopped:
         cli.main()
