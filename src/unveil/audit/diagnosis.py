@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unveil import risk
 from unveil.audit.document import Finding, Run, Verdict, describe_run, number
 from unveil.audit.limits import worst
-from unveil.audit.plan import Part
+from unveil.audit.part import Part
 from unveil.audit.words import main_attacker
 from unveil.data.belief import Belief
 

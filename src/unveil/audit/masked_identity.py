@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.audit.case import Case
 from unveil.audit.document import Finding
-from unveil.audit.plan import Plan
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.masked import Masked, as_published
@@ -88,13 +88,13 @@ def masked_utility(table: Table | None, masked: Masked, origin: NDArray[np.int64
     return found
 
 
-def identity_charts(plan: Plan, name: str, masked: Masked, published: Published, held: Held) -> dict[str, Any]:
+def identity_charts(case: Case, name: str, masked: Masked, published: Published, held: Held) -> dict[str, Any]:
     """Linkage by how many attributes are known, and uniqueness of the original's values by sampling fraction."""
-    assert plan.table is not None
-    engine = plan.readers.engine.named(f"charts/{name}")
+    assert case.original is not None
+    engine = case.engine.named(f"charts/{name}")
     sets = link_by_subsets(masked, held, origin=published.origin, most=SUBSETS, engine=engine)
-    known = [n for n in held.known if plan.table.attributes[plan.table.index(n)].role is not Role.IDENTIFIER]
-    points = uniqueness_curve(key_counts(plan.table, known, fraction=1.0), engine=engine)
+    known = [n for n in held.known if case.original.attributes[case.original.index(n)].role is not Role.IDENTIFIER]
+    points = uniqueness_curve(key_counts(case.original, known, fraction=1.0), engine=engine)
     return {
         "known": known_points(*sets),
         "uniqueness": [

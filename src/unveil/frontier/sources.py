@@ -19,7 +19,7 @@ from unveil.audit.levels import run_check
 from unveil.audit.measures import measure, measures, parse_ids, stands_for
 from unveil.audit.membership import MEASURES as OF_MEMBERSHIP
 from unveil.audit.membership import MembershipAsked, known_of, membership_of
-from unveil.audit.plan import Part
+from unveil.audit.part import Part
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.release import Anonymized, Release
@@ -150,7 +150,7 @@ class Readers(Source):
         try:
             audit = run_audit(
                 {"": made.release},
-                table=shared.table,
+                original=shared.table,
                 attackers=reading.attackers,
                 known=reading.known,
                 joined=reading.joined,

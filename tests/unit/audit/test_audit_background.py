@@ -43,7 +43,7 @@ SHORT = {"chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0), "atta
 
 
 def audited(**options: Any) -> Audit:
-    given = {"table": TABLE, "background": SURE, "engine": Engine(seed=1, workers=1), **SHORT, **options}
+    given = {"original": TABLE, "background": SURE, "engine": Engine(seed=1, workers=1), **SHORT, **options}
     found = run_audit({"r.csv": RELEASE}, **given)
     AuditDocument.model_validate(found.to_dict())
     return found
@@ -116,7 +116,7 @@ def test_limits_are_held_against_it() -> None:
     verdicts = {f.id: f.verdict for f in found.document.findings if f.limit}
     assert verdicts == {"background.worst_case_risk": "exceeded", "background.vulnerable.0.5": "within"}
     assert found.exit_code == 1
-    without = audited(table=None, limits=["background.vulnerable <= 1"])
+    without = audited(original=None, limits=["background.vulnerable <= 1"])
     assert without.exit_code == 3  # unknown is not kept
     assert values(without) == {"vulnerable": None}
     assert "no original" in without.document.diagnostics["background"][0]["reason"]

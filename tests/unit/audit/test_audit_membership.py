@@ -50,7 +50,7 @@ def generalised() -> Release:
 
 def audited(release: Release | None = None, **options: Any) -> Audit:
     defaults: dict[str, Any] = {
-        "table": TABLE,
+        "original": TABLE,
         "attackers": {"random_worlds": RandomWorlds()},
         "chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0),
         "engine": Engine(seed=1, workers=1),
@@ -168,7 +168,7 @@ def test_an_external_document_withholds_small_counts() -> None:
 
 
 def test_without_the_original_the_rows_themselves_are_asked_about() -> None:
-    got = values(audited(table=None))
+    got = values(audited(original=None))
     assert got["membership_odds.max"] == pytest.approx(10 / 9)
     assert got["fake_tuples"] is None
     assert got["matching_groups.fake_more"] is None

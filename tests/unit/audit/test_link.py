@@ -330,7 +330,7 @@ def test_charts_are_what_vega_lite_knows_and_hostile_names_stay_text() -> None:
 
 
 def test_an_audit_speaks_of_linkability() -> None:
-    found = run_audit({"a.csv": generalised()}, table=table(), limits=["reid <= 0.4"], engine=Engine(seed=1))
+    found = run_audit({"a.csv": generalised()}, original=table(), limits=["reid <= 0.4"], engine=Engine(seed=1))
     row = found.document.diagnostics["wp29"]["a.csv"]["linkability"]
     assert (row["status"], row["value"], row["finding"]) == ("measured", pytest.approx(0.5), "reid")
     assert "one in 6" in row["words"]

@@ -204,7 +204,7 @@ def test_attackers_say_what_an_audit_says() -> None:
     found = run_frontier(TABLE, ["full_domain:levels=1+0"], risks=risks, utilities=["certainty_penalty"], engine=QUICK)
     point = found.points[2]
     audit = run_audit(
-        {"r": found.anonymized(point).release}, table=TABLE, engine=QUICK, limits=["belief_gain.q90 <= 1"]
+        {"r": found.anonymized(point).release}, original=TABLE, engine=QUICK, limits=["belief_gain.q90 <= 1"]
     )
     said = {f.id: f.value for f in audit.document.findings}
     readers = ("bayesian", "random_worlds")
