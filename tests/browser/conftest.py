@@ -10,8 +10,8 @@ import pytest
 from opened import Opened
 from playwright.sync_api import Browser, sync_playwright
 
-from unveil.report.differential import render_differential
-from unveil.report.html import render_html
+from unveil.report import render_page
+from unveil.report import render_page
 
 QUIET = (  # Chromium talks to its maker's hosts at every start unless told not to
     "--no-sandbox",
@@ -45,7 +45,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
 
     def open_it(document: dict[str, Any], *, width: int = 1280, script: bool = True) -> Opened:
         file = tmp_path / "report.html"
-        render = render_differential if document["document"] == "differential" else render_html
+        render = render_page if document["document"] == "differential" else render_page
         file.write_text(render(document), encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=script)
         contexts.append(context)

@@ -159,8 +159,6 @@ def link(
     from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.report.link import render_link
-    from unveil.report.link_terminal import print_link
     from unveil.risk.linkage.held import held_of_file, read_naming
 
     if original is None and held is None:
@@ -241,4 +239,4 @@ def link(
             inputs=describe_inputs([*read, *(p for p in release_parts(release) if p.is_file())]),
         )
     private = {} if people is None else {people: people_content(people, found.people())}
-    give_results(found, page=render_link, show=print_link, report=report, json=json, people=private)
+    give_results(found, report=report, json=json, people=private)

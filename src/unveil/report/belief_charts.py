@@ -56,7 +56,9 @@ def belief_density(name: str, bins: Mapping[str, Any], least: int, *, truth: boo
         "scale": {"type": "log", "domain": [fewest, max(fewest + 1, most)], "range": ["#d3e4f3", "#08306b"]},
         "legend": {"title": "people", "format": "~s", "tickCount": 4, "gradientLength": 150},
     }
-    ends = [tip(f, f"{n}, {w}", ".0%") for a, n in (("x", "learner"), ("y", who)) for f, w in ((a, "from"), (f"{a}2", "to"))]
+    ends = [
+        tip(f, f"{n}, {w}", ".0%") for a, n in (("x", "learner"), ("y", who)) for f, w in ((a, "from"), (f"{a}2", "to"))
+    ]
     layers: list[Spec] = [
         {
             "data": {"values": cells},
@@ -127,7 +129,11 @@ def relative_threat(series: Mapping[str, Mapping[str, Any]], least: int, title: 
     looks = looks_of(names, {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2})
     place: Spec = {
         "x": {"field": "x", "type": "quantitative", "axis": times, "scale": {"nice": False}},
-        "y": {**axis("n", "people threatened"), "stack": None, "axis": {"title": "people threatened", "tickMinStep": 1}},
+        "y": {
+            **axis("n", "people threatened"),
+            "stack": None,
+            "axis": {"title": "people threatened", "tickMinStep": 1},
+        },
     }
     area = {"type": "area", "interpolate": "step-after", "fillOpacity": 0.15}
     layers: list[Spec] = [
@@ -197,7 +203,7 @@ def convergence(name: str, panels: Mapping[str, Any], least: int) -> Chart | Non
             for (low, high), n in zip(pairwise(bins["edges"]), bins["counts"], strict=True)
         ]
         drawn.append(bars(values, words, "beliefs", width=220, height=130, angle=-45))
-        rows += [(words, v["x"], count(n, least)) for v, n in zip(values, bins["counts"], strict=True) if n != 0]
+        rows += [(words, str(v["x"]), count(n, least)) for v, n in zip(values, bins["counts"], strict=True) if n != 0]
     chains = [c for c in panels.get("chains") or () if c is not None]
     if chains:
         room = max(0.005, (max(chains) - min(chains)) * 0.2)

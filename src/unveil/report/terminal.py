@@ -1,27 +1,27 @@
 """Documents on a terminal: the answer in one screen, or every section; no colour where there is none."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import singledispatch
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
-from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from unveil.audit.document import Document
 from unveil.report.blocks import Banner, Block, Cell, Chart, Details, Grid, Heading, Items, Paragraph
-from unveil.report.reading import Names, names_of, read_document
+from unveil.report.reading import names_of, read_document
 from unveil.report.sections import blocks_of
 from unveil.report.sections.summary import Summary, summary_of
 from unveil.report.wording import VERDICTS, clean
 
 __all__ = ["print_blocks", "print_document"]
 
-SCREEN = 38  # lines of an answer
+SCREEN, LEAST_ROOM = 38, 6  # lines of an answer, and of each table in it
 MOST_CHART_ROWS = 12
+GAP = 3  # between columns
 STYLES = {"within": "green", "exceeded": "bold red", "inconclusive": "yellow", "no limit": "bold"}
 
 
@@ -84,7 +84,10 @@ def _drawn(block: Block, console: Console) -> list[RenderableType]:
         case Items(items, "verdicts"):
             return [_verdict(name, verdict) for name, verdict in items]
         case Items(items, kind):
-            return [_named(name, text, mark="! " if kind == "warning" else "- " if kind == "list" else "") for name, text in items]
+            return [
+                _named(name, text, mark="! " if kind == "warning" else "- " if kind == "list" else "")
+                for name, text in items
+            ]
         case Chart(title, caption, _, head, rows):
             cells = tuple(tuple(Cell(t, kind="num" if i else "") for i, t in enumerate(row)) for row in rows)
             more = f"… and {len(rows) - MOST_CHART_ROWS:,} more rows in the report"
@@ -103,22 +106,30 @@ def _drawn(block: Block, console: Console) -> list[RenderableType]:
 
 def _table(grid: Grid, console: Console) -> RenderableType:
     """As a table if every word has room; else one line a cell, for what is cut is said nowhere."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(c.text for c in grid.head))
-    for cell in grid.head:
-        table.add_column(_cell(cell), justify="right" if "num" in cell.kind else "left", overflow="fold")
+    columns = [[head, *(row[i] for row in grid.rows if len(row) > i)] for i, head in enumerate(grid.head)]
+    least = [max((len(word) for c in column for word in _cell(c).plain.split()), default=1) for column in columns]
+    if sum(least) + GAP * len(least) > console.width:
+        return Group(*(part for row in grid.rows for part in _stacked(grid.head, row)))
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for cell, width in zip(grid.head, least, strict=True):
+        side = "right" if "num" in cell.kind else "left"
+        table.add_column(_cell(cell), justify=side, overflow="fold", min_width=width)  # type: ignore[arg-type]
     for row in grid.rows:
         if len(row) == 1:
             table.add_section()
         table.add_row(*map(_cell, row), style="bold" if len(row) == 1 else "")
-    if Measurement.get(console, console.options.update(width=10_000), table).minimum <= console.width:
-        return table
-    lines = []
-    for row in grid.rows:
-        lines.append(_cell(row[0], style="bold"))
-        for head, cell in zip(grid.head[1:], row[1:], strict=False):
-            if cell.text:
-                lines.append(Text.assemble("  ", f"{clean(head.text)}: " if head.text else "", _cell(cell)))
-    return Group(*lines)
+    return table
+
+
+def _stacked(head: Sequence[Cell], row: Sequence[Cell]) -> list[RenderableType]:
+    """One row of a table that is too wide."""
+    lines: list[RenderableType] = [_cell(row[0], style="bold")] if row[0].span else []
+    for name, cell in zip(head[1:], row[1:], strict=False):
+        if cell.text and cell.span:
+            lines.append(
+                Padding(Text.assemble(f"{clean(name.text)}: " if name.text else "", _cell(cell)), (0, 0, 0, 2))
+            )
+    return lines
 
 
 def _cell(cell: Cell, style: str = "") -> Text:
@@ -132,14 +143,16 @@ def _cell(cell: Cell, style: str = "") -> Text:
 def _screen(found: Summary, console: Console, report: Path | None) -> list[RenderableType]:
     """The parts of the answer in their order, tables shortened until all of it fits."""
     top: list[RenderableType] = [part for block in found.top for part in _drawn(block, console)]
-    end: list[RenderableType] = []
+    end: list[RenderableType] = [Text()]
     if found.not_tested:
         end.append(_not_tested(found.not_tested, console.width))
-    where = f"Report: {report}" if report is not None else "Everything: --verbose, --report FILE (with charts), --json FILE"
+    where = (
+        f"Report: {report}" if report is not None else "Everything: --verbose, --report FILE (with charts), --json FILE"
+    )
     end.append(_line(where, "dim"))
     left = SCREEN - _height(top, console) - _height(end, console)
     for number, grid in enumerate(found.grids):
-        room = max(left // (len(found.grids) - number), 4)
+        room = max(left - LEAST_ROOM * (len(found.grids) - number - 1), LEAST_ROOM)
         parts = _shortened(grid, console, room)
         left -= _height(parts, console)
         top += parts
@@ -150,7 +163,7 @@ def _shortened(grid: Grid, console: Console, room: int) -> list[RenderableType]:
     """A table with its title and as many rows as there is room for; how many are left out is said."""
     for rows in range(len(grid.rows), 0, -1):
         shown = Grid(grid.title, grid.head, grid.rows[:rows], grid.fixed, grid.kind)
-        parts = [_line(grid.title, "bold"), _table(shown, console)]
+        parts = [Text(), *([_line(grid.title, "bold")] if grid.title else []), _table(shown, console)]
         if rows < len(grid.rows):
             parts.append(_line(f"… and {len(grid.rows) - rows:,} more", "dim"))
         if rows == 1 or _height(parts, console) <= room:
@@ -166,7 +179,7 @@ def _not_tested(subjects: Sequence[str], width: int) -> Text:
     """As many as one line holds, and how many more there are."""
     for shown in range(len(subjects), -1, -1):
         rest = len(subjects) - shown
-        more = f"{' and ' if shown else ''}{rest} {'more ' if shown else ''}points" if rest else ""
+        more = f" and {rest} more" if shown and rest else f"{rest} points" if rest else ""
         text = f"Not tested: {', '.join(subjects[:shown])}{more}{' (see the report)' if rest else ''}."
         if len(text) <= width or not shown:
             return _line(text)

@@ -20,7 +20,7 @@ from unveil.data.masked import Masked, MaskedTable, as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.report.html import render_html
+from unveil.report import render_page
 from unveil.risk import global_threat
 from unveil.risk.disclosure import deviation_interval_disclosure, paired, rank_interval_disclosure, simple_disclosure
 
@@ -95,7 +95,7 @@ def test_the_document_is_valid_and_the_report_shows_it(found: Audit) -> None:
     assert read.diagnostics.wp29["noisy.csv"].singling_out.finding == "claimed"
     assert read.diagnostics.wp29["noisy.csv"].inference.finding == "model_disclosure"
     assert read.charts["noisy.csv"][""]["masked"]["age"]["rank_interval_disclosure"][0]["p"] == 1
-    page = render_html(found.document)
+    page = render_page(found.document)
     assert "What the masked values give away" in page
     assert "Near by rank" in page
     assert "Who can be linked, and who stands alone" in page
@@ -110,7 +110,7 @@ def test_without_the_assignment_nothing_is_claimed() -> None:
         assert {f.value for f in measured} == {None}
         assert any("--assignment" in text for text in alone.document.diagnostics["remarks"])
         AuditDocument.model_validate(alone.to_dict())
-        render_html(alone.document)
+        render_page(alone.document)
 
 
 def test_membership_that_is_sensitive_is_no_pass() -> None:

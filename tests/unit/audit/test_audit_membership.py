@@ -24,7 +24,7 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.frontier.sources import source_of
-from unveil.report.audit_terminal import print_audit
+from unveil.report import print_document
 from unveil.report.membership import membership_charts
 from unveil.report.officer import names_of, officer_page
 
@@ -137,11 +137,11 @@ def test_a_sensitive_membership_that_was_not_tested_is_no_pass(monkeypatch: pyte
 def test_what_is_said_of_it() -> None:
     found = audited(control=people(["us", "de"]))
     out = io.StringIO()
-    print_audit(found.document, Console(file=out, width=120))
+    print_document(found.document, Console(file=out, width=120))
     assert "not said to be sensitive" in out.getvalue()
     assert "fake tuples" not in out.getvalue()  # numbers only where they matter; the document has them all
     found = audited(control=people(["us", "de"]), membership=MembershipAsked(sensitive=True))
-    print_audit(found.document, Console(file=out, width=120))
+    print_document(found.document, Console(file=out, width=120))
     for part in ("Being in the table", "fake tuples", "members told from controls"):
         assert part in out.getvalue()
     names = names_of(found.document)

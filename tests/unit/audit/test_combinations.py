@@ -19,7 +19,7 @@ from unveil.audit.shape import AuditDocument
 from unveil.errors import UsageError
 from unveil.report.audit_terminal import _number
 from unveil.report.combinations import print_combinations
-from unveil.report.html import render_html
+from unveil.report import render_page
 
 SCHEMA = made_schema(
     {
@@ -53,7 +53,7 @@ def test_how_little_need_be_known() -> None:
     right = next(f for f in audit.document.findings if f.id == "random_worlds.global_threat")
     assert right.value == pytest.approx(rows[2]["right"][0])
     AuditDocument.model_validate(audit.to_dict())
-    page = render_html(audit.document)
+    page = render_page(audit.document)
     assert "How little need be known" in page
     assert "sex, age" in page
 
@@ -62,7 +62,7 @@ def test_without_combinations_nothing_is_said_of_them() -> None:
     audit = run_audit({"r.csv": TABLE.as_release()}, original=TABLE, attackers=WORLDS)
     assert "combinations" not in audit.document.diagnostics
     assert "combinations" not in audit.document.settings
-    assert "How little need be known" not in render_html(audit.document)
+    assert "How little need be known" not in render_page(audit.document)
 
 
 def test_few_people_are_not_counted_in_an_external_document() -> None:
@@ -156,7 +156,7 @@ def test_limits_on_combinations() -> None:
         )
         AuditDocument.model_validate(audit.to_dict())
         findings = [f for f in audit.document.findings if f.id.startswith("known.")]
-        page = render_html(audit.document)
+        page = render_page(audit.document)
         assert all(f"disease · {f.id.split('.')[2]} known" in page for f in findings)
         assert {f.attribute for f in findings} == {"disease"}
         return audit.exit_code, {f.id: (f.value, f.verdict) for f in findings}
@@ -227,7 +227,7 @@ def test_long_names_are_folded_and_each_combination_is_named_once() -> None:
     columns = [line.split("│")[1].strip() for line in said.getvalue().splitlines() if line.startswith("│")]
     assert "".join(columns).replace(" ", "") == "age,sex" + "".join(names) + "(notreliable)"
     assert "…" not in said.getvalue()
-    page = render_html(again)
+    page = render_page(again)
     table = page[page.index('id="combinations"') :]
     table = table[: table.index("</section>")]
     assert table.count("<bdi>age, sex</bdi>") == 1

@@ -26,8 +26,8 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.formats.masked import write_masked
 from unveil.formats.tables import read_columns
-from unveil.report.link import READER_NAMES, known_chart, render_link, sizes_chart, uniqueness_chart
-from unveil.report.link_terminal import print_link
+from unveil.report.link import READER_NAMES, known_chart, render_page, sizes_chart, uniqueness_chart
+from unveil.report import print_document
 from unveil.risk.linkage.held import Naming, held_of_file, read_naming
 from unveil.risk.linkage.sweep import _subsets
 
@@ -316,16 +316,16 @@ def test_charts_are_what_vega_lite_knows_and_hostile_names_stay_text() -> None:
     document = json.loads(found.document.model_dump_json())
     document["settings"]["release"] = "<script>alert(1)</script>\u202e"
     document["charts"]["known"]["points"][0]["most_by"] = ["<img src=x>"]
-    page = render_link(document)
+    page = render_page(document)
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert "\u202e" not in page
     with pytest.raises(UsageError, match="not from a document of audit"):
-        render_link({**document, "document": "audit"})
+        render_page({**document, "document": "audit"})
     with pytest.raises(UsageError, match="no link document"):
-        render_link({"document": "link"})
+        render_page({"document": "link"})
     said = io.StringIO()
-    print_link(found.document, Console(file=said, width=120))
+    print_document(found.document, Console(file=said, width=120))
     assert "linked rightly" in said.getvalue()
 
 

@@ -19,7 +19,18 @@ __all__ = ["blocks_of"]
 # For the officer: what was found.
 FIRST = (
     *(head, sentences, limits, frontier, three_risks, who, recognised, utility, masked, linkage, uniqueness),
-    *(membership, scores, disclosure, differential, knowledge, comparison, not_tested, method, provenance, combinations),
+    *(
+        membership,
+        scores,
+        disclosure,
+        differential,
+        knowledge,
+        comparison,
+        not_tested,
+        method,
+        provenance,
+        combinations,
+    ),
 )
 # For the analyst: how it came about.
 SECOND = (overlays, places, background, sizes, membership_charts, levels, readings, every_finding)

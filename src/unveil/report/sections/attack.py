@@ -54,7 +54,11 @@ def attack_blocks(
     known = [
         ("Known of each person", learner.threat.target),
         ("Known of the population beforehand", learner.threat.population),
-        *((f"Known to {label(n)}", b.threat.target) for n, b in attackers.items() if b.threat.target != learner.threat.target),
+        *(
+            (f"Known to {label(n)}", b.threat.target)
+            for n, b in attackers.items()
+            if b.threat.target != learner.threat.target
+        ),
     ]
     head = (Cell(""), *(Cell(label(name), kind="num") for name, _, _ in columns))
     return [Heading(title), Grid(title, head, tuple(rows)), Items(tuple((n, clean(t)) for n, t in known))]

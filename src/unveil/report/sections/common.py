@@ -1,6 +1,6 @@
 """Sections that every document has: its verdict, its sentences, its limits, how it was measured, all its findings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from unveil.audit.document import Document, Finding
@@ -91,9 +91,8 @@ def banner(document: Document) -> Banner:
         verdict = {0: "within", 1: "exceeded", 3: "inconclusive"}[facts["exit_code"]]
         if chosen["point"] is None:
             return Banner(verdict, "Nothing to recommend", chosen["words"])
-        fair = chosen["rule"] == "knee"
-        text = f"{'A fair trade' if fair else 'Recommended'}: {label(chosen['point'])}"
-        return Banner("no limit" if fair else verdict, text, chosen["words"])
+        verdict = "no limit" if chosen["rule"] == "knee" else verdict  # a fair trade, not a limit kept
+        return Banner(verdict, f"Recommended: {label(chosen['point'])}", chosen["words"])
     verdict = verdict_of(document)
     limited = [f for f in document.findings if f.limit]
     broken, open_ = (sum(f.verdict == v for f in limited) for v in ("exceeded", "inconclusive"))
@@ -213,7 +212,12 @@ def sentence_rows(document: Document, names: Names) -> list[tuple[str, str, str]
 def limits(document: Document, names: Names) -> list[Block]:
     """Every comparison with a limit."""
     rows = [
-        (Cell(clean(f.limit, 200), limit_words(f), "code"), Cell(about(f, names)), value_cell(f), verdict_cell(f.verdict))
+        (
+            Cell(clean(f.limit, 200), limit_words(f), "code"),
+            Cell(about(f, names)),
+            value_cell(f),
+            verdict_cell(f.verdict),
+        )
         for f in document.findings
         if f.limit
     ]

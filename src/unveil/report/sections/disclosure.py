@@ -37,10 +37,8 @@ def masked(document: Document, names: Names) -> list[Block]:
             for name, points in measures.items():
                 found.setdefault((attribute, name), {})[names.of(release)] = points
     charts = [by_percentage(attribute, name, series) for (attribute, name), series in found.items()]
-    return [
-        *([Heading(title, id="masked"), *given, *charts] if given or charts else []),
-        *([Heading(left, id="worth"), *kept] if kept else []),
-    ]
+    blocks: list[Block] = [Heading(title, id="masked"), *given, *charts] if given or charts else []
+    return blocks + ([Heading(left, id="worth"), *kept] if kept else [])
 
 
 def disclosure(document: Document, names: Names) -> list[Block]:

@@ -49,9 +49,13 @@ def beside(document: Document) -> list[tuple[str, str]]:
     return [(text, label(chosen[key])) for key, text in words if chosen[key] is not None]
 
 
-def points_grid(document: Document) -> Grid:
-    """One row a release, the recommended first, then by growing risk; what has no number last."""
+def points_grid(document: Document, *, brief: bool = False) -> Grid:
+    """One row a release, the recommended first, then by growing risk; what has no number last.
+
+    `brief`: of the measures only the two of the chart.
+    """
     chart = document.charts["frontier"]
+    measures = [chart["risk"], chart["utility"]] if brief else chart["measures"]
     chosen = document.diagnostics["recommendation"]
     role = {chosen["safer"]: "next safer", chosen["more_useful"]: "next more useful", chosen["point"]: "recommended"}
     limited = bool(document.settings["limits"])
@@ -63,7 +67,7 @@ def points_grid(document: Document) -> Grid:
             Cell(label(point["name"]), f"its requirement bounds: {bounded}" if bounded else "", "code"),
             Cell(", ".join(filter(None, words))),
         ]
-        for id in chart["measures"]:
+        for id in measures:
             value, part = point["values"][id], parse_ids(id)[0]
             ends = interval(value["low"], value["high"], part.measure, part.statistic)
             known = value["value"] is not None
@@ -71,7 +75,7 @@ def points_grid(document: Document) -> Grid:
         cells.append(Cell(f"{point['groups']:,}" if point["groups"] else "–", kind="num"))
         cells += [verdict_cell(point["verdict"]) if point["groups"] else Cell("")] if limited else []
         rows.append(tuple(cells))
-    heads = (Cell(_title(id), kind="num") for id in chart["measures"])
+    heads = (Cell(_title(id), kind="num") for id in measures)
     head = (Cell("Release"), Cell(""), *heads, Cell("Groups", kind="num"), *([Cell("Limits")] if limited else []))
     return Grid("Every release that was tried", head, tuple(rows), kind="tight points")
 

@@ -46,7 +46,9 @@ def linkage(document: Document, names: Names) -> list[Block]:
             refused.setdefault(reader["reason"], []).append(READER_NAMES[reader["reader"]])
     drawn = (known_chart(charts["known"]), sizes_chart(charts["set_sizes"], facts["people"]))
     blocks: list[Block] = [Heading("Record linkage", id="links"), links_grid(document)]
-    blocks += [Items(tuple((f"Not run ({'; '.join(who)})", clean(why)) for why, who in refused.items()))] * bool(refused)
+    blocks += [Items(tuple((f"Not run ({'; '.join(who)})", clean(why)) for why, who in refused.items()))] * bool(
+        refused
+    )
     blocks += [chart for chart in drawn if chart is not None]
     pairs = [row for reader in facts["readers"] for row in _pairs(reader)]
     if pairs:

@@ -247,14 +247,9 @@ def _fact(value: Any) -> str:
 def _modes(modes: Sequence[Mapping[str, Any]], name: str) -> list[Block]:
     keys = list(dict.fromkeys(key for mode in modes for key in mode))
     rows = tuple(
-        tuple(
-            Cell(clean(m.get(k), 60)) if k == "chain" else Cell(spoken(m.get(k), k), kind="num")
-            for k in keys
-        )
+        tuple(Cell(clean(m.get(k), 60)) if k == "chain" else Cell(spoken(m.get(k), k), kind="num") for k in keys)
         for m in modes
     )
     head = tuple(Cell(label(k.replace("_", " ")), kind="" if k == "chain" else "num") for k in keys)
-    words = (
-        f"The chains of {name} disagree. Each is listed by itself; nothing is pooled and none is to be relied on."
-    )
+    words = f"The chains of {name} disagree. Each is listed by itself; nothing is pooled and none is to be relied on."
     return [Paragraph(words, "warning"), Grid("Answers of each chain", head, rows)]

@@ -106,7 +106,7 @@ def readings(document: Document, names: Names) -> list[Block]:
 
     def add(title: str, key: str, tell: Callable[[Any], str]) -> None:
         found = [facts.get(r) or {} for r in names.releases]
-        texts = [tell(f[key]) if f.get(key) is not None or key in COUNTED and key in f else "" for f in found]
+        texts = [tell(f[key]) if f.get(key) is not None or (key in COUNTED and key in f) else "" for f in found]
         if any(texts):
             lines.append((Cell(title), *(Cell(text or "–") for text in texts)))
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unveil.audit.document import Document, Finding, amount
 from unveil.audit.limits import parse_limit
@@ -41,8 +41,18 @@ class Summary:
 def summary_of(document: Document, names: Names) -> Summary:
     """The answer of a document of any kind."""
     limited = sorted((f for f in document.findings if f.limit), key=lambda f: _ORDER.index(f.verdict))
-    grids = [*_limits(limited, names), *_answer(document, names)]
+    judged = document.document in ("check", "frontier")  # their tables say it beside each row
+    grids = [*([] if judged else _limits(limited, names)), *map(_bare, _answer(document, names))]
     return Summary([*_verdicts(document, names), *_sentences(document, names)], grids, _untested(document))
+
+
+def _bare(grid: Grid) -> Grid:
+    """Without the small print that explains rather than measures."""
+    rows = tuple(
+        tuple(cell if cell.kind.startswith(("num", "verdict")) else replace(cell, small="") for cell in row)
+        for row in grid.rows
+    )
+    return replace(grid, rows=rows)
 
 
 def _verdicts(document: Document, names: Names) -> list[Block]:
@@ -91,10 +101,16 @@ def _sentences(document: Document, names: Names) -> list[Block]:
 def _limits(limited: Sequence[Finding], names: Names) -> list[Grid]:
     """Limits with their verdicts, those that are exceeded first."""
     rows = tuple(
-        (Cell(clean(f.limit, 200), kind="code"), Cell(about(f, names)), value_cell(f), verdict_cell(f.verdict))
+        (Cell(clean(f.limit, 200), kind="code"), Cell(about(f, names)), _value(f), verdict_cell(f.verdict))
         for f in limited
     )
-    return [Grid("Limits", (Cell("Limit"), Cell("Of"), Cell("Found", kind="num"), Cell("Verdict")), rows)] if rows else []
+    return [Grid("", (Cell("Limit"), Cell("Of"), Cell("Found", kind="num"), Cell("Verdict")), rows)] if rows else []
+
+
+def _value(finding: Finding) -> Cell:
+    """The value; its interval where it decides."""
+    cell = value_cell(finding)
+    return cell if finding.verdict == "inconclusive" else replace(cell, small="")
 
 
 def _answer(document: Document, names: Names) -> list[Grid]:
@@ -112,14 +128,14 @@ def _answer(document: Document, names: Names) -> list[Grid]:
         case "differential":
             return [*cases_grid(document, names)]
         case "frontier":
-            return [points_grid(document)]
+            return [points_grid(document, brief=True)]
         case "knowledge":
             return [block for block in knowledge(document, names) if isinstance(block, Grid)]
     rows = tuple(
         (
             Cell(clean(title_of(f))),
             Cell(about(f, names)),
-            value_cell(f),
+            _value(f),
             Cell(baseline_text(f), kind="num"),
             Cell(limit_words(f) if f.verdict == "exceeded" else "–"),
         )
@@ -131,9 +147,12 @@ def _answer(document: Document, names: Names) -> list[Grid]:
 
 def worst_findings(document: Document, most: int = WORST) -> list[Finding]:
     """Those over their limit first, by how far; then those furthest from their baseline; one of each measure."""
-    ranked = sorted(document.findings, key=_badness, reverse=True)
+    hidden = {r for r, f in document.diagnostics.get("membership", {}).items() if not f.get("sensitive", True)}
+    shown = [
+        f for f in document.findings if f.limit or f.release not in hidden or measure(f.measure).kind != "membership"
+    ]
     found: dict[str, Finding] = {}
-    for finding in ranked:
+    for finding in sorted(shown, key=_badness, reverse=True):
         if max(_badness(finding)) > 0:
             found.setdefault(finding.name, finding)
     return list(found.values())[:most]
@@ -172,7 +191,7 @@ def _apart(value: float, other: float, unit: str) -> float:
 
 
 def _untested(document: Document) -> list[str]:
-    """What was not tested, as a line names it: subjects of the sentences, the shortest first; '…' where there is none."""
+    """What was not tested, as a line names it: the subjects of the sentences, the shortest first."""
     found = []
     for text in document.diagnostics.get("not_tested", ()):
         match = _SUBJECT.fullmatch(clean(text))

@@ -11,7 +11,7 @@ import pytest
 
 from report_documents import CANARY, HOSTILE, document, external, hostile, many_subgroups, validated, without_original
 from unveil.errors import UsageError
-from unveil.report.html import render_html
+from unveil.report import render_page
 
 ALL = {
     "plain": document(),
@@ -51,24 +51,24 @@ def read(page: str) -> _Text:
 
 
 def text_of(found: dict[str, Any]) -> str:
-    return re.sub(r"\s+", " ", " ".join(read(render_html(found)).words))
+    return re.sub(r"\s+", " ", " ".join(read(render_page(found)).words))
 
 
 def specs_of(found: dict[str, Any]) -> dict[str, Any]:
-    (block,) = re.findall(r'<script type="application/json" id="specs">(.*?)</script>', render_html(found), re.DOTALL)
+    (block,) = re.findall(r'<script type="application/json" id="specs">(.*?)</script>', render_page(found), re.DOTALL)
     specs: dict[str, Any] = json.loads(block)
     return specs
 
 
 def test_the_same_document_gives_the_same_page_as_a_dict_or_not() -> None:
-    assert render_html(document()) == render_html(validated(document()))
+    assert render_page(document()) == render_page(validated(document()))
 
 
 def test_another_document_is_refused_in_one_line() -> None:
     with pytest.raises(UsageError, match="not from a document of check"):
-        render_html({**document(), "document": "check"})
+        render_page({**document(), "document": "check"})
     with pytest.raises(UsageError, match=r"no audit document: findings\.0\.measure: .*--json") as caught:
-        render_html({**document(), "findings": [{}]})
+        render_page({**document(), "findings": [{}]})
     assert "\n" not in str(caught.value)
 
 
@@ -110,7 +110,7 @@ def test_charts_are_valid_specs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_it_promises_nothing_and_stays_small(name: str) -> None:
-    page = render_html(ALL[name])
+    page = render_page(ALL[name])
     words = " ".join(read(page).words).lower()
     assert "anonymous" not in words
     assert "gdpr" not in words
@@ -118,7 +118,7 @@ def test_it_promises_nothing_and_stays_small(name: str) -> None:
 
 
 def test_nothing_hostile_becomes_markup() -> None:
-    page = render_html(hostile())
+    page = render_page(hostile())
     parser = read(page)
     assert [tag for tag, _ in parser.tags if tag in ("img", "iframe", "form", "object", "base")] == []
     assert [a for _, attrs in parser.tags for a in attrs if a.startswith("on")] == []
@@ -214,7 +214,7 @@ def test_a_document_with_nothing_in_it_is_a_page_all_the_same() -> None:
 
 
 def test_long_strings_are_cut() -> None:
-    page = render_html(hostile())
+    page = render_page(hostile())
     assert max(map(len, re.findall("A+", page))) < 1_201
     assert HOSTILE[-1] not in page
 
