@@ -18,7 +18,6 @@ from unveil.errors import UsageError
 from unveil.formats.releases import read_release
 from unveil.frontier.shape import FrontierDocument
 from unveil.report import render_page
-from unveil.report import render_page
 
 SCHEMA = """version = 1
 confirmed = true
@@ -110,7 +109,7 @@ def test_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_cannot_be_met_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(*frontier(folder, "--with", "mondrian:k=20+900"), capsys=capsys)
     assert code == 0
-    assert "k_anonymity:k=900 cannot be met" in out
+    assert re.search(r"mondrian:k=900 +cannot be met", out)
     code, out, _ = run(*frontier(folder, "--with", "mondrian:k=2"), capsys=capsys)
     assert code == 1  # a homogeneous group: as bad as the original, and less useful
     assert "no safer than the original" in " ".join(out.split())
@@ -236,12 +235,8 @@ def test_hostile_names_stay_text(document: dict[str, Any]) -> None:
 
 def test_the_same_document_gives_the_same_page_and_another_is_refused(document: dict[str, Any]) -> None:
     assert render_page(document) == render_page(Document.model_validate(document))
-    with pytest.raises(UsageError, match="not from a document of audit"):
-        render_page({**document, "document": "audit"})
-    with pytest.raises(UsageError, match="no frontier document"):
+    with pytest.raises(UsageError, match=r"not a document of unveil: findings\.0\.measure"):
         render_page({**document, "findings": [{}]})
-    with pytest.raises(UsageError, match="not from a document of frontier"):
-        render_page(document)
 
 
 def test_checkpoints_go_when_done(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

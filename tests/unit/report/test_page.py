@@ -65,9 +65,9 @@ def test_the_same_document_gives_the_same_page_as_a_dict_or_not() -> None:
 
 
 def test_another_document_is_refused_in_one_line() -> None:
-    with pytest.raises(UsageError, match="not from a document of check"):
-        render_page({**document(), "document": "check"})
-    with pytest.raises(UsageError, match=r"no audit document: findings\.0\.measure: .*--json") as caught:
+    with pytest.raises(UsageError, match=r"not a document of unveil: document: .*audit, check"):
+        render_page({**document(), "document": "letter"})
+    with pytest.raises(UsageError, match=r"not a document of unveil: findings\.0\.measure: .*--json") as caught:
         render_page({**document(), "findings": [{}]})
     assert "\n" not in str(caught.value)
 
@@ -145,15 +145,15 @@ def test_labels_cut_to_the_same_text_stay_apart() -> None:
     ("verdict", "words"),
     [
         ("within", "Within the stated limits"),
-        ("exceeded", "Limits exceeded"),
-        ("inconclusive", "Inconclusive"),
-        ("no limit", "No verdict: no limits were given"),
+        ("exceeded", "A limit is exceeded"),
+        ("inconclusive", "Inconclusive: not a pass"),
+        ("no limit", "No limit was stated, so there is no verdict"),
     ],
 )
 def test_the_verdict_is_said_first(verdict: str, words: str) -> None:
     text = text_of(document(verdict=verdict, releases=("a.csv",), disagree=False))
     assert 0 < text.index(words) < 300
-    others = {"Within the stated limits", "Limits exceeded", "No verdict: no limits were given"} - {words}
+    others = {"Within the stated limits", "A limit is exceeded", "No limit was stated"} - {words, words[:19]}
     assert [other for other in others if other in text] == []
 
 
@@ -209,7 +209,7 @@ def test_a_document_with_nothing_in_it_is_a_page_all_the_same() -> None:
     found = document()
     bare = {**found, "findings": [], "diagnostics": {}, "charts": {}, "settings": {"releases": ["a.csv"]}}
     text = text_of(bare)
-    assert "No verdict: no limits were given" in text
+    assert "No limit was stated" in text
     assert text.count("not tested") >= 3
 
 

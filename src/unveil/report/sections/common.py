@@ -20,6 +20,7 @@ from unveil.report.sections.combinations import combination_words
 from unveil.report.wording import VERDICTS, clean, label, listed, reader_name
 
 __all__ = [
+    "LITTLE",
     "banner",
     "every_finding",
     "head",
@@ -66,6 +67,7 @@ TRUTH = {
     "unknown": "whose row is whose is not known, so success is unknown",
 }
 READING = {"coordinates": "of each coordinate, summed", "vectors": "between prediction vectors"}
+LITTLE = "how little need be known"
 MOST_FINDINGS = 300  # more are folded
 
 
@@ -182,6 +184,13 @@ def warnings(document: Document, names: Names) -> list[tuple[str, str]]:
     sampled = document.diagnostics.get("sampled_people")
     if sampled is not None:
         found.append(f"Only a sample of {sampled:,} people was asked about; the intervals allow for that.")
+    failures = document.diagnostics.get("failures", ())
+    if failures:
+        first, more = failures[0], len(failures) - 1
+        found.append(
+            f"{names.of(first['sanitizer'])}, without row {first['row']:,}: {clean(first['message'], 300)}"
+            + (f" ({more:,} more failed)" if more else "")
+        )
     if document.document == "frontier":
         found += document.diagnostics["remarks"]
     return [("", text) for text in found]
@@ -201,7 +210,7 @@ def sentence_rows(document: Document, names: Names) -> list[tuple[str, str, str]
         for r in names.releases
         for attribute, text in (
             *facts.get("sentence", {}).get(r, {}).items(),
-            ("how little need be known", combination_words(facts.get("combinations", ()), r)),
+            (LITTLE, combination_words(facts.get("combinations", ()), r)),
         )
         if text
     ]

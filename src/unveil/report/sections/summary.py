@@ -12,7 +12,7 @@ from unveil.errors import UsageError
 from unveil.report.blocks import Banner, Block, Cell, Grid, Items
 from unveil.report.reading import Names, about, baseline_text, limit_words, value_cell, verdict_cell
 from unveil.report.sections.background import knowledge
-from unveil.report.sections.common import banner, sentence_rows, warnings
+from unveil.report.sections.common import LITTLE, banner, sentence_rows, warnings
 from unveil.report.sections.differential import cases_grid
 from unveil.report.sections.disclosure import disclosure_grid
 from unveil.report.sections.frontier import beside, points_grid
@@ -93,7 +93,7 @@ def _sentences(document: Document, names: Names) -> list[Block]:
         people = {a: n or 0 for a, n in worst.get(release, {}).items()}
         first = label(max(people, key=lambda a: people[a])) if people else ""
         own.sort(key=lambda row: not row[0].startswith(first))
-        found += own[:1] if release else own[:MOST_RELEASES]
+        found += [row for i, row in enumerate(own) if i < (1 if release else MOST_RELEASES) or row[0].startswith(LITTLE)]
     items = tuple((name, clean(text, LONGEST_SENTENCE)) for name, text in found)
     return [Items(items, "plain")] if items else []
 
