@@ -19,7 +19,7 @@ from unveil.report.wording import VERDICTS, clean
 
 __all__ = ["print_blocks", "print_document"]
 
-SCREEN, LEAST_ROOM = 38, 6  # lines of an answer, and of each table in it
+SCREEN, LEAST_ROOM = 38, 9  # lines of an answer, and of each table in it
 MOST_CHART_ROWS = 12
 GAP = 3  # between columns
 STYLES = {"within": "green", "exceeded": "bold red", "inconclusive": "yellow", "no limit": "bold"}
@@ -144,16 +144,16 @@ def _screen(found: Summary, console: Console, report: Path | None) -> list[Rende
     """The parts of the answer in their order, tables shortened until all of it fits."""
     top: list[RenderableType] = [part for block in found.top for part in _drawn(block, console)]
     end: list[RenderableType] = [Text()]
-    if found.not_tested:
-        end.append(_not_tested(found.not_tested, console.width))
+    if found.not_tested or found.more_not_tested:
+        end.append(_not_tested(found.not_tested, found.more_not_tested, console.width))
     where = (
         f"Report: {report}" if report is not None else "Everything: --verbose, --report FILE (with charts), --json FILE"
     )
     end.append(_line(where, "dim"))
     left = SCREEN - _height(top, console) - _height(end, console)
+    needs = [min(_height(_shortened(grid, console, SCREEN), console), LEAST_ROOM) for grid in found.grids]
     for number, grid in enumerate(found.grids):
-        room = max(left - LEAST_ROOM * (len(found.grids) - number - 1), LEAST_ROOM)
-        parts = _shortened(grid, console, room)
+        parts = _shortened(grid, console, max(left - sum(needs[number + 1 :]), needs[number]))
         left -= _height(parts, console)
         top += parts
     return [*top, *end]
@@ -175,10 +175,10 @@ def _height(parts: Sequence[RenderableType], console: Console) -> int:
     return sum(len(console.render_lines(part, pad=False)) for part in parts)
 
 
-def _not_tested(subjects: Sequence[str], width: int) -> Text:
+def _not_tested(subjects: Sequence[str], others: int, width: int) -> Text:
     """As many as one line holds, and how many more there are."""
     for shown in range(len(subjects), -1, -1):
-        rest = len(subjects) - shown
+        rest = len(subjects) - shown + others
         more = f" and {rest} more" if shown and rest else f"{rest} points" if rest else ""
         text = f"Not tested: {', '.join(subjects[:shown])}{more}{' (see the report)' if rest else ''}."
         if len(text) <= width or not shown:

@@ -23,7 +23,7 @@ from unveil.report.wording import clean, label
 
 __all__ = ["Summary", "summary_of", "worst_findings"]
 
-MOST_RELEASES, MOST_WARNINGS, WORST = 4, 2, 3
+MOST_RELEASES, MOST_WARNINGS, MOST_LIMITS, WORST = 4, 2, 8, 3
 LONGEST_SENTENCE = 290  # three lines
 _ORDER = ("exceeded", "inconclusive", "within", "no limit")
 _SUBJECT = re.compile(r"(.{3,80}?) (?:was|were) not (?:tested|tried|run|read|compared|given)\b.*")
@@ -35,7 +35,8 @@ class Summary:
 
     top: list[Block]
     grids: list[Grid]
-    not_tested: list[str]  # subjects, the shortest first
+    not_tested: list[str]  # as a line names it, the shortest first
+    more_not_tested: int  # what has no short name
 
 
 def summary_of(document: Document, names: Names) -> Summary:
@@ -43,7 +44,7 @@ def summary_of(document: Document, names: Names) -> Summary:
     limited = sorted((f for f in document.findings if f.limit), key=lambda f: _ORDER.index(f.verdict))
     judged = document.document in ("check", "frontier")  # their tables say it beside each row
     grids = [*([] if judged else _limits(limited, names)), *map(_bare, _answer(document, names))]
-    return Summary([*_verdicts(document, names), *_sentences(document, names)], grids, _untested(document))
+    return Summary([*_verdicts(document, names), *_sentences(document, names)], grids, *_untested(document))
 
 
 def _bare(grid: Grid) -> Grid:
@@ -93,16 +94,27 @@ def _sentences(document: Document, names: Names) -> list[Block]:
         people = {a: n or 0 for a, n in worst.get(release, {}).items()}
         first = label(max(people, key=lambda a: people[a])) if people else ""
         own.sort(key=lambda row: not row[0].startswith(first))
-        found += [row for i, row in enumerate(own) if i < (1 if release else MOST_RELEASES) or row[0].startswith(LITTLE)]
+        found += [
+            row for i, row in enumerate(own) if i < (1 if release else MOST_RELEASES) or row[0].startswith(LITTLE)
+        ]
     items = tuple((name, clean(text, LONGEST_SENTENCE)) for name, text in found)
     return [Items(items, "plain")] if items else []
 
 
 def _limits(limited: Sequence[Finding], names: Names) -> list[Grid]:
-    """Limits with their verdicts, those that are exceeded first."""
+    """Limits with their verdicts, those that are exceeded first; of very many, the worst finding of each limit."""
+    groups: dict[str, list[Finding]] = {}
+    for place, finding in enumerate(limited):
+        groups.setdefault(finding.limit or "" if len(limited) > MOST_LIMITS else str(place), []).append(finding)
     rows = tuple(
-        (Cell(clean(f.limit, 200), kind="code"), Cell(about(f, names)), _value(f), verdict_cell(f.verdict))
-        for f in limited
+        (
+            Cell(clean(f.limit, 200), kind="code"),
+            Cell(about(f, names) + (f" and {len(own) - 1:,} more" if len(own) > 1 else "")),
+            _value(f),
+            verdict_cell(f.verdict),
+        )
+        for own in groups.values()
+        for f in (max(own, key=lambda f: (-_ORDER.index(f.verdict), _badness(f))),)
     )
     return [Grid("", (Cell("Limit"), Cell("Of"), Cell("Found", kind="num"), Cell("Verdict")), rows)] if rows else []
 
@@ -190,10 +202,8 @@ def _apart(value: float, other: float, unit: str) -> float:
     return abs(value - other) / size
 
 
-def _untested(document: Document) -> list[str]:
-    """What was not tested, as a line names it: the subjects of the sentences, the shortest first."""
-    found = []
-    for text in document.diagnostics.get("not_tested", ()):
-        match = _SUBJECT.fullmatch(clean(text))
-        found.append(match[1][0].lower() + match[1][1:] if match else "")
-    return sorted(filter(None, found), key=len) + [""] * found.count("")
+def _untested(document: Document) -> tuple[list[str], int]:
+    """What was not tested: the subjects of the sentences, and how many sentences have none that a line can hold."""
+    texts = document.diagnostics.get("not_tested", ())
+    subjects = [match[1] for text in texts if (match := _SUBJECT.fullmatch(clean(text)))]
+    return sorted((s[0].lower() + s[1:] for s in subjects), key=len), len(texts) - len(subjects)
