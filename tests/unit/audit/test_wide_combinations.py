@@ -27,7 +27,7 @@ from unveil.report import print_blocks
 from unveil.report.reading import names_of
 from unveil.report.sections.combinations import MOST_SHOWN, combination_words, combinations
 
-SHORT = Chains(chains=2, sweeps=50, burn_in=20, every=1)
+SHORT = Chains(chains=2, sweeps=50, burn_in=20, every=1, most_sweeps=0)
 SETS = [["a0"], ["a1", "a2"], ["a0", "a1", "a2"]]
 
 
