@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-import unveil
 from unveil.report.html import render_html
+
+import unveil
 
 CANDIDATES = {"mondrian.csv": "mondrian:k=5,l=3", "anatomy.csv": "anatomy:l=4"}
 LIMITS = ["bayesian.relative_global_threat <= 0.15", "bayesian.confident.80 <= 0.2"]

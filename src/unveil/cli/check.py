@@ -17,7 +17,7 @@ class CheckOptions(
     opt.ReleaseDialect,
     opt.Pairing,
     opt.Population,
-    opt.Json,
+    opt.Report,
     opt.Require,
     opt.Original,
     opt.SchemaFile,

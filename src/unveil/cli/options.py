@@ -19,7 +19,6 @@ __all__ = [
     "Control",
     "Data",
     "EngineSettings",
-    "Json",
     "Known",
     "Limits",
     "OneRelease",
@@ -124,7 +123,8 @@ class ReleaseDialect:
     release_decimal: str | None = option("The decimal mark of releases.", "CHARACTER")
     release_encoding: str | None = option("The encoding of releases.", "ENCODING")
     cells: list[str] = option(
-        "How cells are written, where several ways fit: value, interval, range, bound, list, mask, prefix, suppressed; repeatable.",
+        "How cells are written, where several ways fit: value, interval, range, bound, list, mask, prefix, suppressed; "
+        "repeatable.",
         "[ATTRIBUTE=]NOTATION",
         default=list,
     )
@@ -268,17 +268,11 @@ class Verbose:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Json(Verbose):
-    """The document."""
-
-    json: Path | None = option("Write the document as JSON; - for standard output.", "FILE")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Report(Json):
+class Report(Verbose):
     """The document and its page."""
 
     report: Path | None = option("Write the report, one HTML file.", "FILE")
+    json: Path | None = option("Write the document as JSON; - for standard output.", "FILE")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -135,16 +135,15 @@ def give_results(
     *,
     people: Mapping[Path, Any] | None = None,
     beside: Mapping[Path, Any] | None = None,
-    show: Callable[[Any, Any], None] | None = None,
 ) -> None:
     """Write a result's report, its document and what is beside, all or none; print it; end with its exit code.
 
     `found` has a document and an exit code. Files of `people` name them.
     """
-    from unveil.cli.show import print_document, render_page
     from unveil.formats.output import write_whole
+    from unveil.report import print_document, render_page
 
-    people, report = people or {}, getattr(options, "report", None)
+    people, report = people or {}, options.report
     text = found.document.model_dump_json(indent=2) + "\n"
     contents: dict[Path, Any] = {}
     if report is not None:
@@ -158,8 +157,6 @@ def give_results(
     try:
         if str(options.json) == "-":
             print_text(text)
-        elif show is not None:
-            show(found.document, console())
         else:
             print_document(found.document, console(), verbose=options.verbose, report=report)
         sys.stdout.flush()

@@ -117,9 +117,7 @@ def test_microaggregated_columns_are_masked(tmp_path: Path) -> None:
     masked = read_masked(path, schema)
     assert ([a.name for a in masked.attributes], masked.masked) == (["age", "zip", "disease"], (0,))
     assert masked.columns[0][:4].tolist() == [34.5, 34.5, 46, 46]
-    with pytest.raises(
-        NotApplicable, match=r"age was perturbed, not widened.*unveil attack identity measure"
-    ):
+    with pytest.raises(NotApplicable, match=r"age was perturbed, not widened.*unveil attack identity measure"):
         read_release(path, schema)
     lines = [f"*;{age};{zip_};flu" for age, zip_ in rows]
     (tmp_path / "out.csv").write_text("\n".join(["name;age;zip;disease", *lines]) + "\n")

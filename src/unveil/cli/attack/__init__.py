@@ -27,7 +27,7 @@ command(
 )(membership)
 command(
     attack_app,
-    first="schema original knowledge asked assignment t l bandwidths rank top json verbose",
+    first="schema original knowledge asked assignment t l bandwidths rank top report json verbose",
     members=("knowledge",),
 )(background)
 command(

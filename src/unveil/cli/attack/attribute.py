@@ -58,7 +58,8 @@ def attribute(options: AttributeOptions) -> None:
     from unveil.data.belief import sensitive_attribute
     from unveil.data.masked import Masked
     from unveil.formats.people import people_frame, write_people
-    from unveil.report.terminal import print_attack
+    from unveil.report import print_blocks
+    from unveil.report.sections.attack import attack_blocks
 
     if (options.original is None) == (options.targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
@@ -80,7 +81,12 @@ def attribute(options: AttributeOptions) -> None:
         frame = people_frame(column, result.known_texts(release), result.learner, result.attackers, truth)
         write_people(options.people, frame)
         say(f"wrote {options.people}; it names people: keep it secret")
-    print_attack(column.name, result.learner, result.attackers, truth, console())
+    screen = console()
+    print_blocks(attack_blocks(column.name, result.learner, result.attackers, truth), screen)
+    if options.verbose:
+        for name, belief in {"learner": result.learner, **result.attackers}.items():
+            facts = ", ".join(f"{key} {value}" for key, value in belief.diagnostics.facts.items())
+            screen.print(f"{name}: {belief.threat}; {facts or 'computed exactly'}", markup=False, soft_wrap=True)
     _refuse_unsure(result, stopped=stop.is_set(), precision=options.precision)
 
 

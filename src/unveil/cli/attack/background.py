@@ -17,7 +17,7 @@ __all__ = ["BackgroundOptions", "background"]
 class BackgroundOptions(
     opt.TableDialect,
     opt.ReleaseDialect,
-    opt.Json,
+    opt.Report,
     opt.Pairing,
     opt.Asked,
     opt.Original,
@@ -46,7 +46,6 @@ def background(options: BackgroundOptions) -> None:
     from unveil.audit.background import prior_findings
     from unveil.audit.document import Document, describe_run
     from unveil.catalog import make, member, parse
-    from unveil.report.knowledge_terminal import print_knowledge
     from unveil.risk.exposure import describe_knowledge
 
     if options.original is None or options.knowledge is None:
@@ -74,15 +73,14 @@ def background(options: BackgroundOptions) -> None:
         diagnostics |= told
     document = Document(
         document="knowledge",
-        settings={"with": options.knowledge, "t": options.t, "l": options.l},
+        settings={"with": options.knowledge, "t": options.t, "l": options.l, "top": options.top},
         inputs=case.inputs,
         run=describe_run(),
         findings=findings,
         diagnostics=diagnostics,
         charts=charts,
     )
-    result = SimpleNamespace(document=document, exit_code=0)
-    give_results(result, options, show=lambda made, console: print_knowledge(made, console, top=options.top))
+    give_results(SimpleNamespace(document=document, exit_code=0), options)
 
 
 def _rules(rules: Any) -> list[dict[str, Any]]:
