@@ -17,7 +17,7 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError, shown
+from unveil.errors import NotApplicable, Stopped, UsageError, shown
 from unveil.formats.cells import write_cells
 from unveil.formats.tables import Columns
 from unveil.utility.faithfulness import faithfulness, original_as
@@ -182,11 +182,14 @@ def answers(
     ideal = faithful = None
     if table is not None:
         run: dict[str, Any] = {"prior": prior, "engine": engine, "chains": readers.chains, "joined": readers.joined}
-        as_is = run_attack(original_as(release, table), people, {}, **run)
-        ideal = as_is.learner
-        # Drawn chains are drawn anew, under another name: those of the original must not share the release's draws.
-        there = as_is.learned if ideal.exact else None
-        faithful = faithfulness(release, table, asked, draws=DRAWS, learned=found.learned, ideal=there, **run)
+        try:
+            as_is = run_attack(original_as(release, table), people, {}, **run)
+            ideal = as_is.learner
+            # Chains are drawn again, under another name: those of the original must not share the release's draws.
+            there = as_is.learned if ideal.exact else None
+            faithful = faithfulness(release, table, asked, draws=DRAWS, learned=found.learned, ideal=there, **run)
+        except Stopped:  # what was believed of the release is kept
+            pass
     return Answers(
         release=release,
         attribute=attribute,

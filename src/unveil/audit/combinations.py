@@ -24,7 +24,7 @@ from unveil.data.belief import Estimate, Targets
 from unveil.data.masked import Masked
 from unveil.data.release import Release, row_numbers
 from unveil.data.targets import targets_of_table
-from unveil.errors import NotApplicable
+from unveil.errors import NotApplicable, Stopped
 
 __all__ = ["asked_at_once", "asked_together", "combination_rows", "withheld"]
 
@@ -196,7 +196,7 @@ def _believed(
             for piece in _pieces(several[len(told) :], release.attributes[several[0].asked].codes, case):
                 of_piece = run_attacks(release, piece, readers.attackers, learned=learned, **more)
                 found += [replace(attack, learned=None) for attack in of_piece]  # which takes much memory
-    except NotApplicable as reason:
+    except (NotApplicable, Stopped) as reason:
         return [{"attacker": None, "not_applicable": str(reason)}] * len(several)
     measures = {measure.name: measure for measure in measures_of(release.attributes[several[0].asked])}
     sampled = truth is not None and case.original is not None and len(truth) < case.original.rows

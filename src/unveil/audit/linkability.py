@@ -11,7 +11,7 @@ from unveil.audit.document import Finding
 from unveil.audit.masked_identity import found_masked, identity_charts
 from unveil.audit.part import Part
 from unveil.data.masked import Masked
-from unveil.errors import NotApplicable, UsageError
+from unveil.errors import NotApplicable, Stopped, UsageError
 from unveil.risk.linkage.held import Held, held_of_table
 from unveil.risk.linkage.links import Links, claimed, reid
 from unveil.risk.linkage.readers import Published, link_by_distance, published_of
@@ -27,24 +27,27 @@ def with_linkability(case: Case, part: Part) -> Part:
     if compared is not None:
         try:
             links = link_by_distance(*compared, engine=case.engine.named("linkability"))
-        except NotApplicable:  # domains too large to compare
+        except (NotApplicable, Stopped):  # domains too large to compare, or the user stopped
             compared = None
     findings = _findings(part.name, compared, links)
     if not isinstance(release, Masked):
         return replace(part, findings=(*part.findings, *findings))
     published, held = (None, None) if compared is None else compared
-    findings += found_masked(
-        part.name,
-        published,
-        held,
-        links,
-        table=case.original,
-        population=case.population,
-        engine=case.engine,
-    )
     charts = {}
-    if published is not None and held is not None:
-        charts = identity_charts(case, part.name, release, published, held)
+    try:
+        findings += found_masked(
+            part.name,
+            published,
+            held,
+            links,
+            table=case.original,
+            population=case.population,
+            engine=case.engine,
+        )
+        if published is not None and held is not None:
+            charts = identity_charts(case, part.name, release, published, held)
+    except Stopped:  # what was found before is kept
+        pass
     return replace(part, findings=(*part.findings, *findings), links=compared, charts=charts)
 
 

@@ -19,7 +19,7 @@ from unveil.data.belief import Belief, Estimate
 from unveil.data.masked import Masked, MaskedTable
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError
+from unveil.errors import NotApplicable, Stopped, UsageError
 from unveil.risk import global_threat
 from unveil.risk.disclosure import (
     deviation_interval_baseline,
@@ -100,7 +100,7 @@ def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
             engine=readers.engine,
             chains=readers.chains,
         )
-    except (NotApplicable, UsageError) as reason:
+    except (NotApplicable, Stopped, UsageError) as reason:
         return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": str(reason)}})
     truth = case.original.columns[case.original.index(attribute.name)]
     counts = np.bincount(truth, minlength=attribute.codes)

@@ -14,7 +14,7 @@ from unveil.audit.membership import (
 from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError
+from unveil.errors import NotApplicable, Stopped, UsageError
 from unveil.risk.linkage.nearness import nearest_distances
 from unveil.risk.membership.scores import tell_apart
 
@@ -38,7 +38,7 @@ def masked_membership(
         return membership_refused(name, asked, f"{REASON}; members can be told from --control people only")
     try:
         distances = nearest_distances(masked, [table, control], known, engine=engine)
-    except (NotApplicable, UsageError) as reason:
+    except (NotApplicable, Stopped, UsageError) as reason:
         return membership_refused(name, asked, str(reason))
     told = {"nearest": tell_apart(*(-part for part in distances))}
     refused = membership_refused(name, asked, REASON)

@@ -28,7 +28,7 @@ from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
-from unveil.errors import NotApplicable
+from unveil.errors import NotApplicable, Stopped
 
 __all__ = ["part_of"]
 
@@ -108,7 +108,7 @@ def _release_part(case: Case, name: str) -> Part:
                 besides=asked_at_once(case, release, asked) if combined else (),
             )
             found[attribute] = replace(answered, learned=None, besides=())
-        except NotApplicable as reason:
+        except (NotApplicable, Stopped) as reason:
             refused[attribute] = str(reason)
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
             continue

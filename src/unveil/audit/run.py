@@ -115,12 +115,17 @@ def _put_together(
     findings = judge([f for p in parts for f in p.findings], case.stated_limits()[0], case.attacker_names, unreliable)
     findings += tuple(of_combinations)
     verdicts = {p.name: verdict_of(p.name, findings, unreliable) for p in parts}
+    stopped = case.engine.stop.is_set()
+    if stopped:  # what was not reached can be no pass
+        verdicts = {name: found if found == "exceeded" else "inconclusive" for name, found in verdicts.items()}
     verdict = worst(verdicts.values())
     pairs, pairs_words = dominance(findings, [p.name for p in parts])
     sampled = next((p.sampled for p in parts if p.sampled is not None), None)
     people = case.original.rows if case.original is not None else sum(r.rows for r in case.releases.values())
     refused = [(r["release"], r["attribute"], r["reader"], r["reason"]) for r in readers if not r["applicable"]]
     remarks = list(dict.fromkeys(text for p in parts for text in p.remarks))
+    if stopped:
+        remarks.insert(0, "The audit was stopped before its end: what it did not reach is unknown.")
     if sampled is not None:
         remarks.insert(
             0,

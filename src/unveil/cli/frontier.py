@@ -34,7 +34,8 @@ class FrontierOptions(
     """The options of a sweep."""
 
     with_: list[str] = opt.option(
-        "An anonymizer and the values to try, e.g. mondrian:k=2+5+10, its own requirements after a blank; repeatable. Some of each kind if not given.",
+        "An anonymizer and the values to try, e.g. mondrian:k=2+5+10, its own requirements after a blank; "
+        "repeatable. Some of each kind if not given.",
         "SCHEME",
         "--with",
         default=list,

@@ -3,6 +3,7 @@
 import csv
 import stat
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -493,9 +494,10 @@ def test_the_same_seed_gives_the_same_people_file(folder: Path, capsys: pytest.C
 
 def test_options_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "half.toml").write_text("membership = 0.5\n")
-    code, out, _ = run(*command(folder, "--attacker", f"bayesian:@{folder / 'half.toml'}"), capsys=capsys)
+    code, out, _ = run(*command(folder, "--attacker", f"bayesian:@{folder / 'half.toml'}", "--verbose"), capsys=capsys)
     assert code == 0
     assert "with probability 0.5" in out
+    assert "bayesian:@half.toml" in out  # by its name, without its folder
 
 
 def test_the_original_s_delimiter_decimal_and_encoding_can_be_said(
@@ -534,3 +536,21 @@ def test_a_people_file_holds_no_formula(tmp_path: Path) -> None:
     assert {row["learner_belief"] for row in rows} == {"-0.5"}
     write_people(tmp_path / "people.parquet", frame)
     assert pl.read_parquet(tmp_path / "people.parquet")["truth"].to_list() == list(values)
+
+
+def test_an_assignment_brings_who_knows_the_group(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A man of 29 fits the first group and the last; whoever knows his group sees its values alone."""
+    options = ("--assignment", folder / "g.csv", "--people", folder / "p.csv")
+    for first, second, third in permutations((1, 2, 3)):  # however the release numbers its groups
+        groups = [first] * 4 + [second] * 2 + [third] * 2
+        write_csv(folder / "g.csv", ("row", "group"), [(i + 1, g) for i, g in enumerate(groups)])
+        code, out, err = run(*command(folder, *options), capsys=capsys)
+        if code == 0:
+            break
+    assert code == 0, err
+    assert "bayesian_in_group" in "".join(out.split())
+    _, rows = read_csv(folder / "p.csv")
+    certain = [float(row["bayesian_in_group:flu"]) for row in rows[6:]]
+    assert certain == pytest.approx([1, 1])
+    flu = [float(rows[2][f"{reader}:flu"]) for reader in ("attacker", "bayesian_in_group")]
+    assert flu[0] > flu[1] + 0.01

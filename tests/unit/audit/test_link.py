@@ -422,7 +422,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("wide.csv",), "say whom an attacker holds"),
+        (("wide.csv",), "give the people to link"),
         (("wide.csv", "--original", "data.csv", "--mapping", "m.toml"), "--mapping goes with"),
         (("wide.csv", "--original", "data.csv", "--aligned"), "have no order"),
         (("noisy.csv", "--original", "data.csv", "--aligned", "--assignment", "origin.csv"), "in several ways"),

@@ -231,3 +231,25 @@ def test_without_release_or_schema(folder: Path, capsys: pytest.CaptureFixture[s
     assert code == 0
     assert "success" not in out.lower() or "unknown" in out
     assert (folder / "p-job.csv").read_text().splitlines()[1].split(",")[0] == "1"
+
+
+def test_two_attackers_of_one_kind_have_their_own_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    half = "bayesian:membership=0.5"
+    both = ("--attacker", "bayesian", "--attacker", half, "--people", folder / "p.csv", "--report", folder / "r.html")
+    limits = ("--limit", f"{half}.global_threat <= 1", "--limit", "bayesian.global_threat <= 0.01")
+    command = audit(folder, *both, *limits, "--json", folder / "a.json", "--verbose")
+    code, out, err = run(*command, capsys=capsys)
+    assert code == 1, err
+    document = json.loads((folder / "a.json").read_text())
+    assert document["settings"]["attackers"] == ["bayesian", half]
+    of_job = [f for f in document["findings"] if f["attribute"] == "job" and f["statistic"] is None]
+    found = {f["reader"]: f for f in of_job if f["measure"] == "global_threat"}
+    assert {"bayesian", half, "learner"} <= set(found)
+    assert (found["bayesian"]["verdict"], found[half]["verdict"]) == ("exceeded", "within")
+    assert half in out
+    assert half in (folder / "r.html").read_text()
+    assert f"{half}:x" in (folder / "p-job.csv").read_text().splitlines()[0]
+    alone = audit(folder, "--attacker", half, "--json", "-")
+    assert json.loads(run(*alone, capsys=capsys)[1])["settings"]["attackers"] == [half]
+    code, _, err = run(*audit(folder, "--attacker", half, "--attacker", half), capsys=capsys)
+    assert (code, "given twice" in err) == (2, True)

@@ -1,4 +1,4 @@
-"""The worst case of linking, as `unveil attack identity` asks for it: a learned distance, and one who knows the masking."""
+"""The worst case of linking for `unveil attack identity`: a learned distance, and one who knows the masking."""
 
 from dataclasses import dataclass, field
 

@@ -1,0 +1,180 @@
+"""How a run ends: the verdict's exit code survives whatever happens to the output; a crash is never a verdict."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_audit_cli import audit, folder  # noqa: F401  the fixture
+from test_cli import run
+
+from unveil.audit import levels
+from unveil.cli import audit as audit_verb
+from unveil.cli.output import console, harmless
+
+MAIN = "import sys; sys.argv[0] = 'unveil'; from unveil.cli import main; main()"
+
+
+def start(*args: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-c", MAIN, *map(str, args)]
+    return subprocess.run(command, stderr=subprocess.PIPE, check=False, timeout=300, **options)
+
+
+def check(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:  # noqa: F811
+    return ("check", folder / "wide.csv", "-s", folder / "schema.toml", *rest)
+
+
+def test_a_reader_that_leaves_does_not_change_the_verdict(folder: Path) -> None:  # noqa: F811
+    for command in (
+        check(folder, "--require", "k_anonymity:k=500"),
+        (*check(folder, "--require", "k_anonymity:k=500"), "--json", "-"),
+        (*audit(folder, "--limit", "k_anonymity >= 500"), "--attacker", "random_worlds"),
+    ):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = start(*command, stdout=writing)
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_an_output_that_takes_few_characters_or_none(folder: Path) -> None:  # noqa: F811
+    text = (folder / "wide.csv").read_text().replace("disease", "krankhéit")
+    (folder / "wide.csv").write_text(text, encoding="utf-8")
+    schema = (folder / "schema.toml").read_text().replace("attributes.disease", 'attributes."krankhéit"')
+    (folder / "schema.toml").write_text(schema, encoding="utf-8")
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = start(*check(folder, "--require", "k_anonymity:k=500", "--verbose"), stdout=subprocess.PIPE, env=plain)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"krankh?it" in done.stdout
+    closed = start(*check(folder, "--require", "k_anonymity:k=500"), preexec_fn=lambda: os.close(1))
+    assert (closed.returncode, closed.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "not enough memory"),
+        (KeyError("a\x1b[31m"), "internal error at test_outcomes.py:"),
+        (RecursionError("too deep"), "RecursionError: too deep. Please report"),
+    ],
+)
+def test_a_crash_is_one_line_and_never_a_verdict(
+    error: Exception,
+    said: str,
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(levels, "run_check", crash)
+    code, out, err = run(*check(folder), capsys=capsys)
+    assert (code, out, err.count("\n")) == (70, "", 1)
+    assert said in err
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_ctrl_c_keeps_what_was_reached(
+    after: int,
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Stopped before anything, in the middle of the attributes, and before people are linked to rows."""
+
+    @contextmanager
+    def interrupted() -> Iterator[tuple[Any, threading.Event]]:
+        stop, reached = threading.Event(), []
+        if not after:
+            stop.set()
+
+        def progress(task: str, done: int, total: int) -> None:
+            reached.append(done == total and task in ("wide.csv, disease", "wide.csv, job"))
+            if sum(reached) >= after:
+                stop.set()
+
+        yield progress, stop
+
+    monkeypatch.setattr(audit_verb, "long_work", interrupted)
+    files = ("--json", folder / "a.json", "--report", folder / "r.html", "--people", folder / "p.csv")
+    code, _, _ = run(*audit(folder, *files, "--limit", "bayesian.global_threat <= 1"), capsys=capsys)
+    assert code == 3
+    document = json.loads((folder / "a.json").read_text())
+    assert document["diagnostics"]["exit_code"] == 3
+    assert "The audit was stopped before its end" in document["diagnostics"]["remarks"][0]
+    values = {(f["id"], f["attribute"]): f["value"] for f in document["findings"]}
+    assert values["k_anonymity", None] == 15
+    assert (folder / "r.html").is_file()
+    if after == 2:
+        assert values["bayesian.global_threat", "disease"] is not None
+        assert values["bayesian.global_threat", "job"] is not None
+        assert values["reid", None] is None
+
+
+def test_a_stopped_audit_still_says_that_a_limit_is_exceeded(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @contextmanager
+    def interrupted() -> Iterator[tuple[Any, threading.Event]]:
+        stop = threading.Event()
+        stop.set()
+        yield None, stop
+
+    monkeypatch.setattr(audit_verb, "long_work", interrupted)
+    assert run(*audit(folder, "--limit", "k_anonymity >= 500"), capsys=capsys)[0] == 1
+
+
+# What comes from files cannot steer the terminal.
+
+ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m"
+
+
+def test_no_escape_reaches_the_terminal(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert harmless("a\tb\n") == "a\tb\n"
+    console().print(ESCAPE, markup=False)
+    assert not {"\x1b", "\x07", "\x9b"} & set(capsys.readouterr().out)
+    (folder / "tree.csv").write_text(f"a{ESCAPE};x{ESCAPE};*\nb;y;*\n")
+    rows = "".join(f"{20 + i % 5},f{ESCAPE},{ESCAPE}{i % 2}\n" for i in range(40))
+    (folder / "bad.csv").write_text("age,sex,disease\n" + rows)
+    schema = '[attributes.age]\nrole = "quasi-identifier"\n[attributes.sex]\nrole = "quasi-identifier"\n'
+    (folder / "bad.toml").write_text(
+        f'version = 1\nconfirmed = true\n{schema}[attributes.disease]\nrole = "sensitive"\n'
+    )
+    bad, of = folder / "bad.csv", ("-s", folder / "bad.toml", "--original", folder / "bad.csv")
+    few = ("--sweeps", "50", "--most-sweeps", "50")
+    monkeypatch.setattr(sys.stdout.__class__, "isatty", lambda _: True)
+    for command in (
+        ("hierarchy", "show", folder / "tree.csv"),
+        ("hierarchy", "frequency", "disease", "--data", bad),
+        ("schema", bad),
+        ("check", bad, *of, "--verbose"),
+        ("check", bad, *of, "--json", "-"),
+        ("audit", bad, *of, *few, "--verbose"),
+        ("attack", "attribute", bad, *of, *few, "--verbose"),
+        ("attack", "identity", bad, *of, "--verbose"),
+        ("attack", "background", bad, *of, "--knowledge", "negative_rules", "--verbose"),
+        ("nonsense" + ESCAPE,),
+        ("check", bad, "-s", folder / f"none{ESCAPE}.toml"),
+    ):
+        code, out, err = run(*command, capsys=capsys)
+        assert code in (0, 2, 3), (command, err)
+        text = out + err
+        for code_of_ours in ("\x1b[0m", "\x1b[1m", "\x1b[1;31m", "\x1b[2m", "\x1b[33m", "\x1b[32m"):
+            text = text.replace(code_of_ours, "")
+        assert "\x1b]" not in text, command
+        assert not {"\x07", "\x9b"} & set(text), command
+        assert "\x1b[2J" not in text, command
