@@ -11,17 +11,17 @@ def main(data: str, schema_file: str) -> int:
     """Print the mean surprise of learner and attacker, and the group that the release exposes most."""
     schema = unveil.read_schema(schema_file).confirmed()
     table = unveil.read_table(data, schema)
-    release = unveil.anonymizer("anatomy:l=4").anonymize(table, unveil.Engine(seed=1)).release
-    audit = unveil.run_audit({"anatomy": release}, original=table)
-    ((_, attribute),) = audit.answers
-    people = audit.people("anatomy", attribute)  # one row a person; it names people, so keep it to yourself
-    surprise = {who: -np.log2(people[f"{who}_belief"].to_numpy()) for who in ("learner", "attacker")}
+    release = unveil.anonymizer("anatomy:l=4").anonymize(table, unveil.Engine()).release
+    found = unveil.attack(release, table, ["bayesian"])
+    row = np.arange(table.rows)
+    beliefs = {"learner": found.learner, **found.attackers}
+    surprise = {who: -np.log2(belief.probability[row, found.truth]) for who, belief in beliefs.items()}
     for who, bits in surprise.items():
         print(f"{who:<10} is surprised by the truth by {bits.mean():.2f} bits on average")
-    gain = surprise["learner"] - surprise["attacker"]
-    by_sex = {sex: gain[(people["known:sex"] == sex).to_numpy()].mean() for sex in sorted(set(people["known:sex"]))}
-    for sex, bits in by_sex.items():
-        print(f"known:sex={sex:<8} the release gives away {bits:.2f} bits")
+    gain = surprise["learner"] - surprise["bayesian"]
+    sexes = np.array(found.known_texts(release)["sex"])
+    for sex in np.unique(sexes):
+        print(f"sex={sex:<8} the release gives away {gain[sexes == sex].mean():.2f} bits")
     return 0
 
 

@@ -13,7 +13,8 @@ from unveil.attackers.posterior.contract import Chains, Posterior, Reader, learn
 from unveil.attackers.posterior.fits import check_targets
 from unveil.attackers.posterior.joined import join
 from unveil.attackers.posterior.weigh import Fitted
-from unveil.data.belief import Belief, Known, Prior, Targets, describe_targets
+from unveil.catalog import attacker as attacker_of
+from unveil.data.belief import Belief, Known, Prior, Targets, describe_targets, sensitive_attribute
 from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
@@ -23,7 +24,7 @@ from unveil.errors import NotApplicable, UsageError, shown
 from unveil.formats.cells import CellError, read_cells, write_cells
 from unveil.formats.tables import Columns
 
-__all__ = ["Attack", "run_attack", "run_attacks", "run_channel_attack", "targets_of_file"]
+__all__ = ["Attack", "attack", "run_attack", "run_attacks", "run_channel_attack", "targets_of_file"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +37,7 @@ class Attack:
     placed: NDArray[np.bool_] | None = None  # (targets,) who fits a row of the release, where that was asked
     refused: Mapping[str, str] = field(default_factory=dict)  # by attacker: why it says nothing
     learned: Posterior | None = None  # what the release teaches of the population
+    truth: NDArray[np.integer] | None = None  # (targets,) their values, where the targets are rows of a table
 
     def known_texts(self, release: Release | Masked) -> dict[str, list[str]]:
         """What is known of each target, as text, by attribute."""
@@ -44,6 +46,38 @@ class Attack:
             texts = np.array(write_cells(known.regions, release.attributes[index]), dtype=object)
             found[release.attributes[index].name] = texts[known.of_target].tolist()
         return found
+
+
+def attack(
+    release: Release,
+    targets: Targets | Table,
+    attackers: str | Sequence[str] | Mapping[str, Any] = "bayesian",
+    *,
+    asked: str | None = None,
+    known: Sequence[str] | None = None,
+    prior: Prior | None = None,
+    engine: Engine | None = None,
+    chains: Chains | None = None,
+) -> Attack:
+    """What attackers believe of each target, beside the learner: the Python form of `unveil attack attribute`.
+
+    `targets`: a table, every row a person of whom the attributes `known` are known (all quasi-identifiers if not
+    given), or Targets. `attackers`: their texts, for instance `bayesian:membership=0.5`, or attackers by name.
+    `asked`: the sensitive attribute, if there are several.
+    """
+    if isinstance(attackers, str):
+        attackers = [attackers]
+    if not isinstance(attackers, Mapping):
+        attackers = {text: attacker_of(text) for text in attackers}
+    truth = None
+    if isinstance(targets, Table):
+        index = sensitive_attribute(release, asked)
+        truth = targets.columns[targets.index(release.attributes[index].name)]
+        targets = targets_of_table(targets, release, index, known=known)
+    elif asked is not None or known is not None:
+        raise UsageError("targets say themselves what is asked and known; give these with a table")
+    engine = Engine(seed=0) if engine is None else engine
+    return replace(run_attack(release, targets, attackers, prior=prior, engine=engine, chains=chains), truth=truth)
 
 
 def run_attack(

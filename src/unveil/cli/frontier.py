@@ -20,10 +20,10 @@ FIRST = "schema with_ require risk utility limit budget minutes output report js
 class FrontierOptions(
     opt.Config,
     opt.TableDialect,
-    opt.Checkpoint,
+    opt.CheckpointOptions,
     opt.EngineSettings,
     opt.ChainLengths,
-    opt.Known,
+    opt.KnownOptions,
     opt.Attackers,
     opt.Report,
     opt.Limits,

@@ -51,15 +51,15 @@ def dialect_of(options: Any, of: str = "") -> dict[str, Any]:
 
 def attackers_of(texts: Iterable[str]) -> dict[str, Any]:
     """The attackers NAME:options, each by its text as it is written; options from a file without the file's folder."""
-    from unveil.catalog import make, member, parse
+    from unveil.catalog import attacker, parse
 
     attackers: dict[str, Any] = {}
     for text in texts:
-        name, options = parse(text)
+        made, (name, _) = attacker(text), parse(text)
         text = f"{name}:@{Path(text).name}" if text.startswith(f"{name}:@") else text
         if text in attackers:
             raise UsageError(f"--attacker {shown(text)} is given twice; keep one")
-        attackers[text] = make(member("attackers", name), options, name)
+        attackers[text] = made
     return attackers
 
 

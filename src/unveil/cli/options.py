@@ -11,20 +11,20 @@ from unveil.formats.databases import located
 __all__ = [
     "REQUIRED",
     "Aligned",
-    "Asked",
+    "AskedOptions",
     "Attackers",
     "ChainLengths",
-    "Checkpoint",
+    "CheckpointOptions",
     "Config",
     "Control",
     "Data",
     "EngineSettings",
-    "Known",
+    "KnownOptions",
     "Limits",
     "OneRelease",
     "Original",
     "Pairing",
-    "People",
+    "PeopleOptions",
     "Population",
     "Priors",
     "ReleaseDialect",
@@ -167,7 +167,7 @@ class Population:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedOptions:
     """What is asked about."""
 
     asked: list[str] = option(
@@ -176,7 +176,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class KnownOptions:
     """What an attacker knows of a person."""
 
     known: list[str] = option(
@@ -227,7 +227,7 @@ class EngineSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint:
+class CheckpointOptions:
     """Where long work is saved."""
 
     checkpoint: Path | None = option(
@@ -276,7 +276,7 @@ class Report(Verbose):
 
 
 @dataclass(frozen=True, kw_only=True)
-class People:
+class PeopleOptions:
     """Results that name people."""
 
     people: Path | None = option(

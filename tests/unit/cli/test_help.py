@@ -71,6 +71,7 @@ def test_an_option_is_the_same_everywhere() -> None:
         "--model",
         "--distance",
         "--output",
+        "-o",
         "--with",
         "--data",
         "--delimiter",

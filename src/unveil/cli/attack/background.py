@@ -19,7 +19,7 @@ class BackgroundOptions(
     opt.ReleaseDialect,
     opt.Report,
     opt.Pairing,
-    opt.Asked,
+    opt.AskedOptions,
     opt.Original,
     opt.SchemaFile,
 ):

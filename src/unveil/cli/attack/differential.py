@@ -15,12 +15,12 @@ __all__ = ["DifferentialOptions", "differential"]
 @dataclass(frozen=True, kw_only=True)
 class DifferentialOptions(
     opt.TableDialect,
-    opt.Checkpoint,
+    opt.CheckpointOptions,
     opt.EngineSettings,
-    opt.People,
+    opt.PeopleOptions,
     opt.Report,
     opt.Limits,
-    opt.Asked,
+    opt.AskedOptions,
     opt.With,
     opt.SchemaFile,
     opt.Data,
