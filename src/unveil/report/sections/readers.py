@@ -86,7 +86,7 @@ def who(document: Document, names: Names) -> list[Block]:
     roles = {"learner": "the baseline: what this file teaches about people in general"}
     rows = tuple((Cell(reader_name(r[0]), roles.get(r[0], "attacker")), *map(Cell, r[1:])) for r in seen)
     items = [
-        (reader_name(name), f"was not applicable{' to ' if any(where) else ''}{', '.join(dict.fromkeys(where))}: {why}")
+        (reader_name(name), f"not applicable{' to ' if any(where) else ''}{', '.join(dict.fromkeys(where))}: {why}")
         for (name, why), where in absent.items()
     ]
     title = "Who the attacker is assumed to be"
