@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Banner", "Block", "Cell", "Chart", "Details", "Grid", "Heading", "Items", "Paragraph", "merged"]
+__all__ = ["Banner", "Block", "Cell", "Chart", "Details", "Grid", "Heading", "Items", "Paragraph", "merged", "num"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,11 @@ class Cell:
     small: str = ""
     kind: str = ""
     span: int = 1  # rows it reaches over; 0: the cell above reaches over this one
+
+
+def num(text: str, small: str = "") -> Cell:
+    """A number, or the heading of a column of them."""
+    return Cell(text, small, "num")
 
 
 @dataclass(frozen=True, slots=True)

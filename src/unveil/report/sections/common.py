@@ -5,7 +5,7 @@ from typing import Any
 
 from unveil.audit.document import Document, Finding
 from unveil.audit.measures import measure
-from unveil.report.blocks import Banner, Block, Cell, Details, Grid, Heading, Items, Paragraph, merged
+from unveil.report.blocks import Banner, Block, Cell, Details, Grid, Heading, Items, Paragraph, merged, num
 from unveil.report.reading import (
     Names,
     about,
@@ -230,7 +230,7 @@ def limits(document: Document, names: Names) -> list[Block]:
         for f in document.findings
         if f.limit
     ]
-    top = (Cell("Limit"), Cell("Of"), Cell("Found", "95% interval", "num"), Cell("Verdict"))
+    top = (Cell("Limit"), Cell("Of"), num("Found", "95% interval"), Cell("Verdict"))
     grid = Grid("Limits", top, merged(sorted(rows, key=lambda row: row[0].text), [0]), kind="tight")
     return [Heading("Limits", id="limits"), grid] if rows else []
 
@@ -324,10 +324,10 @@ def every_finding(document: Document, names: Names) -> list[Block]:
                     Cell(label(id), kind="code"),
                     Cell(label(attribute or "–")),
                     *cells,
-                    Cell(" / ".join(base), kind="num"),  # they differ by release: the learner reads the release too
+                    num(" / ".join(base)),  # they differ by release: the learner reads the release too
                 )
             )
-    top = (Cell("Finding"), Cell("Of"), *releases_head(names), Cell("Baseline", kind="num"))
+    top = (Cell("Finding"), Cell("Of"), *releases_head(names), num("Baseline"))
     grid = Grid("Every finding", top, tuple(rows), fixed=2, kind="tight findings")
     many = sum(len(row) > 1 for row in rows)
     return [

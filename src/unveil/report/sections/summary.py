@@ -9,7 +9,7 @@ from unveil.audit.document import Document, Finding, amount
 from unveil.audit.limits import parse_limit
 from unveil.audit.measures import measure, title_of
 from unveil.errors import UsageError
-from unveil.report.blocks import Banner, Block, Cell, Grid, Items
+from unveil.report.blocks import Banner, Block, Cell, Grid, Items, num
 from unveil.report.reading import Names, about, baseline_text, limit_words, value_cell, verdict_cell
 from unveil.report.sections.background import knowledge
 from unveil.report.sections.common import LITTLE, banner, sentence_rows, warnings
@@ -116,7 +116,7 @@ def _limits(limited: Sequence[Finding], names: Names) -> list[Grid]:
         for own in groups.values()
         for f in (max(own, key=lambda f: (-_ORDER.index(f.verdict), _badness(f))),)
     )
-    return [Grid("", (Cell("Limit"), Cell("Of"), Cell("Found", kind="num"), Cell("Verdict")), rows)] if rows else []
+    return [Grid("", (Cell("Limit"), Cell("Of"), num("Found"), Cell("Verdict")), rows)] if rows else []
 
 
 def _value(finding: Finding) -> Cell:
@@ -148,12 +148,12 @@ def _answer(document: Document, names: Names) -> list[Grid]:
             Cell(clean(title_of(f))),
             Cell(about(f, names)),
             _value(f),
-            Cell(baseline_text(f), kind="num"),
+            num(baseline_text(f)),
             Cell(limit_words(f) if f.verdict == "exceeded" else "–"),
         )
         for f in worst_findings(document)
     )
-    head = (Cell("Worst findings"), Cell("Of"), Cell("Found", kind="num"), Cell("Baseline", kind="num"), Cell("Limit"))
+    head = (Cell("Worst findings"), Cell("Of"), num("Found"), num("Baseline"), Cell("Limit"))
     return [Grid("", head, rows)] if rows else []
 
 
