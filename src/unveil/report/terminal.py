@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unveil.audit.document import Document
-from unveil.report.blocks import Banner, Block, Cell, Chart, Details, Grid, Heading, Items, Paragraph
+from unveil.report.blocks import Banner, Block, Cell, Chart, Details, Grid, Heading, Listing, Paragraph
 from unveil.report.reading import names_of, read_document
 from unveil.report.sections import blocks_of
 from unveil.report.sections.summary import Summary, summary_of
@@ -81,9 +81,9 @@ def _drawn(block: Block, console: Console) -> list[RenderableType]:
             return [head, *([_line(words)] if words else [])]
         case Paragraph(text, kind):
             return [_line(text, "yellow" if kind == "warning" else "dim" if kind == "quiet" else "")]
-        case Items(items, "verdicts"):
+        case Listing(items, "verdicts"):
             return [_verdict(name, verdict) for name, verdict in items]
-        case Items(items, kind):
+        case Listing(items, kind):
             return [
                 _named(name, text, mark="! " if kind == "warning" else "- " if kind == "list" else "")
                 for name, text in items

@@ -9,7 +9,7 @@ from unveil import risk
 from unveil.audit.document import Finding
 from unveil.audit.measures import title_of
 from unveil.data.belief import Belief, Estimate
-from unveil.report.blocks import Block, Cell, Grid, Heading, Items, num
+from unveil.report.blocks import Block, Cell, Grid, Heading, Listing, num
 from unveil.report.reading import value_cell
 from unveil.report.wording import clean, label
 
@@ -61,7 +61,7 @@ def attack_blocks(
         ),
     ]
     head = (Cell(""), *(num(label(name)) for name, _, _ in columns))
-    return [Heading(title), Grid(title, head, tuple(rows)), Items(tuple((n, clean(t)) for n, t in known))]
+    return [Heading(title), Grid(title, head, tuple(rows)), Listing(tuple((n, clean(t)) for n, t in known))]
 
 
 def _by_mode(learner: Belief, attackers: Mapping[str, Belief]) -> list[tuple[str, Belief, Belief | None]]:

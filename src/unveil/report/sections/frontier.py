@@ -8,7 +8,7 @@ from unveil.audit.document import Document
 from unveil.audit.limits import parse_limit
 from unveil.audit.measures import parse_ids, title_of
 from unveil.audit.numbers import interval, spoken
-from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Items, num
+from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, num
 from unveil.report.charts import COLOURS, SHAPES, Spec, cycle, tip
 from unveil.report.reading import Names, verdict_cell
 from unveil.report.wording import clean, distinct_labels, label
@@ -33,12 +33,12 @@ def frontier(document: Document, names: Names) -> list[Block]:
     near = tuple(beside(document))
     failed = tuple((label(p["name"]), clean(p["reason"])) for p in facts["points"] if p["reason"])
     return [
-        *([Items(near)] if near else []),
+        *([Listing(near)] if near else []),
         Heading("The frontier", id="chart"),
         _chart(document),
         Heading("Every release that was tried", id="points"),
         points_grid(document),
-        *([Items(failed)] if failed else []),
+        *([Listing(failed)] if failed else []),
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from unveil.audit.document import Document
 from unveil.audit.measures import measure
 from unveil.audit.numbers import interval, share, spoken
-from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Items, Paragraph, num
+from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, Paragraph, num
 from unveil.report.charts import WIDTH, axis, bars, line_chart
 from unveil.report.reading import Names, value_cell
 from unveil.report.wording import clean, label, listed
@@ -46,7 +46,7 @@ def linkage(document: Document, names: Names) -> list[Block]:
             refused.setdefault(reader["reason"], []).append(READER_NAMES[reader["reader"]])
     drawn = (known_chart(charts["known"]), sizes_chart(charts["set_sizes"], facts["people"]))
     blocks: list[Block] = [Heading("Record linkage", id="links"), links_grid(document)]
-    blocks += [Items(tuple((f"Not run ({'; '.join(who)})", clean(why)) for why, who in refused.items()))] * bool(
+    blocks += [Listing(tuple((f"Not run ({'; '.join(who)})", clean(why)) for why, who in refused.items()))] * bool(
         refused
     )
     blocks += [chart for chart in drawn if chart is not None]

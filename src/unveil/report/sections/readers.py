@@ -8,7 +8,7 @@ from unveil.audit.document import Document
 from unveil.audit.measures import parse_id, title_of
 from unveil.audit.numbers import count, interval, spoken
 from unveil.report.belief_charts import belief_density, calibration, convergence, relative_threat, subgroups
-from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Items, Paragraph, merged, num
+from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, Paragraph, merged, num
 from unveil.report.reading import Names, releases_head, title_cell, value_cell, verdict_cell
 from unveil.report.wording import clean, distinct_labels, label, reader_name
 
@@ -93,7 +93,7 @@ def who(document: Document, names: Names) -> list[Block]:
     return [
         Heading(title, id="who"),
         *([Grid(title, (Cell("Reader"), *map(Cell, THREAT.values())), rows)] if rows else []),
-        *([Items(tuple(items))] if items else []),
+        *([Listing(tuple(items))] if items else []),
     ]
 
 
