@@ -194,16 +194,16 @@ def trait_known(share: float) -> Prior:
 def _reproduce_remarks() -> Iterator[Figure]:
     release, target = remark_5()
     prior = Prior.uninformative(release, 1)
-    learner = float(Learner().attack(release, target, prior, Engine()).probability[0, 0])
-    attacker = float(Bayesian().attack(release, target, prior, Engine()).probability[0, 0])
+    learner = float(Learner().attack(release, target, prior, Engine(seed=0)).probability[0, 0])
+    attacker = float(Bayesian().attack(release, target, prior, Engine(seed=0)).probability[0, 0])
     yield Figure("Remark 5, p_L", "Remark 5", 0.004, learner, 5e-4, "printed as ≈ 0.004")
     yield Figure("Remark 5, Ti", "Remark 5", 250, attacker / learner, 5, "printed as ≈ 250")
     for people, tested, share in ((100, 0, 0.01), (1000, 300, 0.004)):
         release, target = island(people, tested)
-        ours = float(FixedPrior().attack(release, target, trait_known(share), Engine()).probability[0, 1])
+        ours = float(FixedPrior().attack(release, target, trait_known(share), Engine(seed=0)).probability[0, 1])
         name = f"Remark 2, {people} people, {tested} tested, trait {share:g}"
         yield Figure(name, "Remark 2", 1 / (1 + (people - 1 - tested) * share), ours, 1e-9)
-        learned = Bayesian().attack(release, target, Prior.uninformative(release, 1), Engine())
+        learned = Bayesian().attack(release, target, Prior.uninformative(release, 1), Engine(seed=0))
         reading = "the share learned from Beta(1, 1): (k + 2) / (N + 1)"
         expected = (tested + 2) / (people + 1)
         yield Figure(f"{name}, learned", "Remark 2", expected, float(learned.probability[0, 1]), 1e-9, reading)

@@ -50,7 +50,7 @@ def sanitized(without: int | None = None) -> Release:
     """2-anonymous by Mondrian: Table 2a, and Table 2b without record 4."""
     rows = [row for number, row in enumerate(ROWS) if number != without]
     table = Table.from_columns(_schema(), dict(zip(NAMES, zip(*rows, strict=True), strict=True)))
-    return mondrian(KAnonymity(k=2)).anonymize(table, Engine()).release
+    return mondrian(KAnonymity(k=2)).anonymize(table, Engine(seed=0)).release
 
 
 def mondrian(*require: PrivacyModel) -> Mondrian:

@@ -149,7 +149,7 @@ def run_audit(
     notations that releases were read with, for the record; `key`: the column by which their rows were paired.
     """
     started = time.monotonic()
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     if attackers is None:
         attackers = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
         attackers |= {"fixed_prior": FixedPrior()} if prior is not None else {}
@@ -202,7 +202,7 @@ def run_audit(
         "sweeps": plan.readers.chains.sweeps,
         "most_sweeps": plan.readers.chains.most_sweeps,
         "precision": plan.readers.chains.precision,
-        "seed": engine.seed,
+        "seed": engine.stated_seed,
         "sample": sample,
         "control": None if control is None else Path(control.name).name,
         "population": None if population is None else Path(population.name).name,

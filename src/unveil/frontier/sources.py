@@ -85,7 +85,7 @@ _OF_ATTRIBUTE: dict[str, Measure] = {
     "information_loss": lambda r, s, a: utility.information_loss(r, attribute=a),
     "entropy_utility": lambda r, s, a: utility.entropy_utility(r, attribute=a),
     "classification_metric": lambda r, s, a: utility.classification_metric(r, label=a),
-    "classification_accuracy": lambda r, s, a: utility.classification_accuracy(r, target=a, seed=s.engine.seed),
+    "classification_accuracy": lambda r, s, a: utility.classification_accuracy(r, target=a, seed=s.engine.small_seed),
 }
 _OF_RELEASE: dict[str, Measure] = {
     "certainty_penalty": lambda r, s, a: utility.certainty_penalty(r),

@@ -117,8 +117,8 @@ def test_ineligible_tables_say_what_could_be_met(counts: tuple[int, ...], l: int
 
 def test_rows_left_over_can_be_refused() -> None:
     with pytest.raises(RequirementError, match="1 of 5 rows are left over for l=2; place them with residue=place"):
-        Anatomy(l=2, residue="refuse").anonymize(sick(2, 2, 1), Engine())
-    assert Anatomy(l=2, residue="refuse").anonymize(sick(2, 2), Engine()).release.groups == 2
+        Anatomy(l=2, residue="refuse").anonymize(sick(2, 2, 1), Engine(seed=0))
+    assert Anatomy(l=2, residue="refuse").anonymize(sick(2, 2), Engine(seed=0)).release.groups == 2
 
 
 def test_one_sensitive_attribute_is_needed() -> None:
