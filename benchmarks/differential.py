@@ -18,7 +18,7 @@ from unveil.data.attribute import Role
 from unveil.data.schema import Schema, SchemaDocument
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.privacy.distances import Ground
+from unveil.privacy.distances import Geometry
 from unveil.privacy.models import KAnonymity
 from unveil.privacy.requirement import Requirement
 from unveil.risk.differential import LaplaceCounts, Oracle
@@ -77,7 +77,7 @@ def _laplace(table: Table) -> Iterator[Row]:
     cells = count_cells(mechanism, table, asked)
     pairs = np.unique(np.stack([cells.cell, cells.value], axis=1), axis=0)
     ours = best_cpu(lambda: run_differential(table, mechanism), 3)
-    emd = distance_of("emd", "coordinates", Ground(), ordered=False)
+    emd = distance_of("emd", "coordinates", Geometry(), ordered=False)
     random = np.random.default_rng(0)
     chosen = pairs[np.linspace(0, len(pairs) - 1, DRAWN).astype(int)]
 

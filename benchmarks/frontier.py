@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from benchmarks import Row
 from benchmarks._timing import best_cpu
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, SHARED, adult_schema, read_adult
-from unveil.data.hierarchy import interval_ladder
+from unveil.data.hierarchy_builders import interval_hierarchy
 from unveil.data.schema import Schema
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -27,7 +27,9 @@ def measure() -> Iterator[Row]:
     columns = read_adult()
     shared = (SHARED / "hierarchies").is_dir()
     schema = adult_schema(columns, hierarchies="shared" if shared else "ours")
-    schema = Schema(schema.document, {**schema.ladders, "age": interval_ladder(range(17, 91), AGES)}, name="adult")
+    schema = Schema(
+        schema.document, {**schema.hierarchies, "age": interval_hierarchy(range(17, 91), AGES)}, name="adult"
+    )
     table = Table.from_columns(schema, {name: columns[name] for name in (*QUASI_IDENTIFIERS, SENSITIVE)})
     run_frontier(table, ["mondrian:k=1000", "mondrian t_closeness:t=0.1,distance=js"], engine=Engine(seed=0, workers=1))
     found: list[Frontier] = []

@@ -16,7 +16,7 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.privacy.knowledge import kernel as kernel_module
 from unveil.privacy.knowledge.kernel import Kernel
-from unveil.privacy.knowledge.mining.valid import valid_values
+from unveil.privacy.knowledge.mining.cells import valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 from unveil.privacy.models import BTPrivacy, KAnonymity
 

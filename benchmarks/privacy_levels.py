@@ -17,7 +17,7 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.formats.releases import read_release, write_release
 from unveil.privacy.models import DistinctL, KAnonymity, TCloseness
-from unveil.privacy.reference import overall_of
+from unveil.privacy.reference import reference_of
 
 EQUAL = ("k_anonymity", "distinct_l", "alpha_k", "beta_likeness", "prosecutor_risk.max", "prosecutor_risk.mean")
 DIFFERENT = {
@@ -74,5 +74,5 @@ def t_closeness(release: Release) -> float:
     sensitive = release.index(SENSITIVE)
     histograms, _ = release.histograms(sensitive)
     model = TCloseness()
-    overall = overall_of(release.attributes[sensitive], histograms.sum(axis=0))
+    overall = reference_of(release.attributes[sensitive], histograms.sum(axis=0))
     return model.worst(model.level(histograms, overall))

@@ -19,7 +19,7 @@ from unveil.audit.attack import run_attack
 from unveil.catalog import anonymizer
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Belief, Prior, Targets, known_exactly
-from unveil.data.hierarchy import prefix_ladder
+from unveil.data.hierarchy_builders import prefix_hierarchy
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.schema import Schema
@@ -311,5 +311,5 @@ def _schema() -> Schema:
             "zip": {"role": "quasi-identifier", "domain": ZIPS},
             "dis": {"role": "sensitive", "domain": DISEASES},
         },
-        {"zip": prefix_ladder(ZIPS, [4])},
+        {"zip": prefix_hierarchy(ZIPS, [4])},
     )

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from papers import Figure
 from papers._printed import printed_schema
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
-from unveil.anonymizers.parts.columns import contingency_of
-from unveil.anonymizers.parts.slices import likely_values, make_slices
+from unveil.anonymizers.parts.attribute_partition import contingency_of
+from unveil.anonymizers.parts.match_probabilities import likely_values, make_slices
 from unveil.anonymizers.slicing import Slicing, asked_of, columns_of, sliced
 from unveil.data.attribute import Role
 from unveil.data.release import row_numbers

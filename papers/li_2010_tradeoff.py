@@ -14,7 +14,7 @@ import numpy as np
 from papers import Figure, li_2010
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, SHARED, adult_schema
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.anonymizers.parts.bucketize import bucketized
+from unveil.anonymizers.parts.assemble import bucketized
 from unveil.data.release import Anonymized, Release
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -30,7 +30,7 @@ from unveil.privacy.models import (
     ProbabilisticL,
     TCloseness,
 )
-from unveil.privacy.reference import overall_of
+from unveil.privacy.reference import reference_of
 from unveil.risk import group_belief, overall_belief, privacy_loss_max
 from unveil.utility import certainty_penalty, discernibility, query_errors, random_queries
 
@@ -71,7 +71,7 @@ def reproduce() -> Iterator[Figure]:
         asked = release.index(name)
         loss = privacy_loss_max(group_belief(release, asked)[0], overall_belief(release, asked)).value
         histograms, _ = release.histograms(asked)
-        overall = overall_of(release.attributes[asked], histograms.sum(axis=0))
+        overall = reference_of(release.attributes[asked], histograms.sum(axis=0))
         level = float(TCloseness(distance="js").level(histograms, overall).max())
         reading = "P_loss ≤ t by construction where both are by JS"
         yield Figure(f"Table 2.5, {name}: P_loss less t", WHERE_5, 0, loss - level, 1e-12, reading)

@@ -11,7 +11,7 @@ from strategies import tables
 from small import QI, SENSITIVE, made_schema
 from unveil import catalog
 from unveil.data.attribute import Role
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError
 
@@ -56,10 +56,10 @@ def table_of(rows: list[tuple[str, str, str]], values: tuple[str, ...] = ILL, mo
     )
 
 
-def prior_of(name: str, options: str, table: Table, asked: str | None = None) -> CellPrior:
+def prior_of(name: str, options: str, table: Table, asked: str | None = None) -> PersonPrior:
     kind, given_options = catalog.parse(f"{name}:{options}" if options else name)
     prior = catalog.make(catalog.member("knowledge", kind), given_options, kind).prior(table, asked)
-    assert isinstance(prior, CellPrior)
+    assert isinstance(prior, PersonPrior)
     return prior
 
 

@@ -37,7 +37,7 @@ from unveil.attackers.posterior.contract import Chains, posterior
 from unveil.attackers.posterior.hidden import Chain, HiddenModel
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Prior
-from unveil.data.smooth import Centres, gaussian
+from unveil.data.smoothing import Centres, gaussian
 from unveil.engine import Engine
 from unveil.kernels import distributions, gibbs, random, shares
 

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.bucketize import bucketized, one_sensitive
+from unveil.anonymizers.parts.assemble import bucketized, one_sensitive
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine

@@ -6,10 +6,10 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.classes import height_of, nodes_of
-from unveil.anonymizers.parts.generalise import GroupRegions, generalised
+from unveil.anonymizers.parts.assemble import GroupRegions, generalised
 from unveil.anonymizers.parts.lattice import search
 from unveil.anonymizers.parts.node_loss import Measure
+from unveil.anonymizers.parts.roll_up import height_of, nodes_of
 from unveil.data.attribute import Attribute, Role
 from unveil.data.regions import Regions
 from unveil.data.release import Anonymized, row_numbers

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.bucketize import bucketized, one_sensitive
+from unveil.anonymizers.parts.assemble import bucketized, one_sensitive
 from unveil.data.release import Anonymized, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError
 from unveil.kernels import injector as kernels
-from unveil.privacy.knowledge.mining.cells import CountedCells
-from unveil.privacy.knowledge.mining.valid import valid_values
+from unveil.privacy.knowledge.mining.cells import CountedCells, valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 
 __all__ = ["Injector"]

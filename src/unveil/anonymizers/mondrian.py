@@ -7,17 +7,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.generalise import GroupRegions, generalised
+from unveil.anonymizers.parts.assemble import GroupRegions, generalised
 from unveil.data.attribute import Attribute, Role
 from unveil.data.regions import Regions
 from unveil.data.release import Anonymized, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.kernels import partition as kernels
+from unveil.kernels.axes import CutAxis
 from unveil.privacy.models import PrivacyModel, Supersets
 from unveil.privacy.requirement import Requirement
 
-__all__ = ["Mondrian", "cut_axes", "partition_table"]
+__all__ = ["Mondrian", "cut_axes", "cut_axis", "partition_table"]
 
 ROWS_AT_ONCE = 1 << 16  # pieces that stay in the cache
 MOST_SEEN = 1 << 28  # bytes of a groups × codes table; above it, sort
@@ -135,7 +136,7 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
 
 def cut_axes(
     mondrian: Mondrian, table: Table, which: Sequence[int]
-) -> tuple[list[kernels.Axis], list[NDArray[np.unsignedinteger]]]:
+) -> tuple[list[CutAxis], list[NDArray[np.unsignedinteger]]]:
     """The axes along which some attributes are cut, and their columns with codes in split order."""
     axes, columns = [], []
     for index in which:
@@ -145,16 +146,16 @@ def cut_axes(
         place[order] = np.arange(attribute.codes, dtype=attribute.dtype)
         same = bool((order == np.arange(attribute.codes)).all())
         columns.append(table.columns[index] if same else place[table.columns[index]])
-        axes.append(_axis(attribute, order, mondrian.by_hierarchy(attribute)))
+        axes.append(cut_axis(attribute, order, mondrian.by_hierarchy(attribute)))
     return axes, columns
 
 
-def _axis(attribute: Attribute, order: NDArray[np.int64], by_hierarchy: bool) -> kernels.Axis:
+def cut_axis(attribute: Attribute, order: NDArray[np.int64], by_hierarchy: bool) -> CutAxis:
     position = attribute.positions() if attribute.kind.measured and not by_hierarchy else None
     levels = None
     if by_hierarchy and attribute.hierarchy is not None:
         levels = attribute.hierarchy.node[-2:0:-1, order[: attribute.real]]
-    return kernels.Axis(codes=attribute.codes, position=position, missing=attribute.missing, hierarchy=levels)
+    return CutAxis(codes=attribute.codes, position=position, missing=attribute.missing, hierarchy=levels)
 
 
 def _supersets(children: kernels.Candidates) -> list[Supersets] | None:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.anonymizers.mondrian import Mondrian, cut_axes
-from unveil.anonymizers.parts.buckets import local_buckets, shared_buckets
-from unveil.anonymizers.parts.columns import clustered_columns, given_columns
-from unveil.anonymizers.parts.slices import MOST_LIKELY, Asked, Slices, likely_values, make_slices
+from unveil.anonymizers.parts.attribute_partition import clustered_columns, given_columns
+from unveil.anonymizers.parts.match_probabilities import MOST_LIKELY, AskedAttribute, Slices, likely_values, make_slices
+from unveil.anonymizers.parts.tuple_partition import local_buckets, shared_buckets
 from unveil.data.attribute import Role, asked_in_turn
 from unveil.data.regions import Regions
 from unveil.data.release import Anonymized, BlockRows, build_release, row_numbers
@@ -149,7 +149,7 @@ def columns_of(slicing: Slicing, table: Table) -> tuple[tuple[int, ...], ...]:
     return clustered_columns(table, slicing.c, slicing.alpha, slicing.bins)
 
 
-def asked_of(table: Table, columns: Sequence[Sequence[int]], requirement: Requirement) -> list[Asked]:
+def asked_of(table: Table, columns: Sequence[Sequence[int]], requirement: Requirement) -> list[AskedAttribute]:
     """The attributes that the models ask about, each in its column; of a quasi-identifier only the others are known."""
     found = []
     known = table.with_role(Role.QUASI_IDENTIFIER)
@@ -158,7 +158,7 @@ def asked_of(table: Table, columns: Sequence[Sequence[int]], requirement: Requir
         own = None
         if index in known:
             own = make_slices([_cells(table, [i for i in members if i in known and i != index]) for members in columns])
-        found.append(Asked(column, table.columns[index].astype(np.int64), table.attributes[index].codes, own))
+        found.append(AskedAttribute(column, table.columns[index].astype(np.int64), table.attributes[index].codes, own))
     return found
 
 

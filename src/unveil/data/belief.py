@@ -10,7 +10,7 @@ from unveil.data.attribute import Attribute, Role, asked_in_turn
 from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import Release, row_numbers
-from unveil.data.smooth import check_kernel, kernels, tied
+from unveil.data.smoothing import check_kernel, smoothing_kernels, tied
 from unveil.errors import UsageError
 
 __all__ = ["Belief", "Diagnostics", "Estimate", "Known", "Prior", "Targets", "Threat", "describe_targets", "t_quantile"]
@@ -139,7 +139,7 @@ class Prior:
         return cls(
             np.full(values, float(alpha)),
             {i: np.full((values, release.attributes[i].codes), float(beta)) for i in others},
-            kernels(release.attributes, smooth or {}, asked),
+            smoothing_kernels(release.attributes, smooth or {}, asked),
             "an uninformative prior",
         )
 

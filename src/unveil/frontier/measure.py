@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unveil.anonymizers.full_domain import FullDomain
-from unveil.anonymizers.parts.classes import height_of
+from unveil.anonymizers.parts.roll_up import height_of
 from unveil.audit.document import Finding
 from unveil.audit.levels import run_check
 from unveil.data.attribute import Role

@@ -31,7 +31,7 @@ from unveil.frontier.differential import DEFINITIONS, Differential
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Questions, Reading, Shared, Source, State
 from unveil.privacy.models import MODELS
-from unveil.privacy.reference import ground_of
+from unveil.privacy.reference import geometry_of
 from unveil.utility.queries import mean_of_draws
 
 __all__ = [
@@ -62,7 +62,7 @@ class PrivacyLoss(Source):
             attribute = made.release.attributes[asked]
             belief, people = risk.group_belief(made.release, asked)
             before = risk.overall_belief(made.release, asked)
-            options: dict[str, Any] = {"distance": shared.questions.distance, "ground": ground_of(attribute)}
+            options: dict[str, Any] = {"distance": shared.questions.distance, "ground": geometry_of(attribute)}
             for id in ids:
                 if id.endswith(".max"):
                     estimate = risk.privacy_loss_max(belief, before, **options)

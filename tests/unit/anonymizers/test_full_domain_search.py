@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import utility
 from unveil.anonymizers.full_domain import FullDomain
-from unveil.anonymizers.parts import classes as _classes
 from unveil.anonymizers.parts import lattice as _lattice
+from unveil.anonymizers.parts import roll_up as _classes
 from unveil.anonymizers.parts.lattice import search
 from unveil.anonymizers.parts.node_loss import Measure
 from unveil.data.table import Table
@@ -35,7 +35,7 @@ from unveil.privacy.models import (
     RecursiveCL,
     TCloseness,
 )
-from unveil.privacy.reference import overall_of
+from unveil.privacy.reference import reference_of
 
 ZIP = [[z, z[:4] + "*", z[:3] + "**", "*"] for z in ("45501", "45502", "45511", "45601", "46001")]
 AGES = [[str(a), f"{a // 2 * 2}+", "*"] for a in range(20, 26)]
@@ -187,7 +187,7 @@ def test_models_grow_and_unite_as_they_say(name: str) -> None:
     attribute = SCHEMA.attribute("s")
     one, other = (random.poisson(random.gamma(0.5, 3.0, (4000, attribute.codes))) for _ in range(2))
     one, other = (np.where(h.sum(axis=1, keepdims=True) > 0, h, 1) for h in (one, other))
-    overall = overall_of(attribute, np.array([30, 25, 20, 15, 10]))
+    overall = reference_of(attribute, np.array([30, 25, 20, 15, 10]))
     seen = {"grows": False, "unites": False}
     for model in _models(name):
         holds = [model.holds(model.level(h, overall)) for h in (one, other, one + other)]

@@ -13,7 +13,7 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError
 from unveil.kernels.injector import form_groups
-from unveil.privacy.knowledge.mining.valid import valid_values
+from unveil.privacy.knowledge.mining.cells import valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 
 SCHEMA = made_schema(

@@ -11,9 +11,15 @@ from scipy.stats import chi2_contingency
 from small import INSENSITIVE, QI, SENSITIVE, made_schema, made_table
 from unveil import catalog
 from unveil.anonymizers.mondrian import Mondrian, cut_axes
-from unveil.anonymizers.parts.buckets import local_buckets, shared_buckets
-from unveil.anonymizers.parts.columns import clustered_columns, contingency, contingency_of, discretised, given_columns
-from unveil.anonymizers.parts.slices import Asked, Likely, likely_values, make_slices
+from unveil.anonymizers.parts.attribute_partition import (
+    clustered_columns,
+    contingency,
+    contingency_of,
+    discretised,
+    given_columns,
+)
+from unveil.anonymizers.parts.match_probabilities import AskedAttribute, MatchProbabilities, likely_values, make_slices
+from unveil.anonymizers.parts.tuple_partition import local_buckets, shared_buckets
 from unveil.anonymizers.slicing import Slicing, asked_of, sliced
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized, Release, row_numbers
@@ -289,7 +295,7 @@ def test_a_bucket_that_goes_leaves_no_trace(columns: int, within: float) -> None
     cell = np.ones(rows, int)
     cell[[0, 6_000, 10_000, 17_000]] = 0
     slices = make_slices([cell] * columns)
-    likely = Likely(slices, [Asked(0, np.where(cell == 0, 0, np.arange(rows) % 3), 3)])
+    likely = MatchProbabilities(slices, [AskedAttribute(0, np.where(cell == 0, 0, np.arange(rows) % 3), 3)])
     person = slices.person[0]
     large, alone = np.split(np.arange(5_001, rows), [4_321, 9_876]), np.arange(1)
     for bucket in large:

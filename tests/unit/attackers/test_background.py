@@ -17,7 +17,7 @@ from unveil.attackers.posterior.roster import place_members, with_roster
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Belief, Prior, Targets, known_exactly
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.release import Anonymized, Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -42,14 +42,14 @@ def about(release: Release, people: str) -> Targets:
     return known_exactly(release, {0: np.array([NAME.values.index(p) for p in people])}, 1)
 
 
-def held_of(rows: dict[str, tuple[float, ...]]) -> CellPrior:
+def held_of(rows: dict[str, tuple[float, ...]]) -> PersonPrior:
     table = np.full((NAME.codes, ILL.codes), 1 / ILL.codes)
     for name, row in rows.items():
         table[NAME.values.index(name)] = row
-    return CellPrior((NAME,), ILL, lambda cells: table[cells[:, 0]], "made up")
+    return PersonPrior((NAME,), ILL, lambda cells: table[cells[:, 0]], "made up")
 
 
-def believe(release: Release, people: str, knowledge: CellPrior, **options: object) -> np.ndarray:
+def believe(release: Release, people: str, knowledge: PersonPrior, **options: object) -> np.ndarray:
     attacker = Background(knowledge=knowledge, **options)  # type: ignore[arg-type]
     return attacker.attack(release, about(release, people), Prior.uninformative(release, 1), Engine(seed=0)).probability
 
@@ -154,8 +154,8 @@ def test_knowledge_of_attributes_that_are_not_there() -> None:
     release = bucket("ab", ["hiv", "none"])
     other = replace(NAME, name="other")
     for prior, error, why in (
-        (CellPrior((other,), ILL, lambda cells: np.full((len(cells), 4), 0.25), "x"), NotApplicable, "about other"),
-        (CellPrior((NAME,), NAME, lambda cells: np.full((len(cells), 8), 0.125), "x"), UsageError, "not about ill"),
+        (PersonPrior((other,), ILL, lambda cells: np.full((len(cells), 4), 0.25), "x"), NotApplicable, "about other"),
+        (PersonPrior((NAME,), NAME, lambda cells: np.full((len(cells), 8), 0.125), "x"), UsageError, "not about ill"),
     ):
         with pytest.raises(error, match=why):
             believe(release, "a", prior)
@@ -228,7 +228,7 @@ def made(kind: str, rows: int = 40) -> tuple[Table, Anonymized]:
     return table, method.anonymize(table, Engine(seed=2))
 
 
-def kernel_of(table: Table) -> CellPrior:
+def kernel_of(table: Table) -> PersonPrior:
     from unveil.privacy.knowledge.kernel import Kernel
 
     return Kernel(bandwidth=(0.4, 1.5)).prior(table)

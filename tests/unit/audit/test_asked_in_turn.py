@@ -10,7 +10,7 @@ from test_slicing import beliefs
 
 from small import INSENSITIVE, QI, SENSITIVE, made_release, made_schema, made_table
 from unveil import catalog
-from unveil.anonymizers.parts.slices import likely_values, make_slices
+from unveil.anonymizers.parts.match_probabilities import likely_values, make_slices
 from unveil.anonymizers.slicing import asked_of, sliced
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds

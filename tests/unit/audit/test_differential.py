@@ -22,7 +22,7 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import ReleaseError, UsageError
-from unveil.privacy.distances import Ground
+from unveil.privacy.distances import Geometry
 from unveil.privacy.models import EntropyL, KAnonymity
 from unveil.risk.differential.divergence import distance_of
 from unveil.risk.differential.evidence import counts_of, encoded_rows
@@ -240,7 +240,7 @@ def test_priors_of_the_classes() -> None:
 
 def test_distances_by_hand() -> None:
     one, other = np.array([[[0.2, 0.8], [0.4, 0.6]]]), np.array([[[0.5, 0.5], [0.2, 0.8]]])
-    apart = {n: distance_of(n, "coordinates", Ground(), ordered=False) for n in ("emd", "tv", "js", "max_ratio")}
+    apart = {n: distance_of(n, "coordinates", Geometry(), ordered=False) for n in ("emd", "tv", "js", "max_ratio")}
     assert apart["emd"](one, other)[0] == pytest.approx(0.1)  # (|.2-.2| + |.4-.5|) / 2, twice
     assert apart["tv"](one, other)[0] == pytest.approx(1.0)  # one of two atoms differs, in both coordinates
     assert apart["js"](one, other)[0] == pytest.approx(np.log(2))
@@ -248,13 +248,13 @@ def test_distances_by_hand() -> None:
     single = [x[:, :1] for x in (one, other)]
     assert apart["tv"](*single)[0] == 2
     assert apart["js"](*single)[0] == pytest.approx(2 * np.log(2))
-    vector = {n: distance_of(n, "vectors", Ground(), ordered=False) for n in ("emd", "tv", "js", "max_ratio")}
+    vector = {n: distance_of(n, "vectors", Geometry(), ordered=False) for n in ("emd", "tv", "js", "max_ratio")}
     assert vector["emd"](*single)[0] == vector["tv"](*single)[0] == pytest.approx(0.3)
     assert vector["max_ratio"](*single)[0] == pytest.approx(np.log(2.5))
     for name in ("emd", "tv", "js", "max_ratio"):
         assert apart[name](one, one)[0] == vector[name](one, one)[0] == 0
     with pytest.raises(UsageError, match="is no distance"):
-        distance_of("far", "vectors", Ground(), ordered=False)
+        distance_of("far", "vectors", Geometry(), ordered=False)
 
 
 def test_membership_by_hand() -> None:

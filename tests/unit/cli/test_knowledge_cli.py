@@ -22,7 +22,7 @@ from unveil.errors import UsageError
 from unveil.formats.releases import read_release, write_release
 from unveil.formats.tables import read_columns, read_table
 from unveil.privacy.knowledge.kernel import Kernel
-from unveil.privacy.knowledge.mining.valid import some_sharing, valid_kinds, valid_values
+from unveil.privacy.knowledge.mining.cells import some_sharing, valid_kinds, valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 from unveil.risk.exposure import describe_knowledge, expose, expose_over_bandwidths, rank_facts
 

@@ -19,7 +19,7 @@ from unveil.errors import NotApplicable, RequirementError, UsageError
 from unveil.kernels.belief_change import largest_changes
 from unveil.privacy.knowledge.kernel import Kernel
 from unveil.privacy.models import BTPrivacy, KAnonymity, PrivacyModel
-from unveil.privacy.reference import Members, Overall
+from unveil.privacy.reference import GroupMembers, Reference
 
 SCHEMA = made_schema(
     {
@@ -68,10 +68,10 @@ def test_levels_are_those_of_plain_loops(exact: bool) -> None:
     held = random.dirichlet(np.ones(3), 9)
     groups = [[0, 1, 2, 3], [4, 4, 5], [6, 7, 8, 0, 1]]
     values = [[0, 1, 2, 2], [1, 1, 1], [0, 0, 1, 2, 2]]
-    members = Members(np.array([0, 4, 7, 12]), np.array([i for g in groups for i in g]), {(0.5, 0.2): held})
+    members = GroupMembers(np.array([0, 4, 7, 12]), np.array([i for g in groups for i in g]), {(0.5, 0.2): held})
     counts = np.array([np.bincount(v, minlength=3) for v in values])
     model = BTPrivacy(t=0.1, bandwidth=(0.5, 0.2), cost=1e6 if exact else 0)
-    level = model.level(counts, Overall(np.ones(3, dtype=int), members=members))
+    level = model.level(counts, Reference(np.ones(3, dtype=int), members=members))
     wanted = [plain_level(held[g], v, exact=exact) for g, v in zip(groups, values, strict=True)]
     assert level == pytest.approx(np.array(wanted), abs=1e-12)
     plain = np.zeros(3)
@@ -80,9 +80,9 @@ def test_levels_are_those_of_plain_loops(exact: bool) -> None:
 
 
 def test_a_group_whose_values_its_people_cannot_have_is_infinitely_bad() -> None:
-    members = Members(np.array([0, 2]), np.array([0, 0]), {(0.3,): np.array([[1.0, 0.0]])})
+    members = GroupMembers(np.array([0, 2]), np.array([0, 0]), {(0.3,): np.array([[1.0, 0.0]])})
     for cost in (0, 1e6):
-        level = BTPrivacy(cost=cost).level(np.array([[0, 2]]), Overall(np.ones(2, dtype=int), members=members))
+        level = BTPrivacy(cost=cost).level(np.array([[0, 2]]), Reference(np.ones(2, dtype=int), members=members))
         assert level.tolist() == [np.inf]
 
 
@@ -91,9 +91,9 @@ def levels(table: Table, made: Anonymized, model: BTPrivacy) -> list[float]:
     found = []
     for group in range(made.release.groups):
         rows = np.flatnonzero(made.group_of_row == group)
-        members = Members(np.array([0, len(rows)]), rows, {model.bandwidth: held})
+        members = GroupMembers(np.array([0, len(rows)]), rows, {model.bandwidth: held})
         counts = np.bincount(table.columns[2][rows], minlength=3)[None]
-        found += model.level(counts, Overall(np.ones(3, dtype=int), members=members)).tolist()
+        found += model.level(counts, Reference(np.ones(3, dtype=int), members=members)).tolist()
     return found
 
 

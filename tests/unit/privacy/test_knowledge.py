@@ -9,7 +9,7 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil import catalog
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import known_exactly
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.privacy.knowledge import kernel as kernel_module
@@ -305,7 +305,7 @@ def test_targets_must_be_known_exactly() -> None:
 def test_cells_and_distributions_are_checked() -> None:
     a = Attribute("a", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, ("x", "y"))
     s = Attribute("s", Role.SENSITIVE, Kind.CATEGORICAL, ("0", "1"))
-    wrong = CellPrior((a,), s, lambda cells: np.full((len(cells), 2), 0.6), "made up")
+    wrong = PersonPrior((a,), s, lambda cells: np.full((len(cells), 2), 0.6), "made up")
     with pytest.raises(UsageError, match="distribution"):
         wrong.of(np.array([[0]]))
     with pytest.raises(UsageError, match="outside the domain of a"):

@@ -18,7 +18,7 @@ from unveil.data.belief import Estimate
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import Stopped, UsageError, shown
-from unveil.privacy.reference import ground_of
+from unveil.privacy.reference import geometry_of
 from unveil.risk.differential import measures
 from unveil.risk.differential.divergence import distance_of
 from unveil.risk.differential.laplace import LaplaceCounts
@@ -137,7 +137,7 @@ def run_differential(
     index = _sensitive(table, asked)
     attribute = table.attributes[index]
     _check(table, samples, records, until, limits)
-    apart = distance_of(distance, reading, ground_of(attribute), ordered=attribute.kind.ordered)
+    apart = distance_of(distance, reading, geometry_of(attribute), ordered=attribute.kind.ordered)
     chosen = inference_model(model, prior=prior, values=attribute.values, seed=engine.small_seed)
     question = Question(table, index, chosen, apart, f"{distance} {reading}", samples, fast)
     everybody = np.arange(table.rows, dtype=np.int64)

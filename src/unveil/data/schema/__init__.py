@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from unveil.data.attribute import Attribute
-from unveil.data.hierarchy import Ladder, hierarchy_files, read_ladder
+from unveil.data.hierarchy import HierarchyTable, hierarchy_files, read_hierarchy
 from unveil.data.schema.document import Declaration, SchemaDocument
 from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
 from unveil.data.toml_lines import line_of_key, toml_content
@@ -23,7 +23,7 @@ class Schema:
     """The roles, kinds and declared domains of a table's columns."""
 
     document: SchemaDocument
-    ladders: Mapping[str, Ladder] = field(default_factory=dict)
+    hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
     name: str = "schema"
 
     @property
@@ -59,8 +59,8 @@ class Schema:
         """The attribute with its domain: declared, else the hierarchy's leaves, else the observed values."""
         declared = self.declaration(name)
         where = f"{self.name}, {name}"
-        ladder = canonical_leaves(self.ladders.get(name), declared.kind)
-        values, low, high, origin = domain_of(declared, ladder, observed, self.document.missing, decimal, where, source)
+        tree = canonical_leaves(self.hierarchies.get(name), declared.kind)
+        values, low, high, origin = domain_of(declared, tree, observed, self.document.missing, decimal, where, source)
         missing = declared.missing == "category"
         if missing and not self.document.missing:
             raise SchemaError(f'{where}: missing = "category" needs tokens; add missing = ["?", ""] at the top')
@@ -81,7 +81,7 @@ class Schema:
             high=high,
             binned=declared.bins is not None,
             open_bins=declared.bins is not None and not is_whole(declared),
-            hierarchy=ladder.over(values, missing=token, attribute=name) if ladder is not None else None,
+            hierarchy=tree.over(values, missing=token, attribute=name) if tree is not None else None,
             source=origin,
             harmless=tuple(codes_of(declared.harmless, declared.kind, code_of, f"{where}, harmless", origin)),
             classes=tuple(
@@ -120,7 +120,7 @@ def read_schema(path: str | Path) -> Schema:
         document = SchemaDocument.model_validate(content)
     except ValidationError as error:
         raise SchemaError(_first_fault(error, path, text, content)) from None
-    ladders = {}
+    hierarchies = {}
     folder: dict[str, Path] = {}
     if document.hierarchies is not None:
         where = f"{path}, line {line_of_key(text, ('hierarchies',))}, hierarchies"
@@ -129,14 +129,14 @@ def read_schema(path: str | Path) -> Schema:
         file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
         if file is not None:
             try:
-                ladders[name] = read_ladder(file)
+                hierarchies[name] = read_hierarchy(file)
             except SchemaError as error:
                 own = ("attributes", name, "hierarchy") if declared.hierarchy is not None else ("hierarchies",)
                 line = line_of_key(text, own)
                 raise SchemaError(f"{path}, line {line}, {name}: {error}") from None
-    schema = Schema(document=document, ladders=ladders, name=str(path))
+    schema = Schema(document=document, hierarchies=hierarchies, name=str(path))
     for name, declared in document.attributes.items():
-        if declared.domain is not None or declared.bins is not None or name in ladders:
+        if declared.domain is not None or declared.bins is not None or name in hierarchies:
             try:
                 schema.attribute(name)  # a declared domain that cannot stand is an error now, not when data comes
             except SchemaError as error:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unveil.data.attribute import Kind, bin_edges, canonical, position
-from unveil.data.hierarchy import Ladder, number_text
+from unveil.data.hierarchy import HierarchyTable, number_text
 from unveil.data.schema.document import Declaration, DomainRange, Place, Scalar
 from unveil.errors import SchemaError, shown
 
@@ -32,12 +32,12 @@ def _scalar_text(value: Scalar, kind: Kind) -> str:
     return value if place is None else canonical(place, kind)
 
 
-def canonical_leaves(ladder: Ladder | None, kind: Kind) -> Ladder | None:
+def canonical_leaves(tree: HierarchyTable | None, kind: Kind) -> HierarchyTable | None:
     """A hierarchy's numbers and dates written the one way: 17, not 17.0."""
-    if ladder is None or not kind.measured:
-        return ladder
-    rows = tuple((_scalar_text(row[0], kind), *row[1:]) for row in ladder.rows)
-    return ladder if rows == ladder.rows else Ladder(rows=rows, source=ladder.source, lines=ladder.lines)
+    if tree is None or not kind.measured:
+        return tree
+    rows = tuple((_scalar_text(row[0], kind), *row[1:]) for row in tree.rows)
+    return tree if rows == tree.rows else HierarchyTable(rows=rows, source=tree.source, lines=tree.lines)
 
 
 def _place(value: Place, kind: Kind, where: str) -> float:
@@ -69,7 +69,7 @@ Domain = tuple[
 
 def domain_of(
     declared: Declaration,
-    ladder: Ladder | None,
+    tree: HierarchyTable | None,
     observed: Iterable[str] | None,
     missing: tuple[str, ...],
     decimal: str,
@@ -98,9 +98,9 @@ def domain_of(
         return (*bin_edges(cuts, kind, start=None, end=None, whole=is_whole(declared)), "declared")
     if declared.domain is not None:
         texts, origin = [_scalar_text(v, kind) for v in declared.domain], "declared"
-    elif ladder is not None:
+    elif tree is not None:
         absent = missing if kind.measured else ()
-        texts, origin = [leaf for leaf in ladder.leaves if leaf not in absent], "hierarchy"
+        texts, origin = [leaf for leaf in tree.leaves if leaf not in absent], "hierarchy"
     elif observed is not None:
         if kind is Kind.ORDINAL:
             raise SchemaError(f"{where}: an ordinal attribute needs its order; list its domain from lowest to highest")

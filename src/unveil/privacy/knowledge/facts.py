@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role, position
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError, shown
 from unveil.privacy.knowledge.mining.cells import CountedCells, sensitive_of
@@ -32,7 +32,7 @@ class Facts:
     say: tuple[str, ...]
     base: Literal["overall", "uniform"] = "overall"
 
-    def prior(self, table: Table, asked: str | None = None) -> CellPrior:
+    def prior(self, table: Table, asked: str | None = None) -> PersonPrior:
         """Cost: sentences times cells."""
         attributes = tuple(table.attributes[i] for i in table.with_role(Role.QUASI_IDENTIFIER))
         sensitive = table.attributes[sensitive_of(table, asked)]
@@ -50,7 +50,7 @@ class Facts:
                 said[meant, value] = probability
             return _completed(said, share, attributes, cells)
 
-        return CellPrior(attributes, sensitive, look_up, f"{len(read)} facts")
+        return PersonPrior(attributes, sensitive, look_up, f"{len(read)} facts")
 
 
 def _completed(

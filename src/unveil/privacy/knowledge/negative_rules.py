@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.privacy.knowledge.mining.cells import CountedCells
@@ -50,7 +50,7 @@ class NegativeRules:
         )
         return found.minimal() if self.minimal else found
 
-    def prior(self, table: Table, asked: str | None = None) -> CellPrior:
+    def prior(self, table: Table, asked: str | None = None) -> PersonPrior:
         """The overall distribution, with no more for a value than the rules leave it; what is left is scaled up."""
         rules = self.rules(table, asked)
         overall = CountedCells.of(table, asked).overall()
@@ -62,4 +62,4 @@ class NegativeRules:
                 raise UsageError("negative_rules: the rules leave a cell no value at all; it is not in the table")
             return np.asarray(held / total)
 
-        return CellPrior(rules.attributes, rules.sensitive, look_up, f"{len(rules)} negative rules")
+        return PersonPrior(rules.attributes, rules.sensitive, look_up, f"{len(rules)} negative rules")

@@ -1,6 +1,6 @@
 """Privacy models: what each measures on a group, and from which threshold on a group holds.
 
-`level(histograms, overall)` is the one definition of a model, for checking a release and for every anonymizer. A
+`level(histograms, reference)` is the one definition of a model, for checking a release and for every anonymizer. A
 model compares its level with ONE threshold; every other option is part of the level: a group that misses it gets the
 least safe level there is. So the worst group decides: `holds(worst)` is whether all groups hold.
 """
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import UsageError
-from unveil.privacy.reference import Overall
+from unveil.privacy.reference import Reference
 
-__all__ = ["MODELS", "TOLERANCE", "Counts", "Levels", "PrivacyModel", "ceiling", "log", "number", "satisfied", "whole"]
+__all__ = ["MODELS", "TOLERANCE", "Counts", "Levels", "PrivacyModel", "ceiling", "number", "satisfied", "whole"]
 
 Counts = NDArray[np.float64]  # (groups, values) people of each group with each sensitive value
 Levels = NDArray[np.float64]  # (groups,)
@@ -60,20 +60,20 @@ class PrivacyModel(ABC):
                 _check_option(f"{self.name}: {option.name}", value, **option.metadata)
 
     @abstractmethod
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         """The level of groups with at least one count."""
 
-    def level(self, histograms: NDArray[np.integer] | NDArray[np.floating], overall: Overall) -> Levels:
+    def level(self, histograms: NDArray[np.integer] | NDArray[np.floating], reference: Reference) -> Levels:
         """(groups,) what the model measures, from (groups, values) counts of people by sensitive value.
 
         Withheld values are in no count. A group that withholds all has the safest level, but people who are in no
         count do not make a group larger: k_anonymity is then 0, and the k of alpha_k and p_sensitive_k is missed.
         """
         counts = np.asarray(histograms, dtype=np.float64)
-        if counts.ndim != 2 or ("values" in self.needs and counts.shape[1] != len(overall.histogram)):
-            wanted = f"(groups, {len(overall.histogram)})"
+        if counts.ndim != 2 or ("values" in self.needs and counts.shape[1] != len(reference.histogram)):
+            wanted = f"(groups, {len(reference.histogram)})"
             raise UsageError(f"{self.name} needs counts in an array {wanted}, not {counts.shape}")
-        level, size = self._measure(counts, overall), counts.sum(axis=1)
+        level, size = self._measure(counts, reference), counts.sum(axis=1)
         if "values" in self.needs:
             level = np.where(size > 0, level, self._safest)
         return np.where(size < self._least_size, 0.0 if self.higher_is_safer else inf, level)
@@ -114,11 +114,13 @@ class PrivacyModel(ABC):
         return 0
 
 
-def satisfied(models: Iterable[PrivacyModel], histograms: NDArray[np.integer], overall: Overall) -> NDArray[np.bool_]:
+def satisfied(
+    models: Iterable[PrivacyModel], histograms: NDArray[np.integer], reference: Reference
+) -> NDArray[np.bool_]:
     """(groups,) whether every model holds; true for no models."""
     held = np.ones(len(histograms), dtype=np.bool_)
     for model in models:
-        held &= model.holds(model.level(histograms, overall))
+        held &= model.holds(model.level(histograms, reference))
     return held
 
 
@@ -131,8 +133,3 @@ def _check_option(what: str, value: Any, *, whole: bool, low: float, high: float
 
 def ceiling(size: float) -> int:
     return ceil(size - 1e-9 * max(1.0, size))  # wider than TOLERANCE: a bound must not be missed by rounding
-
-
-def log(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Natural logarithm, 0 at 0: what is absent is dealt with by its user."""
-    return np.asarray(np.log(share, out=np.zeros(share.shape), where=share > 0))

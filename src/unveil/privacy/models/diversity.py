@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel, ceiling, log, number, whole
-from unveil.privacy.reference import Overall, ratio, shares
+from unveil.privacy.distances import log, ratio, shares
+from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel, ceiling, number, whole
+from unveil.privacy.reference import Reference
 
 __all__ = ["AlphaK", "DistinctL", "EntropyL", "KAnonymity", "PSensitiveK", "ProbabilisticL", "RecursiveCL"]
 
@@ -20,7 +21,7 @@ class KAnonymity(PrivacyModel):
     higher_is_safer = True
     needs = frozenset()
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return np.asarray(counts.sum(axis=1))
 
 
@@ -33,7 +34,7 @@ class DistinctL(PrivacyModel):
     grows = unites = True
     higher_is_safer = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return np.asarray(np.count_nonzero(counts, axis=1), dtype=np.float64)
 
 
@@ -46,7 +47,7 @@ class ProbabilisticL(PrivacyModel):
     unites = True
     higher_is_safer = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return ratio(counts.sum(axis=1), counts.max(axis=1))
 
 
@@ -59,7 +60,7 @@ class EntropyL(PrivacyModel):
     unites = True
     higher_is_safer = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         share = shares(counts)
         return np.asarray(np.exp(-(share * log(share)).sum(axis=1)))
 
@@ -74,7 +75,7 @@ class RecursiveCL(PrivacyModel):
     unites = True
     strictly = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         rank = np.sort(counts, axis=1)[:, ::-1]
         return ratio(rank[:, 0], rank[:, self.l - 1 :].sum(axis=1))
 
@@ -92,7 +93,7 @@ class AlphaK(PrivacyModel):
     name = "alpha_k"
     unites = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return np.asarray(shares(counts).max(axis=1))
 
     @property
@@ -114,7 +115,7 @@ class PSensitiveK(PrivacyModel):
     grows = unites = True
     higher_is_safer = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return np.asarray(np.count_nonzero(counts, axis=1), dtype=np.float64)
 
     @property

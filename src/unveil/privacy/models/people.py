@@ -6,8 +6,9 @@ from math import inf
 import numpy as np
 
 from unveil.errors import UsageError
+from unveil.privacy.distances import ratio
 from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel, number
-from unveil.privacy.reference import Overall, ratio
+from unveil.privacy.reference import Reference
 
 __all__ = ["BTPrivacy", "DeltaPresence"]
 
@@ -26,10 +27,10 @@ class DeltaPresence(PrivacyModel):
         if self.high is not None and self.low > self.high:
             raise UsageError(f"{self.name}: low = {self.low} is above high = {self.high}; swap them")
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
-        if overall.population is None or overall.population.shape != (len(counts),):
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
+        if reference.population is None or reference.population.shape != (len(counts),):
             raise UsageError("delta_presence needs the population's number of people for each group")
-        level = ratio(counts.sum(axis=1), overall.population.astype(np.float64))
+        level = ratio(counts.sum(axis=1), reference.population.astype(np.float64))
         return np.where(level < self.low - TOLERANCE, inf, level)
 
 
@@ -53,10 +54,10 @@ class BTPrivacy(PrivacyModel):
         if not self.bandwidth or not all(np.isfinite(b) and b > 0 for b in self.bandwidth):
             raise UsageError(f"{self.name}: a bandwidth is a number above 0, on distances from 0 to 1")
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         from unveil.kernels.belief_change import largest_changes
 
-        members = overall.members
+        members = reference.members
         if members is None or self.bandwidth not in members.priors or len(members.start) != len(counts) + 1:
             raise UsageError(
                 "b_t_privacy needs the groups' members and what is held of them beforehand; mondrian can require it"

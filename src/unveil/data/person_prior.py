@@ -11,13 +11,13 @@ from unveil.data.belief import Prior, Targets
 from unveil.data.release import Release, row_numbers
 from unveil.errors import UsageError
 
-__all__ = ["CellPrior", "cells_of_targets"]
+__all__ = ["PersonPrior", "cells_of_targets"]
 
 Cells = NDArray[np.int64]  # (people, attributes) codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellPrior:
+class PersonPrior:
     """P(s | q): what is believed of a person with the quasi-identifiers q before the release is seen.
 
     The same object serves attackers who take it as it is (`of`) and those who learn (`pseudo_counts`).
