@@ -21,6 +21,9 @@ __all__ = [
     "read_hierarchy",
 ]
 
+MOST_LEVELS = 200
+MOST_BYTES = 1 << 28  # of a file
+
 
 @dataclass(frozen=True, slots=True)
 class HierarchyTable:
@@ -109,6 +112,8 @@ def _check_rows(tree: HierarchyTable) -> None:
     if not rows:
         raise SchemaError(f"{source}: holds no rows; write one row a value, for instance 45501;4550*;*")
     width = len(rows[0])
+    if width > MOST_LEVELS:
+        raise SchemaError(f"{source}: {width:,} levels, over {MOST_LEVELS}; leave levels out")
     line_of: dict[str, int] = {}
     parent: list[dict[str, tuple[str, int]]] = [{} for _ in range(width)]
     lines = tree.lines or range(1, len(rows) + 1)
@@ -153,6 +158,10 @@ def _check_labels(tree: HierarchyTable) -> None:
 def read_hierarchy(path: Path) -> HierarchyTable:
     """Read a hierarchy in ARX's CSV shape."""
     try:
+        if not path.is_file() and path.exists():
+            raise SchemaError(f"{shown(path, 500)[1:-1]}: not a regular file; name a hierarchy file")
+        if path.stat().st_size > MOST_BYTES:
+            raise SchemaError(f"{shown(path, 500)[1:-1]}: over {MOST_BYTES >> 20} MB; too large for a hierarchy")
         raw = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         reason = error.strerror if isinstance(error, OSError) else error
@@ -199,7 +208,7 @@ def hierarchy_files(folder: Path, names: Iterable[str] | None, where: str) -> di
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix.lower() == ".csv")
     except (OSError, ValueError):
-        raise SchemaError(f"{where}: {shown(folder, 200)} is no folder that can be read; name one") from None
+        raise SchemaError(f"{where}: {shown(folder, 200)} is not a folder that can be read; name one") from None
     found: dict[str, Path] = {}
     for name in dict.fromkeys(file.stem.rpartition("_hierarchy_")[2] for file in files) if names is None else names:
         mine = [file for file in files if file.stem == name or file.stem.endswith(f"_hierarchy_{name}")]

@@ -416,7 +416,7 @@ def test_chains_that_stand_still_apart_disagree(apart: bool) -> None:
 
 
 USER_ERRORS = {
-    "unknown attacker": (("--attacker", "psychic"), "'psychic' is none of the attackers: background, bayesian"),
+    "unknown attacker": (("--attacker", "psychic"), "unknown attacker 'psychic'; choose from background, bayesian"),
     "unknown option": (("--attacker", "bayesian:faith=1"), "bayesian has no option 'faith'"),
     "no probability": (("--attacker", "bayesian:membership=1.5"), "membership=1.5 is no probability"),
     "chains as text": (("--attacker", "bayesian:chains=4"), "cannot be given as text"),

@@ -242,13 +242,25 @@ def test_boundary_tables_work(folder: Path, name: str, encoding: str, capsys: py
 
 
 USAGE_MISTAKES = {
-    "unknown anonymizer": (("--with", "mondrain:k=5"), "none of the anonymizers"),
+    "unknown anonymizer": (("--with", "mondrain:k=5"), "unknown anonymizer 'mondrain'; choose from anatomy"),
     "unknown option": (("--with", "mondrian:q=5"), "no option 'q'"),
     "no requirement": (("--with", "mondrian"), "needs a requirement"),
-    "k not a number": (("--with", "mondrian:k=five"), "no whole number"),
+    "k not a number": (("--with", "mondrian:k=five"), "is not a whole number"),
     "k zero": (("--with", "mondrian:k=0"), "k"),
+    **{
+        f"{option} {what}": (("--with", f"{option}={digits}"), " ")
+        for option in (
+            "mondrian:k",
+            "mondrian:l",
+            "anatomy:l",
+            "injector:l",
+            "full_domain:levels",
+            "microaggregation:k",
+        )
+        for what, digits in (("of 400 digits", "9" * 400), ("of 19 digits", "9" * 18))
+    },
     "k twice": (("--with", "mondrian:k=5,k=6"), "twice"),
-    "unknown model": (("--with", "mondrian:k=3", "--require", "m_invariance:m=2"), "no privacy model"),
+    "unknown model": (("--with", "mondrian:k=3", "--require", "m_invariance:m=2"), "unknown privacy model"),
     "unknown distance": (("--with", "mondrian:k=3", "--require", "t_closeness:t=0.1,distance=far"), "far"),
     "l=1 in anatomy": (("--with", "anatomy:l=1"), "l ≥ 2"),
     "anatomy not eligible": (("--with", "anatomy:l=4"), "l=3 can be met"),
@@ -257,7 +269,7 @@ USAGE_MISTAKES = {
     "suppression too small": (("--with", "full_domain:levels=0+0,k=4"), "suppress"),
     "nothing to search for": (("--with", "full_domain"), "full_domain needs a requirement"),
     "nothing to be found": (("--with", "full_domain:k=43"), "no node of 4 keeps k_anonymity:k=43"),
-    "no such measure": (("--with", "full_domain:k=3,measure=beauty"), "'beauty' is none of certainty_penalty"),
+    "no such measure": (("--with", "full_domain:k=3,measure=beauty"), "unknown value 'beauty'; choose from certainty_"),
     "l cannot be met": (("--with", "mondrian:l=4"), "distinct_l:l=4 cannot be met"),
     "release is no table": (("--with", "mondrian:k=3", "-o", "r.xls"), "name it r.xlsx"),
     "folder does not exist": (("--with", "mondrian:k=3", "-o", "nowhere/r.csv"), "does not exist"),

@@ -77,7 +77,7 @@ def test_a_domain_value_without_a_row(tmp_path):
 def test_unreadable_files(tmp_path):
     with pytest.raises(SchemaError, match="No such file"):
         read_hierarchy(tmp_path / "absent.csv")
-    with pytest.raises(SchemaError, match="directory"):
+    with pytest.raises(SchemaError, match="not a regular file"):
         read_hierarchy(tmp_path)
     with pytest.raises(SchemaError, match="null"):
         read_hierarchy(tmp_path / "a\0b")

@@ -200,7 +200,7 @@ def test_all_quasi_identifiers_at_once(folder: Path, capsys: pytest.CaptureFixtu
     (folder / "schema.toml").write_text(SCHEMA.replace("[attributes.age]", 'hierarchies = "gone"\n[attributes.age]'))
     _, err = run("export", *given, "-o", folder / "out", capsys=capsys, code=2)
     assert "line 3, hierarchies:" in err
-    assert "is no folder that can be read" in err
+    assert "is not a folder that can be read" in err
 
 
 def test_a_folder_or_a_project_is_imported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,7 +221,7 @@ def test_a_folder_or_a_project_is_imported(folder: Path, capsys: pytest.CaptureF
     _, err = run("import", folder / "p.deid", "-o", folder / "in", capsys=capsys)
     assert "age, zip" in err
     _, err = run("import", folder / "data.csv", "-o", folder / "in", capsys=capsys, code=2)
-    assert "is no folder that can be read" in err
+    assert "is not a folder that can be read" in err
     (arx / "job.csv").write_text("a;x\nb\n")
     _, err = run("import", arx, "-o", folder / "in", capsys=capsys, code=2)
     assert "rows of different lengths" in err

@@ -1,7 +1,9 @@
 """schema.toml: what it may say, and for every mistake the line and the fix."""
 
+import os
 import re
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -324,3 +326,49 @@ def test_the_json_schema_has_the_same_keys():
     assert set(domain["properties"]) == {"from", "to", "step"}
     assert domain["required"] == ["from", "to"]
     assert domain["additionalProperties"] is False
+
+
+def hierarchical(folder: Path, line: str) -> Path:
+    path = folder / "schema.toml"
+    path.write_text(f'version = 1\n[attributes.a]\nrole = "quasi-identifier"\n{line}\n')
+    return path
+
+
+@pytest.mark.parametrize("named", ["/dev/zero", "/etc/passwd", "../secret.csv", "link.csv", "loop.csv", "a\\u0000b"])
+def test_only_hierarchies_in_the_schemas_folder_are_read(named: str, tmp_path: Path) -> None:
+    (tmp_path / "secret.csv").write_text("one of the secrets\n")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (folder / "loop.csv").symlink_to(folder / "loop.csv")
+    with pytest.raises(SchemaError) as error:
+        read_schema(hierarchical(folder, f'hierarchy = "{named}"'))
+    assert re.search("line 4, a: .*(lies outside the schema's folder|cannot be read)", str(error.value))
+    assert "secrets" not in str(error.value)
+    assert "root:" not in str(error.value)
+
+
+def test_a_folder_of_hierarchies_outside_the_schemas_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "schema.toml"
+    path.write_text('version = 1\nhierarchies = "/etc"\n[attributes.passwd]\nrole = "quasi-identifier"\n')
+    with pytest.raises(SchemaError, match="line 2, hierarchies: '/etc' lies outside the schema's folder; copy it"):
+        read_schema(path)
+
+
+def test_a_hierarchy_that_is_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(SchemaError, match=r"pipe\.csv: not a regular file; name a hierarchy file"):
+        read_schema(hierarchical(tmp_path, 'hierarchy = "pipe.csv"'))
+
+
+def test_a_hierarchy_of_too_many_levels_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "deep.csv").write_text("\n".join(";".join([f"v{i}", *["x"] * 40_000, "*"]) for i in range(50)))
+    with pytest.raises(SchemaError, match=r"deep\.csv: 40,002 levels, over 200; leave levels out"):
+        read_schema(hierarchical(tmp_path, 'hierarchy = "deep.csv"'))
+
+
+def test_a_hierarchy_file_of_too_many_bytes_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "large.csv").open("wb") as file:
+        file.truncate(1 << 33)
+    with pytest.raises(SchemaError, match=r"large\.csv: over 256 MB; too large for a hierarchy"):
+        read_schema(hierarchical(tmp_path, 'hierarchy = "large.csv"'))

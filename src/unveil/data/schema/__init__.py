@@ -124,16 +124,18 @@ def read_schema(path: str | Path) -> Schema:
     folder: dict[str, Path] = {}
     if document.hierarchies is not None:
         where = f"{path}, line {line_of_key(text, ('hierarchies',))}, hierarchies"
+        _check_inside(path, path.parent / document.hierarchies, where)
         folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
     for name, declared in document.attributes.items():
         file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
         if file is not None:
+            own = ("attributes", name, "hierarchy") if declared.hierarchy is not None else ("hierarchies",)
+            where = f"{path}, line {line_of_key(text, own)}, {name}"
+            _check_inside(path, file, where)
             try:
                 hierarchies[name] = read_hierarchy(file)
             except SchemaError as error:
-                own = ("attributes", name, "hierarchy") if declared.hierarchy is not None else ("hierarchies",)
-                line = line_of_key(text, own)
-                raise SchemaError(f"{path}, line {line}, {name}: {error}") from None
+                raise SchemaError(f"{where}: {error}") from None
     schema = Schema(document=document, hierarchies=hierarchies, name=str(path))
     for name, declared in document.attributes.items():
         if declared.domain is not None or declared.bins is not None or name in hierarchies:
@@ -144,6 +146,16 @@ def read_schema(path: str | Path) -> Schema:
                 fault = str(error).removeprefix(where).lstrip(":, ").removeprefix(f"{name}: ")
                 raise SchemaError(f"{path}, line {line_of_key(text, ('attributes', name))}, {name}: {fault}") from None
     return schema
+
+
+def _check_inside(schema: Path, named: Path, where: str) -> None:
+    """A schema of somebody else's must not have any file of this machine read, nor a line of it shown."""
+    try:
+        inside = named.resolve().is_relative_to(schema.parent.resolve())
+    except (OSError, ValueError, RuntimeError):  # a null character, links in a circle
+        inside = False
+    if not inside:
+        raise SchemaError(f"{where}: {shown(named, 200)} lies outside the schema's folder; copy it beside the schema")
 
 
 _FAULTS = {
