@@ -64,7 +64,7 @@ def describe(family: str) -> list[dict[str, Any]]:
     An option has a name, whether it is required, its default and, where they are listed, its choices. A member of
     another package that cannot be loaded says so in its summary.
     """
-    found = []
+    found: list[dict[str, Any]] = []
     for name in members(family):
         try:
             cls = member(family, name)
@@ -73,6 +73,7 @@ def describe(family: str) -> list[dict[str, Any]]:
             continue
         kinds = typing.get_type_hints(cls)
         options = [_described(field, kinds[field.name]) for field in fields(cls)]
+        options.sort(key=lambda option: not option["required"])
         found.append({"name": name, "summary": (cls.__doc__ or "").strip().partition("\n")[0], "options": options})
     return found
 

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.anonymizers.parts.assemble import bucketized, one_sensitive
+from unveil.data.options import Options, whole
 from unveil.data.release import Anonymized, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import RequirementError, UsageError
+from unveil.errors import RequirementError
 from unveil.kernels import injector as kernels
 from unveil.privacy.knowledge.mining.cells import CountedCells, valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
@@ -18,7 +19,7 @@ __all__ = ["Injector"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Injector:
+class Injector(Options):
     """Rule-based bucketization with matching l-diversity (Li 2010, section 3.4).
 
     Negative rules are mined (`min_expectation`, `predicates`: see the knowledge `negative_rules`); groups of l people
@@ -26,13 +27,12 @@ class Injector:
     they have l valid values. Of people with the same value and the same impossible ones it is drawn who goes where.
     """
 
-    l: int
+    l: int = whole(2)
     min_expectation: float = 0.9
     predicates: int = 1
 
     def __post_init__(self) -> None:
-        if self.l < 2:
-            raise UsageError(f"injector: l={self.l} hides nothing; choose l ≥ 2")
+        Options.__post_init__(self)
         NegativeRules(min_expectation=self.min_expectation, predicates=self.predicates)
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:

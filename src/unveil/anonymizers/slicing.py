@@ -12,6 +12,7 @@ from unveil.anonymizers.parts.attribute_partition import clustered_columns, give
 from unveil.anonymizers.parts.match_probabilities import MOST_LIKELY, AskedAttribute, Slices, likely_values, make_slices
 from unveil.anonymizers.parts.tuple_partition import local_buckets, shared_buckets
 from unveil.data.attribute import Role, asked_in_turn
+from unveil.data.options import Options, whole
 from unveil.data.regions import Regions
 from unveil.data.release import Anonymized, BlockRows, build_release, row_numbers
 from unveil.data.table import Table
@@ -24,7 +25,7 @@ __all__ = ["Slicing", "columns_of", "sliced"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slicing:
+class Slicing(Options):
     """Columns of attributes that go together, buckets of rows, under privacy models on p(t, s) (Li 2010, chapter 4).
 
     `c` columns by k-medoids, the sensitive one of `alpha` attributes, or `columns` by hand. Models of sensitive values
@@ -36,26 +37,18 @@ class Slicing:
     """
 
     require: tuple[PrivacyModel, ...] = ()
-    c: int = 2
-    alpha: int | None = None
+    c: int = whole(1, default=2)
+    alpha: int | None = whole(1, default=None)
     columns: tuple[tuple[str, ...], ...] = ()
     grouping: Literal["strict", "relaxed", "random"] = "strict"
     cut: tuple[str, ...] = ()
-    size: int | None = None
-    generalise: int | None = None
-    bins: int = 10
+    size: int | None = whole(1, default=None)
+    generalise: int | None = whole(1, default=None)
+    bins: int = whole(2, default=10)
     asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, value, least in (
-            ("c", self.c, 1),
-            ("alpha", self.alpha, 1),
-            ("size", self.size, 1),
-            ("generalise", self.generalise, 1),
-            ("bins", self.bins, 2),
-        ):
-            if value is not None and value < least:
-                raise UsageError(f"slicing: {name}={value} is too small; choose {name} ≥ {least}")
+        Options.__post_init__(self)
         if self.columns and self.alpha is not None:
             raise UsageError("slicing: columns are given, so alpha has no meaning; keep one")
         if (self.grouping == "random") != (self.size is not None):

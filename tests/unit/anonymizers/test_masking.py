@@ -198,13 +198,13 @@ def test_a_sample_is_an_ordinary_release_of_fewer_people(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("microaggregation:k=1", "hides nothing"),
+        ("microaggregation:k=1", "choose a whole number of at least 2"),
         ("noise:amount=0", "above 0"),
-        ("rank_swapping:p=0", "no percentage"),
-        ("pram:retain=2", "no probability"),
+        ("rank_swapping:p=0", "choose a number above 0 and at most 100"),
+        ("pram:retain=2", "choose a number of at least 0 and at most 1"),
         ("top_bottom:top=0.6,bottom=0.5", "less than 1"),
         ("rounding:base=-1", "above 0"),
-        ("sampling:share=1", "between 0 and 1"),
+        ("sampling:share=1", "choose a number above 0 and below 1"),
         ("noise:amount=1,attributes=s", "'s' is categorical"),
         ("noise:amount=1,attributes=v0+v0", "twice"),
         ("pram:retain=0.5", "no categorical or ordinal quasi-identifier"),

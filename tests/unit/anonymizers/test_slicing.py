@@ -355,7 +355,7 @@ def test_what_cannot_be_met_says_what_could() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("c=0", "c=0 is too small; choose c ≥ 1"),
+        ("c=0", "c = 0; choose a whole number of at least 1"),
         ("alpha=1,columns=disease", "keep one"),
         ("size=5", "size goes with grouping=random"),
         ("grouping=random", "size goes with grouping=random"),

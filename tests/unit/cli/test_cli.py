@@ -262,7 +262,7 @@ USAGE_MISTAKES = {
     "k twice": (("--with", "mondrian:k=5,k=6"), "twice"),
     "unknown model": (("--with", "mondrian:k=3", "--require", "m_invariance:m=2"), "unknown privacy model"),
     "unknown distance": (("--with", "mondrian:k=3", "--require", "t_closeness:t=0.1,distance=far"), "far"),
-    "l=1 in anatomy": (("--with", "anatomy:l=1"), "l ≥ 2"),
+    "l=1 in anatomy": (("--with", "anatomy:l=1"), "choose a whole number of at least 2"),
     "anatomy not eligible": (("--with", "anatomy:l=4"), "l=3 can be met"),
     "wrong number of levels": (("--with", "full_domain:levels=1"), "1 levels for 2 quasi-identifiers"),
     "level too high": (("--with", "full_domain:levels=1+4"), "sex has levels 0 to 1"),

@@ -1,15 +1,16 @@
 """Models of how a group's values are spread: near the table's, or near each other."""
 
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.data.options import Options, number, whole
 from unveil.errors import UsageError
 from unveil.privacy.distances import distance, log, ratio, shares
-from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel, number, whole
+from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel
 from unveil.privacy.reference import Reference
 
 __all__ = [
@@ -29,13 +30,13 @@ CELLS_AT_ONCE = 1 << 16  # groups and supersets are compared in pieces that stay
 class TCloseness(PrivacyModel):
     """Distance of the group's distribution to the table's, at most t (Li 2010, def. 2.2.1)."""
 
-    t: float | None = number(0)
+    t: float | None = number(0, default=None)
     distance: str = "equal"
     name = "t_closeness"
     unites = True
 
     def __post_init__(self) -> None:
-        PrivacyModel.__post_init__(self)
+        Options.__post_init__(self)
         distance(self.distance)
 
     def _measure(self, counts: Counts, reference: Reference) -> Levels:
@@ -46,7 +47,7 @@ class TCloseness(PrivacyModel):
 class NTCloseness(TCloseness):
     """Distance to the closest superset of n people or more, at most t; 0 for such a group (Li 2010, def. 2.2.2)."""
 
-    n: int = whole(1, default=MISSING)
+    n: int = whole(1)
     name = "n_t_closeness"
     unites = False  # the supersets of a united group are others
     needs = frozenset({"values", "supersets"})
@@ -75,7 +76,7 @@ class StrictNTCloseness(NTCloseness):
 class DeltaDisclosure(PrivacyModel):
     """Largest |ln(p/q)| of a value, less than delta; infinite if one is absent (Brickell & Shmatikov 2008)."""
 
-    delta: float | None = number(0, above=True)
+    delta: float | None = number(0, above=True, default=None)
     name = "delta_disclosure"
     unites = True
     strictly = True
@@ -90,7 +91,7 @@ class DeltaDisclosure(PrivacyModel):
 class BetaLikeness(PrivacyModel):
     """Largest relative gain (p - q) / q of a value, at most beta (Cao & Karras 2012, basic)."""
 
-    beta: float | None = number(0, above=True)
+    beta: float | None = number(0, above=True, default=None)
     name = "beta_likeness"
     unites = True
 
@@ -113,8 +114,8 @@ class EnhancedBetaLikeness(BetaLikeness):
 class EpsilonM(PrivacyModel):
     """One over the largest share of people within epsilon of a present value, at least m (Li, Tao & Xiao 2008)."""
 
-    m: float | None = number(0, above=True)
-    epsilon: float = number(0, default=MISSING)
+    m: float | None = number(0, above=True, default=None)
+    epsilon: float = number(0)
     name = "epsilon_m"
     higher_is_safer = True
     needs = frozenset({"values", "numeric"})

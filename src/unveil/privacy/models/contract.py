@@ -7,18 +7,18 @@ least safe level there is. So the worst group decides: `holds(worst)` is whether
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from math import ceil, inf
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.data.options import Options
 from unveil.errors import UsageError
 from unveil.privacy.reference import Reference
 
-__all__ = ["MODELS", "TOLERANCE", "Counts", "Levels", "PrivacyModel", "ceiling", "number", "satisfied", "whole"]
+__all__ = ["MODELS", "TOLERANCE", "Counts", "Levels", "PrivacyModel", "ceiling", "satisfied"]
 
 Counts = NDArray[np.float64]  # (groups, values) people of each group with each sensitive value
 Levels = NDArray[np.float64]  # (groups,)
@@ -26,21 +26,11 @@ Levels = NDArray[np.float64]  # (groups,)
 TOLERANCE = 1e-12  # of rounding, relative to thresholds above 1
 
 
-def whole(low: int, *, default: Any = None) -> Any:
-    """An option: a whole number of at least `low`."""
-    return field(default=default, metadata={"whole": True, "low": low, "high": inf, "above": False})
-
-
-def number(low: float, high: float = inf, *, above: bool = False, default: Any = None) -> Any:
-    """An option: a number from `low` (or above it) to `high`."""
-    return field(default=default, metadata={"whole": False, "low": low, "high": high, "above": above})
-
-
 MODELS: dict[str, type["PrivacyModel"]] = {}  # by name; a model enters when its class is made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyModel(ABC):
+class PrivacyModel(Options, ABC):
     """One model: its options are its fields, the first is the threshold; None means that it only measures."""
 
     name: ClassVar[str]  # in the CLI and in findings
@@ -52,12 +42,6 @@ class PrivacyModel(ABC):
 
     def __init_subclass__(cls) -> None:
         MODELS[cls.name] = cls  # a dataclass with slots is made twice; the second one stays
-
-    def __post_init__(self) -> None:
-        for option in fields(self):
-            value = getattr(self, option.name)
-            if option.metadata and not (value is None and option.default is None):
-                _check_option(f"{self.name}: {option.name}", value, **option.metadata)
 
     @abstractmethod
     def _measure(self, counts: Counts, reference: Reference) -> Levels:
@@ -122,13 +106,6 @@ def satisfied(
     for model in models:
         held &= model.holds(model.level(histograms, reference))
     return held
-
-
-def _check_option(what: str, value: Any, *, whole: bool, low: float, high: float, above: bool) -> None:
-    number = not isinstance(value, bool) and isinstance(value, Integral if whole else Real)
-    if not number or not (low < value if above else low <= value) or not value <= high or value == inf:
-        wanted = f"a {'whole ' if whole else ''}number {'above' if above else 'of at least'} {low:g}"
-        raise UsageError(f"{what} = {value!r}; choose {wanted}" + (f" and at most {high:g}" if high < inf else ""))
 
 
 def ceiling(size: float) -> int:
