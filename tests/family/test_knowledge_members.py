@@ -105,12 +105,12 @@ def test_renaming_the_values_permutes_the_columns(name: str, options: str) -> No
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_of_several_sensitive_attributes_one_is_named(name: str, options: str) -> None:
     table = table_of(PEOPLE, more=True)
-    with pytest.raises(UsageError, match="say which sensitive attribute is meant: ill, pay"):
+    with pytest.raises(UsageError, match="name the sensitive attribute: ill, pay"):
         prior_of(name, options, table)
     assert np.array_equal(
         prior_of(name, options, table, "ill").of(DOMAIN), prior_of(name, options, table_of(PEOPLE)).of(DOMAIN)
     )
-    with pytest.raises(UsageError, match="no sensitive attribute"):
+    with pytest.raises(UsageError, match="unknown sensitive attribute"):
         prior_of(name, options, table, "age")
 
 

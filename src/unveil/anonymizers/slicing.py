@@ -31,8 +31,8 @@ class Slicing(Options):
     `c` columns by k-medoids, the sensitive one of `alpha` attributes, or `columns` by hand. Models of sensitive values
     are asked about each person's p(t, ·), the others about buckets. `grouping=strict` cuts as Mondrian does, `relaxed`
     lets rows at a median go to either side, drawn; both along the attributes named in `cut` (default: all that are
-    known). `random` draws buckets of `size` rows. `generalise` widens each column until its cells stand for so many
-    rows. `bins`: numbers are compared in so many intervals of equal width when columns are sought. Where no attribute
+    known). `random` draws buckets of `size` rows. `generalise` widens each column until its cells stand for that many
+    rows. `bins`: numbers are compared in that many intervals of equal width when columns are sought. Where no attribute
     is sensitive, models of values are asked about each quasi-identifier, all others being known, or only those `asked`.
     """
 
@@ -63,7 +63,7 @@ class Slicing(Options):
                 )
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
-        """Cost: rows · depth of the tree of cuts if everybody matches one bucket, else the matching pairs besides."""
+        """Cost: rows · depth of the tree of cuts if everybody matches one bucket, else the matching pairs as well."""
         columns = columns_of(self, table)
         cells, regions = _column_cells(self, table, columns, engine)
         slices = make_slices(cells)
@@ -83,7 +83,7 @@ class Slicing(Options):
         which = tuple(i for i in known if not self.cut or table.attributes[i].name in self.cut)
         for name in self.cut:
             if name not in [table.attributes[i].name for i in known]:
-                raise UsageError(f"slicing: cut names {shown(name)}, which is no quasi-identifier")
+                raise UsageError(f"slicing: cut names {shown(name)}, which is not a quasi-identifier")
         requirement = Requirement.of(self.require, table, "slicing", _in_turn(self, table))
         asked = asked_of(table, columns, requirement)
         for index, one in enumerate(asked):

@@ -26,7 +26,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high:
-            raise UsageError(f"an estimate must lie in its interval: {self.low} ≤ {self.value} ≤ {self.high}")
+            raise UsageError(f"an estimate must be within its interval: {self.low} ≤ {self.value} ≤ {self.high}")
 
     @classmethod
     def exact(cls, value: float) -> "Estimate":
@@ -44,9 +44,9 @@ class Known:
 
     def __post_init__(self) -> None:
         if not 0 <= self.wrong < 1:
-            raise UsageError(f"the probability of a wrong attribute must lie in [0, 1), not {self.wrong:g}")
+            raise UsageError(f"the probability of a wrong attribute must be at least 0 and below 1, not {self.wrong:g}")
         if len(self.of_target) and not 0 <= self.of_target.min() <= self.of_target.max() < len(self.regions):
-            raise UsageError("a target's knowledge is none of the regions")
+            raise UsageError("what is known of a target is not one of the regions")
         self.of_target.flags.writeable = False
 
     @classmethod
@@ -278,7 +278,7 @@ def _unchecked(
 
 
 def t_quantile(chains: int) -> float:
-    """The 97.5% quantile of Student's t for the mean of so many chains."""
+    """The 97.5% quantile of Student's t for the mean of this many chains."""
     from scipy.special import stdtrit
 
     return float(stdtrit(chains - 1, 0.975))
@@ -300,9 +300,9 @@ def sensitive_attribute(release: Release | Masked, name: str | None = None) -> i
     kind = "quasi-identifier" if possible and not release.with_role(Role.SENSITIVE) else "sensitive attribute"
     if name is not None:
         if name not in names:
-            raise UsageError(f"{name!r} is no {kind} of the release; there are {', '.join(names) or 'none'}")
+            raise UsageError(f"unknown {kind} {name!r}; choose from {', '.join(names) or 'none'}")
         return possible[names.index(name)]
     if len(possible) != 1:
         choices = f"--asked {' or --asked '.join(names)}" if names else "the schema has none"
-        raise UsageError(f"say which {kind} is asked about: {choices}")
+        raise UsageError(f"say which {kind} to ask about: {choices}")
     return possible[0]

@@ -34,7 +34,7 @@ def interval_hierarchy(values: Sequence[float], widths: Sequence[float], origin:
     for narrow, wide in pairwise(exact):
         if wide <= narrow or wide % narrow:
             raise SchemaError(
-                f"width {number_text(float(wide))} is no multiple of {number_text(float(narrow))}: "
+                f"width {number_text(float(wide))} is not a multiple of {number_text(float(narrow))}: "
                 "the intervals would not be nested"
             )
     whole = all(float(v).is_integer() for v in [*values, *widths, origin])
@@ -85,7 +85,7 @@ def date_hierarchy(values: Iterable[str], parts: Sequence[str] = ("month", "quar
     for text in values:
         day = iso_date(text)
         if day is None:
-            raise SchemaError(f"{shown(text)} is no date such as 2024-01-31")
+            raise SchemaError(f"{shown(text)} is not a date such as 2024-01-31")
         rows.append((text, *(_DATE_PARTS[part](day) for part in parts), "*"))
     return HierarchyTable(rows=tuple(rows), source="date parts")
 
@@ -183,13 +183,13 @@ def taxonomy_hierarchy(parent_of: Mapping[str, str], source: str = "taxonomy") -
         while at not in ("", "*"):
             if len(path) > MOST_DEPTH or at in path:
                 raise SchemaError(
-                    f"{source}: {shown(at)} lies within itself, or over {MOST_DEPTH} deep; mend its parent"
+                    f"{source}: {shown(at)} lies within itself, or over {MOST_DEPTH} deep; correct its parent"
                 )
             path.append(at)
             at = parent_of.get(at, "")
         paths.append(path)
     if not paths:
-        raise SchemaError(f"{source}: has no leaf: every name is somebody's parent; mend the parents")
+        raise SchemaError(f"{source}: has no leaf: every name is the parent of another; correct the parents")
     depth = max(map(len, paths))
     rows = [(*[path[0]] * (depth - len(path)), *path, "*") for path in paths]
     if depth == 1:

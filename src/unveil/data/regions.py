@@ -27,12 +27,12 @@ class Regions:
     def __post_init__(self) -> None:
         start, low, high = self.start, self.low, self.high
         if not len(start) or start[0] != 0 or not start[-1] == len(low) == len(high) or (np.diff(start) < 1).any():
-            raise ReleaseError("a region without codes")
+            raise ReleaseError("a region has no codes")
         inner = np.ones(len(low), dtype=bool)
         inner[start[:-1]] = False  # a run that continues a region lies beyond the run before, with a gap
         gap = low[1:] > high[:-1] + 1
         if (low > high).any() or (low < 0).any() or (high >= self.codes).any() or not gap[inner[1:]].all():
-            raise ReleaseError("a region whose runs are not ordered codes of the domain")
+            raise ReleaseError("the runs of a region are not ordered codes of the domain")
         for array in (start, low, high):
             array.flags.writeable = False
 
@@ -80,7 +80,7 @@ class Regions:
     def pairs(cls, codes: int, owner: NDArray[np.integer], code: NDArray[np.integer], count: int) -> "Regions":
         """Sets given as (region, code) pairs in any order, repetition allowed."""
         if len(code) and not 0 <= code.min() <= code.max() < codes:
-            raise ReleaseError("a region with codes outside the domain")
+            raise ReleaseError("a region has codes outside the domain")
         key = np.unique(np.asarray(owner, dtype=np.int64) * codes + np.asarray(code, dtype=np.int64))
         owner, code = key // max(codes, 1), key % max(codes, 1)
         begins = np.ones(len(key), dtype=bool)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unveil.data.attribute import Attribute, Role
+from unveil.data.attribute import Attribute, AttributeList, Role
 from unveil.data.regions import Regions, rank_sequences
-from unveil.errors import ReleaseError, shown
+from unveil.errors import ReleaseError
 
 __all__ = ["Anonymized", "Block", "BlockRows", "Release", "build_release", "distinct_rows", "row_numbers"]
 
@@ -47,7 +47,7 @@ class BlockRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Release:
+class Release(AttributeList):
     """A published table, canonical: groups are ordered by their cells, so that order can leak nothing."""
 
     attributes: tuple[Attribute, ...]
@@ -89,18 +89,6 @@ class Release:
     def rows(self) -> int:
         """How many rows are published."""
         return int(self.sizes.sum())
-
-    def index(self, name: str) -> int:
-        """The position of a named attribute."""
-        for index, attribute in enumerate(self.attributes):
-            if attribute.name == name:
-                return index
-        known = ", ".join(a.name for a in self.attributes)
-        raise ReleaseError(f"the release has no attribute {shown(name)}; it has {known}")
-
-    def with_role(self, role: Role) -> tuple[int, ...]:
-        """Positions of the attributes with this role."""
-        return tuple(i for i, a in enumerate(self.attributes) if a.role is role)
 
     def block_of(self, attribute: int) -> Block:
         """The block that holds an attribute."""
@@ -183,7 +171,7 @@ def build_release(
     Cost: sorting the distinct cells and the groups; rows only pass through one counting step.
     """
     if not parts or not len(parts[0].group):
-        raise ReleaseError("a release without rows")
+        raise ReleaseError("the release has no rows")
     parts = sorted(map(_ordered, parts), key=lambda part: part.attributes)
     groups = max(int(part.group.max(initial=-1)) for part in parts) + 1
     canonical = list(regions)
@@ -232,7 +220,7 @@ def _count_cells(
     pair = np.asarray(part.group, dtype=np.int64) * distinct + cell
     weight = np.ones(len(pair), dtype=np.int64) if part.count is None else np.asarray(part.count, dtype=np.int64)
     if (weight < 1).any():
-        raise ReleaseError("a cell that no row shows")
+        raise ReleaseError("a cell is shown by no row")
     if groups * distinct <= max(4 * len(pair), 1 << 16):
         table = np.bincount(pair, weights=weight, minlength=groups * distinct).astype(np.int64)
         key = np.flatnonzero(table)
@@ -303,7 +291,7 @@ def _check(release: Release) -> None:
     if published != list(range(len(release.attributes))):
         raise ReleaseError("every attribute must be published in exactly one block")
     if len({a.name for a in release.attributes}) != len(release.attributes):
-        raise ReleaseError("two attributes of the release have one name")
+        raise ReleaseError("two attributes of the release have the same name")
     if any(a.role is Role.IDENTIFIER for a in release.attributes):
         raise ReleaseError("identifiers are never released; remove that column")
     if len(release.regions) != len(release.attributes) or any(
@@ -311,20 +299,20 @@ def _check(release: Release) -> None:
     ):
         raise ReleaseError("regions and attributes do not fit each other")
     if not release.groups:
-        raise ReleaseError("a release without rows")
+        raise ReleaseError("the release has no rows")
     for block in release.blocks:
         start, entries = block.start, len(block.cell)
         if len(start) != release.groups + 1 or (np.diff(start) < 1).any() or start[0] != 0 or start[-1] != entries:
-            raise ReleaseError("a group without rows")
+            raise ReleaseError("a group has no rows")
         if len(block.count) != entries or (block.count < 1).any():
-            raise ReleaseError("a cell that no row shows")
+            raise ReleaseError("a cell is shown by no row")
         if not np.array_equal(np.add.reduceat(block.count, start[:-1]), release.sizes):
             raise ReleaseError("the blocks of a group differ in size; each must hold the same number of rows")
         known = [len(release.regions[i]) for i in block.attributes]
         if not known or block.cells.shape[1] != len(known) or not _within(block.cells, known):
-            raise ReleaseError("a block whose cells name no region of its attributes")
+            raise ReleaseError("the cells of a block name unknown regions")
         if not _within(block.cell, len(block.cells)):
-            raise ReleaseError("a group that shows no cell of its block")
+            raise ReleaseError("a group shows a cell outside its block")
 
 
 def _within(number: NDArray[np.integer], count: ArrayLike) -> bool:

@@ -71,7 +71,7 @@ def bandwidths(texts: Sequence[str], attributes: Sequence[Attribute]) -> dict[in
         if not equals or not name:
             raise UsageError(f"smooth {shown(text)}: write ATTRIBUTE=BANDWIDTH, such as age=5")
         if name not in names:
-            raise UsageError(f"smooth: the release has no attribute {shown(name)}; it has {', '.join(names)}")
+            raise UsageError(f"smooth: the release has no attribute {shown(name)}; choose from {', '.join(names)}")
         if names.index(name) in found:
             raise UsageError(f"smooth: {name} is given twice; keep one bandwidth")
         try:

@@ -173,7 +173,7 @@ DISTANCES: dict[str, Distance] = {
 def distance(name: str) -> Distance:
     """The distance with this name, as in `t_closeness:distance=NAME`."""
     if name not in DISTANCES:
-        raise UsageError(f"no distance is called {name!r}; choose one of {', '.join(DISTANCES)}")
+        raise UsageError(f"unknown distance {name!r}; choose from {', '.join(DISTANCES)}")
     return DISTANCES[name]
 
 

@@ -218,7 +218,7 @@ def test_columns_by_hand() -> None:
     table = related()
     assert given_columns(table, [["s", "a"]]) == ((0, 2), (1, 3, 4))
     assert given_columns(table, [["d"], ["s", "a"], ["b", "c"]]) == ((0, 2), (1, 3), (4,))
-    for wrong, message in (([["a"], ["s", "a"]], "'a' twice"), ([["z"]], "'z'; the table has a, c, s, b, d")):
+    for wrong, message in (([["a"], ["s", "a"]], "'a' twice"), ([["z"]], "'z' in columns; choose from a, c, s, b, d")):
         with pytest.raises(UsageError, match=message):
             given_columns(table, wrong)
     made = catalog.anonymizer("slicing:l=2,columns=s+a/d")
@@ -360,7 +360,7 @@ def test_what_cannot_be_met_says_what_could() -> None:
         ("size=5", "size goes with grouping=random"),
         ("grouping=random", "size goes with grouping=random"),
         ("grouping=random,size=5,cut=age", "random buckets are not cut"),
-        ("l=2,cut=disease", "'disease', which is no quasi-identifier"),
+        ("l=2,cut=disease", "'disease', which is not a quasi-identifier"),
         ("grouping=strict", "slicing needs a requirement"),
     ],
 )

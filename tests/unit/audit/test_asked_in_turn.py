@@ -122,9 +122,9 @@ def test_random_worlds_by_hand() -> None:
     of_2, of_3 = [2 / 9, 7 / 9], [2 / 3, 1 / 3]
     assert found == pytest.approx(np.array([of_2, of_3, of_3, of_2, of_2]))
     assert sensitive_attribute(release, "b") == 1
-    with pytest.raises(UsageError, match="say which quasi-identifier is asked about: --asked a or --asked b"):
+    with pytest.raises(UsageError, match="say which quasi-identifier to ask about: --asked a or --asked b"):
         sensitive_attribute(release)
-    with pytest.raises(UsageError, match="'z' is no quasi-identifier of the release; there are a, b"):
+    with pytest.raises(UsageError, match="unknown quasi-identifier 'z'; choose from a, b"):
         sensitive_attribute(release, "z")
 
 

@@ -554,7 +554,7 @@ def test_chains_that_disagree_are_inconclusive_whatever_the_limits() -> None:
     [
         ({"attackers": {}}, "at least one attacker"),
         ({"known": ["disease", "shoe"]}, "'shoe' is published by no release"),
-        ({"wrong": 1.5}, "must lie in"),
+        ({"wrong": 1.5}, "must be at least 0 and below 1"),
         ({"sample": 0}, "a sample of 0 people"),
         ({"least_count": 0}, "a least count of 0"),
         ({"assignments": {"x": np.zeros(4)}}, "is no release here"),

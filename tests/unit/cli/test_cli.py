@@ -193,7 +193,7 @@ DATA_MISTAKES = {
     "a column too few": (b"age,sex\n1,f\n", "no column 'disease'"),
     "a column too many": (b"age,sex,disease,name\n1,f,a,x\n", "does not name the column 'name'"),
     "ragged row": (b"age,sex,disease\n1,f,a\n2,f\n", "line 3"),
-    "no number": (b"age,sex,disease\n1,f,a\nx1,f,a\n", "'x1' is no number"),
+    "no number": (b"age,sex,disease\n1,f,a\nx1,f,a\n", "'x1' is not a number"),
     "missing refused": (b"age,sex,disease\n1,f,a\n1,?,a\n", 'missing = "category"'),
     "not text": (b"age,sex,disease\n\x00\x01\x02,f,a\n", "not a text file"),
     "twice the same column": (b"age,age,disease\n1,f,a\n", "age"),

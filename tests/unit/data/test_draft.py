@@ -175,7 +175,7 @@ def test_a_star_in_the_data_is_pointed_out(tmp_path):
     found = draft_schema(columns, name="t")
     assert tomllib.loads(found.toml)["attributes"]["a"]["domain"] == ["x", "y"]
     assert "rename it" in found.toml
-    with pytest.raises(TableError, match=r"'\*' is no value"):
+    with pytest.raises(TableError, match=r"'\*' is not a value"):
         table_of(found, columns, tmp_path)
 
 
@@ -438,7 +438,7 @@ def test_what_a_release_shows_is_drafted(name: str, texts: list[str], kind: str,
 @pytest.mark.parametrize(("other", "said"), [("unknown", True), ("60+", False)])
 def test_intervals_beside_something_else_are_remarked(other: str, said: bool) -> None:
     drafted = draft_schema({"age": coded(["[20, 30[", "[30, 40[", other])}, name="r.csv", published=True).toml
-    assert ("most cells are intervals: mend the others or list them under missing" in drafted) == said
+    assert ("most cells are intervals: correct the others or list them under missing" in drafted) == said
 
 
 def test_a_column_name_stays_within_its_comment() -> None:

@@ -196,7 +196,7 @@ def test_intervals_need_positive_widths(widths):
 
 @pytest.mark.parametrize("widths", [[5, 12], [5, 5], [10, 5]])
 def test_widths_that_do_not_nest(widths):
-    with pytest.raises(SchemaError, match="is no multiple of"):
+    with pytest.raises(SchemaError, match="is not a multiple of"):
         interval_hierarchy([1], widths)
 
 
@@ -251,7 +251,7 @@ def test_date_parts_refused():
     with pytest.raises(SchemaError, match="is unknown"):
         date_hierarchy(["2024-01-01"], [])
     for text in ("31.12.2024", "20240131", "2024-W05", "2024-02-30", ""):
-        with pytest.raises(SchemaError, match="is no date such as"):
+        with pytest.raises(SchemaError, match="is not a date such as"):
             date_hierarchy([text])
     with pytest.raises(SchemaError, match="not nested: '2025-W01'"):
         date_hierarchy(["2024-12-30", "2025-01-02"], ["week", "year"])

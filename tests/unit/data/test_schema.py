@@ -123,8 +123,8 @@ DATE = QI + 'kind = "date"\n'
         (head('weight = "x"'), 2, "weight", r"'x' has no role then; remove \[attributes.x\]"),
         (head('frequency = "x"'), 2, "frequency", r"'x' has no role then; remove \[attributes.x\]"),
         (head('weight="w"\nfrequency = "w"'), 3, "frequency", "is the weight already"),
-        (head('joined = [["x", "y"]]'), 2, "joined", "'y' is no attribute"),
-        (head('joined = [["x"], ["x"]]'), 2, "joined", "'x' stands here twice"),
+        (head('joined = [["x", "y"]]'), 2, "joined", "unknown attribute 'y'"),
+        (head('joined = [["x"], ["x"]]'), 2, "joined", "'x' is listed twice"),
         (head('membership = "?"'), 2, "membership", "'sensitive' or 'harmless'"),
         ("version = 1\n[attributes]", 2, "attributes", "at least 1 item"),
         ("version = 1\nattributes = 3", 2, "attributes", "valid dictionary"),
@@ -162,20 +162,20 @@ DATE = QI + 'kind = "date"\n'
         (body(NUMERIC + "domain = { from = 2024-01-01, to = 2024-01-02 }"), 2, "x", 'set kind = "date"'),
         (body(DATE + "domain = { from = 1, to = 2 }"), 2, "x", "write it as 2024-01-31 without quotes"),
         (body(DATE + "domain = { from = 2024-01-01, to = 2024-02-01, step = 0.5 }"), 2, "x", "whole days"),
-        (body(DATE + "bins = [1]"), 2, "x", "1 is no date"),
+        (body(DATE + "bins = [1]"), 2, "x", "1 is not a date"),
         (body(NUMERIC + "bins = [2024-01-01]"), 2, "x", "is a date"),
-        (body(NUMERIC + 'domain = ["1", "two"]'), 2, "x", "'two' is no number; change the kind"),
-        (body(DATE + 'domain = ["31.12.2024"]'), 2, "x", "'31.12.2024' is no date such as 2024-01-31"),
-        (body(QI + 'domain = ["a", "a"]'), 2, "x", "'a' stands twice in the domain"),
+        (body(NUMERIC + 'domain = ["1", "two"]'), 2, "x", "'two' is not a number; change the kind"),
+        (body(DATE + 'domain = ["31.12.2024"]'), 2, "x", "'31.12.2024' is not a date such as 2024-01-31"),
+        (body(QI + 'domain = ["a", "a"]'), 2, "x", "'a' is twice in the domain"),
         (body(QI + 'domain = ["a", "*"]'), 2, "x", "cannot be a value"),
         (body(QI + 'domain = ["a"]\nmissing = "category"'), 2, "x", "needs tokens; add missing ="),
         (
             body('role = "sensitive"\ndomain = ["a"]\nharmless = ["b"]'),
             2,
             "x",
-            "harmless: 'b' is no value of the domain",
+            "harmless: 'b' is not in the domain",
         ),
-        (body('role = "sensitive"\ndomain = ["a"]\nclasses = { k = ["b"] }'), 2, "x", "classes.k: 'b' is no value"),
+        (body('role = "sensitive"\ndomain = ["a"]\nclasses = { k = ["b"] }'), 2, "x", "classes.k: 'b' is not in the domain"),
         (body(QI + 'domain = ["1"]\nhierarchy = "h/zip.csv"'), 2, "x", "the value '1' of x has no row"),
     ],
 )
@@ -196,7 +196,7 @@ def test_files_that_are_no_schema(write, tmp_path):
         read_schema(tmp_path)
     with pytest.raises(SchemaError, match=r"not TOML: .*line 2"):
         read_schema(write("version = 1\nx = 1 2"))
-    with pytest.raises(SchemaError, match="this is no schema"):
+    with pytest.raises(SchemaError, match="not a schema"):
         read_schema(write('group = "g"'))
     path = write("")
     path.write_bytes(b'version = 1\n[attributes."K\xf6ln"]\nrole = "sensitive"\n')
@@ -235,7 +235,7 @@ def test_where_a_domain_comes_from(write):
 def test_observed_numbers_are_sorted_as_numbers():
     assert schema_of(kind="numeric").attribute("x", ["10", "9", "9.0"]).values == ("9", "10")
     assert schema_of(kind="numeric").attribute("x", ["1,5", "0,5"], decimal=",").values == ("0.5", "1.5")
-    with pytest.raises(SchemaError, match="'x' is no number"):
+    with pytest.raises(SchemaError, match="'x' is not a number"):
         schema_of(kind="numeric").attribute("x", ["x"])
 
 

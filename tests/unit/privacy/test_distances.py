@@ -244,7 +244,7 @@ def test_one_value_is_no_distance(name: str, missing: bool) -> None:
 
 def test_lookup_lists_the_names() -> None:
     assert distance("variational") is total_variation
-    with pytest.raises(UsageError, match="'emd'; choose one of variational, kl, js, equal, ordered"):
+    with pytest.raises(UsageError, match="'emd'; choose from variational, kl, js, equal, ordered"):
         distance("emd")
 
 

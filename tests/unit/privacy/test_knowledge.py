@@ -245,14 +245,14 @@ def test_facts_are_read_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("sex=m cannot ill=hiv", "is no fact"),
+        ("sex=m cannot ill=hiv", "is not a fact"),
         ("sex=m never job=nurse", "must speak of ill"),
-        ("sex=m never ill=cold", "no value of ill"),
-        ("sex=m has ill=flu often", "no probability"),
-        ("sex=m has ill=flu 1.5", "no probability"),
+        ("sex=m never ill=cold", "unknown value 'cold' of ill"),
+        ("sex=m has ill=flu often", "is not a probability"),
+        ("sex=m has ill=flu 1.5", "is not a probability"),
         ("zip=1 never ill=flu", "names none of age, job, sex"),
-        ("sex=x never ill=flu", "no value, label, interval or set of sex"),
-        ("job=[nurse,doctor] never ill=flu", "no value, label, interval or set of job"),
+        ("sex=x never ill=flu", "not a value, label, interval or set of sex"),
+        ("job=[nurse,doctor] never ill=flu", "not a value, label, interval or set of job"),
     ],
 )
 def test_a_fact_that_cannot_be_read_says_why(text: str, why: str) -> None:

@@ -293,7 +293,7 @@ def test_smallest(model: PrivacyModel, smallest: int) -> None:
         ("t_closeness", {"t": -0.1}, "at least 0"),
         ("t_closeness", {"t": inf}, "at least 0"),
         ("t_closeness", {"t": nan}, "at least 0"),
-        ("t_closeness", {"distance": "emd"}, "choose one of variational"),
+        ("t_closeness", {"distance": "emd"}, "choose from variational"),
         ("n_t_closeness", {"n": 0}, "at least 1"),
         ("strict_n_t_closeness", {"n": 1.5}, "at least 1"),
         ("delta_disclosure", {"delta": 0}, "above 0"),
@@ -325,7 +325,7 @@ def test_what_a_model_needs_is_asked_for() -> None:
     ):
         with pytest.raises(UsageError, match=said):
             model.level(counts, bare)
-    with pytest.raises(UsageError, match="none of the 1 groups"):
+    with pytest.raises(UsageError, match="outside the 1 groups"):
         NTCloseness(n=1).level(counts, Reference(np.array([1, 1]), supersets=Supersets(np.array([1]), counts)))
 
 

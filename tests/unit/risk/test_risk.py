@@ -214,7 +214,7 @@ def test_definition_1_of_kifer() -> None:
     assert tree.tolist() == [0.5, 1]
     with pytest.raises(UsageError, match="about 4 values, the beliefs about 3"):
         risk.privacy_breach_distance(ATTACKER, LEARNER, "hierarchical", geometry_of(disease()))
-    with pytest.raises(UsageError, match="no distance is called"):
+    with pytest.raises(UsageError, match="unknown distance"):
         risk.privacy_breach_distance(ATTACKER, LEARNER, "far")
     with pytest.raises(UsageError, match="needs a hierarchy"):
         risk.privacy_breach_distance_max(ATTACKER, LEARNER, "hierarchical", Geometry())

@@ -187,7 +187,7 @@ def _read_kind(name: str, texts: list[str], decimal: str) -> tuple[Kind, NDArray
         if hinted(name, CODE_WORDS):
             return Kind.CATEGORICAL, None, ["the name says that the numbers are codes"]
         if np.abs(places).max() >= 2**53 and all(text.strip().lstrip("+-").isdigit() for text in texts):
-            return Kind.CATEGORICAL, None, ["numbers of so many digits are codes; as numbers they would be rounded"]
+            return Kind.CATEGORICAL, None, ["numbers this long are codes; as numbers they would be rounded"]
         if all(len(t) == 8 and iso_date(f"{t[:4]}-{t[4:6]}-{t[6:]}") for t in texts) and places.min() > 1.8e7:
             return Kind.NUMERIC, places, ["looks like dates without hyphens; dates must be ISO, such as 2024-01-31"]
         return Kind.NUMERIC, places, []
@@ -200,7 +200,7 @@ def _read_kind(name: str, texts: list[str], decimal: str) -> tuple[Kind, NDArray
         return Kind.CATEGORICAL, None, ["looks like times; cut them to ISO dates, such as 2024-01-31"]
     some = texts[:: max(1, len(texts) // 500)]
     if sum(position(text, Kind.NUMERIC, decimal) is not None for text in some) > 0.8 * len(some):
-        return Kind.CATEGORICAL, None, ["most values are numbers: mend the others or list them under missing"]
+        return Kind.CATEGORICAL, None, ["most values are numbers: correct the others or list them under missing"]
     return Kind.CATEGORICAL, None, []
 
 
@@ -214,7 +214,7 @@ def _published_kind(name: str, cells: list[str], decimal: str) -> tuple[Kind, li
     if found is not None:
         return found, ["the cells are intervals"]
     if 2 * sum(interval_kind([cell], codes=codes) is not None for cell in cells) > len(cells):
-        return Kind.CATEGORICAL, ["most cells are intervals: mend the others or list them under missing"]
+        return Kind.CATEGORICAL, ["most cells are intervals: correct the others or list them under missing"]
     return None
 
 

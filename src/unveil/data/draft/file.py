@@ -47,7 +47,7 @@ def draft_toml(
             if told
             else "Every role is a guess, its evidence beside it."
         ),
-        "# Read them, mend them, then set confirmed = true. The values of the domains are those of the data.",
+        "# Read them, correct them, then set confirmed = true. The values of the domains are those of the data.",
         "version = 1",
         "confirmed = false",
     ]

@@ -49,7 +49,7 @@ class Schema:
         """This schema, if a human confirmed its roles."""
         if not self.document.confirmed:
             raise SchemaError(
-                f"{self.name}: the roles are not confirmed; read them, mend them, and set confirmed = true"
+                f"{self.name}: the roles are not confirmed; read them, correct them, and set confirmed = true"
             )
         return self
 
@@ -102,7 +102,7 @@ def read_schema(path: str | Path) -> Schema:
     """Read schema.toml and the hierarchies it names."""
     path = Path(path)
     if path.suffix.lower() == ".deid":
-        raise SchemaError(f"{path}: an ARX project is no schema; write one: unveil schema {path.name} -o schema.toml")
+        raise SchemaError(f"{path}: an ARX project; make a schema with: unveil schema {path.name} -o schema.toml")
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -115,7 +115,7 @@ def read_schema(path: str | Path) -> Schema:
         raise SchemaError(f"{path}: not UTF-8; save it as UTF-8") from None
     content = toml_content(text, str(path), SchemaError)
     if "attributes" not in content:
-        raise SchemaError(f"{path}: no [attributes.NAME] tables: this is no schema; draft one with: unveil schema DATA")
+        raise SchemaError(f"{path}: not a schema: no [attributes.NAME] tables; draft one with: unveil schema DATA")
     try:
         document = SchemaDocument.model_validate(content)
     except ValidationError as error:

@@ -43,7 +43,7 @@ def canonical_leaves(tree: HierarchyTable | None, kind: Kind) -> HierarchyTable 
 def _place(value: Place, kind: Kind, where: str) -> float:
     if kind is Kind.DATE:
         if not isinstance(value, date):
-            raise SchemaError(f"{where}: {value!r} is no date; write it as 2024-01-31 without quotes")
+            raise SchemaError(f"{where}: {value!r} is not a date; write it as 2024-01-31 without quotes")
         return float(value.toordinal())
     if isinstance(value, date):
         raise SchemaError(f'{where}: {value} is a date; set kind = "date"')
@@ -132,7 +132,7 @@ def _measured(texts: list[str], kind: Kind, decimal: str, where: str, origin: st
         place = position(text, kind, decimal)
         if place is None:
             what = "date such as 2024-01-31" if kind is Kind.DATE else "number"
-            raise SchemaError(f"{where}: {shown(text)} is no {what}; change the kind, or list it under missing")
+            raise SchemaError(f"{where}: {shown(text)} is not a {what}; change the kind, or list it under missing")
         places.add(place)
     ordered = np.array(sorted(places))
     return tuple(canonical(p, kind) for p in ordered.tolist()), ordered, ordered, origin
@@ -146,5 +146,5 @@ def codes_of(members: tuple[Scalar, ...], kind: Kind, code_of: dict[str, int], w
         if text in code_of:
             codes.append(code_of[text])
         elif origin in ("declared", "hierarchy"):  # an observed domain may lack a value that is declared harmless
-            raise SchemaError(f"{where}: {shown(text)} is no value of the domain; mend it or add it to the domain")
+            raise SchemaError(f"{where}: {shown(text)} is not in the domain; correct it or add it to the domain")
     return codes

@@ -17,7 +17,7 @@ from unveil.privacy.reference import geometry_of
 __all__ = ["Kernel", "distances_between"]
 
 MOST_ENTRIES = 1 << 24  # of the whole domain, one number each; above it, cell by cell
-PAIRS_AN_ENTRY = 2.0  # of cells: about so many cost as much as one entry of the domain; fewer pairs, cell by cell
+PAIRS_AN_ENTRY = 2.0  # of cells: about this many cost as much as one entry of the domain; fewer pairs, cell by cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ __all__ = ["NegativeRules"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NegativeRules(Options):
-    """X ⇒ not Y, where so many people make it surprising that none of them has Y (Li 2010, section 3.3).
+    """X ⇒ not Y, where there are enough people that one of them could be expected to have Y (Li 2010, section 3.3).
 
     A rule needs the expectation 1 - (1 - P(Y))^people, the probability that people like these show Y at least once,
     and the confidence, the share of them who do not have it. `predicates`: the longest conjunction. `fuzzy`: people

@@ -146,7 +146,7 @@ def _to_supersets(
     if pairs is None:
         raise UsageError(f"{model.name} needs the natural supersets of the groups; without them use t_closeness")
     if len(pairs.group) and not 0 <= pairs.group.min() <= pairs.group.max() < len(counts):
-        raise UsageError(f"supersets name a group that is none of the {len(counts)} groups")
+        raise UsageError(f"supersets name a group outside the {len(counts)} groups")
     large = np.flatnonzero(pairs.histogram.sum(axis=1) >= model.n)
     share, piece = shares(counts), max(CELLS_AT_ONCE // counts.shape[1], 1)
     for start in range(0, len(large), piece):

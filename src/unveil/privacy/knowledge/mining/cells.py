@@ -57,10 +57,10 @@ def sensitive_of(table: Table, asked: str | None) -> int:
     names = [table.attributes[i].name for i in sensitive]
     if asked is not None:
         if asked not in names:
-            raise UsageError(f"{shown(asked)} is no sensitive attribute; there are {', '.join(names) or 'none'}")
+            raise UsageError(f"unknown sensitive attribute {shown(asked)}; choose from {', '.join(names) or 'none'}")
         return sensitive[names.index(asked)]
     if len(sensitive) != 1:
-        raise UsageError(f"say which sensitive attribute is meant: {', '.join(names) or 'the schema has none'}")
+        raise UsageError(f"name the sensitive attribute: {', '.join(names) or 'the schema has none'}")
     return sensitive[0]
 
 

@@ -96,7 +96,7 @@ class Rules:
     node: NDArray[np.int64]  # (rules, attributes), 0 = no predicate on it
     value: NDArray[np.int64]  # (rules,)
     people: NDArray[np.float64]  # (rules,) of whom X is true, in parts where membership is fuzzy
-    expectation: NDArray[np.float64]  # (rules,) probability that so many people show the value at least once
+    expectation: NDArray[np.float64]  # (rules,) probability that this many people show the value at least once
     confidence: NDArray[np.float64]  # (rules,) share of these people who do not have it
 
     def __len__(self) -> int:
@@ -161,7 +161,7 @@ class Rules:
 def mine(
     counted: CountedCells, *, min_expectation: float, min_confidence: float, predicates: int, fuzzy: float
 ) -> Rules:
-    """Every rule of up to so many predicates, over all levels of the hierarchies.
+    """Every rule of up to `predicates` predicates, over all levels of the hierarchies.
 
     Cost: one count of the distinct cells for each choice of a level an attribute; all supports come at once.
     """
