@@ -64,7 +64,9 @@ class Plan:
         if clash:
             raise UsageError(f"{clash.pop()} is asked anyway; name attackers")
         if not 0 <= self.readers.wrong < 1:
-            raise UsageError(f"the probability of a wrong attribute must lie in [0, 1), not {self.readers.wrong:g}")
+            raise UsageError(
+                f"the probability of a wrong attribute must be at least 0 and below 1, not {self.readers.wrong:g}"
+            )
         if self.sample is not None and self.sample < 1:
             raise UsageError(f"a sample of {self.sample} people says nothing; choose 1 or more")
         if self.table is None and (self.control is not None or self.assignments):

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.data.display import Display
 from unveil.data.hierarchy import Hierarchy, iso_date, number_text
 from unveil.errors import ReleaseError, SchemaError, UnveilError, shown
 
@@ -177,7 +178,7 @@ class Attribute:
         return code if place < self.high[code] or ends_here else -1
 
 
-class AttributeList:
+class AttributeList(Display):
     """What a table, a release and a masked table have in common: attributes that are found by name or role."""
 
     __slots__ = ()
@@ -196,6 +197,10 @@ class AttributeList:
                 return index
         known = ", ".join(a.name for a in self.attributes)
         raise self.refusal(f"{self.holder} has no attribute {shown(name)}; choose from {known}")
+
+    def described(self, *more: Sequence[object]) -> list[tuple[object, ...]]:
+        """Name, role and kind of each attribute, and what else there is to say of it, for a summary."""
+        return [(a.name, a.role, a.kind, *rest) for a, *rest in zip(self.attributes, *more, strict=True)]
 
     def with_role(self, role: Role) -> tuple[int, ...]:
         """Positions of the attributes with this role."""

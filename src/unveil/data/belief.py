@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role, asked_in_turn
+from unveil.data.display import Display, Summary
 from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import Release, row_numbers
@@ -63,8 +64,8 @@ class Known:
         return np.divide(self.wrong * sizes, outside, out=np.zeros(len(sizes)), where=outside > 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Targets:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Targets(Display):
     """People an attacker asks about. Attributes that are not in `known` are unknown."""
 
     asked: int  # position of the attribute asked about, in the release
@@ -79,6 +80,13 @@ class Targets:
             raise UsageError("every known attribute needs one entry a target")
         if self.group is not None and len(self.group) != self.count:
             raise UsageError("every target needs a group, or none")
+
+    def summary(self) -> Summary:
+        """How many people, and what is known of them, by position of the attribute in the release."""
+        group = "" if self.group is None else ", their groups known"
+        lines = [(i, len(np.unique(k.of_target)), f"{k.wrong:g}") for i, k in sorted(self.known.items())]
+        title = f"Targets: {self.count:,} people asked about attribute {self.asked}{group}"
+        return title, ("known attribute", "different cells", "wrong"), lines
 
     def distinct(self) -> tuple["Targets", NDArray[np.int64]]:
         """Targets of whom different things are known, and for each target which of them it is."""
@@ -98,8 +106,8 @@ class Targets:
         return Targets(self.asked, known, len(which), None if self.group is None else self.group[which])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prior:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Prior(Display):
     """What is held of the population beforehand, as Dirichlet pseudo-counts: s ~ alpha, attribute a given s ~ beta.
 
     Where an attribute is smoothed, beta speaks of centres, and a value comes from its centre's row of the kernel.
@@ -122,6 +130,12 @@ class Prior:
                 raise UsageError("only attributes with pseudo-counts can be smoothed")
             check_kernel(kernel, self.beta[index].shape[1])
             kernel.flags.writeable = False
+
+    def summary(self) -> Summary:
+        """Where it comes from, and how much it counts for, by position of the attribute in the release."""
+        lines = [(i, b.shape[1], f"{b.sum():g}", i in self.smooth) for i, b in sorted(self.beta.items())]
+        title = f"Prior: {self.source}, {len(self.alpha):,} values, pseudo-counts {self.alpha.sum():g}"
+        return title, ("attribute", "codes", "pseudo-counts", "smoothed"), lines
 
     @classmethod
     def uninformative(
@@ -214,8 +228,8 @@ class Diagnostics:
     wanted: float = 1.0  # times as much as was drawn: what the precision asks for, going by the error there is
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Belief:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Belief(Display):
     """For each target a distribution over the sensitive values; of a sampler, one by each chain as well."""
 
     probability: NDArray[np.float64]  # (targets, values)
@@ -228,6 +242,18 @@ class Belief:
         if not np.isfinite(self.probability).all() or (self.probability < 0).any() or (np.abs(total - 1) > 1e-9).any():
             raise UsageError("beliefs must be distributions: not negative, with sum 1")
         self.probability.flags.writeable = False
+
+    def summary(self) -> Summary:
+        """How sure it is: people by the probability of their likeliest value."""
+        targets, values = self.probability.shape
+        chains = (
+            self.diagnostics.method if self.chains is None else f"{self.diagnostics.method}, {len(self.chains)} chains"
+        )
+        edges = {"100%": 1 - 1e-9, "80% to 100%": 0.8, "60% to 80%": 0.6, "below 60%": 0.0}
+        band = np.searchsorted(-np.array(list(edges.values())), -self.probability.max(axis=1))
+        count = np.bincount(band, minlength=len(edges)).tolist()
+        lines = [(label, people) for label, people in zip(edges, count, strict=True) if people]
+        return f"Belief: {targets:,} targets, {values:,} values, {chains}", ("likeliest value", "targets"), lines
 
     @property
     def exact(self) -> bool:

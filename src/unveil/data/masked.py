@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, AttributeList, Role
+from unveil.data.display import Summary
 from unveil.errors import NotApplicable, ReleaseError
 
 __all__ = ["SUPPRESSED", "Masked", "MaskedTable", "SyntheticTable", "as_published", "numbers_of"]
@@ -15,7 +16,7 @@ __all__ = ["SUPPRESSED", "Masked", "MaskedTable", "SyntheticTable", "as_publishe
 SUPPRESSED = -1  # a cell of codes that is not published
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Masked(AttributeList):
     """Published values, some of them perturbed. Row i is somebody, but not the original's row i.
 
@@ -51,6 +52,12 @@ class Masked(AttributeList):
     def rows(self) -> int:
         """How many rows are published."""
         return len(self.columns[0])
+
+    def summary(self) -> Summary:
+        """Its size, and which attributes were perturbed."""
+        title = f"Masked: {self.rows:,} rows, {len(self.masked)} of {len(self.attributes)} attributes perturbed"
+        lines = self.described([i in self.masked for i in range(len(self.attributes))])
+        return title, ("attribute", "role", "kind", "perturbed"), lines
 
     @property
     def known_channel(self) -> bool:

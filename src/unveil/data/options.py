@@ -43,7 +43,7 @@ def name_of(member: object) -> str:
 def _check(what: str, value: Any, *, whole: bool, low: float, high: float, above: bool, below: bool) -> None:
     kind = not isinstance(value, bool) and isinstance(value, Integral if whole else Real)
     if kind and (low < value if above else low <= value) and (value < high if below else value <= high) and value < inf:
-        if abs(value) <= LARGEST:
+        if not whole or value <= LARGEST:
             return
         raise UsageError(f"{what}{str(value)[:20]}… is out of range; choose a smaller number")
     wanted = f"a {'whole ' if whole else ''}number {'above' if above else 'of at least'} {low:g}"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unveil.data.attribute import Attribute, AttributeList, Role
+from unveil.data.display import Summary
 from unveil.data.regions import Regions, rank_sequences
 from unveil.errors import ReleaseError
 
@@ -46,7 +47,7 @@ class BlockRows:
     count: NDArray[np.integer] | None = None  # (rows,); None = one each
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release(AttributeList):
     """A published table, canonical: groups are ordered by their cells, so that order can leak nothing."""
 
@@ -89,6 +90,14 @@ class Release(AttributeList):
     def rows(self) -> int:
         """How many rows are published."""
         return int(self.sizes.sum())
+
+    def summary(self) -> Summary:
+        """Its size and, of each attribute, how many different cells are published and in which block."""
+        blocks = f"{len(self.blocks)} block{'s' * (len(self.blocks) > 1)}"
+        title = f"Release: {self.rows:,} rows in {self.groups:,} groups of {int(self.sizes.min()):,} or more, {blocks}"
+        block = {i: number for number, block in enumerate(self.blocks, start=1) for i in block.attributes}
+        lines = self.described([len(r) for r in self.regions], [block[i] for i in range(len(self.attributes))])
+        return title, ("attribute", "role", "kind", "cells", "block"), lines
 
     def block_of(self, attribute: int) -> Block:
         """The block that holds an attribute."""

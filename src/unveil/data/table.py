@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, AttributeList, Kind, Role, position
 from unveil.data.dictionary import Dictionary
+from unveil.data.display import Summary
 from unveil.data.hierarchy import number_text
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
@@ -27,7 +28,7 @@ class CodedColumn:
     text_of_row: NDArray[np.integer]  # (rows,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table(AttributeList):
     """Original microdata: one row a person. Identifiers are counted, never kept."""
 
@@ -65,6 +66,12 @@ class Table(AttributeList):
     def rows(self) -> int:
         """How many people there are."""
         return len(self.columns[0])
+
+    def summary(self) -> Summary:
+        """Its size and its attributes; no rows."""
+        title = f"Table {self.name}: {self.rows:,} people, {len(self.attributes)} attributes"
+        lines = self.described([a.codes for a in self.attributes])
+        return title, ("attribute", "role", "kind", "values"), lines
 
     def as_release(self) -> Release:
         """The cleartext as a release: every row a group of its own, every cell a single value."""

@@ -133,7 +133,7 @@ def test_a_configuration_file(folder: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--with", "nothing:k=2"), "none of the anonymizers"),
+        (("--with", "nothing:k=2"), "unknown anonymizer"),
         (("--with", "mondrian:k=2", "--risk", "no_such"), "no measure of a frontier"),
         (("--with", "mondrian:k=2", "--limit", "k >> 2"), "is no"),
         (("--with", "mondrian"), "needs a requirement"),

@@ -183,10 +183,10 @@ def test_valid_values_are_those_of_all_matchings(seed: int) -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (["--with", "nothing"], "none of the knowledge: facts, kernel, negative_rules, overall, uniform"),
+        (["--with", "nothing"], "unknown knowledge 'nothing'; choose from facts, kernel, negative_rules"),
         (["--with", "kernel:bandwidth=0"], "a bandwidth is a number above 0"),
         (["--with", "kernel", "--assignment", "x.csv"], "goes with --release"),
-        (["--with", "overall", "--asked", "age"], "no sensitive attribute"),
+        (["--with", "overall", "--asked", "age"], "unknown sensitive attribute"),
     ],
 )
 def test_mistakes_are_one_line(more: list[str], why: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

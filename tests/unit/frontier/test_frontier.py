@@ -111,7 +111,7 @@ def test_an_options_file_may_hold_lists(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "empty scheme"),
-        ("mondriaan:k=2", "none of the anonymizers"),
+        ("mondriaan:k=2", "unknown anonymizer"),
         ("anatomy:l=2 k_anonymity:k=2", "takes no requirements of its own"),
         ("mondrian:k=2 closeness:t=1", "no privacy model"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from unveil.data.attribute import Attribute
+from unveil.data.display import Display, Summary
 from unveil.data.hierarchy import HierarchyTable, hierarchy_files, read_hierarchy
 from unveil.data.schema.document import Declaration, SchemaDocument
 from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
@@ -18,8 +19,8 @@ from unveil.errors import SchemaError, shown
 __all__ = ["Declaration", "Schema", "SchemaDocument", "read_schema"]
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+@dataclass(frozen=True, slots=True, repr=False)
+class Schema(Display):
     """The roles, kinds and declared domains of a table's columns."""
 
     document: SchemaDocument
@@ -30,6 +31,16 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """Attribute names in the file's order."""
         return tuple(self.document.attributes)
+
+    def summary(self) -> Summary:
+        """Whether it is confirmed, and the roles."""
+        state = "confirmed" if self.document.confirmed else "not confirmed"
+        declared = self.document.attributes.items()
+        lines = [
+            (n, d.role, d.kind, d.domain is not None or d.bins is not None, n in self.hierarchies) for n, d in declared
+        ]
+        title = f"Schema {self.name}: {len(lines)} attributes, {state}"
+        return title, ("attribute", "role", "kind", "domain", "hierarchy"), lines
 
     @property
     def missing_token(self) -> str:
