@@ -13,7 +13,7 @@ from unveil.anonymizers.parts.roll_up import height_of, nodes_of
 from unveil.data.attribute import Attribute, Role
 from unveil.data.options import Options, number, whole
 from unveil.data.regions import Regions
-from unveil.data.release import Anonymized, row_numbers
+from unveil.data.release import Anonymized, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError
@@ -46,13 +46,10 @@ class FullDomain(Options):
         self._check_levels(self.levels, [table.attributes[i] for i in known])
         nodes = [nodes_of(table.attributes[i], level) for i, level in zip(known, self.levels, strict=True)]
         columns = [node[table.columns[i]] for i, node in zip(known, nodes, strict=True)]
-        group = row_numbers(columns) if columns else np.zeros(table.rows, dtype=np.int64)
+        group = row_numbers(columns, table.rows)
         groups = int(group.max()) + 1
-        hidden = np.zeros(groups, dtype=bool)
-        if self.require:
-            hidden = self._failing(table, group, groups)
-        first = np.zeros(groups, dtype=np.int64)
-        first[group] = np.arange(table.rows)
+        hidden = self._failing(table, group, groups) if self.require else np.zeros(groups, dtype=bool)
+        first = example_rows(group)
         cells = {}
         for index, node, column in zip(known, nodes, columns, strict=True):
             codes = table.attributes[index].codes

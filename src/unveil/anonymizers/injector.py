@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unveil.anonymizers.parts.assemble import bucketized, one_sensitive
 from unveil.data.options import Options, whole
-from unveil.data.release import Anonymized, row_numbers
+from unveil.data.release import Anonymized, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError
@@ -44,8 +44,7 @@ class Injector(Options):
         value = table.columns[sensitive].astype(np.int64)
         self._check_feasible(value, never)
         kind = row_numbers([value, *never.T.astype(np.int64)])
-        example = np.zeros(int(kind.max()) + 1, dtype=np.int64)
-        example[kind] = np.arange(table.rows)
+        example = example_rows(kind)
         engine.report("injector", 0, 1)
         groups, aside = kernels.form_groups(value[example], never[example], np.bincount(kind), self.l)
         group = _placed(kind, groups, engine)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unveil.anonymizers.parts.assemble import GroupRegions, generalised
 from unveil.data.attribute import Attribute, Role
 from unveil.data.regions import Regions
-from unveil.data.release import Anonymized, row_numbers
+from unveil.data.release import Anonymized, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.kernels import partition as kernels
@@ -170,7 +170,8 @@ def _span_cells(
 ) -> GroupRegions:
     """Everything between two codes of the split order."""
     number = row_numbers([first, last])
-    lows, highs = _of_number(number, first), _of_number(number, last)
+    example = example_rows(number)
+    lows, highs = first[example], last[example]
     if (order == np.arange(attribute.codes)).all():
         return GroupRegions(Regions.intervals(attribute.codes, lows, highs), number)
     return GroupRegions(
@@ -190,7 +191,8 @@ def _hierarchy_cells(
         level = np.where(node[first] == node[last], height, level)
     node_of = hierarchy.node[level, order[first]].astype(np.int64)
     number = row_numbers([level, node_of])
-    pairs = zip(_of_number(number, level), _of_number(number, node_of), strict=True)
+    example = example_rows(number)
+    pairs = zip(level[example], node_of[example], strict=True)
     return GroupRegions(
         Regions.sets(attribute.codes, [np.flatnonzero(hierarchy.node[h] == n) for h, n in pairs]), number
     )
@@ -208,13 +210,6 @@ def _present_cells(attribute: Attribute, found: kernels.Partition, column: NDArr
         seen[found.group[piece].astype(np.int64) * codes + column[piece]] = True
     packed = np.packbits(seen.reshape(groups, codes), axis=1)
     number = row_numbers(list(packed.T))
-    distinct = _of_number(number, np.arange(groups))
+    distinct = example_rows(number)
     owner, code = np.nonzero(seen.reshape(groups, codes)[distinct])
     return GroupRegions(Regions.pairs(codes, owner, code, len(distinct)), number)
-
-
-def _of_number(number: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The value that belongs to each number."""
-    found = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
-    found[number] = values
-    return found

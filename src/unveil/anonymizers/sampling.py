@@ -32,7 +32,7 @@ class Sampling(Options):
         drawn = np.sort(engine.named("sampling").generator().choice(table.rows, size, replace=False))
         columns = [column[drawn] for column in table.columns]
         known = [columns[i] for i, a in enumerate(table.attributes) if a.role is Role.QUASI_IDENTIFIER]
-        group = row_numbers(known) if known else np.zeros(size, dtype=np.int64)
+        group = row_numbers(known, size)
         part = BlockRows(tuple(range(len(columns))), group, tuple(columns))
         release, number = build_release(table.attributes, [Regions.singles(a.codes) for a in table.attributes], [part])
         group_of_row = np.full(table.rows, -1, dtype=np.int32)

@@ -157,7 +157,7 @@ def asked_of(table: Table, columns: Sequence[Sequence[int]], requirement: Requir
 
 def _cells(table: Table, known: Sequence[int]) -> NDArray[np.int64]:
     """(rows,) one number for rows with equal values of these attributes."""
-    return row_numbers([table.columns[i] for i in known]) if known else np.zeros(table.rows, dtype=np.int64)
+    return row_numbers([table.columns[i] for i in known], table.rows)
 
 
 def _in_turn(slicing: Slicing, table: Table) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from unveil.data.attribute import Attribute, Role, asked_in_turn
 from unveil.data.display import Display, Summary
 from unveil.data.masked import Masked
 from unveil.data.regions import Regions
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, example_rows, row_numbers
 from unveil.data.smoothing import check_kernel, smoothing_kernels, tied
 from unveil.errors import UsageError
 
@@ -92,13 +92,8 @@ class Targets(Display):
         """Targets of whom different things are known, and for each target which of them it is."""
         columns = [known.of_target for known in self.known.values()]
         columns += [self.group] if self.group is not None else []
-        if not columns or not self.count:
-            number = np.zeros(self.count, dtype=np.int64)
-        else:
-            number = row_numbers(columns)
-        first = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
-        first[number] = np.arange(self.count)
-        return self.take(first), number
+        number = row_numbers(columns, self.count)
+        return self.take(example_rows(number)), number
 
     def take(self, which: NDArray[np.integer]) -> "Targets":
         """These targets in this order."""

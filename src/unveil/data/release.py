@@ -12,7 +12,16 @@ from unveil.data.display import Summary
 from unveil.data.regions import Regions, rank_sequences
 from unveil.errors import ReleaseError
 
-__all__ = ["Anonymized", "Block", "BlockRows", "Release", "build_release", "distinct_rows", "row_numbers"]
+__all__ = [
+    "Anonymized",
+    "Block",
+    "BlockRows",
+    "Release",
+    "build_release",
+    "distinct_rows",
+    "example_rows",
+    "row_numbers",
+]
 
 ROWS_AT_ONCE = 1 << 16  # pieces that stay in the cache
 
@@ -221,7 +230,7 @@ def _count_cells(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Distinct cells of a block, and per group the cells it shows with their counts."""
     columns = [renumbered[a][numbers] for a, numbers in zip(part.attributes, part.region, strict=True)]
-    cell = row_numbers(columns) if columns else np.zeros(len(part.group), dtype=np.int64)
+    cell = row_numbers(columns, len(part.group))
     distinct = int(cell.max(initial=-1)) + 1
     cells = np.zeros((distinct, len(columns)), dtype=np.int32)
     for index, column in enumerate(columns):
@@ -242,16 +251,22 @@ def _count_cells(
     return cells, start, (key % distinct).astype(np.int32), count
 
 
-def row_numbers(columns: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
-    """Number the distinct rows of some columns in dictionary order, first column first."""
+def row_numbers(columns: Sequence[NDArray[np.integer]], rows: int = 0) -> NDArray[np.int64]:
+    """Number the distinct rows of some columns in dictionary order, first column first; without columns all are 0."""
     if not columns:
-        return np.zeros(0, dtype=np.int64)
-    number = np.asarray(columns[0], dtype=np.int64)
-    number = _dense(number)
+        return np.zeros(rows, dtype=np.int64)
+    number = _dense(np.asarray(columns[0], dtype=np.int64))
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1
         number = _dense(number * width + np.asarray(column, dtype=np.int64))
     return number
+
+
+def example_rows(number: NDArray[np.integer]) -> NDArray[np.int64]:
+    """One row, the last, of each number from 0 on."""
+    row = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
+    row[number] = np.arange(len(number))
+    return row
 
 
 def distinct_rows(columns: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -261,10 +276,7 @@ def distinct_rows(columns: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.in
     if columns and entries <= min(max(4 * len(columns[0]), 1 << 16), 1 << 24):
         return _count_rows(columns, widths, entries)
     number = row_numbers(columns)
-    count = np.bincount(number)
-    row = np.empty(len(count), dtype=np.int64)
-    row[number] = np.arange(len(number))
-    return row, count
+    return example_rows(number), np.bincount(number)
 
 
 def _count_rows(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Role
 from unveil.data.regions import Regions
-from unveil.data.release import Anonymized, BlockRows, build_release, distinct_rows, row_numbers
+from unveil.data.release import Anonymized, BlockRows, build_release, distinct_rows, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.errors import UsageError
 
@@ -33,8 +33,7 @@ def generalised(table: Table, group: NDArray[np.integer], cells: Mapping[int, Gr
         merged = row_numbers([number[cells[index].of_group] for index, (_, number) in regions.items()])
     else:
         merged = np.zeros(int(group.max(initial=0)) + 1, dtype=np.int64)
-    first = np.zeros(int(merged.max(initial=0)) + 1, dtype=np.int64)
-    first[merged] = np.arange(len(merged))
+    first = example_rows(merged)
     group_of_row = merged.astype(np.int32)[group]
     others = [i for i in range(len(table.attributes)) if i not in cells]
     row, count = distinct_rows([group_of_row, *(table.columns[i] for i in others)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.release import row_numbers
+from unveil.data.release import example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.kernels import slicing as kernels
 
@@ -58,9 +58,7 @@ def make_slices(cells: Sequence[NDArray[np.integer]]) -> Slices:
     first = np.concatenate([[0], np.cumsum([int(cell.max()) + 1 for cell in dense])])
     cell = np.stack([c + f for c, f in zip(dense, first[:-1], strict=True)], axis=1).astype(np.int32)
     person = row_numbers(dense)
-    people = np.empty(int(person.max()) + 1, dtype=np.int64)
-    people[person] = np.arange(len(person))
-    person_cell = np.ascontiguousarray(cell[people])
+    person_cell = np.ascontiguousarray(cell[example_rows(person)])
     order = np.argsort(person_cell.ravel(), kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(person_cell.ravel(), minlength=int(first[-1])))])
     member = (order // person_cell.shape[1]).astype(np.int32)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
-from unveil.data.release import distinct_rows, row_numbers
+from unveil.data.release import distinct_rows, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.kernels.rollup import number_keys, sum_rows
 
@@ -62,8 +62,7 @@ class RollUp:
         number = np.empty(0, dtype=np.int64)
         if counted:
             number = row_numbers(columns)
-            row = np.zeros(int(number.max()) + 1, dtype=np.int64)
-            row[number] = np.arange(table.rows)
+            row = example_rows(number)
             size = np.bincount(number)
         histograms = []
         for index in counted:
@@ -120,9 +119,7 @@ def _numbered(columns: list[NDArray[np.int64]], widths: list[int]) -> tuple[NDAr
     cells = len(columns[0])
     if prod(widths) >= WIDEST_KEY:
         number = row_numbers(columns)
-        first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-        first[number] = np.arange(cells)
-        return number, first
+        return number, example_rows(number)
     key = np.zeros(cells, dtype=np.int64)
     for column, width in zip(columns, widths, strict=True):
         key *= width

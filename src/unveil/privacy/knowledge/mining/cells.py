@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role
-from unveil.data.release import row_numbers
+from unveil.data.release import example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.errors import UsageError, shown
 
@@ -31,9 +31,8 @@ class CountedCells:
         known = table.with_role(Role.QUASI_IDENTIFIER)
         index = sensitive_of(table, asked)
         columns = [table.columns[i].astype(np.int64) for i in known]
-        number = row_numbers(columns) if columns else np.zeros(table.rows, dtype=np.int64)
-        first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-        first[number] = np.arange(table.rows)
+        number = row_numbers(columns, table.rows)
+        first = example_rows(number)
         cells = np.stack([c[first] for c in columns], axis=1) if columns else np.zeros((1, 0), dtype=np.int64)
         values = table.attributes[index].codes
         pair, count = np.unique(number * values + table.columns[index], return_counts=True)

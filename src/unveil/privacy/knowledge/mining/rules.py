@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
-from unveil.data.release import row_numbers
+from unveil.data.release import example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.privacy.knowledge.mining.cells import CountedCells
 
@@ -217,8 +217,7 @@ def _counted_sets(
     counted: CountedCells, nodes: tuple[Nodes, ...], number: NDArray[np.int64], chosen: tuple[int, ...], values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     sets = int(number.max()) + 1
-    first = np.zeros(sets, dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     counts = np.bincount(number[counted.cell] * values + counted.value, weights=counted.count, minlength=sets * values)
     node = np.zeros((sets, len(nodes)), dtype=np.int64)
     keep = np.ones(sets, dtype=bool)
