@@ -63,7 +63,7 @@ def test_the_seed_is_in_no_file_of_a_release(text: str, tmp_path: Path) -> None:
 def test_no_document_names_a_drawn_seed() -> None:
     engine = replace(Engine(), workers=1)
     release = anonymizer("anatomy:l=2").anonymize(TABLE, engine).release
-    audit = run_audit({"r": release}, table=TABLE, engine=engine)
+    audit = run_audit({"r": release}, original=TABLE, engine=engine)
     assert str(engine.seed) not in audit.document.model_dump_json()
     swept = run_frontier(TABLE, ["anatomy:l=2"], engine=engine)
     assert str(engine.seed) not in json.dumps(swept.to_dict())
