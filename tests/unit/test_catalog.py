@@ -227,3 +227,10 @@ def test_members_of_other_packages_are_described(monkeypatch: pytest.MonkeyPatch
     depth = {"name": "depth", "required": False, "default": 1, "choices": []}
     assert shuffle == {"name": "shuffle", "summary": "A member that another package brings.", "options": [depth]}
     assert "cannot be loaded" in broken["summary"]
+
+
+def test_a_privacy_model_of_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [EntryPoint("depth", f"{__name__}:Foreign", "unveil.privacy_models")]
+    monkeypatch.setattr(catalog, "entry_points", lambda group: [p for p in points if p.group == group])
+    assert catalog.members("privacy_models")[-1] == "depth"
+    assert catalog.privacy_model("depth:depth=4") == Foreign(depth=4)
