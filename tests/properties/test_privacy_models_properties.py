@@ -183,7 +183,7 @@ def loop(model: PrivacyModel, row: Row, group: int, overall: Reference) -> float
         case BetaLikeness():
             return float(max((gain for gain, _ in loop_gains(row, table)), default=Fraction(0)))
         case EpsilonM():
-            return loop_neighbours(row, overall.ground, model.epsilon)
+            return loop_neighbours(row, overall.geometry, model.epsilon)
         case DeltaPresence():
             assert overall.population is not None
             people = int(overall.population[group])

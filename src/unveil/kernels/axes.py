@@ -60,7 +60,7 @@ class Space:
 
 
 def lay_out_space(
-    axes: Sequence[CutAxis], columns: Sequence[Codes], domains: Sequence[int], distinct: cells.Cells | None
+    axes: Sequence[CutAxis], columns: Sequence[Codes], domains: Sequence[int], distinct: cells.DistinctCells | None
 ) -> Space:
     """Pack the columns, or the distinct cells in their place, and write the axes down for the kernels."""
     if distinct is not None:

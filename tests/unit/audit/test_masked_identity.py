@@ -88,8 +88,6 @@ def test_differential_privacy_is_spoken_of_as_a_promise() -> None:
     made = Masked(PEOPLE.attributes, MASKED.columns, (0,), {}, "dp_histogram:epsilon=0.5,least=1")
     document = run_audit({"m.csv": made}, original=PEOPLE, engine=Engine(seed=0, workers=1)).document
     remarks = document.diagnostics["remarks"]
-        "remarks"
-    ]
     assert any("a factor of 1.65 at most" in text for text in remarks)
     assert not any("--assignment" in text for text in remarks)
 
