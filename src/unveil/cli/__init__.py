@@ -247,7 +247,7 @@ def anonymize(
     check_ending(output, "a release", names=published)  # said before the work, not after it
     table = read_table(data, known, delimiter=delimiter, decimal=decimal, encoding=encoding)
     if seed is None:
-        seed = secrets.randbits(63)
+        seed = secrets.randbits(128)
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     made = method.anonymize(table, Engine(seed=seed))
     if made.note:

@@ -176,7 +176,7 @@ def attack(
     from unveil.audit.given import Given, others_of_file
     from unveil.data.belief import Prior, sensitive_attribute
     from unveil.data.schema import read_schema
-    from unveil.data.smooth import bandwidths
+    from unveil.data.smoothing import bandwidths
     from unveil.data.targets import targets_of_table
     from unveil.formats.masked import is_masked
     from unveil.formats.people import check_people_file, people_frame, write_people

@@ -190,7 +190,7 @@ def _audit(
     from unveil.data.attribute import Role
     from unveil.data.belief import Prior
     from unveil.data.schema import read_schema
-    from unveil.data.smooth import bandwidths
+    from unveil.data.smoothing import bandwidths
     from unveil.formats.arx_schema import project_schema
     from unveil.formats.keys import read_paired
     from unveil.formats.masked import is_masked, read_masked, read_origin
