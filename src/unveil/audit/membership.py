@@ -81,7 +81,7 @@ def hold_out(table: Table, share: float, engine: Engine | None = None) -> tuple[
     """People to release, and a random share of people held out, who are the controls when the release is audited."""
     if not 0 < share < 1:
         raise UsageError(f"the share of people held out must lie between 0 and 1, not {share:g}")
-    order = (Engine() if engine is None else engine).named("hold_out").generator().permutation(table.rows)
+    order = (Engine(seed=0) if engine is None else engine).named("hold_out").generator().permutation(table.rows)
     out = round(share * table.rows)
     if not 0 < out < table.rows:
         raise UsageError(f"{share:g} of {table.rows} rows leaves one side empty")
@@ -123,7 +123,7 @@ def membership_of(
         return membership_refused(name, asked, str(reason))
     shares = published_shares(release, positions)
     if people is None:
-        random = (Engine() if engine is None else engine).named("membership people").generator()
+        random = (Engine(seed=0) if engine is None else engine).named("membership people").generator()
         degree = matching_groups(release, drawn_members(release, shares, min(release.rows, 20_000), random)).degree
     else:
         degree = matching_groups(release, people).degree

@@ -37,7 +37,7 @@ app = group(
 
 command(app)(schema)
 app.add_typer(hierarchy_app)
-command(app, members=("anonymizers", "privacy models"))(anonymize)
+command(app, members=("anonymizers", "privacy_models"))(anonymize)
 command(app, first="schema original require population assignment n report json verbose")(check)
 command(app, first=audit_verb.FIRST)(audit_verb.audit)
 app.add_typer(attack_app)

@@ -45,7 +45,7 @@ def anonymize(options: AnonymizeOptions) -> None:
     published = [name for name in schema.names if schema.declaration(name).role != "identifier"]
     check_ending(output, "a release", names=published)  # said before the work, not after it
     table = read_table(data, schema, **dialect_of(options))
-    seed = secrets.randbits(63) if options.seed is None else options.seed
+    seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     made = method.anonymize(table, Engine(seed=seed))
     if made.note:

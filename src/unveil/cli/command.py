@@ -64,25 +64,10 @@ class Group(TyperGroup):
 
 def write_members(family: str, formatter: Any) -> None:
     """Every member of a family with its one line, those of other packages among them."""
-    if family == "privacy models":
-        from unveil.privacy.models import MODELS
+    from unveil.catalog import describe
 
-        rows = [(name, _summary(cls)) for name, cls in MODELS.items()]
-    else:
-        from unveil.catalog import member, members
-
-        rows = []
-        for name in members(family):
-            try:
-                rows.append((name, _summary(member(family, name))))
-            except UsageError as error:
-                rows.append((name, str(error)))
-    with formatter.section(family.capitalize()):
-        formatter.write_dl(rows)
-
-
-def _summary(cls: type[Any]) -> str:
-    return (cls.__doc__ or "").strip().partition("\n")[0]
+    with formatter.section(family.replace("_", " ").capitalize()):
+        formatter.write_dl([(found["name"], found["summary"]) for found in describe(family)])
 
 
 def group(name: str, help: str, *, order: str = "", epilog: str | None = None) -> typer.Typer:

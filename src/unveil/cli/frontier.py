@@ -89,8 +89,9 @@ def frontier(options: FrontierOptions) -> None:
     table = read_table(data, schema, **dialect_of(options))
     release_seed = options.release_seed
     if release_seed is None and output is not None:
-        release_seed = secrets.randbits(63)
+        release_seed = secrets.randbits(128)
         say(f"release seed {release_seed} (keep it secret: with it a reader could replay what was drawn)")
+    release_seed = options.seed if release_seed is None else release_seed  # nothing is written
     with long_work() as (progress, stop):
         found = run_frontier(
             table,

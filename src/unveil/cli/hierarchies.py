@@ -38,8 +38,7 @@ def auto(options: AutoOptions) -> None:
     import numpy as np
 
     from unveil.data.attribute import Kind, Role, position
-    from unveil.data.hierarchy import date_ladder
-    from unveil.data.ladders import auto_ladder, frequency_ladder
+    from unveil.data.hierarchy_builders import auto_hierarchy, date_hierarchy, frequency_hierarchy
     from unveil.data.schema import read_schema
     from unveil.formats.tables import read_table
 
@@ -53,12 +52,12 @@ def auto(options: AutoOptions) -> None:
         counts = np.bincount(column, minlength=attribute.codes)[: attribute.real]
         try:
             if attribute.binned or attribute.kind is Kind.ORDINAL:
-                made[attribute.name] = frequency_ladder(values, counts)
+                made[attribute.name] = frequency_hierarchy(values, counts)
             elif attribute.kind is Kind.DATE:
-                made[attribute.name] = date_ladder(values)
+                made[attribute.name] = date_hierarchy(values)
             else:
                 numeric = attribute.kind is Kind.NUMERIC
-                made[attribute.name] = auto_ladder(
+                made[attribute.name] = auto_hierarchy(
                     values, counts, (lambda text: position(text, Kind.NUMERIC)) if numeric else None
                 )
         except SchemaError as reason:
@@ -118,7 +117,7 @@ def export(options: FolderOptions) -> None:
     from unveil.data.schema import read_schema
 
     schema = _schema(options)
-    ladders = read_schema(schema).ladders
+    ladders = read_schema(schema).hierarchies
     if not ladders:
         raise UsageError(f"{schema}: names no hierarchy")
     _give_folder(options, ladders, [])

@@ -57,13 +57,13 @@ class IntervalOptions(ColumnOptions):
 def intervals(options: IntervalOptions) -> None:
     """Numbers to intervals of growing width."""
     from unveil.data.attribute import Kind, position
-    from unveil.data.hierarchy import interval_ladder
+    from unveil.data.hierarchy_builders import interval_hierarchy
 
     values = sorted(set(_numbers(options.column, *values_of(options))))
     widths = [position(w, Kind.NUMERIC) for w in options.width.split("+")]
     if None in widths:
         raise UsageError("--width takes numbers joined by +, for instance 5+10+20")
-    _give(options, interval_ladder(values, widths, options.origin))  # type: ignore[arg-type]
+    _give(options, interval_hierarchy(values, widths, options.origin))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,14 +76,14 @@ class PrefixOptions(ColumnOptions):
 @command(hierarchy_app)
 def prefixes(options: PrefixOptions) -> None:
     """Codes to ever shorter prefixes: 45501, 4550*, 455**."""
-    from unveil.data.hierarchy import prefix_ladder
+    from unveil.data.hierarchy_builders import prefix_hierarchy
 
     steps = None
     if options.keep is not None:
         if not all(k.isdigit() for k in options.keep.split("+")):
             raise UsageError("--keep takes whole numbers joined by +, for instance 4+2")
         steps = [int(k) for k in options.keep.split("+")]
-    _give(options, prefix_ladder(values_of(options)[0], steps))
+    _give(options, prefix_hierarchy(values_of(options)[0], steps))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,9 +96,9 @@ class DateOptions(ColumnOptions):
 @command(hierarchy_app)
 def dates(options: DateOptions) -> None:
     """ISO dates to months, quarters, years."""
-    from unveil.data.hierarchy import date_ladder
+    from unveil.data.hierarchy_builders import date_hierarchy
 
-    _give(options, date_ladder(values_of(options)[0], options.parts.split("+")))
+    _give(options, date_hierarchy(values_of(options)[0], options.parts.split("+")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +111,9 @@ class RoundOptions(ColumnOptions):
 @command(hierarchy_app, "round")
 def round_(options: RoundOptions) -> None:
     """Numbers to round intervals: widths of 5, 10, 50, 100 …"""
-    from unveil.data.ladders import round_ladder
+    from unveil.data.hierarchy_builders import round_hierarchy
 
-    _give(options, round_ladder(_numbers(options.column, *values_of(options)), options.first))
+    _give(options, round_hierarchy(_numbers(options.column, *values_of(options)), options.first))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,22 +126,22 @@ class EqualCountOptions(CountOptions):
 @command(hierarchy_app, "equal-count")
 def equal_count(options: EqualCountOptions) -> None:
     """Numbers to intervals with about equally many rows."""
-    from unveil.data.ladders import equal_count_ladder
+    from unveil.data.hierarchy_builders import equal_count_hierarchy
 
     counts, decimal = _counts(options)
     rows: dict[float, int] = {}
     for place, count in zip(_numbers(options.column, list(counts), decimal), counts.values(), strict=True):
         rows[place] = rows.get(place, 0) + count
-    _give(options, equal_count_ladder(list(rows), list(rows.values()), options.groups))
+    _give(options, equal_count_hierarchy(list(rows), list(rows.values()), options.groups))
 
 
 @command(hierarchy_app)
 def frequency(options: CountOptions) -> None:
     """Names without an order: rare ones are put together first."""
-    from unveil.data.ladders import frequency_ladder
+    from unveil.data.hierarchy_builders import frequency_hierarchy
 
     counts, _ = _counts(options)
-    _give(options, frequency_ladder(list(counts), list(counts.values())))
+    _give(options, frequency_hierarchy(list(counts), list(counts.values())))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +154,7 @@ class TaxonomyOptions(OutputOption):
 @command(hierarchy_app)
 def taxonomy(options: TaxonomyOptions) -> None:
     """A tree written as child and parent, one row per child."""
-    from unveil.data.ladders import taxonomy_ladder
+    from unveil.data.hierarchy_builders import taxonomy_hierarchy
     from unveil.formats.tables import read_columns
 
     file = options.file
@@ -170,7 +170,7 @@ def taxonomy(options: TaxonomyOptions) -> None:
         if not below or below == "*" or parent_of.setdefault(below, above) != above:
             what = "has two parents" if below in parent_of else "cannot be a name"
             raise SchemaError(f"{file}, {found.place(row)}: {below!r} {what}; correct the row")
-    write(options.output, taxonomy_ladder(parent_of, str(file)).to_csv())
+    write(options.output, taxonomy_hierarchy(parent_of, str(file)).to_csv())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,9 +186,9 @@ def show(options: FileArgument) -> None:
     from rich.markup import escape
     from rich.tree import Tree
 
-    from unveil.data.hierarchy import read_ladder
+    from unveil.data.hierarchy import read_hierarchy
 
-    ladder = read_ladder(options.file)
+    ladder = read_hierarchy(options.file)
     root = Tree("*")
     nodes: dict[tuple[str, ...], Any] = {("*",): root}
     row_of = {row[0]: row for row in ladder.rows}
@@ -211,11 +211,11 @@ class CoverOptions(DomainOptions, FileArgument):
 def check(options: CoverOptions) -> None:
     """Check that a hierarchy covers a column, and is nested."""
     from unveil.data.attribute import Kind
-    from unveil.data.hierarchy import read_ladder
+    from unveil.data.hierarchy import read_hierarchy
     from unveil.data.schema import read_schema
 
     values, decimal = values_of(options)
-    ladder = read_ladder(options.file)
+    ladder = read_hierarchy(options.file)
     if options.schema is None or read_schema(options.schema).declaration(options.column).kind is Kind.NUMERIC:
         values = _as_in(ladder.leaves, values, decimal)
     ladder.over(values, missing=None, attribute=options.column)

@@ -201,7 +201,7 @@ def _prior(options: Any) -> Any:
 
     def prior_of(release: Any, asked: int) -> Any:
         from unveil.data.belief import Prior
-        from unveil.data.smooth import bandwidths
+        from unveil.data.smoothing import bandwidths
         from unveil.formats.priors import read_prior
 
         tied = bandwidths(options.smooth, release.attributes)

@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from unveil.data.attribute import Role
-from unveil.data.hierarchy import Ladder, ladder_rows
+from unveil.data.hierarchy import HierarchyTable, hierarchy_rows
 from unveil.errors import SchemaError, TableError, UnveilError, shown
 from unveil.formats.archive import Archive
 from unveil.formats.arx_output import output_tables, published_columns, starred_columns
@@ -40,7 +40,7 @@ class Project:
     delimiter: str
     roles: Mapping[str, Role]
     kinds: Mapping[str, str]  # ARX's data types: String, Integer, Decimal, Date/Time, Ordinal
-    ladders: Mapping[str, Ladder]
+    ladders: Mapping[str, HierarchyTable]
     unusable: Mapping[str, str] = field(default_factory=dict)  # hierarchies that cannot be used, and why
     masked: tuple[str, ...] = ()  # microaggregated: perturbed in the output, not widened
     output: bool = False  # whether ARX kept an output, readable or not
@@ -110,13 +110,13 @@ def read_project(path: str | Path) -> Project:
         return Project(path, separator, roles, kinds, ladders, unusable, tuple(masked), output)
 
 
-def mended_ladder(raw: bytes, source: str, separator: str = ";") -> Ladder | None:
+def mended_ladder(raw: bytes, source: str, separator: str = ";") -> HierarchyTable | None:
     """A hierarchy as ARX allows it, in the form that is needed here; None if it has no levels.
 
     Levels that say `*` twice on top become one. A lower `*`, which ARX writes for a value that is withheld early,
     becomes the label below it. Without `*` on top it is added: the label there stays, as one for the whole domain.
     """
-    rows = ladder_rows(raw, source, separator)[0]
+    rows = hierarchy_rows(raw, source, separator)[0]
     widths = {len(row) for row in rows}
     if not rows or len(widths) > 1:
         raise SchemaError(f"{source}: " + ("holds no rows" if not rows else "has rows of different lengths"))
@@ -130,7 +130,7 @@ def mended_ladder(raw: bytes, source: str, separator: str = ";") -> Ladder | Non
         for label in row[1:-1]:
             labels.append(labels[-1] if label == "*" else label)
         mended.append((*labels, "*"))
-    return Ladder(tuple(mended), source=source) if len(mended[0]) > 2 else None
+    return HierarchyTable(tuple(mended), source=source) if len(mended[0]) > 2 else None
 
 
 def _places(folder: str, ref: str | None, name: str) -> list[str]:

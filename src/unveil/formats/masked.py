@@ -183,7 +183,7 @@ def _read_column(
     if attribute is None:
         named = ("suppressed",) if withheld else ()
         observed = shown_values(column.texts, declared.kind, found.decimal, named, schema.document.missing)
-        if not observed and declared.domain is None and declared.bins is None and name not in schema.ladders:
+        if not observed and declared.domain is None and declared.bins is None and name not in schema.hierarchies:
             raise ReleaseError(f"{file}: {name}: no cell names a value; declare its domain, or give the original")
         attribute = schema.attribute(name, observed, decimal=found.decimal, source="release")
     code = attribute.coder(found.decimal)

@@ -264,7 +264,9 @@ def _read_attribute(
     column = source.columns[name]
     attribute, declared = known, schema.declaration(name)
     try:
-        if attribute is None and (declared.domain is not None or declared.bins is not None or name in schema.ladders):
+        if attribute is None and (
+            declared.domain is not None or declared.bins is not None or name in schema.hierarchies
+        ):
             attribute = schema.attribute(name, decimal=source.decimal)
         if attribute is None:
             observed = shown_values(column.texts, declared.kind, source.decimal, named, schema.document.missing)

@@ -14,7 +14,7 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Shared, Source, State
 from unveil.privacy.models import KAnonymity
-from unveil.privacy.reference import ground_of
+from unveil.privacy.reference import geometry_of
 from unveil.risk.differential.divergence import distance_of
 from unveil.risk.differential.leave_one_out import replayable
 from unveil.risk.differential.measures import delta, mean_distance
@@ -51,7 +51,7 @@ class Differential(Source):
         found = []
         for asked in table.with_role(Role.SENSITIVE):
             attribute = table.attributes[asked]
-            apart = distance_of("emd", "coordinates", ground_of(attribute), ordered=attribute.kind.ordered)
+            apart = distance_of("emd", "coordinates", geometry_of(attribute), ordered=attribute.kind.ordered)
             question = Question(table, asked, inference_model("bernoulli_nb"), apart, "emd coordinates")
             try:
                 tested = test_records(question, sanitizer, everybody, some, engine)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Banner", "Block", "Cell", "Chart", "Details", "Grid", "Heading", "Items", "Paragraph", "merged"]
+__all__ = ["Banner", "Block", "Cell", "Chart", "Details", "Grid", "Heading", "Listing", "Paragraph", "merged", "num"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class Listing:
     """A list of pairs of a name, which may be empty, and a text.
 
     list: bullets; plain: sentences; facts: a name beside each; verdicts: texts are keys of `VERDICTS`; warning.
@@ -53,6 +53,11 @@ class Cell:
     small: str = ""
     kind: str = ""
     span: int = 1  # rows it reaches over; 0: the cell above reaches over this one
+
+
+def num(text: str, small: str = "") -> Cell:
+    """A number, or the heading of a column of them."""
+    return Cell(text, small, "num")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ class Details:
     grids: tuple[Grid, ...]
 
 
-Block = Heading | Paragraph | Items | Banner | Grid | Chart | Details
+Block = Heading | Paragraph | Listing | Banner | Grid | Chart | Details
 
 
 def merged(rows: Iterable[tuple[Cell, ...]], columns: Iterable[int]) -> tuple[tuple[Cell, ...], ...]:

@@ -11,7 +11,7 @@ from unveil.audit.limits import parse_limit, worst
 from unveil.audit.measures import measure, parse_id, title_of
 from unveil.audit.numbers import interval, spoken
 from unveil.errors import UsageError
-from unveil.report.blocks import Cell, Grid, merged
+from unveil.report.blocks import Cell, Grid, merged, num
 from unveil.report.wording import SIGNS, distinct_labels, label, reader_name
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 
 KINDS = get_args(Document.model_fields["document"].annotation)
 _RELATION = {"<=": "at most", "<": "below", ">=": "at least", ">": "above"}
-_MISSING = Cell("–", kind="num")
+_MISSING = num("–")
 
 
 def read_document(document: Document | dict[str, Any]) -> Document:
@@ -103,7 +103,7 @@ def value_cell(finding: Finding | None, *, baseline: bool = False) -> Cell:
     small = interval(finding.low, finding.high, *name)
     if baseline and finding.baseline is not None:
         small = f"baseline {baseline_text(finding)}"
-    return Cell(spoken(finding.value, *name), small, "num")
+    return num(spoken(finding.value, *name), small)
 
 
 def baseline_text(finding: Finding) -> str:
@@ -142,7 +142,7 @@ def limit_words(finding: Finding) -> str:
 
 def releases_head(names: Names, alone: str = "Value") -> tuple[Cell, ...]:
     """One column a release; of a single one the heading says what stands below."""
-    return tuple(Cell(c, kind="num") for c in ([names.of(r) for r in names.releases] if names.several else [alone]))
+    return tuple(num(c) for c in ([names.of(r) for r in names.releases] if names.several else [alone]))
 
 
 def ids_grid(

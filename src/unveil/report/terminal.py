@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unveil.audit.document import Document
-from unveil.report.blocks import Banner, Block, Cell, Chart, Details, Grid, Heading, Items, Paragraph
+from unveil.report.blocks import Banner, Block, Cell, Chart, Details, Grid, Heading, Listing, Paragraph
 from unveil.report.reading import names_of, read_document
 from unveil.report.sections import blocks_of
 from unveil.report.sections.summary import Summary, summary_of
@@ -81,9 +81,9 @@ def _drawn(block: Block, console: Console) -> list[RenderableType]:
             return [head, *([_line(words)] if words else [])]
         case Paragraph(text, kind):
             return [_line(text, "yellow" if kind == "warning" else "dim" if kind == "quiet" else "")]
-        case Items(items, "verdicts"):
+        case Listing(items, "verdicts"):
             return [_verdict(name, verdict) for name, verdict in items]
-        case Items(items, kind):
+        case Listing(items, kind):
             return [
                 _named(name, text, mark="! " if kind == "warning" else "- " if kind == "list" else "")
                 for name, text in items
@@ -106,19 +106,28 @@ def _drawn(block: Block, console: Console) -> list[RenderableType]:
 
 def _table(grid: Grid, console: Console) -> RenderableType:
     """As a table if every word has room; else one line a cell, for what is cut is said nowhere."""
-    columns = [[head, *(row[i] for row in grid.rows if len(row) > i)] for i, head in enumerate(grid.head)]
-    least = [max((len(word) for c in column for word in _cell(c).plain.split()), default=1) for column in columns]
-    if sum(least) + GAP * len(least) > console.width:
+    columns = [[head, *(row[i] for row in grid.rows if len(row) > max(i, 1))] for i, head in enumerate(grid.head)]
+    texts = [[_cell(cell).plain for cell in column] for column in columns]
+    least = [max(1, *(_longest_word(cell) for cell in column)) for column in columns]
+    wanted = [max(1, *map(len, column)) for column in texts]
+    room = console.width - GAP * (len(least) - 1)
+    if sum(least) > room:
         return Group(*(part for row in grid.rows for part in _stacked(grid.head, row)))
+    spare = min(1.0, (room - sum(least)) / max(1, sum(wanted) - sum(least)))  # Rich would cut where a word needs more
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
-    for cell, width in zip(grid.head, least, strict=True):
-        side = "right" if "num" in cell.kind else "left"
-        table.add_column(_cell(cell), justify=side, overflow="fold", min_width=width)  # type: ignore[arg-type]
+    for cell, low, high in zip(grid.head, least, wanted, strict=True):
+        side: Any = "right" if "num" in cell.kind else "left"
+        table.add_column(_cell(cell), justify=side, overflow="fold", width=low + int(spare * (high - low)))
     for row in grid.rows:
         if len(row) == 1:
             table.add_section()
         table.add_row(*map(_cell, row), style="bold" if len(row) == 1 else "")
     return table
+
+
+def _longest_word(cell: Cell) -> int:
+    text = _cell(cell).plain
+    return len(text) if "verdict" in cell.kind else max(map(len, text.split()), default=0)
 
 
 def _stacked(head: Sequence[Cell], row: Sequence[Cell]) -> list[RenderableType]:
@@ -136,7 +145,8 @@ def _cell(cell: Cell, style: str = "") -> Text:
     if not cell.span or (cell.kind == "measure" and not style):
         return _line(cell.text if cell.span else "", style)
     verdict = next((key for key in STYLES if key.replace(" ", "-") in cell.kind.split()), None)
-    text = f"{cell.text} ({cell.small})" if cell.small else cell.text
+    small = cell.small if cell.small.startswith("(") else f"({cell.small})"
+    text = f"{cell.text} {small}" if cell.small else cell.text
     return _line(text, style or (STYLES[verdict] if verdict and "verdict" in cell.kind else ""))
 
 

@@ -11,15 +11,15 @@ from unveil.attackers.background import Groups
 from unveil.attackers.posterior.roster import put_apart, with_roster
 from unveil.data.attribute import Role
 from unveil.data.belief import Targets
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.kernels.assignment import EXACT
-from unveil.privacy.distances import Ground, jensen_shannon
+from unveil.privacy.distances import Geometry, jensen_shannon
 from unveil.privacy.knowledge.kernel import Kernel
+from unveil.privacy.knowledge.mining.cells import some_sharing, valid_kinds
 from unveil.privacy.knowledge.mining.rules import Rules
-from unveil.privacy.knowledge.mining.valid import some_sharing, valid_kinds
 from unveil.privacy.knowledge.overall import OverallShares
 
 __all__ = [
@@ -41,7 +41,7 @@ MOST_COUNTED = 5  # impossible values; as many or more are one class
 class Foreknowledge:
     """What is held of the people of a table before anything is released."""
 
-    prior: CellPrior
+    prior: PersonPrior
     rules: Rules | None
     held: NDArray[np.float64]  # (rows, values)
     truth: NDArray[np.int64]  # (rows,)
@@ -91,7 +91,7 @@ class Exposure:
 
 def describe_knowledge(table: Table, knowledge: Any, asked: str | None = None) -> Foreknowledge:
     """Hold a member of the knowledge family against the people of a table."""
-    prior: CellPrior = knowledge.prior(table, asked)
+    prior: PersonPrior = knowledge.prior(table, asked)
     known = table.with_role(Role.QUASI_IDENTIFIER)
     columns = [table.columns[i] for i in known]
     cells = np.stack(columns, axis=1) if columns else np.zeros((table.rows, 0), dtype=np.int64)
@@ -104,7 +104,7 @@ def describe_knowledge(table: Table, knowledge: Any, asked: str | None = None) -
 def expose(
     release: Release,
     asked: int,
-    prior: CellPrior,
+    prior: PersonPrior,
     *,
     roster: Targets | None = None,
     cost: float = 2e6,
@@ -123,7 +123,7 @@ def expose(
     harmful[list(release.attributes[asked].harmless)] = False
     return Exposure(
         groups.count,
-        jensen_shannon(found, held, Ground()),
+        jensen_shannon(found, held, Geometry()),
         found.max(axis=1),
         (found - held)[:, harmful].max(axis=1, initial=0.0),
         _valid_numbers(seen, groups, held > 0) if matching else None,
@@ -136,7 +136,7 @@ def seen_by_members(release: Release, asked: int, roster: Targets | None = None)
     return put_apart(release, asked).release if roster is None else with_roster(release, roster).release
 
 
-def omega_error(release: Release, asked: int, prior: CellPrior, cost: float = 2e6) -> float:
+def omega_error(release: Release, asked: int, prior: PersonPrior, cost: float = 2e6) -> float:
     """How far the Omega-estimate of D(belief, prior) lies from the exact one, on average where both can be had.
 
     NaN if no group was small enough for both. `release`: as `seen_by_members` gives it.

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.privacy.distances import Distance, Ground
+from unveil.privacy.distances import Distance, Geometry
 from unveil.privacy.distances import distance as distance_named
 from unveil.risk._compare import (
     TIE,
@@ -119,7 +119,7 @@ def confident_right(
 
 
 def privacy_breach_distance(
-    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Ground | None = None
+    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Geometry | None = None
 ) -> Floats:
     """(people,) distance of the belief from the one held before: below b for privacy (Kifer 2009, definition 1)."""
     measure, ground = _measured(attacker, prior, distance, ground)
@@ -127,7 +127,7 @@ def privacy_breach_distance(
 
 
 def privacy_breach_distance_max(
-    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Ground | None = None
+    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Geometry | None = None
 ) -> Estimate:
     """The largest distance between the beliefs before and after: definition 1 holds for every b above it."""
     measure, around = _measured(attacker, prior, distance, ground)
@@ -138,7 +138,7 @@ def privacy_breach_distance_share(
     attacker: Belief,
     prior: Belief,
     distance: Distance | str = "variational",
-    ground: Ground | None = None,
+    ground: Geometry | None = None,
     *,
     at_least: float,
 ) -> Estimate:
@@ -188,10 +188,10 @@ def _sure(p: Floats, counts: NDArray[np.bool_], level: float) -> NDArray[np.bool
 
 
 def _measured(
-    attacker: Belief, prior: Belief, distance: Distance | str, ground: Ground | None
-) -> tuple[Distance, Ground]:
+    attacker: Belief, prior: Belief, distance: Distance | str, ground: Geometry | None
+) -> tuple[Distance, Geometry]:
     check_same(attacker, prior)
-    around = Ground() if ground is None else ground
+    around = Geometry() if ground is None else ground
     values = attacker.probability.shape[1]
     if around.values not in (None, values):
         raise UsageError(f"the ground is about {around.values} values, the beliefs about {values}")

@@ -7,7 +7,7 @@ from unveil.data.attribute import Role
 from unveil.data.belief import Belief, Estimate
 from unveil.data.release import Release, row_numbers
 from unveil.errors import UsageError
-from unveil.privacy.distances import Distance, Ground
+from unveil.privacy.distances import Distance, Geometry
 from unveil.privacy.distances import distance as distance_named
 from unveil.risk._compare import Floats, check_belief, check_same, estimated
 
@@ -39,7 +39,7 @@ def overall_belief(release: Release, asked: int) -> Belief:
 
 
 def privacy_loss(
-    belief: Belief, before: Belief, *, distance: Distance | str = "js", ground: Ground | None = None
+    belief: Belief, before: Belief, *, distance: Distance | str = "js", ground: Geometry | None = None
 ) -> Floats:
     """(people,) P_loss(t): distance of the belief from what was believed before (Li 2010, section 5.2.1).
 
@@ -50,7 +50,7 @@ def privacy_loss(
 
 
 def privacy_loss_max(
-    belief: Belief, before: Belief, *, distance: Distance | str = "js", ground: Ground | None = None
+    belief: Belief, before: Belief, *, distance: Distance | str = "js", ground: Geometry | None = None
 ) -> Estimate:
     """The worst case: P_loss = max over people of P_loss(t) (same section)."""
     measure, around = _measured(belief, before, distance, ground)
@@ -62,7 +62,7 @@ def privacy_loss_mean(
     before: Belief,
     *,
     distance: Distance | str = "js",
-    ground: Ground | None = None,
+    ground: Geometry | None = None,
     people: NDArray[np.integer] | None = None,
 ) -> Estimate:
     """The average case, beside the worst; `people` says for how many each belief stands."""
@@ -73,15 +73,15 @@ def privacy_loss_mean(
 
 
 def _measured(
-    belief: Belief, before: Belief, distance: Distance | str, ground: Ground | None
-) -> tuple[Distance, Ground]:
+    belief: Belief, before: Belief, distance: Distance | str, ground: Geometry | None
+) -> tuple[Distance, Geometry]:
     if len(before.probability) == 1:
         check_belief(belief)
         check_belief(before)
     else:
         check_same(belief, before)
     values = belief.probability.shape[1]
-    around = Ground() if ground is None else ground
+    around = Geometry() if ground is None else ground
     if before.probability.shape[1] != values or around.values not in (None, values):
         raise UsageError(f"the belief is about {values} values, what it is compared with about another number")
     return distance_named(distance) if isinstance(distance, str) else distance, around

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Estimate
-from unveil.data.regions import Regions
+from unveil.data.regions import Regions, hierarchy_width, node_height, set_width
 from unveil.data.release import Release
-from unveil.data.widths import hierarchy_width, node_height, set_width
 from unveil.errors import UsageError, shown
 
 __all__ = [

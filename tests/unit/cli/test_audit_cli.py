@@ -186,7 +186,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "workers": (("--workers", "0"), "at least one thread"),
     "preset": (("--preset", "x"), "unknown preset"),
     "presets": (("--presets", "none.toml"), "cannot be read"),
-    "attacker": (("--attacker", "x"), "is none of the attackers"),
+    "attacker": (("--attacker", "x"), "unknown attacker"),
     "known": (("--known", "shoe"), "unknown attribute"),
     "control": (("--control", "schema.toml"), "schema.toml"),
     "limit": (("--limit", "x"), "is not a limit"),

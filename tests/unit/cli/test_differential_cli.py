@@ -102,7 +102,7 @@ def test_an_oracle_and_its_failures(folder: Path, capsys: pytest.CaptureFixture[
     [
         ((), "say what is tested"),
         (("--with", TWO, "--oracle", "x {input} {output}"), "say what is tested"),
-        (("--with", "nonsense"), "is none of the anonymizers"),
+        (("--with", "nonsense"), "unknown anonymizer"),
         (("--with", "mondrian:k=6"), "cannot be met"),
         (("--with", TWO, "--distance", "far"), "is no distance"),
         (("--with", TWO, "--model", "nonsense"), "is no inference model"),

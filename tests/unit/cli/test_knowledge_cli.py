@@ -22,7 +22,7 @@ from unveil.errors import UsageError
 from unveil.formats.releases import read_release, write_release
 from unveil.formats.tables import read_columns, read_table
 from unveil.privacy.knowledge.kernel import Kernel
-from unveil.privacy.knowledge.mining.valid import some_sharing, valid_kinds, valid_values
+from unveil.privacy.knowledge.mining.cells import some_sharing, valid_kinds, valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 from unveil.risk.exposure import describe_knowledge, expose, expose_over_bandwidths, rank_facts
 
@@ -188,10 +188,10 @@ def test_valid_values_are_those_of_all_matchings(seed: int) -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (["--knowledge", "nothing"], "none of the knowledge: facts, kernel, negative_rules, overall, uniform"),
+        (["--knowledge", "nothing"], "unknown knowledge 'nothing'; choose from facts, kernel, negative_rules"),
         (["--knowledge", "kernel:bandwidth=0"], "a bandwidth is a number above 0"),
         (["--knowledge", "kernel", "--assignment", "x.csv"], "are about a release; name it"),
-        (["--knowledge", "overall", "--asked", "age"], "no sensitive attribute"),
+        (["--knowledge", "overall", "--asked", "age"], "unknown sensitive attribute"),
     ],
 )
 def test_mistakes_are_one_line(more: list[str], why: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,7 +231,7 @@ def test_attackers_are_given_knowledge(folder: Path, capsys: pytest.CaptureFixtu
     roster = targets_of_table(table, release, 2)
     prior = Kernel(bandwidth=(0.3,)).prior(table)
     attacker = Background(knowledge=prior, roster=roster)
-    wanted = attacker.attack(release, roster, Prior.uninformative(release, 2), Engine())
+    wanted = attacker.attack(release, roster, Prior.uninformative(release, 2), Engine(seed=0))
     names = [f"attacker:{v}" for v in table.attributes[2].values]
     found = polars.read_csv(folder / "people.csv").select(names).to_numpy()
     assert found == pytest.approx(wanted.probability, abs=1e-9)
@@ -256,7 +256,7 @@ def test_a_coalition_stands_beside_the_attackers(folder: Path, capsys: pytest.Ca
     assert "more than one group; say which is theirs" in err
     code, out, _ = run(*base, *more, "--assignment", folder / "anatomy-assignment.csv", capsys=capsys)
     assert code in (0, 3)
-    assert "coalition of 1" in out
+    assert "coalition" in out
 
 
 def test_others_leave_with_their_values(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,8 +277,8 @@ def test_others_leave_with_their_values(folder: Path, capsys: pytest.CaptureFixt
     group = place_members(release, everyone)
     fellow = int(np.flatnonzero(group == group[0])[1])
     one = given.targets.take(np.array([fellow]))
-    before = plain["background"].attack(given.release, one, prior, Engine()).probability[0]
-    after = attackers["background"].attack(given.release, one, prior, Engine()).probability[0]
+    before = plain["background"].attack(given.release, one, prior, Engine(seed=0)).probability[0]
+    after = attackers["background"].attack(given.release, one, prior, Engine(seed=0)).probability[0]
     size = int((group == group[0]).sum())
     own = np.zeros(4)
     own[table.columns[2][0]] = 1

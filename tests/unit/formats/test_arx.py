@@ -78,7 +78,7 @@ def test_a_schema_and_its_hierarchies_are_drafted(tmp_path: Path, capsys: pytest
     assert not schema.document.confirmed
     assert schema.declaration("zip").role is Role.QUASI_IDENTIFIER
     assert schema.declaration("zip").hierarchy == "hierarchies/zip.csv"
-    assert schema.ladders["age"].rows == project_schema(path).ladders["age"].rows
+    assert schema.hierarchies["age"].rows == project_schema(path).hierarchies["age"].rows
     assert read_table(path, schema).rows == 5
     out, err = run("schema", path, capsys=capsys)
     assert "[attributes.disease]" in out

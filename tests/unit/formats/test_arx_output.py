@@ -103,7 +103,7 @@ def test_one_command_audits_it(tmp_path: Path) -> None:
     assert CliRunner().invoke(cli.app, given).exit_code == 0
     found = json.loads(document.read_text())
     assert next(f for f in found["findings"] if f["id"] == "k_anonymity")["value"] == 2.0
-    with pytest.raises(SchemaError, match=r"an ARX project is no schema; write one: unveil schema clinic\.deid -o"):
+    with pytest.raises(SchemaError, match=r"an ARX project; make a schema with: unveil schema clinic\.deid -o"):
         read_schema(path)
 
 

@@ -174,7 +174,7 @@ def test_the_officer_finds_what_was_asked_for() -> None:
         "naive Bayes",
         "mondrian-k5.csv dominates anatomy-l4.csv",
         "the chains of bayesian disagree",
-        "fixed prior was not applicable to mondrian-k5.csv, anatomy-l4.csv",
+        "fixed prior : not applicable to mondrian-k5.csv, anatomy-l4.csv",
         f"{0xABCDEF:064x}",
         "2026-11-15 09:30:00 UTC",
         "Seed 0",

@@ -120,6 +120,27 @@ def test_a_table_that_is_too_wide_is_stacked_and_never_cut() -> None:
     assert [out.getvalue().count(c) for c in "wvx"] == [30, 30, 30]
 
 
+@pytest.mark.parametrize("width", [40, 60, 75, 90, 100, 120])
+def test_every_word_of_a_table_is_there_at_any_width(width: int) -> None:
+    cells = [
+        ("Limit", "Of", "Found", "Verdict"),
+        ("bayesian.relative_global_threat <= 0.15", "a.csv · diagnosis · bayesian"),
+    ]
+    head = tuple(Cell(text, kind="num" if text == "Found" else "") for text in cells[0])
+    rows = tuple(
+        (*map(Cell, cells[1]), Cell(f"{i}.4 points", "8.9 – 9.4 points", "num"), Cell("✓ within")) for i in range(9)
+    )
+    out = io.StringIO()
+    print_blocks([Grid("", head, rows)], Console(file=out, width=width))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    said = " ".join(lines).split()
+    for row in rows:
+        for word in " ".join(f"{cell.text} {cell.small}" for cell in row).split():
+            assert any(word in one for one in said), word
+    assert said.count("within") == 9
+
+
 def test_markup_in_a_document_is_text() -> None:
     found = document(releases=("[bold]x[/].csv",))
     found["diagnostics"]["sentence"] = {"[bold]x[/].csv": {"disease": "[red]y[/red]\x1b[31m"}}

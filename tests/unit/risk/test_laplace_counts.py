@@ -10,7 +10,7 @@ from tests.small import QI, SENSITIVE, made_schema
 from unveil import LaplaceCounts, run_differential
 from unveil.data.table import Table
 from unveil.errors import UsageError
-from unveil.privacy.distances import Ground
+from unveil.privacy.distances import Geometry
 from unveil.risk.differential.divergence import distance_of
 from unveil.risk.differential.laplace import Cells, _transforms, count_cells, exact_distances, mean_predictions
 
@@ -112,7 +112,7 @@ def test_with_common_noise_eq_1_is_a_difference_of_means(epsilon: float) -> None
     less = counts - np.array([1, 0, 0, 0])
     one, other = (1 + np.maximum(0, c + noise) for c in (counts, less))
     one, other = (x / x.sum(axis=1, keepdims=True) for x in (one, other))
-    sorted_way = distance_of("emd", "coordinates", Ground(), ordered=False)(one[None], other[None])[0]
+    sorted_way = distance_of("emd", "coordinates", Geometry(), ordered=False)(one[None], other[None])[0]
     gap = one[:, 0] - other[:, 0]
     assert sorted_way == pytest.approx(2 * gap.mean(), abs=1e-12)  # monotone, so sorting changes nothing
     exact = exact_distances(one_cell(counts.tolist(), 0), epsilon)[0]

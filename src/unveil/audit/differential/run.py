@@ -17,7 +17,7 @@ from unveil.data.belief import Estimate
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import Stopped, UsageError, shown
-from unveil.privacy.reference import ground_of
+from unveil.privacy.reference import geometry_of
 from unveil.risk.differential import measures
 from unveil.risk.differential.divergence import distance_of
 from unveil.risk.differential.laplace import LaplaceCounts
@@ -131,13 +131,13 @@ def run_differential(
     `fast=False` re-sanitizes for every record even where the answer could be had without.
     """
     started = time.monotonic()
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     points = _points(sanitizers)
     index = _sensitive(table, asked)
     attribute = table.attributes[index]
     _check(table, samples, records, until, limits)
-    apart = distance_of(distance, reading, ground_of(attribute), ordered=attribute.kind.ordered)
-    chosen = inference_model(model, prior=prior, values=attribute.values, seed=engine.seed)
+    apart = distance_of(distance, reading, geometry_of(attribute), ordered=attribute.kind.ordered)
+    chosen = inference_model(model, prior=prior, values=attribute.values, seed=engine.small_seed)
     question = Question(table, index, chosen, apart, f"{distance} {reading}", samples, fast)
     everybody = np.arange(table.rows, dtype=np.int64)
     some = everybody
@@ -175,7 +175,7 @@ def run_differential(
         "samples": samples,
         "records": records,
         "until": until,
-        "seed": engine.seed,
+        "seed": engine.stated_seed,
         "limits": list(limits),
     }
     findings = [

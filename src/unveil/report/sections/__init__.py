@@ -18,7 +18,7 @@ __all__ = ["blocks_of"]
 
 # For the officer: what was found.
 FIRST = (
-    *(head, sentences, limits, frontier, three_risks, who, recognised, utility, masked, linkage, uniqueness),
+    *(head, sentences, frontier, limits, three_risks, who, recognised, utility, masked, linkage, uniqueness),
     *(
         membership,
         scores,

@@ -9,7 +9,7 @@ from unveil import risk
 from unveil.audit.document import Finding
 from unveil.audit.measures import title_of
 from unveil.data.belief import Belief, Estimate
-from unveil.report.blocks import Block, Cell, Grid, Heading, Items
+from unveil.report.blocks import Block, Cell, Grid, Heading, Listing, num
 from unveil.report.reading import value_cell
 from unveil.report.wording import clean, label
 
@@ -49,7 +49,7 @@ def attack_blocks(
         ("Computed", [b.diagnostics.method for b in beliefs]),
         ("Largest Monte-Carlo error of a belief", [_error(b) for b in beliefs]),
     ):
-        rows.append((Cell(words), *(Cell(clean(text), kind="num") for text in texts)))
+        rows.append((Cell(words), *(num(clean(text)) for text in texts)))
     title = f"{label(asked)}: what is believed of {len(learner.probability):,} people"
     known = [
         ("Known of each person", learner.threat.target),
@@ -60,8 +60,8 @@ def attack_blocks(
             if b.threat.target != learner.threat.target
         ),
     ]
-    head = (Cell(""), *(Cell(label(name), kind="num") for name, _, _ in columns))
-    return [Heading(title), Grid(title, head, tuple(rows)), Items(tuple((n, clean(t)) for n, t in known))]
+    head = (Cell(""), *(num(label(name)) for name, _, _ in columns))
+    return [Heading(title), Grid(title, head, tuple(rows)), Listing(tuple((n, clean(t)) for n, t in known))]
 
 
 def _by_mode(learner: Belief, attackers: Mapping[str, Belief]) -> list[tuple[str, Belief, Belief | None]]:

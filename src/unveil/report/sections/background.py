@@ -6,7 +6,7 @@ from typing import Any
 from unveil.audit.document import Document
 from unveil.audit.measures import title_of
 from unveil.audit.numbers import count
-from unveil.report.blocks import Block, Cell, Chart, Details, Grid, Heading, Paragraph
+from unveil.report.blocks import Block, Cell, Chart, Details, Grid, Heading, Paragraph, num
 from unveil.report.charts import COLOURS, Spec, axis, line_chart, rule, tip
 from unveil.report.reading import Names, baseline_text, value_cell
 from unveil.report.wording import clean, label, listed
@@ -55,13 +55,13 @@ def _facts(chart: Mapping[str, Any], least: int) -> list[Block]:
     rows = tuple(
         (
             Cell(clean(fact["fact"], 200)),
-            Cell(count(fact["people"], least), kind="num"),
-            Cell(count(fact["exposed"], least), kind="num"),
+            num(count(fact["people"], least)),
+            num(count(fact["exposed"], least)),
         )
         for fact in chart["facts"]
     )
     words = f"Exposed by a fact: once it is known, some value is believed with {chart['at_least']:.0%} or more."
-    head = (Cell("Fact, if known"), Cell("Speaks of", kind="num"), Cell("Exposes", kind="num"))
+    head = (Cell("Fact, if known"), num("Speaks of"), num("Exposes"))
     return [Paragraph(words, "quiet"), Grid("Facts by the people they expose", head, rows)] if rows else []
 
 
@@ -167,11 +167,11 @@ def knowledge_grid(document: Document, names: Names) -> Grid:
             Cell(label(title_of(f)), label(f.id)),
             Cell(names.of(f.release)),
             value_cell(f),
-            Cell(baseline_text(f), kind="num"),
+            num(baseline_text(f)),
         )
         for f in document.findings
     )
-    head = (Cell("Measure"), Cell("Of"), Cell("Found", kind="num"), Cell("Overall distribution alone", kind="num"))
+    head = (Cell("Measure"), Cell("Of"), num("Found"), num("Overall distribution alone"))
     return Grid("What is known", head, rows)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from unveil.audit.document import Document
 from unveil.audit.numbers import share
-from unveil.report.blocks import Block, Cell, Details, Grid, Heading, Paragraph, merged
+from unveil.report.blocks import Block, Cell, Details, Grid, Heading, Paragraph, merged, num
 from unveil.report.reading import Names
 from unveil.report.wording import clean
 
@@ -69,19 +69,19 @@ def _cells(row: Mapping[str, Any]) -> list[Cell]:
         Cell(clean(", ".join(row["known"])) or "nothing", kind="names"),
         Cell(clean(row["attribute"]), "" if row.get("reliable", True) else "not reliable", "names"),
         _share([row["alone_in_original"]] * 3),
-        Cell("?" if fewest is None else f"{fewest:,}", kind="num"),
+        num("?" if fewest is None else f"{fewest:,}"),
         _share([row["single_row"]] * 3),
     ]
     if row["not_applicable"]:
-        return [*found, *[Cell("not applicable", kind="num")] * len(READ)]
+        return [*found, *[num("not applicable")] * len(READ)]
     return [*found, *(_share(row[key]) for key in READ)]
 
 
 def _share(value: Sequence[Any] | None) -> Cell:
     if value is None or not isinstance(value[0], float | int):
-        return Cell("?", kind="num")
+        return num("?")
     low, high = value[1:]
-    return Cell(share(value[0]), f"{share(low, sign=False)} – {share(high)}" if low != high else "", "num")
+    return num(share(value[0]), f"{share(low, sign=False)} – {share(high)}" if low != high else "")
 
 
 def _known(value: float | None) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 from unveil.audit.document import Document, Finding
 from unveil.audit.measures import measure
-from unveil.report.blocks import Banner, Block, Cell, Details, Grid, Heading, Items, Paragraph, merged
+from unveil.report.blocks import Banner, Block, Cell, Details, Grid, Heading, Listing, Paragraph, merged, num
 from unveil.report.reading import (
     Names,
     about,
@@ -79,9 +79,9 @@ def head(document: Document, names: Names) -> list[Block]:
     return [
         Heading(question, level=1, small=f"unveil · {brand}"),
         banner(document),
-        *([Items(items, "verdicts")] if items else []),
-        Items(tuple(_facts(document, names)), "facts"),
-        *([Items(found, "warning")] if (found := tuple(warnings(document, names))) else []),
+        *([Listing(items, "verdicts")] if items else []),
+        Listing(tuple(_facts(document, names)), "facts"),
+        *([Listing(found, "warning")] if (found := tuple(warnings(document, names))) else []),
     ]
 
 
@@ -199,7 +199,7 @@ def warnings(document: Document, names: Names) -> list[tuple[str, str]]:
 def sentences(document: Document, names: Names) -> list[Block]:
     """What was found, in plain words."""
     items = tuple((where, clean(text)) for _, where, text in sentence_rows(document, names))
-    return [Heading("In plain words", id="plain"), Items(items, "plain")] if items else []
+    return [Heading("In plain words", id="plain"), Listing(items, "plain")] if items else []
 
 
 def sentence_rows(document: Document, names: Names) -> list[tuple[str, str, str]]:
@@ -230,7 +230,7 @@ def limits(document: Document, names: Names) -> list[Block]:
         for f in document.findings
         if f.limit
     ]
-    top = (Cell("Limit"), Cell("Of"), Cell("Found", "95% interval", "num"), Cell("Verdict"))
+    top = (Cell("Limit"), Cell("Of"), num("Found", "95% interval"), Cell("Verdict"))
     grid = Grid("Limits", top, merged(sorted(rows, key=lambda row: row[0].text), [0]), kind="tight")
     return [Heading("Limits", id="limits"), grid] if rows else []
 
@@ -244,7 +244,7 @@ def not_tested(document: Document, names: Names) -> list[Block]:
     return [
         Heading("What was not tested", id="not-tested"),
         Paragraph(words),
-        *([Items(found)] if found else []),
+        *([Listing(found)] if found else []),
     ]
 
 
@@ -258,7 +258,7 @@ def method(document: Document, names: Names) -> list[Block]:
         return []
     return [
         Heading("Remarks" if document.document == "audit" else "How it was measured", id="how"),
-        *([Items(remarks)] if remarks else []),
+        *([Listing(remarks)] if remarks else []),
         *([Paragraph(source, "quiet")] if source else []),
     ]
 
@@ -291,7 +291,7 @@ def provenance(document: Document, names: Names) -> list[Block]:
     return [
         Heading("Where these numbers come from", id="provenance"),
         *([Grid("Files", (Cell("File read"), Cell("SHA-256")), files)] if files else []),
-        Items(tuple((name, clean(text)) for name, text in facts if text is not None), "facts"),
+        Listing(tuple((name, clean(text)) for name, text in facts if text is not None), "facts"),
     ]
 
 
@@ -324,10 +324,10 @@ def every_finding(document: Document, names: Names) -> list[Block]:
                     Cell(label(id), kind="code"),
                     Cell(label(attribute or "–")),
                     *cells,
-                    Cell(" / ".join(base), kind="num"),  # they differ by release: the learner reads the release too
+                    num(" / ".join(base)),  # they differ by release: the learner reads the release too
                 )
             )
-    top = (Cell("Finding"), Cell("Of"), *releases_head(names), Cell("Baseline", kind="num"))
+    top = (Cell("Finding"), Cell("Of"), *releases_head(names), num("Baseline"))
     grid = Grid("Every finding", top, tuple(rows), fixed=2, kind="tight findings")
     many = sum(len(row) > 1 for row in rows)
     return [

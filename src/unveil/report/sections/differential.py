@@ -5,7 +5,7 @@ from typing import Any
 
 from unveil.audit.document import Document
 from unveil.audit.numbers import spoken
-from unveil.report.blocks import Block, Cell, Chart, Details, Grid, Heading, Paragraph
+from unveil.report.blocks import Block, Cell, Chart, Details, Grid, Heading, Paragraph, num
 from unveil.report.charts import axis, line_chart
 from unveil.report.reading import Names, ids_grid
 from unveil.report.wording import clean, label
@@ -60,26 +60,24 @@ def _tests(tests: Sequence[Mapping[str, Any]], names: Names) -> Grid:
         floor = "–" if test["noise_floor"] is None else spoken(test["noise_floor"], "distance")
         worst = "–" if test["worst_row"] is None else f"{test['worst_row']:,}"
         cells = (f"{test['tested']:,} of {test['rows']:,}", f"{test['failed']:,}", f"{test['samples']:,}", floor, worst)
-        rows.append((Cell(names.of(test["name"])), Cell(test["path"]), *(Cell(c, kind="num") for c in cells)))
+        rows.append((Cell(names.of(test["name"])), Cell(test["path"]), *(num(c) for c in cells)))
     heads = ("Records left out", "Failed", "Samples", "Noise floor", "Row of the worst record")
-    head = (Cell("Sanitizer"), Cell("How"), *(Cell(h, kind="num") for h in heads))
+    head = (Cell("Sanitizer"), Cell("How"), *(num(h) for h in heads))
     return Grid("How it was tested", head, tuple(rows))
 
 
 def _failures(failures: Sequence[Mapping[str, Any]], names: Names) -> Grid:
-    rows = tuple(
-        (Cell(names.of(f["sanitizer"])), Cell(f"{f['row']:,}", kind="num"), Cell(clean(f["message"]))) for f in failures
-    )
-    return Grid("Failures", (Cell("Sanitizer"), Cell("Without row", kind="num"), Cell("What it said")), rows)
+    rows = tuple((Cell(names.of(f["sanitizer"])), num(f"{f['row']:,}"), Cell(clean(f["message"]))) for f in failures)
+    return Grid("Failures", (Cell("Sanitizer"), num("Without row"), Cell("What it said")), rows)
 
 
 def _removal(removal: Mapping[str, Any], names: Names) -> list[Block]:
     rows = tuple(
         (
             Cell(f"{number}"),
-            Cell(f"{r['records']:,}", kind="num"),
-            Cell(spoken(r["delta"], "distance"), kind="num"),
-            Cell(f"{r['removed']:,}", kind="num"),
+            num(f"{r['records']:,}"),
+            num(spoken(r["delta"], "distance")),
+            num(f"{r['removed']:,}"),
         )
         for number, r in enumerate(removal["rounds"], start=1)
     )
@@ -92,7 +90,7 @@ def _removal(removal: Mapping[str, Any], names: Names) -> list[Block]:
         Paragraph(said + (f" Their rows in the original: {listed}." if gone else "")),
         Grid(
             "The path of delta",
-            (Cell("Test"), *(Cell(h, kind="num") for h in ("Records", "Delta", "Removed after it"))),
+            (Cell("Test"), *(num(h) for h in ("Records", "Delta", "Removed after it"))),
             rows,
         ),
     ]

@@ -6,7 +6,7 @@ from typing import Any
 from unveil.audit.document import Document
 from unveil.audit.measures import measure
 from unveil.audit.numbers import share
-from unveil.report.blocks import Block, Cell, Chart, Grid, Heading
+from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, num
 from unveil.report.charts import axis, line_chart
 from unveil.report.reading import Names, baseline_text, ids_grid, title_cell, value_cell
 from unveil.report.wording import label, listed
@@ -58,11 +58,11 @@ def disclosure(document: Document, names: Names) -> list[Block]:
 def disclosure_grid(document: Document) -> Grid:
     """One row a finding."""
     rows = tuple(
-        (title_cell(f), Cell(label(f.attribute or "–")), value_cell(f), Cell(baseline_text(f), kind="num"))
+        (title_cell(f), Cell(label(f.attribute or "–")), value_cell(f), num(baseline_text(f)))
         for f in document.findings
     )
     title = f"Of {document.diagnostics['rows']:,} published people"
-    head = (Cell("Measure"), Cell("Of"), Cell("People", kind="num"), Cell("Baseline", kind="num"))
+    head = (Cell("Measure"), Cell("Of"), num("People"), num("Baseline"))
     return Grid(title, head, rows, fixed=2)
 
 

@@ -8,7 +8,7 @@ from unveil.audit.document import Document
 from unveil.audit.limits import parse_limit
 from unveil.audit.measures import parse_ids, title_of
 from unveil.audit.numbers import interval, spoken
-from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Items
+from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, num
 from unveil.report.charts import COLOURS, SHAPES, Spec, cycle, tip
 from unveil.report.reading import Names, verdict_cell
 from unveil.report.wording import clean, distinct_labels, label
@@ -33,12 +33,12 @@ def frontier(document: Document, names: Names) -> list[Block]:
     near = tuple(beside(document))
     failed = tuple((label(p["name"]), clean(p["reason"])) for p in facts["points"] if p["reason"])
     return [
-        *([Items(near)] if near else []),
+        *([Listing(near)] if near else []),
         Heading("The frontier", id="chart"),
         _chart(document),
         Heading("Every release that was tried", id="points"),
         points_grid(document),
-        *([Items(failed)] if failed else []),
+        *([Listing(failed)] if failed else []),
     ]
 
 
@@ -71,12 +71,12 @@ def points_grid(document: Document, *, brief: bool = False) -> Grid:
             value, part = point["values"][id], parse_ids(id)[0]
             ends = interval(value["low"], value["high"], part.measure, part.statistic)
             known = value["value"] is not None
-            cells.append(Cell(_text(value, id), ends, "num") if known else Cell("–", kind="num"))
-        cells.append(Cell(f"{point['groups']:,}" if point["groups"] else "–", kind="num"))
+            cells.append(num(_text(value, id), ends) if known else num("–"))
+        cells.append(num(f"{point['groups']:,}" if point["groups"] else "–"))
         cells += [verdict_cell(point["verdict"]) if point["groups"] else Cell("")] if limited else []
         rows.append(tuple(cells))
-    heads = (Cell(_title(id), kind="num") for id in measures)
-    head = (Cell("Release"), Cell(""), *heads, Cell("Groups", kind="num"), *([Cell("Limits")] if limited else []))
+    heads = (num(_title(id)) for id in measures)
+    head = (Cell("Release"), Cell(""), *heads, num("Groups"), *([Cell("Limits")] if limited else []))
     return Grid("Every release that was tried", head, tuple(rows), kind="tight points")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from unveil.audit.document import Document
 from unveil.audit.measures import measure
 from unveil.audit.numbers import interval, share, spoken
-from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Items, Paragraph
+from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, Paragraph, num
 from unveil.report.charts import WIDTH, axis, bars, line_chart
 from unveil.report.reading import Names, value_cell
 from unveil.report.wording import clean, label, listed
@@ -46,7 +46,7 @@ def linkage(document: Document, names: Names) -> list[Block]:
             refused.setdefault(reader["reason"], []).append(READER_NAMES[reader["reader"]])
     drawn = (known_chart(charts["known"]), sizes_chart(charts["set_sizes"], facts["people"]))
     blocks: list[Block] = [Heading("Record linkage", id="links"), links_grid(document)]
-    blocks += [Items(tuple((f"Not run ({'; '.join(who)})", clean(why)) for why, who in refused.items()))] * bool(
+    blocks += [Listing(tuple((f"Not run ({'; '.join(who)})", clean(why)) for why, who in refused.items()))] * bool(
         refused
     )
     blocks += [chart for chart in drawn if chart is not None]
@@ -56,7 +56,7 @@ def linkage(document: Document, names: Names) -> list[Block]:
             "Fellegi and Sunter's rule with the stated rates of false and missed links, over all pairs of a person "
             "and a row."
         )
-        head = (Cell("Weights"), Cell("Called"), Cell("Pairs", kind="num"), Cell("True links among them", kind="num"))
+        head = (Cell("Weights"), Cell("Called"), num("Pairs"), num("True links among them"))
         blocks += [
             Heading("Three classes of pairs", level=3),
             Paragraph(words, "quiet"),
@@ -64,7 +64,7 @@ def linkage(document: Document, names: Names) -> list[Block]:
         ]
     agree = [row for reader in facts["readers"] for row in _agreement(reader)]
     if agree:
-        numbers = (Cell("Links agree (m)", kind="num"), Cell("Others (u)", kind="num"))
+        numbers = (num("Links agree (m)"), num("Others (u)"))
         grid = Grid("How often pairs agree", (Cell("Weights"), Cell("Attribute"), *numbers), tuple(agree))
         blocks += [Heading("How often pairs agree", level=3), grid]
     return blocks
@@ -91,9 +91,9 @@ def links_grid(document: Document) -> Grid:
         name = reader["reader"]
         cells = [value_cell(found.get(f"{name}.{measure}"), baseline=True) for measure in LINK_MEASURES]
         if not reader["applicable"]:
-            cells = [Cell("not run", kind="num"), Cell(""), Cell("")]
+            cells = [num("not run"), Cell(""), Cell("")]
         rows.append((Cell(READER_NAMES[name], name), *cells))
-    head = (Cell("Reader"), *(Cell(measure(name).title, kind="num") for name in LINK_MEASURES))
+    head = (Cell("Reader"), *(num(measure(name).title) for name in LINK_MEASURES))
     return Grid("Record linkage", head, tuple(rows))
 
 
@@ -105,7 +105,7 @@ def _pairs(reader: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
             true = reader["pairs"].get(f"true_{key}")
             numbers = (f"{reader['pairs'][key]:,}", "unknown" if true is None else f"{true:,}")
             own = (Cell(READER_NAMES[reader["reader"]]), Cell(words))
-            found.append((*own, *(Cell(text, kind="num") for text in numbers)))
+            found.append((*own, *(num(text) for text in numbers)))
     return found
 
 
@@ -117,7 +117,7 @@ def _agreement(reader: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
         for key in ("m", "u"):
             levels = [spoken(one[key], "") for one in p.get("levels", [])]
             small = f"wide to narrow: {', '.join(levels)}" if len(levels) > 1 else ""
-            cells.append(Cell(spoken(p[key], ""), small, "num"))
+            cells.append(num(spoken(p[key], ""), small))
         found.append((Cell(READER_NAMES[reader["reader"]]), Cell(label(p["attribute"])), *cells))
     return found
 
@@ -138,7 +138,7 @@ def uniqueness(document: Document, names: Names) -> list[Block]:
             for one in facts["estimators"]
         )
         heads = ("Alone in the population, of those alone here", "Right links expected", "Largest 1/F", "Mean 1/F")
-        head = (Cell("Estimator"), *(Cell(h, kind="num") for h in heads))
+        head = (Cell("Estimator"), *(num(h) for h in heads))
         blocks.append(Grid("Alone in the population", head, rows))
     chart = uniqueness_chart(document.charts["uniqueness"])
     blocks += [chart] if chart else []
@@ -149,18 +149,18 @@ def uniqueness(document: Document, names: Names) -> list[Block]:
 
 def _estimate(one: Mapping[str, Any], key: str, unit: str) -> Cell:
     low, high = one.get("ranges", {}).get(key) or (None, None)
-    return Cell(spoken(one[key], unit), interval(low, high, unit), "num")
+    return num(spoken(one[key], unit), interval(low, high, unit))
 
 
 def _minimal(found: Mapping[str, Any]) -> list[Block]:
     """Minimal sample uniques: how many of each size, and which attributes take part."""
     total = max(sum(found["by_size"]), 1)
     sizes = tuple(
-        (Cell(f"{size} attribute{'s' if size > 1 else ''}"), Cell(f"{n:,}", kind="num"))
+        (Cell(f"{size} attribute{'s' if size > 1 else ''}"), num(f"{n:,}"))
         for size, n in enumerate(found["by_size"], start=1)
     )
     parts = tuple(
-        (Cell(label(name)), Cell(f"{n:,}", kind="num"), Cell(share(n / total), kind="num"))
+        (Cell(label(name)), num(f"{n:,}"), num(share(n / total)))
         for name, n in sorted(found["by_attribute"].items(), key=lambda item: -item[1])
     )
     words = f"{found['rows']:,} people are singled out by some combination of at most {found['largest']} attributes."
@@ -170,11 +170,11 @@ def _minimal(found: Mapping[str, Any]) -> list[Block]:
             f"{share(found['fraction'])} are sampled, is right in {share(found['intrusion'])} of cases on average "
             f"(DIS) and in {share(found['largest_risk'])} for the riskiest person (DIS-SUDA)."
         )
-    head = (Cell("Attribute"), Cell("Takes part in", kind="num"), Cell("Share", kind="num"))
+    head = (Cell("Attribute"), num("Takes part in"), num("Share"))
     return [
         Heading("Minimal sample uniques", level=3),
         Paragraph(words),
-        Grid("Minimal sample uniques by size", (Cell("Size"), Cell("Minimal uniques", kind="num")), sizes),
+        Grid("Minimal sample uniques by size", (Cell("Size"), num("Minimal uniques")), sizes),
         Grid("Minimal sample uniques by attribute", head, parts),
     ]
 

@@ -6,7 +6,7 @@ from typing import Any
 from unveil.audit.document import Document
 from unveil.audit.measures import parse_id, title_of
 from unveil.audit.numbers import count, share
-from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Items
+from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, num
 from unveil.report.charts import COLOURS, WIDTH, axis, bars, line, line_chart
 from unveil.report.reading import Names, ids_grid, value_cell
 from unveil.report.wording import clean, label
@@ -31,7 +31,7 @@ def membership(document: Document, names: Names) -> list[Block]:
         return []
     sensitive = any(f.get("sensitive", True) and f.get("reason") is None for f in found.values())
     grids = ids_grid("Being in the table", document, names, MEMBERSHIP) if sensitive else []
-    return [Heading("Being in the table", id="membership"), Items(items, "plain"), *grids]
+    return [Heading("Being in the table", id="membership"), Listing(items, "plain"), *grids]
 
 
 def scores(document: Document, names: Names) -> list[Block]:
@@ -60,7 +60,7 @@ def scores_grid(document: Document) -> Grid:
     ]
     facts = document.diagnostics
     title = f"{facts['members']:,} members told from {facts['others']:,} others"
-    return Grid(title, (Cell("Score"), *(Cell(title_of(parse_id(id)), kind="num") for id in TRIED)), tuple(rows))
+    return Grid(title, (Cell("Score"), *(num(title_of(parse_id(id))) for id in TRIED)), tuple(rows))
 
 
 def membership_charts(document: Document, names: Names) -> list[Block]:

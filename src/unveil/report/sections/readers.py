@@ -8,7 +8,7 @@ from unveil.audit.document import Document
 from unveil.audit.measures import parse_id, title_of
 from unveil.audit.numbers import count, interval, spoken
 from unveil.report.belief_charts import belief_density, calibration, convergence, relative_threat, subgroups
-from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Items, Paragraph, merged
+from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, Paragraph, merged, num
 from unveil.report.reading import Names, releases_head, title_cell, value_cell, verdict_cell
 from unveil.report.wording import clean, distinct_labels, label, reader_name
 
@@ -43,7 +43,7 @@ def three_risks(document: Document, names: Names) -> list[Block]:
     if names.several:
         head = [Cell(names.of(r)) for r in names.releases]
     else:
-        head = [Cell("Measured", "95% interval", "num"), Cell("Baseline", kind="num"), Cell("In words")]
+        head = [num("Measured", "95% interval"), num("Baseline"), Cell("In words")]
     title = "Singling out, linkability, inference"
     return [
         Heading(title, small="Article 29 Working Party, Opinion 05/2014", id="wp29"),
@@ -63,7 +63,7 @@ def _criterion(entry: Mapping[str, Any], names: Names) -> list[Cell]:
     words = clean(entry.get("words") or "", 300)
     kind = "strong" if measured else "quiet"
     if not names.several:
-        return [Cell(value, error, f"num {kind}"), Cell(base or "–", kind="num"), Cell(words or "–")]
+        return [Cell(value, error, f"num {kind}"), num(base or "–"), Cell(words or "–")]
     numbers = "; ".join(filter(None, (error and f"interval {error}", base and f"baseline {base}")))
     return [Cell(value, " ".join(filter(None, (numbers and f"({numbers})", words))), kind)]
 
@@ -86,14 +86,14 @@ def who(document: Document, names: Names) -> list[Block]:
     roles = {"learner": "the baseline: what this file teaches about people in general"}
     rows = tuple((Cell(reader_name(r[0]), roles.get(r[0], "attacker")), *map(Cell, r[1:])) for r in seen)
     items = [
-        (reader_name(name), f"was not applicable{' to ' if any(where) else ''}{', '.join(dict.fromkeys(where))}: {why}")
+        (reader_name(name), f"not applicable{' to ' if any(where) else ''}{', '.join(dict.fromkeys(where))}: {why}")
         for (name, why), where in absent.items()
     ]
     title = "Who the attacker is assumed to be"
     return [
         Heading(title, id="who"),
         *([Grid(title, (Cell("Reader"), *map(Cell, THREAT.values())), rows)] if rows else []),
-        *([Items(tuple(items))] if items else []),
+        *([Listing(tuple(items))] if items else []),
     ]
 
 
@@ -247,8 +247,7 @@ def _fact(value: Any) -> str:
 def _modes(modes: Sequence[Mapping[str, Any]], name: str) -> list[Block]:
     keys = list(dict.fromkeys(key for mode in modes for key in mode))
     rows = tuple(
-        tuple(Cell(clean(m.get(k), 60)) if k == "chain" else Cell(spoken(m.get(k), k), kind="num") for k in keys)
-        for m in modes
+        tuple(Cell(clean(m.get(k), 60)) if k == "chain" else num(spoken(m.get(k), k)) for k in keys) for m in modes
     )
     head = tuple(Cell(label(k.replace("_", " ")), kind="" if k == "chain" else "num") for k in keys)
     words = f"The chains of {name} disagree. Each is listed by itself; nothing is pooled and none is to be relied on."

@@ -9,7 +9,7 @@ from unveil.audit.document import Document, Finding, amount
 from unveil.audit.limits import parse_limit
 from unveil.audit.measures import measure, title_of
 from unveil.errors import UsageError
-from unveil.report.blocks import Banner, Block, Cell, Grid, Items
+from unveil.report.blocks import Banner, Block, Cell, Grid, Listing, num
 from unveil.report.reading import Names, about, baseline_text, limit_words, value_cell, verdict_cell
 from unveil.report.sections.background import knowledge
 from unveil.report.sections.common import LITTLE, banner, sentence_rows, warnings
@@ -64,13 +64,13 @@ def _verdicts(document: Document, names: Names) -> list[Block]:
     first: list[Block] = [Banner(said.verdict, said.text, said.words if document.document == "frontier" else "")]
     verdicts = facts.get("verdicts", {})
     if verdicts:
-        first = [Items(tuple((names.of(r), verdicts[r]) for r in _releases(document, names)), "verdicts")]
+        first = [Listing(tuple((names.of(r), verdicts[r]) for r in _releases(document, names)), "verdicts")]
         left_out = len(names.releases) - MOST_RELEASES
-        first += [Items((("", f"and {left_out:,} more releases"),), "plain")] if left_out > 0 else []
+        first += [Listing((("", f"and {left_out:,} more releases"),), "plain")] if left_out > 0 else []
     if document.document == "frontier" and (near := tuple(beside(document))):
-        first.append(Items(near, "plain"))
+        first.append(Listing(near, "plain"))
     found = tuple((name, clean(text, 200)) for name, text in warnings(document, names)[:MOST_WARNINGS])
-    return [*first, *([Items(found, "warning")] if found else [])]
+    return [*first, *([Listing(found, "warning")] if found else [])]
 
 
 def _releases(document: Document, names: Names) -> list[str]:
@@ -98,7 +98,7 @@ def _sentences(document: Document, names: Names) -> list[Block]:
             row for i, row in enumerate(own) if i < (1 if release else MOST_RELEASES) or row[0].startswith(LITTLE)
         ]
     items = tuple((name, clean(text, LONGEST_SENTENCE)) for name, text in found)
-    return [Items(items, "plain")] if items else []
+    return [Listing(items, "plain")] if items else []
 
 
 def _limits(limited: Sequence[Finding], names: Names) -> list[Grid]:
@@ -116,7 +116,7 @@ def _limits(limited: Sequence[Finding], names: Names) -> list[Grid]:
         for own in groups.values()
         for f in (max(own, key=lambda f: (-_ORDER.index(f.verdict), _badness(f))),)
     )
-    return [Grid("", (Cell("Limit"), Cell("Of"), Cell("Found", kind="num"), Cell("Verdict")), rows)] if rows else []
+    return [Grid("", (Cell("Limit"), Cell("Of"), num("Found"), Cell("Verdict")), rows)] if rows else []
 
 
 def _value(finding: Finding) -> Cell:
@@ -148,12 +148,12 @@ def _answer(document: Document, names: Names) -> list[Grid]:
             Cell(clean(title_of(f))),
             Cell(about(f, names)),
             _value(f),
-            Cell(baseline_text(f), kind="num"),
+            num(baseline_text(f)),
             Cell(limit_words(f) if f.verdict == "exceeded" else "–"),
         )
         for f in worst_findings(document)
     )
-    head = (Cell("Worst findings"), Cell("Of"), Cell("Found", kind="num"), Cell("Baseline", kind="num"), Cell("Limit"))
+    head = (Cell("Worst findings"), Cell("Of"), num("Found"), num("Baseline"), Cell("Limit"))
     return [Grid("", head, rows)] if rows else []
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unveil.errors import UsageError, shown
 from unveil.privacy.distances import (
-    Ground,
+    Geometry,
     earth_mover_equal,
     earth_mover_hierarchical,
     earth_mover_ordered,
@@ -31,7 +31,7 @@ SAME = 1e-12  # predictions that differ by less are the same value: it is the ro
 Samples = NDArray[np.float64]  # (records, samples, values)
 
 
-def distance_of(name: str, reading: str, ground: Ground, *, ordered: bool) -> Callable[[Samples, Samples], Samples]:
+def distance_of(name: str, reading: str, ground: Geometry, *, ordered: bool) -> Callable[[Samples, Samples], Samples]:
     """The distance (records,) of two sets of predictions, each (records, samples, values)."""
     if name not in DISTANCES:
         raise UsageError(f"{shown(name)} is no distance; choose one of {', '.join(DISTANCES)}")
@@ -44,7 +44,7 @@ def distance_of(name: str, reading: str, ground: Ground, *, ordered: bool) -> Ca
     return lambda one, other: _coordinates(name, one, other)
 
 
-def largest_ratio(share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground) -> NDArray[np.float64]:
+def largest_ratio(share: NDArray[np.float64], reference: NDArray[np.float64], ground: Geometry) -> NDArray[np.float64]:
     """Largest |ln(p/q)| over the values; infinite where one alone is 0 (the distance of differential privacy)."""
     positive = (share > 0) & (reference > 0)
     logs = np.log(np.where(positive, share, 1.0)) - np.log(np.where(positive, reference, 1.0))
@@ -66,7 +66,7 @@ def _coordinates(name: str, one: Samples, other: Samples) -> NDArray[np.float64]
 
 
 def _vectors(
-    name: str, share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground, ordered: bool
+    name: str, share: NDArray[np.float64], reference: NDArray[np.float64], ground: Geometry, ordered: bool
 ) -> NDArray[np.float64]:
     if name == "emd":
         if ground.level is not None:
@@ -84,5 +84,5 @@ def _summed(name: str, one: NDArray[np.float64], other: NDArray[np.float64]) -> 
         both = np.sort(np.concatenate([a, b]))
         value = both[np.concatenate([[True], np.diff(both) > SAME])]
         share = [np.bincount(np.searchsorted(value, x, "right") - 1, minlength=len(value)) / len(x) for x in (a, b)]
-        total += float(between(share[0][None], share[1][None], Ground())[0])
+        total += float(between(share[0][None], share[1][None], Geometry())[0])
     return total

@@ -75,7 +75,7 @@ def model_guesses(
     names = _inputs(table, made, asked) if known is None else list(known)
     if asked in names or not names:
         raise UsageError(f"{shown(asked)} is asked about; name at least one other attribute that is known")
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     pairs = [paired(table, made, name) for name in names]
     attributes = [table.attributes[table.index(name)] for name in names]
     seen = features(attributes, [one for _, one in pairs], [one for _, one in pairs])

@@ -48,7 +48,7 @@ def find_nearest(
     """
     if not axes:
         raise NotApplicable("nothing is known of the people that the release publishes")
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     # Most values first: a comparison that fails is seen early.
     order = sorted(axes, key=lambda a: -len(np.unique(a.row)))
     person = row_numbers([a.person for a in order])

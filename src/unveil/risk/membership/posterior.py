@@ -120,7 +120,7 @@ def learn_membership(
         likely = np.multiply.reduce([shares[i][k.of_target] for i, k in every.known.items()] or [np.ones(1)])
         members, others = (_sure(np.bincount(place, w, len(BINS)).astype(np.float64)) for w in (rows, likely))
     else:
-        random = (Engine() if engine is None else engine).named("membership").generator()
+        random = (Engine(seed=0) if engine is None else engine).named("membership").generator()
         sorts = (draw(release, shares, draws, random) for draw in (drawn_members, drawn_outsiders))
         members, others = (_drawn(_binned(release, people)) for people in sorts)
     if population is None:

@@ -125,7 +125,7 @@ def fake_tuples(
         bands = _exact_bands(count_tuples(release, original.known, most=most), own)
         fake, exact = Counted.sure(sum(band.value for band in bands)), True
     except NotApplicable:
-        fake, bands = _drawn_bands(release, original, own, Engine() if engine is None else engine, draws)
+        fake, bands = _drawn_bands(release, original, own, Engine(seed=0) if engine is None else engine, draws)
         exact = False
     return FakeTuples(
         fake, bands, int(there.sum()), tuple(own), original.count, tuple(rows), int((of_row == 0).sum()), exact

@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Prior, Targets
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, example_rows, row_numbers
 from unveil.errors import UsageError
 
-__all__ = ["CellPrior", "cells_of_targets"]
+__all__ = ["PersonPrior", "cells_of_targets"]
 
 Cells = NDArray[np.int64]  # (people, attributes) codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellPrior:
+class PersonPrior:
     """P(s | q): what is believed of a person with the quasi-identifiers q before the release is seen.
 
     The same object serves attackers who take it as it is (`of`) and those who learn (`pseudo_counts`).
@@ -39,9 +39,8 @@ class CellPrior:
         for column, attribute in zip(codes.T, self.attributes, strict=True):
             if not 0 <= column.min() <= column.max() < attribute.codes:
                 raise UsageError(f"a cell lies outside the domain of {attribute.name}")
-        number = row_numbers(list(codes.T)) if codes.shape[1] else np.zeros(len(codes), dtype=np.int64)
-        first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-        first[number] = np.arange(len(number))
+        number = row_numbers(list(codes.T), len(codes))
+        first = example_rows(number)
         found = self.look_up(codes[first])
         if found.shape != (len(first), self.sensitive.codes):
             raise UsageError(f"a prior of {self.sensitive.name} needs {self.sensitive.codes} values a cell")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.release import row_numbers
+from unveil.data.release import example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.kernels import slicing as kernels
 
-__all__ = ["MOST_LIKELY", "Asked", "Likely", "Slices", "likely_values", "make_slices"]
+__all__ = ["MOST_LIKELY", "AskedAttribute", "MatchProbabilities", "Slices", "likely_values", "make_slices"]
 
 Rows = NDArray[np.int64]
 Judge = Callable[[int, NDArray[np.float64]], bool]  # whether (people, values) shares of an asked attribute may be
@@ -19,7 +19,7 @@ MOST_COLUMNS = 40  # matching degrees of more columns could leave the range of n
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedAttribute:
     """An attribute that is asked about: the column it stands in and its codes."""
 
     column: int
@@ -58,9 +58,7 @@ def make_slices(cells: Sequence[NDArray[np.integer]]) -> Slices:
     first = np.concatenate([[0], np.cumsum([int(cell.max()) + 1 for cell in dense])])
     cell = np.stack([c + f for c, f in zip(dense, first[:-1], strict=True)], axis=1).astype(np.int32)
     person = row_numbers(dense)
-    people = np.empty(int(person.max()) + 1, dtype=np.int64)
-    people[person] = np.arange(len(person))
-    person_cell = np.ascontiguousarray(cell[people])
+    person_cell = np.ascontiguousarray(cell[example_rows(person)])
     order = np.argsort(person_cell.ravel(), kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(person_cell.ravel(), minlength=int(first[-1])))])
     member = (order // person_cell.shape[1]).astype(np.int32)
@@ -68,7 +66,7 @@ def make_slices(cells: Sequence[NDArray[np.integer]]) -> Slices:
     return Slices(cell, first, total, person, person_cell, start.astype(np.int64), member)
 
 
-class Likely:
+class MatchProbabilities:
     """p(t, s) of every person t and sensitive value s, kept while buckets come and go (Li 2010, section 4.2.2).
 
     f(t, B) is the product over columns of the share of the bucket's rows with t's cell, D(t, B) the distribution of
@@ -76,7 +74,7 @@ class Likely:
     A bucket that is cut changes only the people who match it.
     """
 
-    def __init__(self, slices: Slices, asked: Sequence[Asked]) -> None:
+    def __init__(self, slices: Slices, asked: Sequence[AskedAttribute]) -> None:
         known = [a.own or slices for a in asked]
         if sum(a.values * one.people for a, one in zip(asked, known, strict=True)) > MOST_LIKELY:
             raise UsageError(
@@ -135,9 +133,9 @@ class Likely:
         return True
 
 
-def likely_values(slices: Slices, asked: Sequence[Asked], group: NDArray[np.integer]) -> Likely:
+def likely_values(slices: Slices, asked: Sequence[AskedAttribute], group: NDArray[np.integer]) -> MatchProbabilities:
     """p(t, s) of a finished tuple partition."""
-    found = Likely(slices, asked)
+    found = MatchProbabilities(slices, asked)
     order = np.argsort(group, kind="stable").astype(np.int64)
     for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         found.add(rows)

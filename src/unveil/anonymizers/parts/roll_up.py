@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
-from unveil.data.release import distinct_rows, row_numbers
+from unveil.data.release import distinct_rows, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.kernels.rollup import number_keys, sum_rows
 
-__all__ = ["Classes", "Node", "RollUp", "height_of", "nodes_of"]
+__all__ = ["EquivalenceClasses", "Node", "RollUp", "height_of", "nodes_of"]
 
 Node = tuple[int, ...]
 
@@ -22,7 +22,7 @@ WIDEST_KEY = 2**62  # combinations that one whole number can tell apart
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
+class EquivalenceClasses:
     """The equivalence classes of one node."""
 
     node: NDArray[np.int32]  # (classes, quasi-identifiers) hierarchy node of each cell
@@ -44,11 +44,11 @@ def nodes_of(attribute: Attribute, level: int) -> NDArray[np.int64]:
 
 @dataclass(slots=True)
 class RollUp:
-    """Classes of any node of a table's lattice. Those that were made are kept, to make coarser ones from."""
+    """EquivalenceClasses of any node of a table's lattice. Those that were made are kept, to make coarser ones from."""
 
     attributes: tuple[Attribute, ...]
-    base: Classes
-    kept: OrderedDict[Node, Classes] = field(default_factory=OrderedDict)  # oldest first
+    base: EquivalenceClasses
+    kept: OrderedDict[Node, EquivalenceClasses] = field(default_factory=OrderedDict)  # oldest first
     levels: list[NDArray[np.int16]] = field(default_factory=list)  # of every node made, in that order
     sizes: list[int] = field(default_factory=list)  # and how many classes it has
     gone: int = 0  # how many of them were given up, oldest first
@@ -62,8 +62,7 @@ class RollUp:
         number = np.empty(0, dtype=np.int64)
         if counted:
             number = row_numbers(columns)
-            row = np.zeros(int(number.max()) + 1, dtype=np.int64)
-            row[number] = np.arange(table.rows)
+            row = example_rows(number)
             size = np.bincount(number)
         histograms = []
         for index in counted:
@@ -71,9 +70,9 @@ class RollUp:
             flat = np.bincount(number * codes + table.columns[index], minlength=len(row) * codes)
             histograms.append(flat.reshape(len(row), codes))
         node = np.stack([column[row] for column in columns], axis=1).astype(np.int32)
-        return cls(tuple(table.attributes[i] for i in known), Classes(node, size, tuple(histograms)))
+        return cls(tuple(table.attributes[i] for i in known), EquivalenceClasses(node, size, tuple(histograms)))
 
-    def at(self, node: Node) -> Classes:
+    def at(self, node: Node) -> EquivalenceClasses:
         """The classes of a node, from the fewest classes known of a node below it."""
         if node in self.kept:
             return self.kept[node]
@@ -96,7 +95,7 @@ class RollUp:
             self.cells -= len(old.size)
         return made
 
-    def _united(self, source: Classes, below: Node, node: Node) -> Classes:
+    def _united(self, source: EquivalenceClasses, below: Node, node: Node) -> EquivalenceClasses:
         columns, widths = [], []
         for place, (attribute, low, high) in enumerate(zip(self.attributes, below, node, strict=True)):
             upper = nodes_of(attribute, high)
@@ -112,7 +111,7 @@ class RollUp:
             sum_rows(rows, number, total)
             histograms.append(total)
         united = np.stack([column[first] for column in columns], axis=1).astype(np.int32)
-        return Classes(united, size, tuple(histograms))
+        return EquivalenceClasses(united, size, tuple(histograms))
 
 
 def _numbered(columns: list[NDArray[np.int64]], widths: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -120,9 +119,7 @@ def _numbered(columns: list[NDArray[np.int64]], widths: list[int]) -> tuple[NDAr
     cells = len(columns[0])
     if prod(widths) >= WIDEST_KEY:
         number = row_numbers(columns)
-        first = np.zeros(int(number.max()) + 1, dtype=np.int64)
-        first[number] = np.arange(cells)
-        return number, first
+        return number, example_rows(number)
     key = np.zeros(cells, dtype=np.int64)
     for column, width in zip(columns, widths, strict=True):
         key *= width

@@ -14,12 +14,12 @@ from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.attack import run_attack
-from unveil.data import smooth
+from unveil.data import smoothing
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Prior
 from unveil.data.regions import Regions
 from unveil.data.release import Release
-from unveil.data.smooth import Centres, bandwidths, gaussian, kernels, tied
+from unveil.data.smoothing import Centres, bandwidths, gaussian, smoothing_kernels, tied
 from unveil.data.targets import targets_of_table
 from unveil.errors import NotApplicable, UsageError
 
@@ -87,18 +87,18 @@ def test_what_cannot_be_smoothed(monkeypatch: pytest.MonkeyPatch) -> None:
         gaussian(attribute("sex", domain=["f", "m"]), 1.0)
     age = attribute("age", kind="numeric", domain={"from": 20, "to": 22})
     with pytest.raises(UsageError, match="age is asked about"):
-        kernels([age], {0: 1.0}, 0)
-    monkeypatch.setattr(smooth, "MOST_CODES", 2)
+        smoothing_kernels([age], {0: 1.0}, 0)
+    monkeypatch.setattr(smoothing, "MOST_CODES", 2)
     with pytest.raises(NotApplicable, match="declare bins"):
         gaussian(age, 1.0)
-    monkeypatch.setattr(smooth, "MOST_PAIRS", 8)
+    monkeypatch.setattr(smoothing, "MOST_PAIRS", 8)
     with pytest.raises(NotApplicable, match="smaller bandwidth"):
         Centres.of(Regions.singles(3), np.full((3, 3), 1 / 3))
 
 
 @pytest.mark.parametrize("piece", [1, 2, 1000])
 def test_centres_by_hand(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smooth, "PIECE", piece)
+    monkeypatch.setattr(smoothing, "PIECE", piece)
     kernel = np.array([[0.75, 0.25, 0.0], [0.25, 0.5, 0.25], [0.0, 0.5, 0.5]])
     near = Centres.of(Regions.sets(3, [[0], [1, 2], [0, 2]]), kernel)
     assert near.start.tolist() == [0, 2, 5, 8]

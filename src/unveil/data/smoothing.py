@@ -14,7 +14,7 @@ from unveil.data.attribute import Attribute
 from unveil.data.regions import Regions
 from unveil.errors import NotApplicable, UsageError, shown
 
-__all__ = ["Centres", "bandwidths", "check_kernel", "gaussian", "kernels", "tied"]
+__all__ = ["Centres", "bandwidths", "check_kernel", "gaussian", "smoothing_kernels", "tied"]
 
 CUT = 1e-9  # of the kernel's height: values farther apart are not tied
 MOST_CODES = 2000
@@ -71,7 +71,7 @@ def bandwidths(texts: Sequence[str], attributes: Sequence[Attribute]) -> dict[in
         if not equals or not name:
             raise UsageError(f"smooth {shown(text)}: write ATTRIBUTE=BANDWIDTH, such as age=5")
         if name not in names:
-            raise UsageError(f"smooth: the release has no attribute {shown(name)}; it has {', '.join(names)}")
+            raise UsageError(f"smooth: the release has no attribute {shown(name)}; choose from {', '.join(names)}")
         if names.index(name) in found:
             raise UsageError(f"smooth: {name} is given twice; keep one bandwidth")
         try:
@@ -110,7 +110,9 @@ class Centres:
         return cls(np.cumsum(np.concatenate(count)), np.concatenate(centre), np.concatenate(weight))
 
 
-def kernels(attributes: Sequence[Attribute], smooth: Mapping[int, float], asked: int) -> dict[int, NDArray[np.float64]]:
+def smoothing_kernels(
+    attributes: Sequence[Attribute], smooth: Mapping[int, float], asked: int
+) -> dict[int, NDArray[np.float64]]:
     """By position of the attribute: its kernel, from its bandwidth."""
     if asked in smooth:
         raise UsageError(f"{attributes[asked].name} is asked about: smooth what is known beside it")

@@ -33,7 +33,7 @@ def contingency(one: NDArray[np.integer], other: NDArray[np.integer]) -> float:
 
 
 def discretised(attribute: Attribute, column: NDArray[np.unsignedinteger], bins: int) -> NDArray[np.int64]:
-    """The codes themselves; numbers and dates with more than `bins` values in so many intervals of equal width."""
+    """The codes themselves; numbers and dates with more than `bins` values in that many intervals of equal width."""
     codes = column.astype(np.int64)
     used = np.flatnonzero(np.bincount(codes, minlength=attribute.codes))
     known = used[used < attribute.real]
@@ -93,9 +93,9 @@ def given_columns(table: Table, columns: Sequence[Sequence[str]]) -> Columns:
     for column in columns:
         for name in column:
             if name not in names:
-                raise UsageError(f"slicing: columns names {shown(name)}; the table has {', '.join(names)}")
+                raise UsageError(f"slicing: unknown attribute {shown(name)} in columns; choose from {', '.join(names)}")
             if name in seen:
-                raise UsageError(f"slicing: columns names {shown(name)} twice; an attribute stands in one column")
+                raise UsageError(f"slicing: columns lists {shown(name)} twice; an attribute belongs to one column")
             seen.add(name)
         if column:
             found.append(tuple(sorted(names.index(name) for name in column)))

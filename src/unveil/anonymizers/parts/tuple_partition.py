@@ -6,19 +6,20 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.slices import Asked, Likely, Rows, Slices
+from unveil.anonymizers.parts.match_probabilities import AskedAttribute, MatchProbabilities, Rows, Slices
 from unveil.engine import Engine
-from unveil.kernels.partition import Axis, Candidates, partition
+from unveil.kernels.axes import CutAxis
+from unveil.kernels.partition import Candidates, partition
 from unveil.privacy.requirement import Requirement
 
 __all__ = ["local_buckets", "shared_buckets"]
 
 
 def local_buckets(
-    axes: Sequence[Axis],
+    axes: Sequence[CutAxis],
     columns: Sequence[NDArray[np.unsignedinteger]],
     slices: Slices,
-    asked: Sequence[Asked],
+    asked: Sequence[AskedAttribute],
     requirement: Requirement,
 ) -> NDArray[np.int32]:
     """(rows,) buckets of strict cuts on everything that is known, cells being single values.
@@ -54,10 +55,10 @@ def local_buckets(
 
 
 def shared_buckets(
-    axes: Sequence[Axis],
+    axes: Sequence[CutAxis],
     columns: Sequence[NDArray[np.unsignedinteger]],
     slices: Slices,
-    asked: Sequence[Asked],
+    asked: Sequence[AskedAttribute],
     requirement: Requirement,
     shuffled: Rows | None,
     engine: Engine,
@@ -70,7 +71,7 @@ def shared_buckets(
     rows = len(slices.person)
     place = np.stack([column.astype(np.int64) for column in columns], axis=1)
     position = [np.arange(a.codes, dtype=float) if a.position is None else np.asarray(a.position) for a in axes]
-    likely = Likely(slices, asked)
+    likely = MatchProbabilities(slices, asked)
     everybody = np.arange(rows, dtype=np.int64) if shuffled is None else shuffled
     likely.add(everybody)
     extent = np.array([_extent(place[:, j], axes[j], position[j]) for j in range(len(axes))])
@@ -97,7 +98,7 @@ def shared_buckets(
     return group
 
 
-def _extent(codes: NDArray[np.int64], axis: Axis, position: NDArray[np.float64]) -> float:
+def _extent(codes: NDArray[np.int64], axis: CutAxis, position: NDArray[np.float64]) -> float:
     """The range of the known values."""
     known = codes[codes < axis.codes - 1] if axis.missing else codes
     return float(position[known.max()] - position[known.min()]) if len(known) else 0.0
@@ -105,7 +106,7 @@ def _extent(codes: NDArray[np.int64], axis: Axis, position: NDArray[np.float64])
 
 def _cuts(
     place: NDArray[np.int64],
-    axes: Sequence[Axis],
+    axes: Sequence[CutAxis],
     position: Sequence[NDArray[np.float64]],
     extent: NDArray[np.float64],
     relaxed: bool,

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from arx_projects import made_project
 from small import QI, SENSITIVE, made_release, made_schema
 from unveil import cli
-from unveil.data.hierarchy import read_ladder
-from unveil.data.ladders import auto_ladder, equal_count_ladder, frequency_ladder, round_ladder, taxonomy_ladder
+from unveil.data.hierarchy import read_hierarchy
+from unveil.data.hierarchy_builders import (
+    auto_hierarchy,
+    equal_count_hierarchy,
+    frequency_hierarchy,
+    round_hierarchy,
+    taxonomy_hierarchy,
+)
 from unveil.data.schema import read_schema
 from unveil.errors import SchemaError
 from unveil.formats.mapping import mapping_bytes
@@ -19,41 +25,41 @@ from unveil.formats.mapping import mapping_bytes
 
 def test_round_intervals() -> None:
     """17 to 90: 15 intervals of 5, then 9 of 10, then two of 50 would be left: `*` comes next."""
-    ladder = round_ladder([*range(17, 91)])
+    ladder = round_hierarchy([*range(17, 91)])
     assert ladder.rows[0] == ("17", "[15,19]", "[10,19]", "*")
     assert ladder.rows[-1] == ("90", "[90,94]", "[90,99]", "*")
-    assert round_ladder([0.1, 0.15, 0.9], first=10).rows[0] == ("0.1", "[0.1,0.2)", "*")
-    assert round_ladder([-3, 4, 12]).rows == (
+    assert round_hierarchy([0.1, 0.15, 0.9], first=10).rows[0] == ("0.1", "[0.1,0.2)", "*")
+    assert round_hierarchy([-3, 4, 12]).rows == (
         ("-3", "[-10,-1]", "*"),  # intervals of 5 would hold one number each
         ("4", "[0,9]", "*"),
         ("12", "[10,19]", "*"),
     )
-    assert round_ladder([0, 1]).rows == (("0", "*"), ("1", "*"))
-    assert round_ladder([0.0, 1e-300, 1.0]).rows[0] == ("0", "[0,0.1)", "[0,0.5)", "*")
+    assert round_hierarchy([0, 1]).rows == (("0", "*"), ("1", "*"))
+    assert round_hierarchy([0.0, 1e-300, 1.0]).rows[0] == ("0", "[0,0.1)", "[0,0.5)", "*")
     with pytest.raises(SchemaError, match="too far apart"):
-        round_ladder([-1.7e308, 1.7e308])
-    assert len(round_ladder([*range(0, 9_000, 7)]).rows[0]) < 8
+        round_hierarchy([-1.7e308, 1.7e308])
+    assert len(round_hierarchy([*range(0, 9_000, 7)]).rows[0]) < 8
     with pytest.raises(SchemaError, match="two different numbers"):
-        round_ladder([3, 3])
+        round_hierarchy([3, 3])
     with pytest.raises(SchemaError, match="at least 2"):
-        round_ladder([1, 2, 3], first=1)
+        round_hierarchy([1, 2, 3], first=1)
 
 
 def test_intervals_with_equally_many_rows() -> None:
     """Ten rows of 1 and one each of 2 to 7: half of 16 rows end within the value 1."""
-    ladder = equal_count_ladder([1, 2, 3, 4, 5, 6, 7], [10, 1, 1, 1, 1, 1, 1], groups=4)
+    ladder = equal_count_hierarchy([1, 2, 3, 4, 5, 6, 7], [10, 1, 1, 1, 1, 1, 1], groups=4)
     # Middles of the rows, in quarters of 16: 1 → 1.25, 2 → 2.6, 3 → 2.9, 4 → 3.1, … 7 → 3.9.
     assert [row[1] for row in ladder.rows] == ["1", "[2,3]", "[2,3]", "[4,7]", "[4,7]", "[4,7]", "[4,7]"]
     assert [row[2] for row in ladder.rows] == ["1", *["[2,7]"] * 6]
-    even = equal_count_ladder([4, 3, 2, 1], [5, 5, 5, 5], groups=2)
+    even = equal_count_hierarchy([4, 3, 2, 1], [5, 5, 5, 5], groups=2)
     assert even.rows == (("1", "[1,2]", "*"), ("2", "[1,2]", "*"), ("3", "[3,4]", "*"), ("4", "[3,4]", "*"))
     for values, counts, groups in (([1], [1], 4), ([1, 1], [1, 1], 4), ([1, 2], [1, 0], 4), ([1, 2], [1, 1], 1)):
         with pytest.raises(SchemaError):
-            equal_count_ladder(values, counts, groups)
+            equal_count_hierarchy(values, counts, groups)
 
 
 def test_frequencies_put_rare_names_together_first() -> None:
-    ladder = frequency_ladder(["a", "b", "c", "d", "e"], [5, 50, 7, 1, 7])
+    ladder = frequency_hierarchy(["a", "b", "c", "d", "e"], [5, 50, 7, 1, 7])
     assert ladder.rows == (
         ("a", "rarest 3", "rarest 4", "*"),
         ("b", "b", "b", "*"),
@@ -61,21 +67,21 @@ def test_frequencies_put_rare_names_together_first() -> None:
         ("d", "rarest 3", "rarest 4", "*"),
         ("e", "rarest 3", "rarest 4", "*"),
     )
-    assert frequency_ladder(["x", "rarest 1"], [2, 1]).rows == (("x", "*"), ("rarest 1", "*"))
-    assert frequency_ladder(["rarest 2", "y", "z"], [3, 2, 1]).rows[1] == ("y", "rarest 2'", "*")
+    assert frequency_hierarchy(["x", "rarest 1"], [2, 1]).rows == (("x", "*"), ("rarest 1", "*"))
+    assert frequency_hierarchy(["rarest 2", "y", "z"], [3, 2, 1]).rows[1] == ("y", "rarest 2'", "*")
     with pytest.raises(SchemaError, match="one value or more"):
-        frequency_ladder([], [])
+        frequency_hierarchy([], [])
 
 
 def test_a_taxonomy() -> None:
     tree = {"flu": "lung", "cold": "lung", "lung": "body", "fear": "mind", "body": "", "mind": ""}
-    assert taxonomy_ladder(tree).rows == (
+    assert taxonomy_hierarchy(tree).rows == (
         ("flu", "lung", "body", "*"),
         ("cold", "lung", "body", "*"),
         ("fear", "fear", "mind", "*"),
     )
-    assert taxonomy_ladder({"a": "x", "b": "x", "x": "*"}).rows == (("a", "x", "*"), ("b", "x", "*"))
-    assert taxonomy_ladder({"a": "x", "b": "x"}).rows == (("a", "x", "*"), ("b", "x", "*"))  # x stands above all
+    assert taxonomy_hierarchy({"a": "x", "b": "x", "x": "*"}).rows == (("a", "x", "*"), ("b", "x", "*"))
+    assert taxonomy_hierarchy({"a": "x", "b": "x"}).rows == (("a", "x", "*"), ("b", "x", "*"))  # x stands above all
 
 
 @pytest.mark.parametrize(
@@ -90,14 +96,14 @@ def test_a_taxonomy() -> None:
 )
 def test_what_is_no_taxonomy(tree: dict[str, str], message: str) -> None:
     with pytest.raises(SchemaError, match=message):
-        taxonomy_ladder(tree)
+        taxonomy_hierarchy(tree)
 
 
 def test_what_fits() -> None:
-    assert auto_ladder(["1", "7", "30"], [1, 1, 1], float).source == "intervals"
-    assert auto_ladder(["2024-01-31", "2024-02-01"], [1, 1]).source == "date parts"
-    assert auto_ladder(["81541", "80331"], [1, 1]).source == "prefixes"
-    assert auto_ladder(["red", "tan", "lime"], [1, 1, 1]).source == "frequency"
+    assert auto_hierarchy(["1", "7", "30"], [1, 1, 1], float).source == "intervals"
+    assert auto_hierarchy(["2024-01-31", "2024-02-01"], [1, 1]).source == "date parts"
+    assert auto_hierarchy(["81541", "80331"], [1, 1]).source == "prefixes"
+    assert auto_hierarchy(["red", "tan", "lime"], [1, 1, 1]).source == "frequency"
 
 
 @settings(max_examples=25)
@@ -105,14 +111,14 @@ def test_what_fits() -> None:
 def test_built_hierarchies_cover_every_value(rows: dict[int, int], groups: int) -> None:
     """Ladder itself checks nesting; every number lies between the ends of each of its intervals."""
     values, counts = [float(v) for v in rows], list(rows.values())
-    for ladder in (equal_count_ladder(values, counts, groups), round_ladder(values)):
+    for ladder in (equal_count_hierarchy(values, counts, groups), round_hierarchy(values)):
         assert sorted(float(row[0]) for row in ladder.rows) == sorted(values)
         for row in ladder.rows:
             for label in row[1:-1]:
                 ends = label.strip("[])").split(",")
                 assert float(ends[0]) <= float(row[0]) <= float(ends[-1])
     names = [str(v) for v in rows]
-    assert [row[0] for row in frequency_ladder(names, counts).rows] == names
+    assert [row[0] for row in frequency_hierarchy(names, counts).rows] == names
 
 
 def test_the_mapping_of_a_release() -> None:
@@ -183,10 +189,10 @@ def test_all_quasi_identifiers_at_once(folder: Path, capsys: pytest.CaptureFixtu
         assert text in err
     (folder / "schema.toml").write_text(SCHEMA.replace("[attributes.age]", 'hierarchies = "trees"\n[attributes.age]'))
     schema = read_schema(folder / "schema.toml")
-    assert sorted(schema.ladders) == ["age", "born", "job", "zip"]
+    assert sorted(schema.hierarchies) == ["age", "born", "job", "zip"]
     assert schema.attribute("zip").source == "hierarchy"
     run("export", *given, "-o", folder / "out", capsys=capsys)
-    for name in schema.ladders:
+    for name in schema.hierarchies:
         assert (folder / "out" / f"{name}.csv").read_bytes() == (folder / "trees" / f"{name}.csv").read_bytes()
     (folder / "trees" / "clinic_hierarchy_age.csv").write_text("20;a;*\n")
     _, err = run("export", *given, "-o", folder / "out", capsys=capsys, code=2)
@@ -194,7 +200,7 @@ def test_all_quasi_identifiers_at_once(folder: Path, capsys: pytest.CaptureFixtu
     (folder / "schema.toml").write_text(SCHEMA.replace("[attributes.age]", 'hierarchies = "gone"\n[attributes.age]'))
     _, err = run("export", *given, "-o", folder / "out", capsys=capsys, code=2)
     assert "line 3, hierarchies:" in err
-    assert "is no folder that can be read" in err
+    assert "is not a folder that can be read" in err
 
 
 def test_a_folder_or_a_project_is_imported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,13 +215,13 @@ def test_a_folder_or_a_project_is_imported(folder: Path, capsys: pytest.CaptureF
     _, err = run("import", arx, "--schema", folder / "schema.toml", "-o", folder / "in", capsys=capsys)
     assert f"left out: {arx / 'age.csv'}: has no level between its values and *" in err
     assert "wrote 2 hierarchies" in err
-    assert read_ladder(folder / "in" / "zip.csv").rows[0] == ("81540", "8154*", "*****", "*")
-    assert read_ladder(folder / "in" / "job.csv").rows[3] == ("d", "d", "*")
+    assert read_hierarchy(folder / "in" / "zip.csv").rows[0] == ("81540", "8154*", "*****", "*")
+    assert read_hierarchy(folder / "in" / "job.csv").rows[3] == ("d", "d", "*")
     (folder / "p.deid").write_bytes(made_project())
     _, err = run("import", folder / "p.deid", "-o", folder / "in", capsys=capsys)
     assert "age, zip" in err
     _, err = run("import", folder / "data.csv", "-o", folder / "in", capsys=capsys, code=2)
-    assert "is no folder that can be read" in err
+    assert "is not a folder that can be read" in err
     (arx / "job.csv").write_text("a;x\nb\n")
     _, err = run("import", arx, "-o", folder / "in", capsys=capsys, code=2)
     assert "rows of different lengths" in err
