@@ -35,10 +35,10 @@ from unveil.formats.tables import read_columns
 from unveil.frontier._saved import Saved
 from unveil.frontier.schemes import parse_scheme
 from unveil.privacy.knowledge.facts import Facts
-from unveil.risk.differential.saved import State
-from unveil.risk.differential.sweep import parse_sweep
-from unveil.risk.linkage.held import held_of_file, read_naming
-from unveil.risk.membership_trial.scores import scores_of_predictions
+from unveil.risk.differential.procedure import SavedProgress
+from unveil.risk.differential.sanitizers import parse_sweep
+from unveil.risk.linkage.register import read_mapping, register_of_file
+from unveil.risk.membership.trial import scores_of_predictions
 
 FEW = None if settings().max_examples > 1000 else 40  # the fuzz profile keeps its thousands
 some = settings(max_examples=FEW) if FEW else settings()
@@ -80,9 +80,9 @@ def _release(path: Path) -> object:
 
 def _people(path: Path) -> object:
     mapping = path.with_name("mapping.toml")
-    naming = read_naming(mapping) if mapping.is_file() else None
+    naming = read_mapping(mapping) if mapping.is_file() else None
     columns = read_columns(path, error=UsageError)
-    return held_of_file(columns, TABLE.attributes, name=path.name, naming=naming, rows=4)
+    return register_of_file(columns, TABLE.attributes, name=path.name, naming=naming, rows=4)
 
 
 def _taxonomy(path: Path) -> object:
@@ -246,7 +246,7 @@ def _chains(folder: Path) -> object:
 
 def _records(folder: Path) -> object:
     engine = Engine(checkpoints=folder)
-    found = State.start(engine, ("asked",), [np.arange(3)], np.full((4, 2), 0.5), draws=2)
+    found = SavedProgress.start(engine, ("asked",), [np.arange(3)], np.full((4, 2), 0.5), draws=2)
     return found.done.tolist(), found.score.tolist(), found.failed
 
 
@@ -257,7 +257,7 @@ def _candidate(folder: Path) -> object:
 def _saved(folder: Path) -> None:
     """One checkpoint of each kind."""
     Checkpoint(folder / "unveil-1.npz").save({"world": np.arange(40), "weight": np.linspace(0, 1, 7)})
-    found = State.start(Engine(checkpoints=folder), ("asked",), [np.arange(3)], np.full((4, 2), 0.5), draws=2)
+    found = SavedProgress.start(Engine(checkpoints=folder), ("asked",), [np.arange(3)], np.full((4, 2), 0.5), draws=2)
     found.done[1:], found.failed = True, {0: "no answer"}
     found.save()
     Saved(folder, "table").save("mondrian:k=2", {"status": "measured", "rows": 7})

@@ -17,12 +17,12 @@ from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
+from unveil.risk.membership.belief import BINS, MembershipBelief, bin_of, frequency_score, learn_membership
 from unveil.risk.membership.drawing import drawn_members, published_shares
 from unveil.risk.membership.matching import matching_groups
-from unveil.risk.membership.posterior import BINS, MembershipReader, bin_of, frequency_score, learn_membership
 from unveil.risk.membership.presence import delta_presence
-from unveil.risk.membership.scores import FALSE_ALARMS, Told, tell_apart
-from unveil.risk.membership.tuples import BANDS, Counted, FakeTuples, fake_tuples
+from unveil.risk.membership.scores import FALSE_ALARMS, ScoreQuality, score_quality
+from unveil.risk.membership.tuples import BANDS, FakeTuples, TupleCount, fake_tuples
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -128,11 +128,11 @@ def membership_of(
         degree = matching_groups(release, drawn_members(release, shares, min(release.rows, 20_000), random)).degree
     else:
         degree = matching_groups(release, people).degree
-    curves: dict[str, Told] = {}
+    curves: dict[str, ScoreQuality] = {}
     if people is not None and others is not None:
         outside = matching_groups(release, others).degree
-        curves["degree"] = tell_apart(reader.believe(degree), reader.believe(outside))
-        curves["frequency"] = tell_apart(*(frequency_score(release, part, shares) for part in (people, others)))
+        curves["degree"] = score_quality(reader.believe(degree), reader.believe(outside))
+        curves["frequency"] = score_quality(*(frequency_score(release, part, shares) for part in (people, others)))
     fakes = {} if table is None else dict(_fakes(release, table, people, engine))
     presence = None if around is None else delta_presence(release, around)
     findings = [
@@ -176,7 +176,7 @@ def _fakes(
             yield key, fake_tuples(release, targets, engine=engine, most=MOST_PAIRS)
 
 
-def told_findings(release: str, told: Mapping[str, Told], scores: Sequence[str]) -> Iterator[Finding]:
+def told_findings(release: str, told: Mapping[str, ScoreQuality], scores: Sequence[str]) -> Iterator[Finding]:
     """How members are told from controls: each score's area, the largest, and the largest share found at few alarms."""
     for score in scores:
         id = f"membership_auc.{score}"
@@ -216,7 +216,7 @@ def _float(value: int) -> float:
     return float(value) if value.bit_length() < 1000 else float("inf")
 
 
-def _share(part: Counted, whole: Counted) -> Estimate:
+def _share(part: TupleCount, whole: TupleCount) -> Estimate:
     """The share of the fake tuples in a band; of none it is 0."""
     if not whole.value:
         return Estimate.exact(0.0)
@@ -249,9 +249,9 @@ def membership_refused(name: str, asked: MembershipAsked, reason: str) -> Member
 
 def _words(
     asked: MembershipAsked,
-    reader: MembershipReader,
+    reader: MembershipBelief,
     degree: NDArray[np.int64],
-    curves: dict[str, Told],
+    curves: dict[str, ScoreQuality],
     fakes: dict[str, FakeTuples],
 ) -> str:
     first = "Being in the table is sensitive" if asked.sensitive else "Being in the table is not said to be sensitive"
@@ -268,7 +268,7 @@ def _words(
     return words
 
 
-def told_words(told: Mapping[str, Told]) -> str:
+def told_words(told: Mapping[str, ScoreQuality]) -> str:
     """How members are told from controls, by the best score."""
     best = max(told.values(), key=lambda one: one.auc.value)
     return (
@@ -283,7 +283,7 @@ def _percent(share: float) -> str:
 
 
 def _charts(
-    reader: MembershipReader, degree: NDArray[np.int64], curves: dict[str, Told], fakes: dict[str, FakeTuples]
+    reader: MembershipBelief, degree: NDArray[np.int64], curves: dict[str, ScoreQuality], fakes: dict[str, FakeTuples]
 ) -> dict[str, Any]:
     """Binned: bands of matching groups for rows and fake tuples, what is believed by bin, ROC at fixed points."""
     place = bin_of(degree)
@@ -308,7 +308,7 @@ def _charts(
     return found
 
 
-def roc_points(told: Mapping[str, Told]) -> dict[str, list[float]]:
+def roc_points(told: Mapping[str, ScoreQuality]) -> dict[str, list[float]]:
     """The curves at fixed points."""
     curves = {key: (one.roc.false_positive, one.roc.true_positive) for key, one in told.items()}
     found = {key: np.interp(ROC_POINTS, *curve).tolist() for key, curve in curves.items()}

@@ -46,9 +46,10 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
-from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.people import people_frame as link_frame
-from unveil.risk.linkage.readers import Published, link_by_distance
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +66,7 @@ class Audit(Judged):
 
     document: Document
     answers: Mapping[tuple[str, str], Answers] = field(repr=False)  # by release and attribute
-    compared: Mapping[str, tuple[Published, Held]] = field(repr=False, default_factory=dict)  # masked releases
+    compared: Mapping[str, tuple[Published, Register]] = field(repr=False, default_factory=dict)  # masked releases
 
     def to_dict(self) -> dict[str, Any]:
         """The document as plain data."""

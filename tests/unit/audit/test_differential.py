@@ -24,10 +24,10 @@ from unveil.engine import Engine
 from unveil.errors import ReleaseError, UsageError
 from unveil.privacy.distances import Ground
 from unveil.privacy.models import EntropyL, KAnonymity
-from unveil.risk.differential.divergence import distance_of
 from unveil.risk.differential.evidence import counts_of, encoded_rows
+from unveil.risk.differential.measures import distance_of
 from unveil.risk.differential.models import BernoulliNaiveBayes, Conditional, inference_model
-from unveil.risk.differential.sweep import parse_sweep, sanitizer_of, sweep
+from unveil.risk.differential.sanitizers import parse_sweep, sanitizer_of, sweep
 
 EXAMPLE = made_schema(
     {

@@ -11,10 +11,10 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.linkage import candidates, supervised
 from unveil.risk.linkage.aggregates import AGGREGATES
-from unveil.risk.linkage.candidates import cells_of, judge, worst_links
-from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.candidates import distinct_rows_of, judge, worst_links
 from unveil.risk.linkage.pairs import all_pairs
-from unveil.risk.linkage.readers import Published, published_of
+from unveil.risk.linkage.published import Published, published_of
+from unveil.risk.linkage.register import Register, register_of_table
 from unveil.risk.linkage.supervised import links_with
 
 
@@ -26,7 +26,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervised, "DIRECTIONS", 20)
 
 
-def released(people: int, *, categories: bool = False, alike: bool = False) -> tuple[Published, Held]:
+def released(people: int, *, categories: bool = False, alike: bool = False) -> tuple[Published, Register]:
     random = np.random.default_rng(5)
     values = random.normal(50, 10, size=(people, 3)).round(1)
     attributes = {name: {"role": QI, "kind": "numeric"} for name in "abc"}
@@ -42,7 +42,7 @@ def released(people: int, *, categories: bool = False, alike: bool = False) -> t
     if not alike:  # one row is not published
         kept = Masked(masked.attributes, tuple(c[1:] for c in masked.columns), masked.masked)
         masked, origin = kept, origin[1:]
-    return published_of(masked, tuple(attributes), origin), held_of_table(table, table.attributes)
+    return published_of(masked, tuple(attributes), origin), register_of_table(table, table.attributes)
 
 
 @pytest.mark.parametrize("name", AGGREGATES)
@@ -51,7 +51,7 @@ def test_all_rows_are_judged_as_pair_by_pair(name: str, alike: bool, monkeypatch
     published, held = released(40, alike=alike)
     family, random = AGGREGATES[name], np.random.default_rng(0)
     vectors = [family.equal(3), family.draw(3, random), family.corners(3)[0]]
-    cells, pairs = cells_of(published, held), all_pairs(published, held)
+    cells, pairs = distinct_rows_of(published, held), all_pairs(published, held)
     assert len(cells.count) == (13 if alike else 39)
     assert cells.points
     monkeypatch.setattr(candidates, "MOST_ENTRIES", 39 * 7 * 5)  # some people at a time
@@ -92,5 +92,5 @@ def test_what_cannot_be_asked_of_large_files() -> None:
     published, held = released(12)
     with pytest.raises(NotApplicable, match="120 people at most"):
         worst_links(published, held, certified=True, most=0)
-    nobody = Held(held.known, held.people, np.full(12, 11))
+    nobody = Register(held.known, held.people, np.full(12, 11))
     assert worst_links(published, nobody, most=0)[0].people == 12

@@ -11,8 +11,8 @@ from unveil import LaplaceCounts, run_differential
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.privacy.distances import Ground
-from unveil.risk.differential.divergence import distance_of
-from unveil.risk.differential.laplace import Cells, _transforms, count_cells, exact_distances, mean_predictions
+from unveil.risk.differential.laplace import CellCounts, _transforms, count_cells, exact_distances, mean_predictions
+from unveil.risk.differential.measures import distance_of
 
 SCHEMA = made_schema(
     {
@@ -35,8 +35,8 @@ def table(rows: int = 40) -> Table:
     )
 
 
-def one_cell(counts: list[int], value: int) -> Cells:
-    return Cells(np.array([counts]), np.array([0]), np.array([value]))
+def one_cell(counts: list[int], value: int) -> CellCounts:
+    return CellCounts(np.array([counts]), np.array([0]), np.array([value]))
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0])

@@ -1,7 +1,9 @@
 """The testing procedure of section 3.2: f(D) and f(D without i) for every i, both models, the distance."""
 
+import hashlib
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,14 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Role
 from unveil.data.release import Release
 from unveil.data.table import Table
-from unveil.engine import Engine
+from unveil.engine import Engine, open_checkpoint, save_checkpoint
 from unveil.errors import Stopped, UnveilError, UsageError
 from unveil.risk.differential.laplace import LaplaceCounts, count_cells, mean_predictions, noisy_predictions
 from unveil.risk.differential.leave_one_out import replayable, without_each
 from unveil.risk.differential.models import CountModel, Model
 from unveil.risk.differential.sanitizers import Anonymizer, Sanitizer, as_sanitizer, checked_release, part_of
-from unveil.risk.differential.saved import State
 
-__all__ = ["Failure", "Question", "Tested", "test_records"]
+__all__ = ["Experiment", "Failure", "Outcome", "SavedProgress", "run_experiment"]
 
 SAVE_EVERY = 5.0  # seconds between two checkpoints
 MEMBERSHIP_DRAWS = 4  # of a mechanism whose noise is otherwise integrated out
@@ -37,7 +38,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Experiment:
     """What is asked of a table: which attribute, by which model, how far apart."""
 
     table: Table
@@ -56,7 +57,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tested:
+class Outcome:
     """The answer: records in the order of `row`; those that failed are not among them."""
 
     row: NDArray[np.int64]  # (records,) position in the original, from 0
@@ -77,9 +78,9 @@ class Tested:
         return len(self.row) == self.asked_records
 
 
-def test_records(
-    question: Question, sanitizer: Any, kept: NDArray[np.int64], records: NDArray[np.int64], engine: Engine
-) -> Tested:
+def run_experiment(
+    question: Experiment, sanitizer: Any, kept: NDArray[np.int64], records: NDArray[np.int64], engine: Engine
+) -> Outcome:
     """Test `records` against the table of the `kept` rows (both positions in the original)."""
     table = part_of(question.table, kept)
     if isinstance(sanitizer, LaplaceCounts):
@@ -91,18 +92,18 @@ def test_records(
     return _anew(question, wrapped, table, kept, records, engine)
 
 
-test_records.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
+run_experiment.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
 
 
 def _replayed(
-    question: Question,
+    question: Experiment,
     sanitizer: Sanitizer,
     method: Any,
     table: Table,
     kept: NDArray[np.int64],
     records: NDArray[np.int64],
     engine: Engine,
-) -> Tested:
+) -> Outcome:
     model = question.model
     assert isinstance(model, CountModel)
     found = without_each(method, table, question.asked, engine, joint=model.joint)
@@ -111,7 +112,7 @@ def _replayed(
     good = ~np.isin(place, found.open)
     done = place[good]
     truth = table.columns[question.asked][done].astype(np.int64)
-    answer = Tested(
+    answer = Outcome(
         row=records[good],
         distance=question.distance(within[done, None], without[done, None]),
         within=within[done],
@@ -130,13 +131,13 @@ def _replayed(
 
 
 def _laplace(
-    question: Question,
+    question: Experiment,
     mechanism: LaplaceCounts,
     table: Table,
     kept: NDArray[np.int64],
     records: NDArray[np.int64],
     engine: Engine,
-) -> Tested:
+) -> Outcome:
     cells = count_cells(mechanism, table, question.asked)
     place = np.searchsorted(kept, records)
     cell, value = cells.cell[place], cells.value[place]
@@ -158,11 +159,11 @@ def _laplace(
     draws = MEMBERSHIP_DRAWS if noise else 1
     drawn = [noisy_predictions(c, mechanism.epsilon, draws, random) for c in (cells.counts[cell], less[number])]
     scores = _scores(drawn[0], drawn[1], value)
-    return Tested(records, distance, means, without, scores, None, "closed form", 1, len(records))
+    return Outcome(records, distance, means, without, scores, None, "closed form", 1, len(records))
 
 
 def _laplace_drawn(
-    question: Question,
+    question: Experiment,
     mechanism: LaplaceCounts,
     counts: NDArray[np.int64],
     cell: NDArray[np.int64],
@@ -171,7 +172,7 @@ def _laplace_drawn(
     without: NDArray[np.float64],
     records: NDArray[np.int64],
     engine: Engine,
-) -> Tested:
+) -> Outcome:
     """As the paper did it: independent draws for both, once a distinct record."""
     samples = question.samples if np.isfinite(mechanism.epsilon) else 1
     pair, number = np.unique(np.stack([cell, value], axis=1), axis=0, return_inverse=True)
@@ -195,7 +196,7 @@ def _laplace_drawn(
     number = number.ravel()
     good = number < done
     drawn = floor[number][good] if samples > 1 else None
-    return Tested(
+    return Outcome(
         records[good],
         apart[number][good],
         means[good],
@@ -209,13 +210,13 @@ def _laplace_drawn(
 
 
 def _anew(
-    question: Question,
+    question: Experiment,
     sanitizer: Sanitizer,
     table: Table,
     kept: NDArray[np.int64],
     records: NDArray[np.int64],
     engine: Engine,
-) -> Tested:
+) -> Outcome:
     """Sanitize the whole table, then without each record; workers take records."""
     from joblib import Parallel, delayed
 
@@ -228,7 +229,9 @@ def _anew(
     half = within.shape[1] // 2 if drawn else 1
     means = within[:, :half].mean(axis=1)
     said = (question.model.name, repr(question.model), question.asked, question.measure, half)
-    state = State.start(engine, (sanitizer.described(), *said), (*question.table.columns, kept, records), means, half)
+    state = SavedProgress.start(
+        engine, (sanitizer.described(), *said), (*question.table.columns, kept, records), means, half
+    )
 
     def one(number: int) -> tuple[int, NDArray[np.float64] | None, str]:
         if engine.stop.is_set():
@@ -273,7 +276,7 @@ def _anew(
     if state.path is not None:
         question.saved.append(state.path)
     good = state.done & ~np.isin(records, list(state.failed))
-    return Tested(
+    return Outcome(
         records[good],
         state.distance[good],
         means[good],
@@ -288,7 +291,7 @@ def _anew(
 
 
 def _whole_releases(
-    question: Question, sanitizer: Sanitizer, table: Table, kept: NDArray[np.int64], engine: Engine
+    question: Experiment, sanitizer: Sanitizer, table: Table, kept: NDArray[np.int64], engine: Engine
 ) -> list[Release]:
     """f(D): once if the sanitizer draws nothing, else twice the samples: the second half tells the noise floor."""
     from joblib import Parallel, delayed
@@ -320,6 +323,66 @@ def _scores(within: NDArray[np.float64], without: NDArray[np.float64], truth: ND
     return np.stack([side[np.arange(len(truth)), :, truth] for side in (within, without)])
 
 
-def _predicted(question: Question, release: Release, table: Table, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _predicted(question: Experiment, release: Release, table: Table, codes: NDArray[np.int64]) -> NDArray[np.float64]:
     asked = release.index(table.attributes[question.asked].name)
     return question.model.predict(release, asked, codes)
+
+
+VERSION = 2  # of what is saved
+ARRAYS = ("done", "distance", "floor", "without", "score")
+
+
+@dataclass(slots=True)
+class SavedProgress:
+    """What was reached so far, one entry a record; a file in the checkpoint folder, if there is one."""
+
+    done: NDArray[np.bool_]  # (records,)
+    distance: NDArray[np.float64]
+    floor: NDArray[np.float64]
+    without: NDArray[np.float64]  # (records, values) mean prediction without the record
+    score: NDArray[np.float64]  # (records, draws) prediction of the true value without the record
+    failed: dict[int, str]  # by position in the original
+    path: Path | None = None
+
+    @classmethod
+    def start(
+        cls,
+        engine: Engine,
+        said: Sequence[Any],
+        arrays: Sequence[NDArray[Any]],
+        within: NDArray[np.float64],
+        draws: int,
+    ) -> "SavedProgress":
+        """Afresh, or where an earlier run stopped that was asked the same of the same: another never goes on from it.
+
+        `within`, the predictions on the whole table, tell sanitizers apart that go by one name.
+        """
+        records = len(within)
+        fresh = cls(
+            done=np.zeros(records, dtype=bool),
+            distance=np.zeros(records),
+            floor=np.zeros(records),
+            without=np.zeros(within.shape),
+            score=np.zeros((records, draws)),
+            failed={},
+        )
+        if engine.checkpoints is None:
+            return fresh
+        digest = hashlib.blake2b(repr((VERSION, engine.seed, engine.name, *said)).encode(), digest_size=16)
+        for array in (*arrays, within):
+            digest.update(repr((array.dtype.str, array.shape)).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        fresh.path = engine.checkpoints / f"unveil-differential-{digest.hexdigest()}.npz"
+        with open_checkpoint(fresh.path) as file:
+            if file is None:
+                return fresh
+            with np.load(file, allow_pickle=False) as saved:
+                failed = {int(k): str(v) for k, v in json.loads(str(saved["failed"])).items()}
+                return replace(fresh, **{name: saved[name] for name in ARRAYS}, failed=failed)
+
+    def save(self) -> None:
+        """Whole or not at all, readable by its owner alone: it says what is inferred about people."""
+        if self.path is None:
+            return
+        arrays = {**{name: getattr(self, name) for name in ARRAYS}, "failed": np.array(json.dumps(self.failed))}
+        save_checkpoint(self.path, lambda file: np.savez(file, allow_pickle=False, **arrays))

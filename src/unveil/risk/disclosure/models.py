@@ -17,7 +17,7 @@ from unveil.risk.disclosure.intervals import paired
 
 __all__ = [
     "MODELS",
-    "ByInputs",
+    "DisclosureByInputs",
     "Guesses",
     "disclosure_by_inputs",
     "features",
@@ -119,7 +119,7 @@ def model_gain(guesses: Guesses, p: float = 10.0) -> Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class ByInputs:
+class DisclosureByInputs:
     """How well an attribute is guessed from some others."""
 
     inputs: tuple[str, ...]
@@ -139,7 +139,7 @@ def disclosure_by_inputs(
     folds: int = 5,
     repeats: int = 3,
     engine: Engine | None = None,
-) -> tuple[ByInputs, ...]:
+) -> tuple[DisclosureByInputs, ...]:
     """From one input, two, …: a good guess from few is the alarm (Torra 2024).
 
     Inputs are added one by one, each time the one that best guesses people whose rows were not learned from; another
@@ -156,7 +156,7 @@ def disclosure_by_inputs(
         chosen.append(best)
         left.remove(best)
         guesses = model_guesses(table, made, asked, known=chosen, repeats=repeats, **options)
-        found.append(ByInputs(tuple(chosen), model_disclosure(guesses, p), model_baseline(guesses, p)))
+        found.append(DisclosureByInputs(tuple(chosen), model_disclosure(guesses, p), model_baseline(guesses, p)))
     return tuple(found)
 
 

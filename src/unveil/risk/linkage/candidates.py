@@ -17,15 +17,15 @@ from unveil.data.release import row_numbers
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 from unveil.risk.linkage.aggregates import Aggregate, aggregate_named
-from unveil.risk.linkage.axes import Axis
-from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.attribute_distances import AttributeDistance
 from unveil.risk.linkage.links import Links
 from unveil.risk.linkage.nearest import CLOSE, between, pair_contributions
 from unveil.risk.linkage.pairs import MOST_ENTRIES, Pairs, all_pairs, signed_pairs
-from unveil.risk.linkage.readers import Published, axis_of
-from unveil.risk.linkage.supervised import Supervised, compare_own, learn_distance, links_with, worst_case
+from unveil.risk.linkage.published import Published, attribute_distance
+from unveil.risk.linkage.register import Register
+from unveil.risk.linkage.supervised import LearnedDistance, compare_own, learn_distance, links_with, worst_case
 
-__all__ = ["Cells", "cells_of", "judge", "worst_links"]
+__all__ = ["DistinctRows", "distinct_rows_of", "judge", "worst_links"]
 
 NEAR, SIDE = 10, 3  # rows that are kept of each person: by the plain distance and by each learned one, and by others
 ROUNDS = 2  # of learning and adding rows
@@ -34,10 +34,10 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class DistinctRows:
     """People and the distinct published rows, ready to be compared."""
 
-    axes: tuple[Axis, ...]  # people against distinct rows
+    axes: tuple[AttributeDistance, ...]  # people against distinct rows
     count: NDArray[np.int64]  # (cells,) rows that are alike
     first: NDArray[np.int64]  # (cells,) the first of them
     own: NDArray[np.int64]  # (people,) each one's own, -1 = not published
@@ -79,30 +79,30 @@ class Judged:
     near: NDArray[np.int64]  # (people, some) the nearest distinct rows
 
 
-def cells_of(published: Published, held: Held) -> Cells:
+def distinct_rows_of(published: Published, held: Register) -> DistinctRows:
     """Compare equal rows once."""
     if published.count is not None:
         raise NotApplicable("a grouped release holds the truth: whoever fits a row is at distance 0, however weighed")
     own = published.true_rows(held)
     if own is None:
         raise NotApplicable("nothing says whose row is whose")
-    axes = [axis_of(published, a, held.known[a.name]) for a in published.attributes]
+    axes = [attribute_distance(published, a, held.known[a.name]) for a in published.attributes]
     number = row_numbers([axis.row for axis in axes])
     first = np.unique(number, return_index=True)[1]
-    few = tuple(Axis(a.name, a.person, a.row[first], a.known, a.published, a.table, a.equal) for a in axes)
-    return Cells(few, np.bincount(number), first, np.where(own >= 0, number[np.maximum(own, 0)], -1))
+    few = tuple(AttributeDistance(a.name, a.person, a.row[first], a.known, a.published, a.table, a.equal) for a in axes)
+    return DistinctRows(few, np.bincount(number), first, np.where(own >= 0, number[np.maximum(own, 0)], -1))
 
 
 def worst_links(
     published: Published,
-    held: Held,
+    held: Register,
     aggregate: str = "weighted_mean",
     *,
     certified: bool = False,
     seconds: float | None = None,
     engine: Engine | None = None,
     most: int = MOST_ENTRIES,
-) -> tuple[Supervised, Links]:
+) -> tuple[LearnedDistance, Links]:
     """Learn the worst distance, as `worst_case`, and link everybody by it; of files of any size.
 
     Up to `most` people · rows · attributes all pairs are learned from.
@@ -114,7 +114,7 @@ def worst_links(
         return found, links_with(pairs, aggregate, found.parameters)
     if certified:
         raise NotApplicable("a bound cannot be proven for so many people and rows; hold 120 people at most")
-    cells = cells_of(published, held)
+    cells = distinct_rows_of(published, held)
     family = aggregate_named(aggregate)
     attributes = len(cells.axes)
     plain = family.equal(attributes)
@@ -131,11 +131,11 @@ def worst_links(
     shares = [float(c[who].mean()) for c, who in ((chance[2], there[0]), (chance[2], there[1]), (chance[0], there[1]))]  # type: ignore[index]
     plain_share, share = (float(one.mean()) for one in (chance[0], best.links.chance))  # type: ignore[union-attr]
     names = tuple(axis.name for axis in cells.axes)
-    return Supervised(aggregate, names, parameters, held.people, plain_share, share, None, *shares), best.links
+    return LearnedDistance(aggregate, names, parameters, held.people, plain_share, share, None, *shares), best.links
 
 
 def _learned(
-    cells: Cells, family: Aggregate, people: NDArray[np.int64], near: NDArray[np.int64] | None, engine: Engine
+    cells: DistinctRows, family: Aggregate, people: NDArray[np.int64], near: NDArray[np.int64] | None, engine: Engine
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Parameters, and the rows (everybody asked for, some) that were near under any distance tried."""
     attributes = len(cells.axes)
@@ -172,7 +172,7 @@ def _learned(
 
 
 def judge(
-    cells: Cells,
+    cells: DistinctRows,
     family: Aggregate,
     vectors: Sequence[Floats],
     keep: int,
@@ -212,7 +212,7 @@ def _nearest(
     return near, least, tied @ count, right
 
 
-def _by_tree(cells: Cells, root: Floats, keep: int, who: NDArray[np.int64]) -> Judged:
+def _by_tree(cells: DistinctRows, root: Floats, keep: int, who: NDArray[np.int64]) -> Judged:
     """Distances s' Q s, Q = root root': Euclidean ones of s' root."""
     from scipy.spatial import KDTree
 
@@ -235,7 +235,7 @@ def _by_tree(cells: Cells, root: Floats, keep: int, who: NDArray[np.int64]) -> J
 
 
 def _judged(
-    cells: Cells, near: NDArray[np.int64], least: Floats, rows: NDArray[np.int64], right: NDArray[np.bool_]
+    cells: DistinctRows, near: NDArray[np.int64], least: Floats, rows: NDArray[np.int64], right: NDArray[np.bool_]
 ) -> Judged:
     score = np.sqrt(np.maximum(least, 0.0))
     links = Links(cells.first[near[:, 0]], rows, score, rows == 1, np.where(right, 1 / rows, 0.0))

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.axes import Axis
-from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.attribute_distances import AttributeDistance
 from unveil.risk.linkage.nearest import pair_contributions
-from unveil.risk.linkage.readers import Published, axis_of
+from unveil.risk.linkage.published import Published, attribute_distance
+from unveil.risk.linkage.register import Register
 
 __all__ = ["MOST_ENTRIES", "Pairs", "all_pairs", "pairs_in_parts", "signed_pairs"]
 
@@ -33,7 +33,7 @@ class Pairs:
         return Pairs(self.names, self.squared[people], signed, self.own[people])
 
 
-def all_pairs(published: Published, held: Held) -> Pairs:
+def all_pairs(published: Published, held: Register) -> Pairs:
     """Everybody against every row at once, and whose row is whose."""
     entries = held.people * published.rows * len(published.attributes)
     if entries > MOST_ENTRIES:
@@ -44,7 +44,7 @@ def all_pairs(published: Published, held: Held) -> Pairs:
     return next(pairs_in_parts(published, held))[1]
 
 
-def pairs_in_parts(published: Published, held: Held) -> Iterator[tuple[NDArray[np.int64], Pairs]]:
+def pairs_in_parts(published: Published, held: Register) -> Iterator[tuple[NDArray[np.int64], Pairs]]:
     """The same, some people at a time: their numbers, and their pairs. Cost: all pairs."""
     if published.count is not None:
         raise NotApplicable("a grouped release holds the truth: whoever fits a row is at distance 0, however weighed")
@@ -56,7 +56,7 @@ def pairs_in_parts(published: Published, held: Held) -> Iterator[tuple[NDArray[n
     if own is None:
         raise NotApplicable("nothing says whose row is whose")
     # Made of everybody first: numbers are standardised by all people held.
-    axes = [axis_of(published, a, held.known[a.name]) for a in published.attributes]
+    axes = [attribute_distance(published, a, held.known[a.name]) for a in published.attributes]
     step = max(1, MOST_ENTRIES // (published.rows * len(axes)))
     for begin in range(0, held.people, step):
         people = np.arange(begin, min(begin + step, held.people))
@@ -65,7 +65,7 @@ def pairs_in_parts(published: Published, held: Held) -> Iterator[tuple[NDArray[n
         yield people, Pairs(tuple(a.name for a in axes), squared, signed_pairs(some), own[people])
 
 
-def signed_pairs(axes: Sequence[Axis]) -> NDArray[np.float64] | None:
+def signed_pairs(axes: Sequence[AttributeDistance]) -> NDArray[np.float64] | None:
     """(people, rows, axes) known less published; None where a cell is no single number."""
     found = []
     for axis in axes:

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import canonical
 from unveil.formats.cells import write_cells
-from unveil.risk.linkage.held import Held
 from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.readers import Published
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +20,7 @@ __all__ = ["people_frame"]
 
 def people_frame(
     links: Mapping[str, Links],
-    held: Held,
+    held: Register,
     published: Published,
     scores: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> "pl.DataFrame":

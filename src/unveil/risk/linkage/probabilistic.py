@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from unveil.errors import UsageError
 from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.patterns import Compared, pattern_counts, pattern_of, person_patterns, rows_agreeing
+from unveil.risk.linkage.patterns import CodedFiles, pattern_counts, pattern_of, person_patterns, rows_agreeing
 
-__all__ = ["Agreement", "Classes", "classify", "estimate_unsupervised", "from_true_links", "link_by_patterns"]
+__all__ = ["Agreement", "LinkageRule", "classify", "estimate_unsupervised", "from_true_links", "link_by_patterns"]
 
 LEAST = 1e-9  # probabilities are kept off 0 and 1 by this much
 MOST_ROUNDS = 5000
@@ -66,7 +66,7 @@ class Weighed(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Classes:
+class LinkageRule:
     """Fellegi and Sunter's rule: a pattern is a link, goes to a clerk, or is no link."""
 
     of_pattern: NDArray[np.int8]  # (patterns,) 2 link, 1 clerical, 0 no link
@@ -76,7 +76,7 @@ class Classes:
     missed_links: float  # probability that a link is called none
 
 
-def from_true_links(files: Compared, true_row: NDArray[np.integer]) -> Agreement:
+def from_true_links(files: CodedFiles, true_row: NDArray[np.integer]) -> Agreement:
     """m counted on the true links: what nobody but the holder of the original can know, the worst case.
 
     `true_row` (people,): each person's own row, -1 = none. u is counted on all other pairs. Half a pair is added to
@@ -125,7 +125,7 @@ def estimate_unsupervised(
     return found
 
 
-def classify(model: Weighed, *, false_links: float, missed_links: float) -> Classes:
+def classify(model: Weighed, *, false_links: float, missed_links: float) -> LinkageRule:
     """The most links and non-links such that neither error is larger than stated; all between is clerical.
 
     Patterns are taken from the heaviest down while others show them at most `false_links` of the time, and from the
@@ -142,7 +142,7 @@ def classify(model: Weighed, *, false_links: float, missed_links: float) -> Clas
     none = np.zeros(len(weight), dtype=bool)
     none[order[::-1]] = np.cumsum(of_links[order[::-1]]) <= missed_links * (1 + 1e-12)
     none &= ~link
-    return Classes(
+    return LinkageRule(
         of_pattern=np.where(link, 2, np.where(none, 0, 1)).astype(np.int8),
         upper=float(weight[link].min(initial=np.inf)),
         lower=float(weight[none].max(initial=-np.inf)),
@@ -152,9 +152,9 @@ def classify(model: Weighed, *, false_links: float, missed_links: float) -> Clas
 
 
 def link_by_patterns(
-    files: Compared,
+    files: CodedFiles,
     model: Agreement,
-    classes: Classes,
+    classes: LinkageRule,
     *,
     true_row: NDArray[np.integer] | None = None,
     spread: Literal["best", "posterior"] = "best",

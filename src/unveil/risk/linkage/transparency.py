@@ -25,13 +25,13 @@ from unveil.anonymizers.rank_swapping import RankSwapping
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.masked import Masked
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.held import Held
 from unveil.risk.linkage.links import Links
 from unveil.risk.linkage.nearest import CLOSE
 from unveil.risk.linkage.pairs import MOST_ENTRIES, pairs_in_parts
-from unveil.risk.linkage.readers import Published, published_of
+from unveil.risk.linkage.published import Published, published_of
+from unveil.risk.linkage.register import Register
 
-__all__ = ["Method", "link_knowing"]
+__all__ = ["Method", "link_by_method"]
 
 Method = Microaggregation | RankSwapping | Noise
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ Fits = Callable[[NDArray[np.int64]], NDArray[np.bool_]]  # people -> (people, ro
 ROUNDED = 1e-6  # of a deviation: what writing a number may change
 
 
-def link_knowing(release: Masked, held: Held, method: Method, origin: NDArray[np.int64]) -> Links:
+def link_by_method(release: Masked, held: Register, method: Method, origin: NDArray[np.int64]) -> Links:
     """Link the people held with the rows of a masked release by all that its masking method tells.
 
     `origin` (rows,): the original row of each. Whom no row fits is linked by distance alone. Cost: all pairs.
@@ -75,7 +75,7 @@ def link_knowing(release: Masked, held: Held, method: Method, origin: NDArray[np
 
 
 def _told(
-    published: Published, held: Held, hidden: Sequence[Attribute], method: Method, whole: bool
+    published: Published, held: Register, hidden: Sequence[Attribute], method: Method, whole: bool
 ) -> tuple[list[Fits], Callable[[NDArray[np.int64]], Floats] | None]:
     """What the method says: tests of rows, and a distance if it is not the plain one."""
     values = [_known(held, a) for a in hidden]
@@ -94,7 +94,7 @@ def _told(
     return [], None  # a group of some people unknown: the nearest mean is the best guess
 
 
-def _known(held: Held, attribute: Attribute) -> Floats:
+def _known(held: Register, attribute: Attribute) -> Floats:
     """(people,) the number, or position, of each; nan = not known exactly, or missing."""
     known = held.known[attribute.name]
     code = known.regions.single()[known.of_target]

@@ -6,7 +6,6 @@ the same two things of a cell: the expected 1/F, and for f = 1 the probability t
 
 from unveil.risk.uniqueness.counts import KeyCounts, count_keys, key_counts
 from unveil.risk.uniqueness.curve import ESTIMATORS, CurvePoint, expected_uniqueness, uniqueness_curve
-from unveil.risk.uniqueness.dis import data_intrusion, dis_suda
 from unveil.risk.uniqueness.estimators import (
     CellRisk,
     benedetti_franconi,
@@ -18,7 +17,7 @@ from unveil.risk.uniqueness.estimators import (
     population_unique,
 )
 from unveil.risk.uniqueness.intervals import Intervals, intervals_of
-from unveil.risk.uniqueness.minimal import MinimalUniques, minimal_uniques
+from unveil.risk.uniqueness.minimal import MinimalUniques, data_intrusion, dis_suda, minimal_uniques
 
 __all__ = [
     "ESTIMATORS",

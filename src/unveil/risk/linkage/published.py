@@ -12,15 +12,12 @@ from unveil.data.belief import Known
 from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import Release
-from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.risk.linkage.axes import Axis, axis_of_numbers, axis_of_regions
-from unveil.risk.linkage.held import Held
-from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.nearest import CLOSE, find_nearest
-from unveil.risk.linkage.patterns import Compared, compared
+from unveil.risk.linkage.attribute_distances import AttributeDistance, distance_of_numbers, distance_of_regions
+from unveil.risk.linkage.patterns import CodedFiles, code_files
+from unveil.risk.linkage.register import Register
 
-__all__ = ["Published", "axis_of", "compare_values", "link_by_distance", "published_of"]
+__all__ = ["Published", "attribute_distance", "compare_values", "published_of"]
 
 RANKS = 10  # classes of equal size that perturbed numbers are compared in
 
@@ -49,7 +46,7 @@ class Published:
         """Whether every published cell holds its person's true value."""
         return not self.perturbed
 
-    def true_rows(self, held: Held) -> NDArray[np.int64] | None:
+    def true_rows(self, held: Register) -> NDArray[np.int64] | None:
         """(people,) each one's own row, -1 = not published; None = nobody says."""
         if self.origin is None or held.row is None:
             return None
@@ -110,30 +107,16 @@ def _masked(masked: Masked, names: Sequence[str], origin: NDArray[np.int64] | No
     )
 
 
-def link_by_distance(published: Published, held: Held, *, margins: bool = False, engine: Engine | None = None) -> Links:
-    """Each person's nearest rows; a link is claimed where one row alone is nearest."""
-    axes = [axis_of(published, attribute, held.known[attribute.name]) for attribute in published.attributes]
-    own = published.true_rows(held)
-    found = find_nearest(axes, true_row=own, count=published.count, margins=margins, engine=engine)
-    chance = None
-    if own is not None and found.true_distance is not None:
-        right = found.true_distance <= found.distance + CLOSE  # nan, whoever has no row, is never right
-        chance = np.where(right, 1 / found.rows, 0.0)
-    elif published.truthful:
-        chance = np.where(found.distance <= CLOSE, 1 / found.rows, 0.0)
-    return Links(found.row, found.rows, np.sqrt(found.distance), found.rows == 1, chance, found.margin)
-
-
-def axis_of(published: Published, attribute: Attribute, known: Known) -> Axis:
+def attribute_distance(published: Published, attribute: Attribute, known: Known) -> AttributeDistance:
     """How people and rows are compared on one attribute."""
     if attribute.name in published.numbers:
         numbers, perturbed = published.numbers[attribute.name]
-        return axis_of_numbers(attribute, known.regions, known.of_target, numbers, perturbed=perturbed)
+        return distance_of_numbers(attribute, known.regions, known.of_target, numbers, perturbed=perturbed)
     regions, row = published.regions[attribute.name]
-    return axis_of_regions(attribute, known.regions, known.of_target, regions, row)
+    return distance_of_regions(attribute, known.regions, known.of_target, regions, row)
 
 
-def compare_values(published: Published, held: Held) -> Compared:
+def compare_values(published: Published, held: Register) -> CodedFiles:
     """People and rows coded for agreement: values are equal, perturbed numbers in the same tenth of their own file."""
     if published.truthful:
         raise NotApplicable("nothing is perturbed: whoever fits a row agrees with it, and distance says all there is")
@@ -157,7 +140,7 @@ def compare_values(published: Published, held: Held) -> Compared:
             values = np.unique(np.concatenate([own, numbers]))
             people.append(_places(values, own))
             rows.append(_places(values, numbers))
-    return compared(people, rows)
+    return code_files(people, rows)
 
 
 def _ranks(numbers: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -16,31 +16,31 @@ from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import no_number
 from unveil.formats.tables import Columns
 
-__all__ = ["Held", "Naming", "held_of_file", "held_of_table", "read_naming"]
+__all__ = ["ColumnMapping", "Register", "read_mapping", "register_of_file", "register_of_table"]
 
 ROW = "row"  # the column that says whose line it is, unless a mapping names another
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class Register:
     """What is known of each person, by attribute: a set of values where it is coarse, all values where unknown."""
 
     known: Mapping[str, Known]
     people: int
     row: NDArray[np.int64] | None = None  # (people,) their row of the original, from 0; None = nobody says
 
-    def only(self, names: Sequence[str]) -> "Held":
+    def only(self, names: Sequence[str]) -> "Register":
         """The same people by fewer attributes."""
-        return Held({name: self.known[name] for name in names}, self.people, self.row)
+        return Register({name: self.known[name] for name in names}, self.people, self.row)
 
-    def some(self, people: NDArray[np.integer]) -> "Held":
+    def some(self, people: NDArray[np.integer]) -> "Register":
         """Some of the people."""
         known = {name: Known(k.regions, k.of_target[people], k.wrong) for name, k in self.known.items()}
-        return Held(known, len(people), None if self.row is None else self.row[people])
+        return Register(known, len(people), None if self.row is None else self.row[people])
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class ColumnMapping:
     """How the columns and values of an attacker's file are called in the release."""
 
     row: str | None = None  # the column with the row number in the original, 1 = first
@@ -48,7 +48,7 @@ class Naming:
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # attribute -> text there -> text here
 
 
-def read_naming(path: str | Path) -> Naming:
+def read_mapping(path: str | Path) -> ColumnMapping:
     """Read a mapping file: `row = "COLUMN"`, a table [attributes], and [values.ATTRIBUTE] where values differ."""
     content = read_toml(Path(path), UsageError)
     unknown = [key for key in content if key not in ("row", "attributes", "values")]
@@ -61,10 +61,10 @@ def read_naming(path: str | Path) -> Naming:
         raise UsageError(f'{path}, attributes: write ATTRIBUTE = "COLUMN" for each')
     if not isinstance(values, dict) or not all(map(_texts, values.values())):
         raise UsageError(f'{path}, values: write [values.ATTRIBUTE] with "THEIR VALUE" = "OUR VALUE" for each')
-    return Naming(row, columns, values)
+    return ColumnMapping(row, columns, values)
 
 
-def held_of_table(table: Table, attributes: Sequence[Attribute], known: Sequence[str] | None = None) -> Held:
+def register_of_table(table: Table, attributes: Sequence[Attribute], known: Sequence[str] | None = None) -> Register:
     """Everybody in the original, by the named attributes (all quasi-identifiers that are published)."""
     chosen = _chosen(attributes, known)
     held = {}
@@ -75,23 +75,23 @@ def held_of_table(table: Table, attributes: Sequence[Attribute], known: Sequence
                 f"the original's domain of {attribute.name} is not the release's; declare it in the schema"
             )
         held[attribute.name] = Known.exactly(attribute, table.columns[table.index(attribute.name)])
-    return Held(held, table.rows, np.arange(table.rows, dtype=np.int64))
+    return Register(held, table.rows, np.arange(table.rows, dtype=np.int64))
 
 
-def held_of_file(
+def register_of_file(
     columns: Columns,
     attributes: Sequence[Attribute],
     *,
     name: str,
-    naming: Naming | None = None,
+    naming: ColumnMapping | None = None,
     known: Sequence[str] | None = None,
     rows: int | None = None,
-) -> Held:
+) -> Register:
     """People as a file gives them: values or coarser cells, empty = unknown. `rows`: of the original, if there is one.
 
     A column `row`, or the one the mapping names, says whose line it is; without it success is unknown.
     """
-    naming = Naming() if naming is None else naming
+    naming = ColumnMapping() if naming is None else naming
     column_of = {a.name: naming.columns.get(a.name, a.name) for a in attributes}
     for asked in (*naming.columns, *naming.values):
         if asked not in column_of:
@@ -124,7 +124,7 @@ def held_of_file(
         raise UsageError(
             f"{name}: no column is an attribute of the release; give --mapping, or name columns as the release does"
         )
-    return Held(held, columns.rows, row)
+    return Register(held, columns.rows, row)
 
 
 def _chosen(attributes: Sequence[Attribute], known: Sequence[str] | None) -> list[Attribute]:

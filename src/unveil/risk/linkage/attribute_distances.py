@@ -22,14 +22,14 @@ from unveil.data.attribute import Attribute, Kind
 from unveil.data.regions import Regions
 from unveil.errors import NotApplicable
 
-__all__ = ["Axis", "axis_of_numbers", "axis_of_regions"]
+__all__ = ["AttributeDistance", "distance_of_numbers", "distance_of_regions"]
 
 MOST_ENTRIES = 20_000_000  # of a table of distances
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Axis:
+class AttributeDistance:
     """One attribute: numbered values of people and of rows, and how far they are from each other."""
 
     name: str
@@ -49,19 +49,21 @@ class Axis:
             and all(np.isfinite(low).all() and np.array_equal(low, high) for low, high in (self.known, self.published))
         )
 
-    def take(self, people: NDArray[np.integer]) -> "Axis":
+    def take(self, people: NDArray[np.integer]) -> "AttributeDistance":
         """The same for some people."""
-        return Axis(self.name, self.person[people], self.row, self.known, self.published, self.table, self.equal)
+        return AttributeDistance(
+            self.name, self.person[people], self.row, self.known, self.published, self.table, self.equal
+        )
 
-    def backwards(self) -> "Axis":
+    def backwards(self) -> "AttributeDistance":
         """The same with people and rows changing places."""
         table = None if self.table is None else np.ascontiguousarray(self.table.T)
-        return Axis(self.name, self.row, self.person, self.published, self.known, table, self.equal)
+        return AttributeDistance(self.name, self.row, self.person, self.published, self.known, table, self.equal)
 
 
-def axis_of_numbers(
+def distance_of_numbers(
     attribute: Attribute, known: Regions, person: NDArray[np.integer], numbers: Floats, *, perturbed: bool
-) -> Axis:
+) -> AttributeDistance:
     """Published numbers, nan = not published. Perturbed ones are standardised by their own mean and deviation."""
     low, high = _ends(known, attribute)
     middle, spread = _standard(_middles(low, high)[person])
@@ -70,16 +72,18 @@ def axis_of_numbers(
     shown = (values - own[0]) / own[1] / math.sqrt(2)
     ends = np.where(np.isnan(shown), -np.inf, shown), np.where(np.isnan(shown), np.inf, shown)
     low, high = ((x - middle) / spread / math.sqrt(2) for x in (low, high))
-    return Axis(attribute.name, np.asarray(person, dtype=np.int64), row.ravel().astype(np.int64), (low, high), ends)
+    return AttributeDistance(
+        attribute.name, np.asarray(person, dtype=np.int64), row.ravel().astype(np.int64), (low, high), ends
+    )
 
 
-def axis_of_regions(
+def distance_of_regions(
     attribute: Attribute,
     known: Regions,
     person: NDArray[np.integer],
     published: Regions,
     row: NDArray[np.integer],
-) -> Axis:
+) -> AttributeDistance:
     """Published sets of codes: values, intervals, sets, `*`; numbers standardised by the people's mean and deviation.
 
     Regions are truthful, so both sides have one scale: whoever lies in a region is at distance 0.
@@ -99,16 +103,18 @@ def axis_of_regions(
                 lines.append((low / whole, high / whole))
             else:
                 lines.append(tuple((x - scale[0]) / scale[1] / math.sqrt(2) for x in (low, high)))  # type: ignore[arg-type]
-        return Axis(attribute.name, *numbers, lines[0], lines[1])
+        return AttributeDistance(attribute.name, *numbers, lines[0], lines[1])
     singles = known.single(), published.single()
     if attribute.hierarchy is None and not attribute.kind.ordered and all((s >= 0).all() for s in singles):
-        return Axis(attribute.name, singles[0][numbers[0]], singles[1][numbers[1]], None, None, equal=True)
+        return AttributeDistance(attribute.name, singles[0][numbers[0]], singles[1][numbers[1]], None, None, equal=True)
     if not small:
         raise NotApplicable(
             f"{attribute.name}: {attribute.codes:,} values make too large a table of distances; leave it out by --known"
         )
     scale = _standard(_middles(*_ends(known, attribute))[person]) if attribute.kind.measured else (0.0, 1.0)
-    return Axis(attribute.name, *numbers, None, None, _region_table(_code_table(attribute, scale), known, published))
+    return AttributeDistance(
+        attribute.name, *numbers, None, None, _region_table(_code_table(attribute, scale), known, published)
+    )
 
 
 def _ends(regions: Regions, attribute: Attribute) -> tuple[Floats, Floats]:
