@@ -49,8 +49,10 @@ def measure() -> Iterator[Row]:
         "categorical with hierarchies (6), 15% changed": _categorical(table, hierarchies=True),
         "mixed (4 numbers, 5 categories)": _mixed(numeric, _categorical(table, hierarchies=False)),
     }.items():
-        links = link_by_distance(published, held)
-        spent = best_cpu(lambda published=published, held=held: link_by_distance(published, held), 3)
+        links = link_by_distance(published, held, scales=("common",))
+        spent = best_cpu(
+            lambda published=published, held=held: link_by_distance(published, held, scales=("common",)), 3
+        )
         floor = "<= 2" if name.startswith("numeric") else "<= 5"
         yield Row(
             f"nearest rows, {name}, {size}", spent, unit="s CPU", floor=floor, note=f"Reid {reid(links).value:.3f}"
@@ -89,7 +91,9 @@ def measure() -> Iterator[Row]:
         "categorical (6), 15% changed": _categorical(larger, hierarchies=False),
         "numeric (4), noise of a tenth": _numeric(columns, LARGE),
     }.items():
-        spent = best_cpu(lambda published=published, held=held: link_by_distance(published, held), 1)
+        spent = best_cpu(
+            lambda published=published, held=held: link_by_distance(published, held, scales=("common",)), 1
+        )
         yield Row(f"nearest rows, {name}, {LARGE:,} × {LARGE:,}", spent, unit="s CPU", floor="<= 180", note="exact")
     yield from _worst_case(columns)
     yield Row("peak memory of all of this", memory("VmHWM") / 1e6, unit="MB", floor="<= 2000")

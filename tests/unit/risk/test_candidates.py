@@ -12,6 +12,7 @@ from unveil.errors import NotApplicable
 from unveil.risk.linkage import candidates, supervised
 from unveil.risk.linkage.aggregates import AGGREGATES
 from unveil.risk.linkage.candidates import distinct_rows_of, judge, worst_links
+from unveil.risk.linkage.distance import on_best_scale
 from unveil.risk.linkage.pairs import all_pairs
 from unveil.risk.linkage.published import Published, published_of
 from unveil.risk.linkage.register import Register, register_of_table
@@ -68,7 +69,7 @@ def test_all_rows_are_judged_as_pair_by_pair(name: str, alike: bool, monkeypatch
 @pytest.mark.parametrize(("name", "categories"), [("weighted_mean", True), ("owa", False)])
 def test_learning_from_near_rows_does_nearly_as_well(name: str, categories: bool) -> None:
     published, held = released(45, categories=categories)
-    pairs = all_pairs(published, held)
+    pairs = all_pairs(on_best_scale(published, held), held)
     small, links = worst_links(published, held, name, most=0)
     # What is said of the parameters is exact, whatever they were learned from.
     assert links.chance == pytest.approx(links_with(pairs, name, small.parameters).chance)

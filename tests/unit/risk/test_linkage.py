@@ -16,7 +16,16 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.kernels import linkage
 from unveil.risk.linkage.attribute_distances import AttributeDistance, distance_of_numbers, distance_of_regions
 from unveil.risk.linkage.distance import link_by_distance
-from unveil.risk.linkage.links import Links, anonymity_sets, claim_precision, claimed, reid, reid_of, single_links
+from unveil.risk.linkage.links import (
+    Links,
+    anonymity_sets,
+    claim_precision,
+    claimed,
+    mean_chance,
+    reid,
+    reid_of,
+    single_links,
+)
 from unveil.risk.linkage.nearest import find_nearest
 from unveil.risk.linkage.patterns import code_files, pattern_counts, pattern_of, person_patterns
 from unveil.risk.linkage.probabilistic import (
@@ -91,15 +100,100 @@ def test_numbers_are_standardised_by_their_own_file() -> None:
     # Published in other units: 10·x + 3. Standardised, both files are the same; everyone is at distance 0 of their row.
     attribute = numeric("x", [1, 2, 4, 9])
     person = np.arange(4)
-    axis = distance_of_numbers(attribute, Regions.singles(4), person, 10 * np.array([1.0, 2, 4, 9]) + 3, perturbed=True)
+    axis = distance_of_numbers(
+        attribute, Regions.singles(4), person, 10 * np.array([1.0, 2, 4, 9]) + 3, scale="moments"
+    )
     found = find_nearest([axis], true_row=person)
     assert found.distance == pytest.approx(np.zeros(4))
     assert found.row.tolist() == [0, 1, 2, 3]
     # Two random people are 1 apart on average: the mean over all pairs of half the squared difference.
     assert table_of(axis).mean() == pytest.approx(1)
     # Not perturbed: one scale, so that other units are far away.
-    apart = distance_of_numbers(attribute, Regions.singles(4), person, np.array([1.0, 2, 4, 90]), perturbed=False)
+    apart = distance_of_numbers(attribute, Regions.singles(4), person, np.array([1.0, 2, 4, 90]))
     assert find_nearest([apart]).row.tolist() == [0, 1, 2, 2]
+
+
+def five_columns(people: int) -> tuple[list[Attribute], list[NDArray[np.int64]], list[NDArray[np.float64]]]:
+    """Attributes, codes and numbers of people who are unlike each other."""
+    random = np.random.default_rng(3)
+    attributes = [numeric(f"x{i}", range(40)) for i in range(3)]
+    codes = [random.integers(40, size=people) for _ in attributes]
+    return attributes, codes, [c.astype(np.float64) for c in codes]
+
+
+def linked(attributes: list[Attribute], codes: list[Any], shown: list[Any], **options: Any) -> Links:
+    """Everybody linked with a masked file of their numbers."""
+    masked = Masked(tuple(attributes), tuple(shown), tuple(range(len(attributes))))
+    register = Register(
+        {a.name: Known.exactly(a, c) for a, c in zip(attributes, codes, strict=True)},
+        len(codes[0]),
+        np.arange(len(codes[0])),
+    )
+    return link_by_distance(
+        published_of(masked, [a.name for a in attributes], np.arange(len(codes[0]))), register, **options
+    )
+
+
+def test_equal_values_stay_equal_whatever_else_was_added() -> None:
+    # Half of the people are published as they are, the others far away: the moments of the two files differ, so that
+    # on scales of their own nobody is at distance 0 of their row.
+    attributes, codes, numbers = five_columns(200)
+    random = np.random.default_rng(4)
+    shown = [np.where(np.arange(200) < 100, x, x + 1000 * random.random(200)) for x in numbers]
+    join = {tuple(row) for row in np.stack(shown, axis=1).tolist()}
+    equal = np.mean([tuple(row) in join for row in np.stack(numbers, axis=1).tolist()])
+    assert equal == 0.5
+    assert reid(linked(attributes, codes, shown, scales=("moments",))).value < 0.05
+    best = linked(attributes, codes, shown)
+    assert best.scale == "common"
+    assert reid(best).value >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "scale"),
+    [
+        (lambda x: 7 * x + 3, "moments"),
+        (lambda x: 100 - x, "moments"),
+        (lambda x: np.exp(x / 4), "ranks"),
+        (lambda x: -np.exp(x / 4), "ranks"),
+    ],
+)
+def test_other_units_reversed_and_monotone_scales_are_tried(change: Any, scale: str) -> None:
+    attributes, codes, numbers = five_columns(150)
+    links = linked(attributes, codes, [change(x) for x in numbers])
+    assert links.scale == scale
+    assert reid(links).value > 0.98  # who has another's numbers shares their row
+    assert reid(linked(attributes, codes, [change(x) for x in numbers], scales=("common",))).value < 0.1
+
+
+def test_cells_that_are_swapped_elsewhere_are_equal_to_nothing_near() -> None:
+    # Two of three cells are untouched, the third is anybody's: what is near misleads, what is equal does not.
+    attributes, codes, numbers = five_columns(300)
+    random = np.random.default_rng(5)
+    shown = np.stack(numbers, axis=1)
+    hit = random.integers(3, size=300)
+    shown[np.arange(300), hit] = random.permutation(shown[np.arange(300), hit])
+    links = linked(attributes, codes, list(shown.T))
+    same = np.stack(codes, axis=1)[:, None, :] == shown[None]
+    agree = same.sum(axis=2)
+    best = agree == agree.max(axis=1, keepdims=True)
+    by_hand = np.mean(best[np.arange(300), np.arange(300)] / best.sum(axis=1))
+    assert links.scale == "equal"
+    assert reid(links).value == pytest.approx(by_hand)
+    assert (
+        reid(links).value > reid(linked(attributes, codes, list(shown.T), scales=("common", "moments", "ranks"))).value
+    )
+
+
+def test_one_fifth_is_one_fifth() -> None:
+    # The sum of 0.2s is not a multiple of 0.2: a limit of reid <= 0.2 must hold for groups of five.
+    for people in (5, 15, 35, 305, 2005):
+        fifths = np.full(people, 1 / 5)
+        links = Links(*(np.zeros(people, dtype=np.int64),) * 2, np.zeros(people), np.zeros(people, dtype=bool), fifths)
+        assert reid(links).value == 0.2
+    mixed = np.concatenate([np.full(3, 1 / 3), np.full(7, 1 / 7), np.zeros(10), [0.123456789]])
+    assert mean_chance(mixed) == pytest.approx(mixed.mean(), rel=1e-15)
+    assert any(np.full(n, 1 / 5).mean() > 0.2 for n in range(5, 400, 5))  # what made it fail
 
 
 def test_contributions_by_hand() -> None:
@@ -152,7 +246,7 @@ def random_axes(seed: int, people: int, rows: int) -> list[AttributeDistance]:
             Regions.singles(30),
             random.integers(30, size=people),
             np.where(random.random(rows) < 0.1, np.nan, random.integers(30, size=rows) + random.integers(2, size=rows)),
-            perturbed=True,
+            scale="moments",
         ),
         distance_of_regions(
             Attribute("e", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, tuple("abcdefgh")),
@@ -211,7 +305,7 @@ def test_the_tree_of_boxes_and_the_k_d_tree_agree_with_all_pairs() -> None:
     people = [random.integers(8, size=80) for _ in attributes]
     rows = [random.integers(8, size=200).astype(np.float64) for _ in attributes]
     axes = [
-        distance_of_numbers(a, Regions.singles(8), p, r, perturbed=True)
+        distance_of_numbers(a, Regions.singles(8), p, r, scale="moments")
         for a, p, r in zip(attributes, people, rows, strict=True)
     ]
     pairs = sum(table_of(a) for a in axes)
@@ -227,9 +321,7 @@ def test_the_tree_of_boxes_and_the_k_d_tree_agree_with_all_pairs() -> None:
 
 
 def test_one_published_row_is_everyones() -> None:
-    axis = distance_of_numbers(
-        numeric("x", [1, 2]), Regions.singles(2), np.array([0, 1]), np.array([5.0]), perturbed=False
-    )
+    axis = distance_of_numbers(numeric("x", [1, 2]), Regions.singles(2), np.array([0, 1]), np.array([5.0]))
     found = find_nearest([axis], margins=True)
     assert (found.row.tolist(), found.rows.tolist()) == ([0, 0], [1, 1])
     assert np.isinf(found.margin).all()  # type: ignore[arg-type]

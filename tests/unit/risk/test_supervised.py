@@ -211,7 +211,7 @@ def released() -> tuple[Pairs, float]:
     masked = Noise(amount=0.4).anonymize(table, Engine(seed=1))
     held = register_of_table(table, table.attributes)
     published = published_of(masked.masked, ("a", "b", "c"), masked.origin)
-    return all_pairs(published, held), reid(link_by_distance(published, held)).value
+    return all_pairs(published, held), reid(link_by_distance(published, held, scales=("common",))).value
 
 
 @pytest.fixture

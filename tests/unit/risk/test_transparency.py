@@ -80,7 +80,7 @@ def test_a_row_beyond_the_window_is_ruled_out() -> None:
     assert told.row.tolist() == [0]
     assert told.size.tolist() == [1]
     # 10 may show as 10 or 12, and 0 as 0 or 1: only row 0 has both, however far.
-    plain = link_by_distance(published_of(masked, ("a", "b"), np.arange(6)), held)
+    plain = link_by_distance(published_of(masked, ("a", "b"), np.arange(6)), held, scales=("moments",))
     assert plain.row.tolist() != [0]
 
 
@@ -90,7 +90,7 @@ def test_means_of_each_attribute_lie_next_to_the_value() -> None:
     masked = Masked(table.attributes, (means, np.zeros(9, dtype=np.int64)), (0,))
     two = held.some(np.array([2, 3]))
     # Standardised, 2 and 10 are -1 and 1, and the means -1.22, 0 and 1.22; but 10 lies between 1 and 11.
-    plain = link_by_distance(published_of(masked, ("a", "sex"), np.arange(9)), two)
+    plain = link_by_distance(published_of(masked, ("a", "sex"), np.arange(9)), two, scales=("moments",))
     assert plain.chance.tolist() == pytest.approx([1 / 3, 0])  # type: ignore[union-attr]
     told = link_by_method(masked, two, Microaggregation(k=3, method="univariate"), np.arange(9))
     assert told.chance.tolist() == pytest.approx([1 / 3, 1 / 3])  # type: ignore[union-attr]

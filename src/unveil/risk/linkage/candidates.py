@@ -17,7 +17,8 @@ from unveil.data.release import row_numbers
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 from unveil.risk.linkage.aggregates import Aggregate, aggregate_named
-from unveil.risk.linkage.attribute_distances import AttributeDistance
+from unveil.risk.linkage.attribute_distances import SCALES, AttributeDistance
+from unveil.risk.linkage.distance import on_best_scale
 from unveil.risk.linkage.links import Links
 from unveil.risk.linkage.nearest import CLOSE, between, pair_contributions
 from unveil.risk.linkage.pairs import MOST_ENTRIES, Pairs, all_pairs, signed_pairs
@@ -108,6 +109,8 @@ def worst_links(
     Up to `most` people · rows · attributes all pairs are learned from.
     """
     engine = Engine() if engine is None else engine
+    # A bilinear form needs numbers.
+    published = on_best_scale(published, held, SCALES[:3] if aggregate == "bilinear" else SCALES, engine)
     if held.people * published.rows * len(published.attributes) <= most:
         pairs = all_pairs(published, held)
         found = worst_case(pairs, aggregate, certified=certified, seconds=seconds, engine=engine)

@@ -6,33 +6,43 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.belief import Known
 from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
+from unveil.risk.linkage.attribute_distances import SCALES, AttributeDistance, Scale
 from unveil.risk.linkage.links import Links
 from unveil.risk.linkage.nearest import CLOSE, find_nearest
-from unveil.risk.linkage.published import Published, attribute_distance, published_of
-from unveil.risk.linkage.register import Register
+from unveil.risk.linkage.published import Published, attribute_distance, known_numbers, published_of
+from unveil.risk.linkage.register import Register, register_of_tables
 
-__all__ = ["link_by_distance", "nearest_distances", "rows_found"]
+__all__ = ["link_by_distance", "nearest_distances", "on_best_scale", "rows_found"]
+
+FEWEST_EQUAL = 0.01  # share of people whose number is published at all, for equality to say something
 
 
 def link_by_distance(
-    published: Published, held: Register, *, margins: bool = False, engine: Engine | None = None
+    published: Published,
+    register: Register,
+    *,
+    scales: Sequence[Scale] = SCALES,
+    margins: bool = False,
+    engine: Engine | None = None,
 ) -> Links:
-    """Each person's nearest rows; a link is claimed where one row alone is nearest."""
-    axes = [attribute_distance(published, attribute, held.known[attribute.name]) for attribute in published.attributes]
-    own = published.true_rows(held)
-    found = find_nearest(axes, true_row=own, count=published.count, margins=margins, engine=engine)
-    chance = None
-    if own is not None and found.true_distance is not None:
-        right = found.true_distance <= found.distance + CLOSE  # nan, whoever has no row, is never right
-        chance = np.where(right, 1 / found.rows, 0.0)
-    elif published.truthful:
-        chance = np.where(found.distance <= CLOSE, 1 / found.rows, 0.0)
-    return Links(found.row, found.rows, np.sqrt(found.distance), found.rows == 1, chance, found.margin)
+    """Each person's nearest rows; a link is claimed where one row alone is nearest.
+
+    Perturbed numbers are compared on each of the scales, a column backwards where it falls as the truth rises. The
+    scale that links most people correctly is reported, for an attacker may find it; the first where the truth is not
+    known.
+    """
+    return _best(published, register, scales, margins, engine)[0]
+
+
+def on_best_scale(
+    published: Published, register: Register, scales: Sequence[Scale] = SCALES, engine: Engine | None = None
+) -> Published:
+    """The published rows on the scale that `link_by_distance` reports."""
+    return _best(published, register, scales, False, engine)[1]
 
 
 def rows_found(
@@ -41,53 +51,82 @@ def rows_found(
     """(rows,) how likely the person nearest to a published row is the one it is of.
 
     People are those of the population, or else of the original `table`. Whoever is in the original is in the
-    population, too, on file or not; a tie counts as one over its people.
+    population, too, on file or not; a tie counts as one over its people. Scales are those of `link_by_distance`.
     """
     if published.origin is None:
         raise UsageError("whether links are right is unknown: nothing says whose row is whose")
     others = 0 if population is None else population.rows
-    known = {}
-    for attribute in published.attributes:
-        own = table.columns[table.index(attribute.name)]
-        more = own[:0] if population is None else population.columns[population.index(attribute.name)]
-        known[attribute.name] = Known.exactly(attribute, np.concatenate([more.astype(np.int64), own.astype(np.int64)]))
-    held = Register(known, others + table.rows, None)
+    both = (table,) if population is None else (population, table)
+    people = register_of_tables(both, published.attributes)
     # The original's people stand there to be found; where there is a population they are counted among its own.
-    count = np.ones(held.people, dtype=np.int64)
+    count = np.ones(people.people, dtype=np.int64)
     count[others:] = population is None
-    found = find_nearest(
-        [attribute_distance(published, a, held.known[a.name]).backwards() for a in published.attributes],
-        true_row=others + published.origin,
-        count=count,
-        engine=engine,
-    )
-    assert found.true_distance is not None
-    return np.where(found.true_distance <= found.distance + CLOSE, 1 / np.maximum(found.rows, 1), 0.0)
+    own = np.full(people.people, -1, dtype=np.int64)
+    own[others + published.origin] = np.arange(published.rows)
+    tried = []
+    for scaled in _scaled(published, people, own, SCALES):
+        distances = [d.backwards() for d in _distances(scaled, people)]
+        found = find_nearest(distances, true_row=others + published.origin, count=count, engine=engine)
+        assert found.true_distance is not None
+        tried.append(np.where(found.true_distance <= found.distance + CLOSE, 1 / np.maximum(found.rows, 1), 0.0))
+    return max(tried, key=lambda chance: float(chance.sum()))
 
 
 def nearest_distances(
     masked: Masked, tables: Sequence[Table], known: Sequence[str], *, engine: Engine | None = None
 ) -> list[NDArray[np.float64]]:
-    """(people,) of each table: the distance to the nearest published row, by the named attributes.
-
-    Contributions are those of linkage, but people and rows are measured on one scale, that of all people given: who
-    asks whether somebody is in does not expect the release to be spread as the people are.
-    """
+    """(people,) of each table: the distance to the nearest published row, by the named attributes, on one scale."""
     if not known:
         raise UsageError("nothing is known of the people that the release publishes; name attributes by --known")
     published = published_of(masked, list(known))
-    held = {}
-    for attribute in published.attributes:
-        codes = []
-        for table in tables:
-            place = table.index(attribute.name)
-            if table.attributes[place].values != attribute.values:
-                raise UsageError(
-                    f"the original's domain of {attribute.name} is not the release's; declare it in the schema"
-                )
-            codes.append(table.columns[place])
-        held[attribute.name] = Known.exactly(attribute, np.concatenate(codes))
-    plain = replace(published, numbers={name: (column, False) for name, (column, _) in published.numbers.items()})
-    axes = [attribute_distance(plain, attribute, held[attribute.name]) for attribute in plain.attributes]
-    distance = np.sqrt(np.maximum(find_nearest(axes, engine=engine).distance, 0.0))
+    people = register_of_tables(tables, published.attributes)
+    found = find_nearest(_distances(published, people), engine=engine)
+    distance = np.sqrt(np.maximum(found.distance, 0.0))
     return np.split(distance, np.cumsum([table.rows for table in tables])[:-1])
+
+
+def _distances(published: Published, register: Register) -> list[AttributeDistance]:
+    return [attribute_distance(published, a, register.known[a.name]) for a in published.attributes]
+
+
+def _best(
+    published: Published, register: Register, scales: Sequence[Scale], margins: bool, engine: Engine | None
+) -> tuple[Links, Published]:
+    own = published.true_rows(register)
+    found = []
+    for scaled in _scaled(published, register, own, scales):
+        near = find_nearest(
+            _distances(scaled, register), true_row=own, count=published.count, margins=margins, engine=engine
+        )
+        chance = None
+        if own is not None and near.true_distance is not None:
+            right = near.true_distance <= near.distance + CLOSE  # nan, whoever has no row, is never right
+            chance = np.where(right, 1 / near.rows, 0.0)
+        elif published.truthful:
+            chance = np.where(near.distance <= CLOSE, 1 / near.rows, 0.0)
+        score = np.sqrt(near.distance)
+        found.append((Links(near.row, near.rows, score, near.rows == 1, chance, near.margin, scaled.scale), scaled))
+    return max(found, key=lambda pair: 0.0 if pair[0].chance is None else float(pair[0].chance.sum()))
+
+
+def _scaled(
+    published: Published, register: Register, own: NDArray[np.int64] | None, scales: Sequence[Scale]
+) -> list[Published]:
+    """The published rows on each scale that may link other people than the rest."""
+    hidden = [a for a in published.attributes if a.name in published.numbers and a.name in published.perturbed]
+    if own is None or not hidden:
+        return [replace(published, scale=scales[0])]
+    reverse, shared = set(), 0.0
+    there = np.flatnonzero(own >= 0)
+    for attribute in hidden:
+        truth, shown = known_numbers(attribute, register.known[attribute.name]), published.numbers[attribute.name]
+        shared = max(shared, float(np.isin(truth, shown[~np.isnan(shown)]).mean()))
+        pair = np.stack([truth[there], shown[own[there]]])
+        rank = [np.unique(line, return_inverse=True)[1] for line in pair[:, ~np.isnan(pair).any(axis=0)]]
+        if len(rank[0]) and (rank[0] - rank[0].mean()) @ rank[1] < 0:
+            reverse.add(attribute.name)
+    return [
+        replace(published, scale=scale, reverse=frozenset(reverse if scale in ("moments", "ranks") else ()))
+        for scale in scales
+        if scale != "equal" or shared >= FEWEST_EQUAL
+    ]

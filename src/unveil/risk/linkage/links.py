@@ -4,8 +4,10 @@ r(b) is a distribution over published rows, c(r(b), true(b)) = r(b)[true(b)], an
 A single link is the distribution of one row (Reid_d), an anonymity set the uniform one over its rows (Reid_k).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
 
-__all__ = ["Links", "anonymity_sets", "claim_precision", "claimed", "reid", "reid_of", "single_links"]
+__all__ = ["Links", "anonymity_sets", "claim_precision", "claimed", "mean_chance", "reid", "reid_of", "single_links"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +28,7 @@ class Links:
     claim: NDArray[np.bool_]  # (people,) links the reader would claim: one row is best, and good enough
     chance: NDArray[np.float64] | None = None  # (people,) r(b)[true(b)]; None = the truth is not known
     margin: NDArray[np.float64] | None = None  # (people,) how much worse the next row fits
+    scale: str = "common"  # on which perturbed numbers were compared
 
     @property
     def people(self) -> int:
@@ -35,7 +38,7 @@ class Links:
 
 def reid(links: Links) -> Estimate:
     """Reid(B, A): the share of people linked rightly, where a tie counts as one over its rows."""
-    return Estimate.exact(float(_chance(links).mean()))
+    return Estimate.exact(mean_chance(_chance(links)))
 
 
 def claimed(links: Links) -> Estimate:
@@ -46,7 +49,19 @@ def claimed(links: Links) -> Estimate:
 def claim_precision(links: Links) -> Estimate | None:
     """The share of claimed links that are right; None if none is claimed."""
     chance = _chance(links)[links.claim]
-    return Estimate.exact(float(chance.mean())) if len(chance) else None
+    return Estimate.exact(mean_chance(chance)) if len(chance) else None
+
+
+def mean_chance(chance: NDArray[np.float64]) -> float:
+    """The mean, in fractions: of a hundred fifths it is one fifth to the last digit, so that a limit of 0.2 is kept."""
+    value, times = np.unique(chance, return_counts=True)
+    size = np.rint(1 / np.where(value > 0, value, 1.0))
+    whole = 1 / np.maximum(size, 1) == value
+    total = sum(
+        (Fraction(int(n), int(s)) for n, s in zip(times[whole], size[whole], strict=True)),
+        Fraction(math.fsum(value[~whole] * times[~whole])),
+    )
+    return float(total / len(chance))
 
 
 def reid_of(distribution: NDArray[np.floating], true_row: NDArray[np.integer]) -> Estimate:

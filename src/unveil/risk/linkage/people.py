@@ -58,7 +58,7 @@ def people_frame(
 def _cells(published: Published, name: str, links: Links) -> list[str]:
     attribute = next(a for a in published.attributes if a.name == name)
     if name in published.numbers:
-        values, number = np.unique(published.numbers[name][0][links.row], return_inverse=True)
+        values, number = np.unique(published.numbers[name][links.row], return_inverse=True)
         texts = ["*" if np.isnan(v) else canonical(v, attribute.kind) for v in values]
         return np.array(texts, dtype=object)[number].tolist()  # type: ignore[no-any-return]
     regions, row = published.regions[name]

@@ -1,7 +1,7 @@
 """Held: the people whom an attacker holds: some or all, by some or all attributes, under their own names and values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import no_number
 from unveil.formats.tables import Columns
 
-__all__ = ["ColumnMapping", "Register", "read_mapping", "register_of_file", "register_of_table"]
+__all__ = ["ColumnMapping", "Register", "read_mapping", "register_of_file", "register_of_table", "register_of_tables"]
 
 ROW = "row"  # the column that says whose line it is, unless a mapping names another
 
@@ -64,18 +64,26 @@ def read_mapping(path: str | Path) -> ColumnMapping:
     return ColumnMapping(row, columns, values)
 
 
+def register_of_tables(tables: Sequence[Table], attributes: Sequence[Attribute]) -> Register:
+    """Everybody in several tables, one after the other, by these attributes."""
+    known = {}
+    for attribute in attributes:
+        codes = []
+        for table in tables:
+            place = table.index(attribute.name)
+            if table.attributes[place].values != attribute.values:
+                raise UsageError(
+                    f"the original's domain of {attribute.name} is not the release's; declare it in the schema"
+                )
+            codes.append(table.columns[place].astype(np.int64))
+        known[attribute.name] = Known.exactly(attribute, np.concatenate(codes))
+    return Register(known, sum(table.rows for table in tables))
+
+
 def register_of_table(table: Table, attributes: Sequence[Attribute], known: Sequence[str] | None = None) -> Register:
     """Everybody in the original, by the named attributes (all quasi-identifiers that are published)."""
-    chosen = _chosen(attributes, known)
-    held = {}
-    for attribute in chosen:
-        mine = table.attributes[table.index(attribute.name)]
-        if mine.values != attribute.values:
-            raise UsageError(
-                f"the original's domain of {attribute.name} is not the release's; declare it in the schema"
-            )
-        held[attribute.name] = Known.exactly(attribute, table.columns[table.index(attribute.name)])
-    return Register(held, table.rows, np.arange(table.rows, dtype=np.int64))
+    people = register_of_tables([table], _chosen(attributes, known))
+    return replace(people, row=np.arange(table.rows, dtype=np.int64))
 
 
 def register_of_file(

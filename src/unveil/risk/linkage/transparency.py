@@ -25,10 +25,11 @@ from unveil.anonymizers.rank_swapping import RankSwapping
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.masked import Masked
 from unveil.errors import NotApplicable
+from unveil.risk.linkage.distance import on_best_scale
 from unveil.risk.linkage.links import Links
 from unveil.risk.linkage.nearest import CLOSE
 from unveil.risk.linkage.pairs import MOST_ENTRIES, pairs_in_parts
-from unveil.risk.linkage.published import Published, published_of
+from unveil.risk.linkage.published import Published, known_numbers, published_of
 from unveil.risk.linkage.register import Register
 
 __all__ = ["Method", "link_by_method"]
@@ -50,7 +51,7 @@ def link_by_method(release: Masked, held: Register, method: Method, origin: NDAr
             "give microaggregation, rank_swapping or noise"
         )
     names = tuple(held.known)
-    published = published_of(release, names, origin)
+    published = on_best_scale(published_of(release, names, origin), held)  # who is linked by distance is linked still
     hidden = [a for a in published.attributes if a.name in published.perturbed]
     plain = [at for at, a in enumerate(published.attributes) if a.name not in published.perturbed]
     if not hidden:
@@ -78,7 +79,7 @@ def _told(
     published: Published, held: Register, hidden: Sequence[Attribute], method: Method, whole: bool
 ) -> tuple[list[Fits], Callable[[NDArray[np.int64]], Floats] | None]:
     """What the method says: tests of rows, and a distance if it is not the plain one."""
-    values = [_known(held, a) for a in hidden]
+    values = [known_numbers(a, held.known[a.name]) for a in hidden]
     shown = [_shown(published, a) for a in hidden]
     if isinstance(method, RankSwapping):
         return [_within_ranks(v, s, method.p) for v, s in zip(values, shown, strict=True)], None
@@ -94,19 +95,10 @@ def _told(
     return [], None  # a group of some people unknown: the nearest mean is the best guess
 
 
-def _known(held: Register, attribute: Attribute) -> Floats:
-    """(people,) the number, or position, of each; nan = not known exactly, or missing."""
-    known = held.known[attribute.name]
-    code = known.regions.single()[known.of_target]
-    places = attribute.positions() if attribute.kind.measured else np.arange(attribute.codes, dtype=np.float64)
-    places[attribute.real :] = np.nan
-    return np.where(code < 0, np.nan, places[np.maximum(code, 0)])
-
-
 def _shown(published: Published, attribute: Attribute) -> Floats:
     """(rows,) the same of what is published; nan = missing or not published."""
     if attribute.name in published.numbers:
-        return published.numbers[attribute.name][0]
+        return published.numbers[attribute.name]
     regions, row = published.regions[attribute.name]
     code = regions.single()[row].astype(np.float64)
     return np.where((code < 0) | (code >= attribute.real), np.nan, code)
