@@ -11,7 +11,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.linkage import candidates, supervised
 from unveil.risk.linkage.aggregates import AGGREGATES
-from unveil.risk.linkage.candidates import distinct_rows_of, judge, worst_links
+from unveil.risk.linkage.candidates import distinct_rows_of, link_by_parameters, worst_links
 from unveil.risk.linkage.distance import on_best_scale
 from unveil.risk.linkage.pairs import all_pairs
 from unveil.risk.linkage.published import Published, published_of
@@ -56,13 +56,13 @@ def test_all_rows_are_judged_as_pair_by_pair(name: str, alike: bool, monkeypatch
     assert len(cells.count) == (13 if alike else 39)
     assert cells.points
     monkeypatch.setattr(candidates, "MOST_ENTRIES", 39 * 7 * 5)  # some people at a time
-    for vector, one in zip(vectors, judge(cells, family, vectors, 4, Engine()), strict=True):
+    for vector, (links, near) in zip(vectors, link_by_parameters(cells, family, vectors, 4, Engine()), strict=True):
         expected = links_with(pairs, name, vector)
-        assert one.links.size.tolist() == expected.size.tolist()
-        assert one.links.chance == pytest.approx(expected.chance)
-        assert one.links.score == pytest.approx(expected.score, abs=1e-7)
+        assert links.size.tolist() == expected.size.tolist()
+        assert links.chance == pytest.approx(expected.chance)
+        assert links.score == pytest.approx(expected.score, abs=1e-7)
         distance = family.features(cells.take(np.arange(40))) @ vector
-        found = np.sort(np.take_along_axis(distance, one.near, 1), axis=1)
+        found = np.sort(np.take_along_axis(distance, near, 1), axis=1)
         assert found == pytest.approx(np.sort(distance, axis=1)[:, :4])
 
 

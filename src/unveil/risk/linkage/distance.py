@@ -11,12 +11,12 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.risk.linkage.attribute_distances import SCALES, AttributeDistance, Scale
-from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.nearest import CLOSE, find_nearest
+from unveil.risk.linkage.links import CLOSE, Links
+from unveil.risk.linkage.nearest import find_nearest
 from unveil.risk.linkage.published import Published, attribute_distance, known_numbers, published_of
 from unveil.risk.linkage.register import Register, register_of_tables
 
-__all__ = ["link_by_distance", "nearest_distances", "on_best_scale", "rows_found"]
+__all__ = ["link_by_distance", "nearest_distances", "on_best_scale", "on_scales", "rows_found"]
 
 FEWEST_EQUAL = 0.01  # share of people whose number is published at all, for equality to say something
 
@@ -36,6 +36,11 @@ def link_by_distance(
     known.
     """
     return _best(published, register, scales, margins, engine)[0]
+
+
+def on_scales(published: Published, register: Register, scales: Sequence[Scale] = SCALES) -> list[Published]:
+    """The published rows on each scale that may link other people than the rest."""
+    return _scaled(published, register, published.true_rows(register), scales)
 
 
 def on_best_scale(
@@ -112,7 +117,6 @@ def _best(
 def _scaled(
     published: Published, register: Register, own: NDArray[np.int64] | None, scales: Sequence[Scale]
 ) -> list[Published]:
-    """The published rows on each scale that may link other people than the rest."""
     hidden = [a for a in published.attributes if a.name in published.numbers and a.name in published.perturbed]
     if own is None or not hidden:
         return [replace(published, scale=scales[0])]

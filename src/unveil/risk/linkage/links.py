@@ -15,7 +15,21 @@ from numpy.typing import NDArray
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
 
-__all__ = ["Links", "anonymity_sets", "claim_precision", "claimed", "mean_chance", "reid", "reid_of", "single_links"]
+__all__ = [
+    "CLOSE",
+    "Links",
+    "anonymity_sets",
+    "claim_precision",
+    "claimed",
+    "joined_links",
+    "mean_chance",
+    "nearest_links",
+    "reid",
+    "reid_of",
+    "single_links",
+]
+
+CLOSE = 1e-9  # squared distances that differ by less are equal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +48,24 @@ class Links:
     def people(self) -> int:
         """How many people are held."""
         return len(self.row)
+
+
+def nearest_links(distance: NDArray[np.float64], own: NDArray[np.integer], scale: str = "common") -> Links:
+    """Links of squared distances (people, rows); `own` (people,): each one's own row, -1 = not published."""
+    least = distance.min(axis=1)
+    near = distance <= least[:, None] + CLOSE
+    size = near.sum(axis=1)
+    right = (own >= 0) & near[np.arange(len(own)), own]
+    score = np.sqrt(np.maximum(least, 0.0))
+    return Links(near.argmax(axis=1), size, score, size == 1, np.where(right, 1 / size, 0.0), scale=scale)
+
+
+def joined_links(parts: Sequence[Links]) -> Links:
+    """Links of several sets of people, one after the other; without margins."""
+    row, size, score, claim, chance = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "size", "score", "claim", "chance")
+    )
+    return Links(row, size, score, claim, chance, scale=parts[0].scale)
 
 
 def reid(links: Links) -> Estimate:

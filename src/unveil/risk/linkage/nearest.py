@@ -15,11 +15,11 @@ from unveil.data.release import row_numbers
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 from unveil.risk.linkage.attribute_distances import AttributeDistance
+from unveil.risk.linkage.links import CLOSE
 
-__all__ = ["CLOSE", "Nearest", "between", "find_nearest", "pair_contributions"]
+__all__ = ["Nearest", "between", "find_nearest", "pair_contributions"]
 
 PEOPLE_AT_ONCE = 2048
-CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from unveil.risk.linkage.nearest import pair_contributions
 from unveil.risk.linkage.published import Published, attribute_distance
 from unveil.risk.linkage.register import Register
 
-__all__ = ["MOST_ENTRIES", "Pairs", "all_pairs", "pairs_in_parts", "signed_pairs"]
+__all__ = ["MOST_ENTRIES", "Pairs", "all_pairs", "check_weighable", "pairs_in_parts", "signed_pairs"]
 
 MOST_ENTRIES = 20_000_000  # of one array
 MOST_PAIRS = 200_000_000  # in all
@@ -46,15 +46,11 @@ def all_pairs(published: Published, held: Register) -> Pairs:
 
 def pairs_in_parts(published: Published, held: Register) -> Iterator[tuple[NDArray[np.int64], Pairs]]:
     """The same, some people at a time: their numbers, and their pairs. Cost: all pairs."""
-    if published.count is not None:
-        raise NotApplicable("a grouped release holds the truth: whoever fits a row is at distance 0, however weighed")
+    own = check_weighable(published, held)
     if held.people * published.rows > MOST_PAIRS:
         raise NotApplicable(
             f"{held.people:,} × {published.rows:,} pairs are too many to weigh one by one; hold fewer people"
         )
-    own = published.true_rows(held)
-    if own is None:
-        raise NotApplicable("nothing says whose row is whose")
     # Made of everybody first: numbers are standardised by all people held.
     axes = [attribute_distance(published, a, held.known[a.name]) for a in published.attributes]
     step = max(1, MOST_ENTRIES // (published.rows * len(axes)))
@@ -63,6 +59,16 @@ def pairs_in_parts(published: Published, held: Register) -> Iterator[tuple[NDArr
         some = [axis.take(people) for axis in axes]
         squared = np.stack([pair_contributions(axis) for axis in some], axis=2)
         yield people, Pairs(tuple(a.name for a in axes), squared, signed_pairs(some), own[people])
+
+
+def check_weighable(published: Published, register: Register) -> NDArray[np.int64]:
+    """(people,) each one's own row, -1 = not published; refused where weighing attributes can change no link."""
+    if published.count is not None:
+        raise NotApplicable("a grouped release holds the truth: whoever fits a row is at distance 0, however weighed")
+    own = published.true_rows(register)
+    if own is None:
+        raise NotApplicable("nothing says whose row is whose")
+    return own
 
 
 def signed_pairs(axes: Sequence[AttributeDistance]) -> NDArray[np.float64] | None:

@@ -13,8 +13,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.linkage.aggregates import Aggregate, aggregate_named
 from unveil.risk.linkage.certificate import MARGIN, Certificate, certify
-from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.nearest import CLOSE
+from unveil.risk.linkage.links import CLOSE, Links, nearest_links
 from unveil.risk.linkage.pairs import Pairs
 
 __all__ = [
@@ -84,13 +83,7 @@ def links_by(found: OwnRowGaps, parameters: Floats) -> Floats:
 
 def links_with(pairs: Pairs, aggregate: str, parameters: Floats) -> Links:
     """Everybody linked by the distance of these parameters."""
-    distance = aggregate_named(aggregate).features(pairs) @ parameters
-    least = distance.min(axis=1)
-    near = distance <= least[:, None] + CLOSE
-    size = near.sum(axis=1).astype(np.int64)
-    right = (pairs.own >= 0) & near[np.arange(len(near)), pairs.own]
-    score = np.sqrt(np.maximum(least, 0.0))
-    return Links(near.argmax(axis=1).astype(np.int64), size, score, size == 1, np.where(right, 1 / size, 0.0))
+    return nearest_links(aggregate_named(aggregate).features(pairs) @ parameters, pairs.own)
 
 
 def learn_distance(found: OwnRowGaps, aggregate: Aggregate, engine: Engine | None = None) -> Floats:
