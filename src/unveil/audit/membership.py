@@ -20,7 +20,7 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.risk.membership.belief import BINS, MembershipBelief, bin_of, frequency_score, learn_membership
 from unveil.risk.membership.drawing import drawn_members, published_shares
 from unveil.risk.membership.matching import matching_groups
-from unveil.risk.membership.presence import delta_presence
+from unveil.risk.membership.presence import Presence, delta_presence
 from unveil.risk.membership.scores import FALSE_ALARMS, ScoreQuality, score_quality
 from unveil.risk.membership.tuples import BANDS, FakeTuples, TupleCount, fake_tuples
 
@@ -125,9 +125,11 @@ def membership_of(
     shares = published_shares(release, positions)
     if people is None:
         random = (Engine() if engine is None else engine).named("membership people").generator()
-        degree = matching_groups(release, drawn_members(release, shares, min(release.rows, 20_000), random)).degree
+        members = drawn_members(release, shares, min(release.rows, 20_000), random)
     else:
-        degree = matching_groups(release, people).degree
+        members = people
+    degree = matching_groups(release, members).degree
+    inside = None if around is None else delta_presence(release, around, members)
     curves: dict[str, ScoreQuality] = {}
     if people is not None and others is not None:
         outside = matching_groups(release, others).degree
@@ -136,9 +138,9 @@ def membership_of(
     fakes = {} if table is None else dict(_fakes(release, table, people, engine))
     presence = None if around is None else delta_presence(release, around)
     findings = [
-        finding_of("membership_posterior.max", name, None, reader.largest(degree), reader.prior),
-        finding_of("membership_posterior.mean", name, None, reader.mean(degree), reader.prior),
-        finding_of("membership_odds.max", name, None, reader.largest(degree, odds=True), 1.0),
+        finding_of("membership_posterior.max", name, None, reader.largest(degree, inside), reader.prior),
+        finding_of("membership_posterior.mean", name, None, reader.mean(degree, inside), reader.prior),
+        finding_of("membership_odds.max", name, None, reader.largest(degree, inside, odds=True), 1.0),
         *told_findings(name, curves, ("degree", "frequency")),
         *_fake_findings(name, fakes),
     ]
@@ -155,7 +157,7 @@ def membership_of(
         "fake_tuples": {key: _fake_fact(found) for key, found in fakes.items()},
         "rows_nobody_fills": None if presence is None else presence.short,
         "reason": None,
-        "words": _words(asked, reader, degree, curves, fakes),
+        "words": _words(asked, reader, degree, inside, curves, fakes),
     }
     return Membership(tuple(findings), facts, _charts(reader, degree, curves, fakes))
 
@@ -251,15 +253,19 @@ def _words(
     asked: MembershipAsked,
     reader: MembershipBelief,
     degree: NDArray[np.int64],
+    inside: Presence | None,
     curves: dict[str, ScoreQuality],
     fakes: dict[str, FakeTuples],
 ) -> str:
     first = "Being in the table is sensitive" if asked.sensitive else "Being in the table is not said to be sensitive"
-    largest = reader.largest(degree).value
+    largest = reader.largest(degree, inside).value
     words = (
         f"{first}. Someone who gave a person in it a chance of {_percent(reader.prior)} of being there gives at most "
-        f"{_percent(largest)} after counting the groups that the person matches."
+        f"{_percent(largest)} after "
+        f"{'counting the groups that the person matches' if inside is None else 'reading it beside the population'}."
     )
+    if inside is not None and inside.certain:
+        words += f" {_percent(inside.certain)} of its people are certain to be in it: nobody else could fill its rows."
     if curves:
         words += told_words(curves)
     if "known" in fakes and not fakes["known"].fake.value:

@@ -430,3 +430,30 @@ def test_the_page_computes_what_it_says() -> None:
     failed, tried = doctest.testfile(str(Path(__file__).parents[3] / "docs" / "membership.md"), module_relative=False)
     assert tried > 20
     assert not failed
+
+
+def test_who_is_certain_to_be_in_is_believed_to_be_however_many_groups_match() -> None:
+    # Ten classes of five ages, with ten people each. Of nine the population has just those ten, of the last a hundred:
+    # everybody matches one group, so that counting groups tells next to nothing, but nine in ten are certain.
+    ages = [f"{a:02}" for a in range(50)]
+    schema = made_schema({"age": {"role": QI, "domain": ages}, "d": {"role": SENSITIVE, "domain": ["x", "y"]}})
+    table = made_table(schema, *((a, "x") for a in ages), *((a, "y") for a in ages))
+    rows = [(int(a) // 5, ages[int(a) // 5 * 5 : int(a) // 5 * 5 + 5], v) for v in "xy" for a in ages]
+    release = made_release(table.attributes, [((0, 1), rows)])
+    population = known(release, [(a,) for a in range(50) for _ in range(2 if a < 45 else 20)], [0])
+    members = known(release, [(a,) for a in range(50) for _ in range(2)], [0])
+    reader = learn_membership(release, [0], population=population)
+    degree = matching_groups(release, members).degree
+    assert reader.largest(degree).value < 0.6  # what was said
+    inside = delta_presence(release, population, members)
+    assert inside.certain == 0.9
+    assert reader.largest(degree, inside).value == 1
+    assert np.isinf(reader.largest(degree, inside, odds=True).value)
+    # One in ten of the rest are in: as delta presence says, 10 rows for 100 people.
+    share = 100 / 190
+    rest = inside.odds()[0][-1]
+    assert rest * share / (1 - share) == pytest.approx((10 / 100) / (90 / 100))
+    assert reader.mean(degree, inside).value >= 0.9
+    # The members' own presence is that of the population's people like them.
+    same = delta_presence(release, population)
+    assert inside.value[-1] == same.value[-1] == pytest.approx(0.1)

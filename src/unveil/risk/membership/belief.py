@@ -22,6 +22,7 @@ from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.risk.membership.drawing import drawn_members, drawn_outsiders, published_shares
 from unveil.risk.membership.matching import expected_rows, matching_groups
+from unveil.risk.membership.presence import Presence
 
 __all__ = [
     "BINS",
@@ -75,22 +76,32 @@ class MembershipBelief:
 
     def posterior(self) -> NDArray[np.float64]:
         """(3, bins) P(in | bin): value, low, high."""
-        odds = self.odds() * (self.prior / (1 - self.prior))
-        return np.asarray(1 - 1 / (1 + odds))
+        return self._believed(self.odds())
 
     def believe(self, degree: NDArray[np.integer]) -> NDArray[np.float64]:
         """(people,) the belief that each is in the table."""
         return np.asarray(self.posterior()[0][bin_of(degree)])
 
-    def largest(self, degree: NDArray[np.integer], *, odds: bool = False) -> Estimate:
-        """The largest belief about these people, or the largest factor on the odds."""
-        table = (self.odds() if odds else self.posterior())[:, np.unique(bin_of(degree))]
-        return Estimate(*(float(row.max()) for row in table))
+    def largest(self, degree: NDArray[np.integer], presence: Presence | None = None, *, odds: bool = False) -> Estimate:
+        """The largest belief about these people, or the largest factor on the odds.
 
-    def mean(self, degree: NDArray[np.integer]) -> Estimate:
+        `presence`: theirs in a population that the reader has on file. Whoever then is certain to be in is believed to
+        be, however many groups the person matches: of two ways to tell, the better one counts.
+        """
+        factor = self._odds_of(degree, presence)
+        return Estimate(*(float(row.max()) for row in (factor if odds else self._believed(factor))))
+
+    def mean(self, degree: NDArray[np.integer], presence: Presence | None = None) -> Estimate:
         """The mean belief about these people."""
-        people = np.bincount(bin_of(degree), minlength=len(BINS)) / len(degree)
-        return Estimate(*(float(row @ people) for row in self.posterior()))
+        return Estimate(*(float(row.mean()) for row in self._believed(self._odds_of(degree, presence))))
+
+    def _odds_of(self, degree: NDArray[np.integer], presence: Presence | None) -> NDArray[np.float64]:
+        """(3, people)"""
+        by_groups = self.odds()[:, bin_of(degree)]
+        return by_groups if presence is None else np.maximum(by_groups, presence.odds())
+
+    def _believed(self, odds: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(1 - 1 / (1 + odds * (self.prior / (1 - self.prior))))
 
 
 def learn_membership(
