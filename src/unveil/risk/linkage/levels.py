@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unveil.data.release import row_numbers
 from unveil.errors import NotApplicable
 from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.probabilistic import STILL, LinkageRule
+from unveil.risk.linkage.probabilistic import STILL, LinkageRule, PatternModel
 from unveil.risk.linkage.published import Published
 from unveil.risk.linkage.register import Register
 
@@ -61,7 +61,7 @@ class AgreementLevels:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelAgreement:
+class LevelAgreement(PatternModel):
     """How often links, and other pairs, show each level of each attribute."""
 
     m: tuple[Floats, ...]  # per attribute: (levels,)
@@ -70,16 +70,10 @@ class LevelAgreement:
     rounds: int = 0  # nothing is estimated
     converged: bool = True
 
-    def weights(self) -> Floats:
-        """(patterns,) log2 of how much likelier a link shows each."""
-        return np.asarray(np.log2(self.among_links()) - np.log2(self.among_others()))
-
     def among_links(self) -> Floats:
-        """(patterns,) the probability of each pattern given a link."""
         return _product(self.m)
 
     def among_others(self) -> Floats:
-        """(patterns,) the probability of each pattern given no link."""
         return _product(self.u)
 
     def parameters(self, names: Sequence[str]) -> list[dict[str, Any]]:

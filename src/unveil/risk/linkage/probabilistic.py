@@ -4,9 +4,10 @@ m is the probability that a person and their own row agree on an attribute, u th
 weight of a pattern is the sum of log2(m/u) where it agrees and of log2((1-m)/(1-u)) where it does not.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,15 @@ from unveil.errors import UsageError
 from unveil.risk.linkage.links import Links
 from unveil.risk.linkage.patterns import CodedFiles, pattern_counts, pattern_of, person_patterns, rows_agreeing
 
-__all__ = ["Agreement", "LinkageRule", "classify", "estimate_unsupervised", "from_true_links", "link_by_patterns"]
+__all__ = [
+    "Agreement",
+    "LinkageRule",
+    "PatternModel",
+    "classify",
+    "estimate_unsupervised",
+    "from_true_links",
+    "link_by_patterns",
+]
 
 LEAST = 1e-9  # probabilities are kept off 0 and 1 by this much
 MOST_ROUNDS = 5000
@@ -23,9 +32,27 @@ STILL = 1e-9
 Floats = NDArray[np.float64]
 
 
+class PatternModel(ABC):
+    """How often links, and other pairs, show each pattern of agreement."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def among_links(self) -> Floats:
+        """(patterns,) the probability of each pattern given a link."""
+
+    @abstractmethod
+    def among_others(self) -> Floats:
+        """(patterns,) the probability of each pattern given no link."""
+
+    def weights(self) -> Floats:
+        """(patterns,) log2 of how much likelier a link shows each."""
+        return np.asarray(np.log2(self.among_links()) - np.log2(self.among_others()))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Agreement:
-    """The parameters of a reader: how often links and other pairs agree on each attribute."""
+class Agreement(PatternModel):
+    """How often links and other pairs agree on each attribute."""
 
     m: Floats  # (attributes,)
     u: Floats  # (attributes,)
@@ -33,16 +60,10 @@ class Agreement:
     rounds: int = 0  # of estimation
     converged: bool = True
 
-    def weights(self) -> Floats:
-        """(patterns,) log2 of how much likelier a link shows each."""
-        return np.asarray(np.log2(self.among_links()) - np.log2(self.among_others()))
-
     def among_links(self) -> Floats:
-        """(patterns,) the probability of each pattern given a link."""
         return _product(self.m)
 
     def among_others(self) -> Floats:
-        """(patterns,) the probability of each pattern given no link."""
         return _product(self.u)
 
     def parameters(self, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -50,19 +71,6 @@ class Agreement:
         return [
             {"attribute": name, "m": float(m), "u": float(u)} for name, m, u in zip(names, self.m, self.u, strict=True)
         ]
-
-
-class Weighed(Protocol):
-    """What classes are made of: patterns and how often links and others show each."""
-
-    def weights(self) -> Floats:
-        """(patterns,)"""
-
-    def among_links(self) -> Floats:
-        """(patterns,)"""
-
-    def among_others(self) -> Floats:
-        """(patterns,)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +133,7 @@ def estimate_unsupervised(
     return found
 
 
-def classify(model: Weighed, *, false_links: float, missed_links: float) -> LinkageRule:
+def classify(model: PatternModel, *, false_links: float, missed_links: float) -> LinkageRule:
     """The most links and non-links such that neither error is larger than stated; all between is clerical.
 
     Patterns are taken from the heaviest down while others show them at most `false_links` of the time, and from the
