@@ -195,7 +195,7 @@ def test_good_inputs_are_read(name: str, tmp_path: Path) -> None:
         (tmp_path / file).write_text(content, encoding="utf-8")
     said = _fault(lambda: good.reads(tmp_path / good.name))
     assert said is None or name == "options", said
-    assert name != "options" or "has no option" in str(said)
+    assert name != "options" or "no option" in str(said) or "unknown option" in str(said)
 
 
 @pytest.mark.parametrize("name", ["people", "fact", "assignment", "origin"])
@@ -205,7 +205,7 @@ def test_row_numbers_are_looked_at_whole(name: str, number: str, tmp_path: Path)
     (tmp_path / good.name).write_text(good.content.replace("\n1,", f"\n{number},"), encoding="utf-8")
     said = _fault(lambda: good.reads(tmp_path / good.name))
     assert said is not None
-    assert " is no row" in said
+    assert " is no row" in said or " is not a row number" in said
 
 
 TEXTS: dict[str, tuple[str, Callable[[str], object]]] = {

@@ -81,7 +81,7 @@ def relative_interval_width(attacker: Belief, learner: Belief, attribute: Attrib
 def relative_interval_width_share(
     attacker: Belief, learner: Belief, attribute: Attribute, *, at_most: float = 0.5, mass: float = 0.9
 ) -> Estimate:
-    """Share of people whose interval is at most so many times as wide for the attacker as for the learner."""
+    """Share of people whose interval is at most `at_most` times as wide for the attacker as for the learner."""
     check_same(attacker, learner)
     _line(attacker, attribute)
     _check_mass(mass)

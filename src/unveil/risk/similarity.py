@@ -116,7 +116,7 @@ def skewness_quantile(
 def skewness_share(
     belief: Belief, overall: NDArray[np.number], *, at_least: float = 2.0, harmless: Sequence[int] = ()
 ) -> Estimate:
-    """Share of people with some belief at least so many times the value's overall share."""
+    """Share of people with some belief at least `at_least` times the value's overall share."""
     shares, counts = _overall(belief, overall, harmless)
     return estimated_share(lambda p: reaches(_skew(p, shares, counts), at_least), belief)
 

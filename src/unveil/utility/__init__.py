@@ -5,19 +5,41 @@ whole distribution), queries, populations, classification. A measure gives one E
 whose name is a plural gives an array, one number a query or a population.
 """
 
-# ruff: noqa: F403 - each file names its measures once, in its own __all__
-from unveil.utility import cells, classification, divergence, groups, populations, queries
-from unveil.utility.cells import *
-from unveil.utility.classification import *
-from unveil.utility.divergence import *
-from unveil.utility.groups import *
-from unveil.utility.populations import *
-from unveil.utility.queries import *
+from unveil.utility.cells import certainty_penalty, certainty_penalty_hierarchy, generalisation_height
+from unveil.utility.classification import classification_accuracy, classification_accuracy_held_out, random_linkings
+from unveil.utility.divergence import kl_divergence
+from unveil.utility.groups import (
+    average_group_size,
+    classification_metric,
+    discernibility,
+    entropy_utility,
+    entropy_utility_split,
+    information_loss,
+    large_groups,
+)
+from unveil.utility.populations import large_populations, rule_recall, utility_loss, utility_losses
+from unveil.utility.queries import query_error, query_errors, random_queries
 
-__all__: list[str] = []
-__all__ += cells.__all__
-__all__ += classification.__all__
-__all__ += divergence.__all__
-__all__ += groups.__all__
-__all__ += populations.__all__
-__all__ += queries.__all__
+__all__ = [
+    "average_group_size",
+    "certainty_penalty",
+    "certainty_penalty_hierarchy",
+    "classification_accuracy",
+    "classification_accuracy_held_out",
+    "classification_metric",
+    "discernibility",
+    "entropy_utility",
+    "entropy_utility_split",
+    "generalisation_height",
+    "information_loss",
+    "kl_divergence",
+    "large_groups",
+    "large_populations",
+    "query_error",
+    "query_errors",
+    "random_linkings",
+    "random_queries",
+    "rule_recall",
+    "utility_loss",
+    "utility_losses",
+]

@@ -142,7 +142,7 @@ def test_a_release_that_is_there_with_controls() -> None:
         scores_of_scheme(method, inside, name="r.csv", release=release)
     with pytest.raises(UsageError, match="4 or more"):
         scores_of_scheme(method, inside, name="r.csv", shadows=2)
-    with pytest.raises(UsageError, match="no attribute 'town'"):
+    with pytest.raises(UsageError, match="unknown attribute 'town'"):
         scores_of_release(release, inside, outside, known=["town"])
 
 
@@ -216,7 +216,7 @@ def test_answers_of_a_model_by_hand(tmp_path: Path) -> None:
         ("member,score\n2,3\n", "neither 1 nor 0"),
         ("who,score\n1,3\n", "no column member"),
         ("member,label\n1,flu\n", "no column 'flu'"),
-        ("member,score\n1,many\n", "is no number"),
+        ("member,score\n1,many\n", "is not a number"),
         ("member,x\n1,2\n", "needs a column score"),
         ("member,score\n1,2\n1,2\n", "if there are both"),
     ):

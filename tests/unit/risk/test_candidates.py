@@ -91,7 +91,7 @@ def test_learning_from_a_sample_of_people(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_cannot_be_asked_of_large_files() -> None:
     published, held = released(12)
-    with pytest.raises(NotApplicable, match="120 people at most"):
+    with pytest.raises(NotApplicable, match="up to 120 people"):
         worst_links(published, held, certified=True, most=0)
     nobody = Register(held.known, held.people, np.full(12, 11))
     assert worst_links(published, nobody, most=0)[0].people == 12

@@ -142,7 +142,7 @@ def test_quantiles_and_combinations() -> None:
     assert len(cells.counts) == 4  # two halves of age, two sexes
     assert cells.counts.sum() == 40
     assert len(count_cells(LaplaceCounts(epsilon=1, quantiles=0), table(), 2).counts) > 30
-    for options, text in (({"cut": ("s",)}, "no quasi-identifier"), ({"cut": ("sex",)}, "has no order")):
+    for options, text in (({"cut": ("s",)}, "not a quasi-identifier"), ({"cut": ("sex",)}, "has no order")):
         with pytest.raises(UsageError, match=text):
             count_cells(LaplaceCounts(epsilon=1, **options), table(), 2)
     with pytest.raises(UsageError, match="positive number"):

@@ -64,14 +64,18 @@ def count_cells(mechanism: LaplaceCounts, table: Table, asked: int) -> CellCount
     names = {table.attributes[i].name for i in known}
     wrong = [name for name in mechanism.cut if name not in names]
     if wrong:
-        raise UsageError(f"laplace_counts, cut: {shown(wrong[0])} is no quasi-identifier; there are {', '.join(names)}")
+        raise UsageError(
+            f"laplace_counts, cut: {shown(wrong[0])} is not a quasi-identifier; choose from {', '.join(names)}"
+        )
     columns = []
     for index in known:
         attribute = table.attributes[index]
         chosen = attribute.name in mechanism.cut or (not mechanism.cut and attribute.kind.measured)
         if mechanism.quantiles and chosen:
             if not attribute.kind.ordered:
-                raise UsageError(f"laplace_counts, cut: {attribute.name} has no order, so no quantiles")
+                raise UsageError(
+                    f"laplace_counts, cut: {attribute.name} has no order, so it cannot be cut into quantiles"
+                )
             columns.append(_quantiles(table.columns[index].astype(np.int64), attribute.real, mechanism.quantiles))
         else:
             columns.append(table.columns[index].astype(np.int64))

@@ -43,9 +43,9 @@ Samples = NDArray[np.float64]  # (records, samples, values)
 def distance_of(name: str, reading: str, ground: Ground, *, ordered: bool) -> Callable[[Samples, Samples], Samples]:
     """The distance (records,) of two sets of predictions, each (records, samples, values)."""
     if name not in DISTANCES:
-        raise UsageError(f"{shown(name)} is no distance; choose one of {', '.join(DISTANCES)}")
+        raise UsageError(f"unknown distance {shown(name)}; choose from {', '.join(DISTANCES)}")
     if reading not in READINGS:
-        raise UsageError(f"{shown(reading)} is no reading; choose one of {', '.join(READINGS)}")
+        raise UsageError(f"unknown reading {shown(reading)}; choose from {', '.join(READINGS)}")
     if reading == "vectors":
         return lambda one, other: _vectors(name, one.mean(axis=1), other.mean(axis=1), ground, ordered)
     if name == "emd":

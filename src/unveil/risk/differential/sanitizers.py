@@ -83,7 +83,9 @@ def as_sanitizer(thing: Any) -> Sanitizer:
         return Anonymizer(thing)
     if callable(thing):
         return FunctionSanitizer(thing)
-    raise UsageError(f"{type(thing).__name__} is no sanitizer: give an anonymizer, a function of a Table, or an Oracle")
+    raise UsageError(
+        f"{type(thing).__name__} is not a sanitizer; give an anonymizer, a function of a Table, or an Oracle"
+    )
 
 
 def checked_release(release: Release, table: Table, asked: int) -> Release:
@@ -132,13 +134,15 @@ def parse_sweep(text: str) -> tuple[str, tuple[str, ...]]:
     key, equals, rest = text.partition("=")
     values = tuple(rest.split("+"))
     if not equals or not key or not all(values) or len(set(values)) < len(values):
-        raise UsageError(f"{shown(text)} is no sweep; write KEY=VALUE+VALUE+…, for instance k=2+4+8, each value once")
+        raise UsageError(
+            f"{shown(text)} is not a valid sweep; write KEY=VALUE+VALUE+…, for instance k=2+4+8, each value once"
+        )
     for value in values:
         try:
             if math.isnan(float(value)):
                 raise ValueError
         except ValueError:
-            raise UsageError(f"{shown(text)}: {shown(value)} is no number") from None
+            raise UsageError(f"{shown(text)}: {shown(value)} is not a number") from None
     return key, values
 
 

@@ -4,13 +4,47 @@ Plain functions that return an Estimate, each beside the baseline that tells dis
 Columns are those of a Masked table: numbers with NaN for missing, or codes; row i of both belongs to one person.
 """
 
-# ruff: noqa: F403 - each file names what it offers once, in its own __all__
-from unveil.risk.disclosure import absent, intervals, models
-from unveil.risk.disclosure.absent import *
-from unveil.risk.disclosure.intervals import *
-from unveil.risk.disclosure.models import *
+from unveil.risk.disclosure.absent import absent_disclosure, sampled_disclosure
+from unveil.risk.disclosure.intervals import (
+    deviation_interval,
+    deviation_interval_baseline,
+    deviation_interval_disclosure,
+    paired,
+    rank_interval,
+    rank_interval_baseline,
+    rank_interval_disclosure,
+    simple_baseline,
+    simple_disclosure,
+)
+from unveil.risk.disclosure.models import (
+    MODELS,
+    DisclosureByInputs,
+    Guesses,
+    disclosure_by_inputs,
+    model_baseline,
+    model_disclosure,
+    model_gain,
+    model_guesses,
+)
 
-__all__: list[str] = []
-__all__ += absent.__all__
-__all__ += intervals.__all__
-__all__ += models.__all__
+__all__ = [
+    "MODELS",
+    "DisclosureByInputs",
+    "Guesses",
+    "absent_disclosure",
+    "deviation_interval",
+    "deviation_interval_baseline",
+    "deviation_interval_disclosure",
+    "disclosure_by_inputs",
+    "model_baseline",
+    "model_disclosure",
+    "model_gain",
+    "model_guesses",
+    "paired",
+    "rank_interval",
+    "rank_interval_baseline",
+    "rank_interval_disclosure",
+    "sampled_disclosure",
+    "simple_baseline",
+    "simple_disclosure",
+]

@@ -155,7 +155,7 @@ class Choquet:
         if attributes > MOST_ATTRIBUTES:
             raise NotApplicable(
                 f"a Choquet integral of {attributes} attributes has {2**attributes - 2:,} parameters; "
-                f"name {MOST_ATTRIBUTES} attributes at most"
+                f"name at most {MOST_ATTRIBUTES} attributes with --known"
             )
         order = np.argsort(pairs.squared, axis=2)
         growth = np.diff(np.take_along_axis(pairs.squared, order, 2), axis=2, prepend=0)
@@ -302,7 +302,7 @@ AGGREGATES: dict[str, Aggregate] = {one.name: one for one in (WeightedMean(), Ow
 def aggregate_named(name: str) -> Aggregate:
     """The family of this name."""
     if name not in AGGREGATES:
-        raise UsageError(f"{shown(name)} is no distance to learn; there are {', '.join(AGGREGATES)}")
+        raise UsageError(f"unknown distance {shown(name)}; choose from {', '.join(AGGREGATES)}")
     return AGGREGATES[name]
 
 

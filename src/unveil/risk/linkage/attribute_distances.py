@@ -129,7 +129,7 @@ def distance_of_regions(
         return AttributeDistance(attribute.name, singles[0][numbers[0]], singles[1][numbers[1]], None, None, equal=True)
     if not small:
         raise NotApplicable(
-            f"{attribute.name}: {attribute.codes:,} values make too large a table of distances; leave it out by --known"
+            f"{attribute.name}: {attribute.codes:,} values are too many to compare; leave it out of --known"
         )
     scale = _standard(_middles(*_ends(known, attribute))[person]) if attribute.kind.measured else (0.0, 1.0)
     return AttributeDistance(

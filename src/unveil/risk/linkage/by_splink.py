@@ -101,7 +101,7 @@ def estimate_by_splink(
                 rounds = max(rounds, len(session._core_model_settings_history) - 1)
             found = linker.misc.save_model_to_json()["comparisons"]
     except duckdb.Error as error:
-        raise NotApplicable(f"Splink's database gave up: {str(error).splitlines()[0]}") from None
+        raise NotApplicable(f"Splink's database failed: {str(error).splitlines()[0]}") from None
     finally:
         connection.close()
     levels = [one["comparison_levels"][1] for one in found]  # null, equal, everything else

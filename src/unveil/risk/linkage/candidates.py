@@ -111,7 +111,7 @@ def worst_links(
         found = worst_case(pairs, aggregate, certified=certified, seconds=seconds, engine=engine)
         return found, links_with(pairs, aggregate, found.parameters)
     if certified:
-        raise NotApplicable("a bound cannot be proven for so many people and rows; hold 120 people at most")
+        raise NotApplicable("a bound can only be proven for up to 120 people; link fewer people")
     cells = distinct_rows_of(published, held)
     family = aggregate_named(aggregate)
     attributes = len(cells.distances)
@@ -141,7 +141,7 @@ def _learned(
     size = len(plain)
     mine = people[cells.own[people] >= 0]
     if not len(mine):
-        raise NotApplicable("no person held has a published row, so that there is nothing to learn from")
+        raise NotApplicable("none of these people is published, so there is nothing to learn from")
     if near is None:
         corners = family.corners(attributes)[: 2 * attributes]
         sides = [plain, *((plain + corner) / 2 for corner in corners)]
@@ -188,7 +188,7 @@ def link_by_parameters(
     parts: list[list[tuple[NDArray[Any], ...]]] = [[] for _ in vectors]
     for begin in range(0, len(who), step):
         if engine.stop.is_set():
-            raise Stopped("comparing all pairs was stopped before its end; nothing was found out")
+            raise Stopped("stopped before all pairs were compared; there is no result")
         pairs = cells.take(who[begin : begin + step])
         features = family.features(pairs)
         for part, vector in zip(parts, vectors, strict=True):

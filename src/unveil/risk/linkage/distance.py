@@ -82,7 +82,7 @@ def nearest_distances(
 ) -> list[NDArray[np.float64]]:
     """(people,) of each table: the distance to the nearest published row, by the named attributes, on one scale."""
     if not known:
-        raise UsageError("nothing is known of the people that the release publishes; name attributes by --known")
+        raise UsageError("no published attribute is known of the people; name attributes with --known")
     published = published_of(masked, list(known))
     people = register_of_tables(tables, published.attributes)
     found = find_nearest(_distances(published, people), engine=engine)

@@ -102,7 +102,7 @@ def agreement_levels(published: Published, held: Register) -> AgreementLevels:
     for name, k, (regions, _) in zip(names, known, used, strict=True):
         cells = published.regions[name][0]
         if len(regions) * max(len(cells), k.regions.codes) > MOST_ENTRIES:
-            raise NotApplicable(f"{name}: too many values and cells to compare; leave it out by --known")
+            raise NotApplicable(f"{name}: too many values and cells to compare; leave it out of --known")
         inside.append(_meet(k.regions.take(regions), cells))
     unknown = [k.regions.whole[r] & (k.regions.codes > 1) for k, (r, _) in zip(known, used, strict=True)]
     shares = []

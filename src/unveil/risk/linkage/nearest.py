@@ -125,7 +125,7 @@ def _by_cells(
         cell = np.empty(len(which), dtype=np.int64)
         for begin in range(0, len(which), PEOPLE_AT_ONCE):
             if engine.stop.is_set():
-                raise Stopped("the search for nearest rows was stopped before its end; nothing was found out")
+                raise Stopped("stopped before the nearest rows were found; there is no result")
             part = slice(begin, begin + PEOPLE_AT_ONCE)
             chosen = np.ascontiguousarray(held[which[part]])
             given = (*packed, columns, weight, *tree, best[part], size[part], cell[part])

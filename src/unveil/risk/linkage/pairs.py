@@ -1,4 +1,4 @@
-"""Pairs: how far every person is from every row, attribute by attribute; for readers that weigh attributes anew."""
+"""Pairs: how far every person is from every row, attribute by attribute, for readers that learn weights."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Pairs:
 
     names: tuple[str, ...]
     squared: NDArray[np.float64]  # (people, rows, attributes)
-    signed: NDArray[np.float64] | None  # the same with a sign, unsquared; None where a cell is no single number
+    signed: NDArray[np.float64] | None  # the same with a sign, unsquared; None unless every cell is a single number
     own: NDArray[np.int64]  # (people,) each one's own row, -1 = not published
 
     def some(self, people: NDArray[np.integer]) -> "Pairs":
@@ -39,7 +39,7 @@ def all_pairs(published: Published, held: Register) -> Pairs:
     if entries > MOST_ENTRIES:
         raise NotApplicable(
             f"{held.people:,} people, {published.rows:,} rows and {len(published.attributes)} attributes are too many "
-            "for all pairs at once; take fewer people"
+            "for all pairs at once; link fewer people"
         )
     return next(pairs_in_parts(published, held))[1]
 
@@ -49,7 +49,7 @@ def pairs_in_parts(published: Published, held: Register) -> Iterator[tuple[NDArr
     own = check_weighable(published, held)
     if held.people * published.rows > MOST_PAIRS:
         raise NotApplicable(
-            f"{held.people:,} × {published.rows:,} pairs are too many to weigh one by one; hold fewer people"
+            f"{held.people:,} × {published.rows:,} pairs are too many to weigh one by one; link fewer people"
         )
     # Made of everybody first: numbers are standardised by all people held.
     axes = [attribute_distance(published, a, held.known[a.name]) for a in published.attributes]
@@ -72,7 +72,7 @@ def check_weighable(published: Published, register: Register) -> NDArray[np.int6
 
 
 def signed_pairs(axes: Sequence[AttributeDistance]) -> NDArray[np.float64] | None:
-    """(people, rows, axes) known less published; None where a cell is no single number."""
+    """(people, rows, axes) known less published; None unless every cell is a single number."""
     found = []
     for axis in axes:
         if axis.known is None or axis.published is None or not axis.points:

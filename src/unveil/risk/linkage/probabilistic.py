@@ -75,7 +75,7 @@ class Agreement(PatternModel):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkageRule:
-    """Fellegi and Sunter's rule: a pattern is a link, goes to a clerk, or is no link."""
+    """Fellegi and Sunter's rule: a pattern is called a link, not a link, or goes to a clerk."""
 
     of_pattern: NDArray[np.int8]  # (patterns,) 2 link, 1 clerical, 0 no link
     upper: float  # least weight of a link; inf = no pattern is one
@@ -93,7 +93,7 @@ def from_true_links(files: CodedFiles, true_row: NDArray[np.integer]) -> Agreeme
     counts = pattern_counts(files)
     there = np.flatnonzero(np.asarray(true_row) >= 0)
     if not len(there):
-        raise UsageError("none of the people held is published, so there is no true link to learn from")
+        raise UsageError("none of these people is published, so there is no true link to learn from")
     own = np.bincount(
         pattern_of(files, files.of_person[there], files.of_row[np.asarray(true_row)[there]]), minlength=len(counts)
     )
@@ -141,7 +141,7 @@ def classify(model: PatternModel, *, false_links: float, missed_links: float) ->
     """
     for name, rate in (("false links", false_links), ("missed links", missed_links)):
         if not 0 <= rate <= 1:
-            raise UsageError(f"a rate of {name} of {rate:g} makes no sense; it lies between 0 and 1")
+            raise UsageError(f"the rate of {name} must lie between 0 and 1, not {rate:g}")
     weight = model.weights()
     order = np.argsort(-weight, kind="stable")
     of_others, of_links = model.among_others(), model.among_links()

@@ -1,4 +1,4 @@
-"""Held: the people whom an attacker holds: some or all, by some or all attributes, under their own names and values."""
+"""Register: the people an attacker tries to find in a release, by the attributes known of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -53,7 +53,7 @@ def read_mapping(path: str | Path) -> ColumnMapping:
     content = read_toml(Path(path), UsageError)
     unknown = [key for key in content if key not in ("row", "attributes", "values")]
     if unknown:
-        raise UsageError(f"{path}: {shown(unknown[0])} is no key of a mapping; there are row, attributes and values")
+        raise UsageError(f"{path}: unknown key {shown(unknown[0])}; a mapping has row, attributes and values")
     row, columns, values = content.get("row"), content.get("attributes", {}), content.get("values", {})
     if row is not None and not isinstance(row, str):
         raise UsageError(f"{path}, row: this must be the name of a column, in quotes")
@@ -103,10 +103,10 @@ def register_of_file(
     column_of = {a.name: naming.columns.get(a.name, a.name) for a in attributes}
     for asked in (*naming.columns, *naming.values):
         if asked not in column_of:
-            raise UsageError(f"the mapping names {shown(asked)}, which the release does not publish; leave it out")
+            raise UsageError(f"the mapping names {shown(asked)}, which is not published; leave it out")
     for theirs in naming.columns.values():
         if theirs not in columns.columns:
-            raise UsageError(f"{name}: has no column {shown(theirs)}; it has {', '.join(map(shown, columns.columns))}")
+            raise UsageError(f"{name}: no column {shown(theirs)}; choose from {', '.join(map(shown, columns.columns))}")
     own = naming.row if naming.row is not None else ROW if ROW in columns.columns and ROW not in column_of else None
     row = None if own is None else _row_numbers(columns, own, name, rows)
     chosen = (
@@ -117,7 +117,7 @@ def register_of_file(
         column = columns.columns.get(column_of[attribute.name])
         if column is None:
             raise UsageError(
-                f"{name}: has no column {shown(column_of[attribute.name])}; it has "
+                f"{name}: no column {shown(column_of[attribute.name])}; choose from "
                 f"{', '.join(map(shown, columns.columns))}"
             )
         renamed = naming.values.get(attribute.name, {})
@@ -130,7 +130,7 @@ def register_of_file(
         held[attribute.name] = Known(regions, np.asarray(column.text_of_row, dtype=np.int64))
     if not held:
         raise UsageError(
-            f"{name}: no column is an attribute of the release; give --mapping, or name columns as the release does"
+            f"{name}: no column has the name of a published attribute; rename the columns, or give --mapping"
         )
     return Register(held, columns.rows, row)
 
@@ -140,20 +140,22 @@ def _chosen(attributes: Sequence[Attribute], known: Sequence[str] | None) -> lis
     names = [a.name for a in attributes if a.role is Role.QUASI_IDENTIFIER] if known is None else list(known)
     for name in names:
         if name not in of:
-            raise UsageError(f"the release has no attribute {shown(name)}; it has {', '.join(of)}")
+            raise UsageError(f"unknown attribute {shown(name)}; the release has {', '.join(of)}")
     if not names:
-        raise UsageError("nothing is known of anybody: the schema has no quasi-identifier; name attributes by --known")
+        raise UsageError(
+            "the schema has no quasi-identifier, so nothing is known of anybody; name attributes with --known"
+        )
     return [of[name] for name in dict.fromkeys(names)]
 
 
 def _row_numbers(columns: Columns, key: str, name: str, rows: int | None) -> NDArray[np.int64]:
     if key not in columns.columns:
-        raise UsageError(f"{name}: has no column {shown(key)}; it has {', '.join(map(shown, columns.columns))}")
+        raise UsageError(f"{name}: no column {shown(key)}; choose from {', '.join(map(shown, columns.columns))}")
     column = columns.columns[key]
     most = 2**31 if rows is None else rows
     wrong = no_number(column.texts, most)
     if wrong is not None:
-        raise UsageError(f"{name}, {key}: {shown(wrong)} is no row of the original, 1 to {most:,}")
+        raise UsageError(f"{name}, {key}: {shown(wrong)} is not a row number of the original; give 1 to {most:,}")
     return np.asarray(np.array([int(t) for t in column.texts], dtype=np.int64)[column.text_of_row] - 1)
 
 

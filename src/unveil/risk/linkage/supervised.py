@@ -66,7 +66,7 @@ def compare_own(pairs: Pairs, aggregate: Aggregate) -> OwnRowGaps:
     """Leave out who has no row; find rows that are like the own one whatever the parameters."""
     there = np.flatnonzero(pairs.own >= 0)
     if not len(there):
-        raise NotApplicable("no person held has a published row, so that there is nothing to learn from")
+        raise NotApplicable("none of these people is published, so there is nothing to learn from")
     pairs = pairs.some(there)
     features = aggregate.features(pairs)
     gap = features - features[np.arange(len(there)), pairs.own][:, None, :]
@@ -215,7 +215,9 @@ def prove(
 ) -> Certificate:
     """The most right links that any parameters give, in units of people; `start`: parameters known to be good."""
     if len(found.worth) > MOST_CERTIFIED:
-        raise NotApplicable(f"a bound can be proven for {MOST_CERTIFIED} people at most, not {len(found.worth):,}")
+        raise NotApplicable(
+            f"a bound can only be proven for up to {MOST_CERTIFIED} people, not {len(found.worth):,}; link fewer people"
+        )
     own = found.features[np.arange(len(found.worth)), found.pairs.own]
     reach = aggregate.reach(found.pairs, found.features, own)
     attributes = found.pairs.squared.shape[2]

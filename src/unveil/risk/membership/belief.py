@@ -44,7 +44,7 @@ def bin_of(degree: NDArray[np.integer]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MembershipBelief:
-    """How often members and others match so many groups, as far as a reader can tell; and the prior probability."""
+    """How often members and others match each number of groups, as far as a reader can tell, and the prior."""
 
     members: NDArray[np.float64]  # (3, bins) share of the members in each bin: value, low, high
     others: NDArray[np.float64]  # (3, bins) likewise of people who are not in the table

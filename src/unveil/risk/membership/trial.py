@@ -94,7 +94,7 @@ def scores_of_predictions(columns: Columns, *, name: str) -> Scores:
     own = np.full(columns.rows, np.nan)
     for place, value in enumerate(label.texts):
         if value not in columns.columns or value in (MEMBER, LABEL, ROW):
-            raise UsageError(f"{name}: has no column {shown(value)} with the chances of this label")
+            raise UsageError(f"{name}: no column {shown(value)} with the chances of this label")
         mine = np.asarray(label.text_of_row) == place
         own[mine] = _numbers(columns, value, name)[mine]
     return Scores("predictions", name, inside, {"confidence": own})
@@ -102,7 +102,7 @@ def scores_of_predictions(columns: Columns, *, name: str) -> Scores:
 
 def _column(columns: Columns, name: str, file: str) -> CodedColumn:
     if name not in columns.columns:
-        raise UsageError(f"{file}: has no column {name}; it has {', '.join(map(shown, columns.columns))}")
+        raise UsageError(f"{file}: no column {name}; choose from {', '.join(map(shown, columns.columns))}")
     return columns.columns[name]
 
 
@@ -115,7 +115,7 @@ def _numbers(columns: Columns, name: str, file: str) -> Floats:
         except ValueError:
             found.append(float("nan"))
         if np.isnan(found[-1]):
-            raise UsageError(f"{file}, {name}: {shown(text)} is no number")
+            raise UsageError(f"{file}, {name}: {shown(text)} is not a number")
     return np.asarray(np.array(found)[column.text_of_row])
 
 
@@ -203,7 +203,7 @@ def scores_of_scheme(
     order = np.arange(people.rows)
     for number in range(shadows):
         if engine.stop.is_set():
-            raise Stopped("shadow releases were stopped before their end; nothing was found out")
+            raise Stopped("stopped before all shadow releases were made; there is no result")
         # Every other shadow takes first whom the one before left out, so that all are in about as many.
         order = order[::-1] if number % 2 else random.permutation(people.rows)
         member[number, order[:size]] = True
@@ -225,9 +225,11 @@ def _known(release: Release | Masked, known: Sequence[str] | None) -> list[str]:
     names = [n for n, a in published.items() if a.role is Role.QUASI_IDENTIFIER] if known is None else list(known)
     for name in names:
         if name not in published:
-            raise UsageError(f"the release has no attribute {shown(name)}; it has {', '.join(published)}")
+            raise UsageError(f"unknown attribute {shown(name)}; the release has {', '.join(published)}")
     if not names:
-        raise UsageError("nothing is known of anybody: the schema has no quasi-identifier; name attributes by --known")
+        raise UsageError(
+            "the schema has no quasi-identifier, so nothing is known of anybody; name attributes with --known"
+        )
     return names
 
 
@@ -282,7 +284,7 @@ def scores_of_model(
     names = [table.attributes[i].name for i in table.with_role(Role.QUASI_IDENTIFIER)] if known is None else list(known)
     names = [n for n in names if n != label.name]
     if not names:
-        raise UsageError("the model reads nothing: name attributes by --known")
+        raise UsageError("the model has no inputs; name attributes with --known")
     people = table if control is None else joined(table, control)
     attributes = [people.attributes[people.index(name)] for name in names]
     columns = as_published(attributes, [people.columns[people.index(name)] for name in names])

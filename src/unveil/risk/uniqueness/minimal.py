@@ -50,7 +50,7 @@ def minimal_uniques(counts: KeyCounts, largest: int | None = None) -> MinimalUni
     attributes = len(counts.names)
     top = max(1, min(3, attributes - 1)) if largest is None else largest
     if not 1 <= top <= max(1, attributes - 1):
-        raise UsageError(f"minimal sample uniques of {top} of {attributes} attributes make no sense; choose fewer")
+        raise UsageError(f"minimal sample uniques of {top} of {attributes} attributes are not possible; choose fewer")
     subsets = sum(comb(attributes, k) for k in range(1, top + 1))
     if subsets > MOST_SUBSETS:
         raise UsageError(
@@ -98,7 +98,7 @@ def data_intrusion(counts: KeyCounts, fraction: float) -> float:
     0 without sample uniques.
     """
     if not 0 < fraction <= 1:
-        raise UsageError(f"a sampling fraction of {fraction:g} makes no sense; it lies above 0 and at most at 1")
+        raise UsageError(f"the sampling fraction must be above 0 and at most 1, not {fraction:g}")
     alone, pairs = float((counts.count == 1).sum()), 2.0 * float((counts.count == 2).sum())
     return alone * fraction / (alone * fraction + pairs * (1 - fraction)) if alone else 0.0
 
