@@ -16,7 +16,7 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine, open_checkpoint, save_checkpoint
 from unveil.errors import Stopped, UnveilError, UsageError
-from unveil.risk.differential.laplace import LaplaceCounts, count_cells, mean_predictions, noisy_predictions
+from unveil.risk.differential.laplace import CellCounts, LaplaceCounts, count_cells, mean_predictions, noisy_predictions
 from unveil.risk.differential.leave_one_out import replayable, without_each
 from unveil.risk.differential.models import CountModel, Model
 from unveil.risk.differential.sanitizers import Anonymizer, Sanitizer, as_sanitizer, checked_release, part_of
@@ -82,36 +82,39 @@ def run_experiment(
     question: Experiment, sanitizer: Any, kept: NDArray[np.int64], records: NDArray[np.int64], engine: Engine
 ) -> Outcome:
     """Test `records` against the table of the `kept` rows (both positions in the original)."""
-    table = part_of(question.table, kept)
+    run = _Run(question, part_of(question.table, kept), kept, records, engine)
     if isinstance(sanitizer, LaplaceCounts):
-        return _laplace(question, sanitizer, table, kept, records, engine)
+        return _laplace(run, sanitizer)
     wrapped = as_sanitizer(sanitizer)
     method = wrapped.method if isinstance(wrapped, Anonymizer) else None
     if question.fast and replayable(method) and isinstance(question.model, CountModel):
-        return _replayed(question, wrapped, method, table, kept, records, engine)
-    return _anew(question, wrapped, table, kept, records, engine)
+        return _replayed(run, wrapped, method, question.model)
+    return _anew(run, wrapped)
 
 
-run_experiment.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What every way of testing is given."""
+
+    question: Experiment
+    table: Table  # the kept rows
+    kept: NDArray[np.int64]
+    records: NDArray[np.int64]
+    engine: Engine
+
+    @property
+    def place(self) -> NDArray[np.intp]:
+        """(records,) positions in the table."""
+        return np.searchsorted(self.kept, self.records)
 
 
-def _replayed(
-    question: Experiment,
-    sanitizer: Sanitizer,
-    method: Any,
-    table: Table,
-    kept: NDArray[np.int64],
-    records: NDArray[np.int64],
-    engine: Engine,
-) -> Outcome:
-    model = question.model
-    assert isinstance(model, CountModel)
-    found = without_each(method, table, question.asked, engine, joint=model.joint)
+def _replayed(run: _Run, sanitizer: Sanitizer, method: Any, model: CountModel) -> Outcome:
+    question, records = run.question, run.records
+    found = without_each(method, run.table, question.asked, run.engine, joint=model.joint)
     within, without = model.from_counts(found.within), model.from_counts(found.without)
-    place = np.searchsorted(kept, records)
-    good = ~np.isin(place, found.open)
-    done = place[good]
-    truth = table.columns[question.asked][done].astype(np.int64)
+    good = ~np.isin(run.place, found.open)
+    done = run.place[good]
+    truth = run.table.columns[question.asked][done].astype(np.int64)
     answer = Outcome(
         row=records[good],
         distance=question.distance(within[done, None], without[done, None]),
@@ -126,21 +129,14 @@ def _replayed(
     if good.all():
         return answer
     # Without these the requirement cannot be met; the anonymizer itself says so.
-    others = _anew(question, sanitizer, table, kept, records[~good], engine)
+    others = _anew(replace(run, records=records[~good]), sanitizer)
     return replace(answer, failures=others.failures)
 
 
-def _laplace(
-    question: Experiment,
-    mechanism: LaplaceCounts,
-    table: Table,
-    kept: NDArray[np.int64],
-    records: NDArray[np.int64],
-    engine: Engine,
-) -> Outcome:
-    cells = count_cells(mechanism, table, question.asked)
-    place = np.searchsorted(kept, records)
-    cell, value = cells.cell[place], cells.value[place]
+def _laplace(run: _Run, mechanism: LaplaceCounts) -> Outcome:
+    question, records = run.question, run.records
+    cells = count_cells(mechanism, run.table, question.asked)
+    cell, value = cells.cell[run.place], cells.value[run.place]
     noise = np.isfinite(mechanism.epsilon)
     means = mean_predictions(cells.counts, mechanism.epsilon)[cell]
     pair, number = np.unique(cell * means.shape[1] + value, return_inverse=True)
@@ -150,12 +146,12 @@ def _laplace(
     if not question.fast or (noise and not question.of_means):
         if noise and question.samples < 2:
             raise UsageError("this distance of the Laplace mechanism has no closed form; give --samples N")
-        return _laplace_drawn(question, mechanism, cells.counts, cell, value, means, without, records, engine)
+        return _laplace_drawn(run, mechanism, replace(cells, cell=cell, value=value), means, without)
     if question.measure == "emd coordinates":  # as laplace.exact_distances has it
         distance = 2.0 * (means - without)[np.arange(len(value)), value]
     else:
         distance = question.distance(means[:, None], without[:, None])
-    random = engine.named("membership").generator()
+    random = run.engine.named("membership").generator()
     draws = MEMBERSHIP_DRAWS if noise else 1
     drawn = [noisy_predictions(c, mechanism.epsilon, draws, random) for c in (cells.counts[cell], less[number])]
     scores = _scores(drawn[0], drawn[1], value)
@@ -163,19 +159,16 @@ def _laplace(
 
 
 def _laplace_drawn(
-    question: Experiment,
+    run: _Run,
     mechanism: LaplaceCounts,
-    counts: NDArray[np.int64],
-    cell: NDArray[np.int64],
-    value: NDArray[np.int64],
+    cells: CellCounts,
     means: NDArray[np.float64],
     without: NDArray[np.float64],
-    records: NDArray[np.int64],
-    engine: Engine,
 ) -> Outcome:
-    """As the paper did it: independent draws for both, once a distinct record."""
+    """As the paper did it: independent draws for both, once a distinct record; `cells` are those of the records."""
+    question, records, engine, counts = run.question, run.records, run.engine, cells.counts
     samples = question.samples if np.isfinite(mechanism.epsilon) else 1
-    pair, number = np.unique(np.stack([cell, value], axis=1), axis=0, return_inverse=True)
+    pair, number = np.unique(np.stack([cells.cell, cells.value], axis=1), axis=0, return_inverse=True)
     apart, floor = np.zeros(len(pair)), np.zeros(len(pair))
     scores = np.zeros((2, len(pair), samples))
     random = engine.named("laplace").generator()
@@ -209,21 +202,15 @@ def _laplace_drawn(
     )
 
 
-def _anew(
-    question: Experiment,
-    sanitizer: Sanitizer,
-    table: Table,
-    kept: NDArray[np.int64],
-    records: NDArray[np.int64],
-    engine: Engine,
-) -> Outcome:
+def _anew(run: _Run, sanitizer: Sanitizer) -> Outcome:
     """Sanitize the whole table, then without each record; workers take records."""
     from joblib import Parallel, delayed
 
+    question, table, kept, records, engine = run.question, run.table, run.kept, run.records, run.engine
     codes = np.stack([np.asarray(table.columns[i], np.int64) for i in table.with_role(Role.QUASI_IDENTIFIER)], axis=1)
     whole = _whole_releases(question, sanitizer, table, kept, engine)
     drawn = len(whole) > 1
-    place = np.searchsorted(kept, records)
+    place = run.place
     truth = table.columns[question.asked][place].astype(np.int64)
     within = np.stack([_predicted(question, r, table, codes[place]) for r in whole], axis=1)
     half = within.shape[1] // 2 if drawn else 1
