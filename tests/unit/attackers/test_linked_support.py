@@ -12,7 +12,7 @@ from unveil.attackers.posterior.averages import BATCHES
 from unveil.attackers.posterior.contract import Chains, learn, posterior
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.attackers.posterior.weigh import Fitted
-from unveil.audit.measures import People, Sample, measures_of
+from unveil.audit.belief_measures import People, Sample, measures_of
 from unveil.data.belief import Belief, Known, Prior, Targets
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release

@@ -49,7 +49,7 @@ def kassem_table_2(folder: Path) -> Audit:
     made = anonymizer("mondrian:k=2,relaxed=true").anonymize(table, Engine(seed=0))
     return run_audit(
         {"mondrian": made.release, "original": table.as_release()},
-        table=table,
+        original=table,
         assignments={"mondrian": made.group_of_row},
         limits=["prosecutor_risk.max <= 0.5", "global_threat - learner.global_threat <= 0.2"],
         chains=SHORT,
@@ -69,7 +69,7 @@ def demo(folder: Path) -> Audit:
         name: anonymizer(method).anonymize(table, Engine(seed=1)).release for name, (method, _) in RELEASES.items()
     }
     chains = Chains(sweeps=400, burn_in=400, most_sweeps=0)
-    return run_audit(releases, table=table, limits=LIMITS, chains=chains, engine=Engine(seed=1))
+    return run_audit(releases, original=table, limits=LIMITS, chains=chains, engine=Engine(seed=1))
 
 
 def rounded(part: Any) -> Any:
