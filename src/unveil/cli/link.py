@@ -161,7 +161,7 @@ def link(
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.link import render_link
     from unveil.report.link_terminal import print_link
-    from unveil.risk.linkage.held import held_of_file, read_naming
+    from unveil.risk.linkage.register import read_mapping, register_of_file
 
     if original is None and held is None:
         raise UsageError("say whom an attacker holds: --original DATA, or --held FILE")
@@ -208,11 +208,11 @@ def link(
         origin = read_origin(assignment, published.rows if table is None else table.rows, published.rows)
     somebody = None
     if held is not None:
-        somebody = held_of_file(
+        somebody = register_of_file(
             read_columns(held, **dialect, error=UsageError),
             published.attributes,
             name=str(held),
-            naming=None if mapping is None else read_naming(mapping),
+            naming=None if mapping is None else read_mapping(mapping),
             known=names,
             rows=None if table is None else table.rows,
         )
