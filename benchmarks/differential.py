@@ -22,8 +22,8 @@ from unveil.privacy.distances import Geometry
 from unveil.privacy.models import KAnonymity
 from unveil.privacy.requirement import Requirement
 from unveil.risk.differential import LaplaceCounts, Oracle
-from unveil.risk.differential.divergence import distance_of
-from unveil.risk.differential.laplace import Cells, count_cells, exact_distances, noisy_predictions
+from unveil.risk.differential.laplace import CellCounts, count_cells, exact_distances, noisy_predictions
+from unveil.risk.differential.measures import distance_of
 from unveil.risk.differential.sanitizers import part_of
 
 RERUNS = 40  # records re-run in full, from which all are reckoned
@@ -97,9 +97,9 @@ def _laplace(table: Table) -> Iterator[Row]:
     yield Row("closed form against 10^6 draws with common noise", far, None, "standard errors", "<= 5")
 
 
-def _standard_errors(cells: Cells, cell: int, value: int, epsilon: float, random: np.random.Generator) -> float:
+def _standard_errors(cells: CellCounts, cell: int, value: int, epsilon: float, random: np.random.Generator) -> float:
     counts = cells.counts[cell]
-    exact = exact_distances(Cells(counts[None], np.zeros(1, np.int64), np.array([value])), epsilon)[0]
+    exact = exact_distances(CellCounts(counts[None], np.zeros(1, np.int64), np.array([value])), epsilon)[0]
     total, squares, draws = 0.0, 0.0, 0
     for _ in range(10):
         noise = random.laplace(0, 1 / epsilon, (100_000, len(counts)))

@@ -24,7 +24,7 @@ from unveil.privacy.knowledge.kernel import Kernel
 from unveil.privacy.knowledge.mining.cells import valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 from unveil.privacy.models import BTPrivacy, DistinctL, KAnonymity, PrivacyModel, ProbabilisticL, TCloseness
-from unveil.risk.exposure import Exposure, describe_knowledge, expose
+from unveil.risk.background import BackgroundRisk, background_risk, describe_knowledge
 
 # Figure 3.3: minExp, |R|, and the shares of tuples with 0, 1, 2, 3, 4, 5 or more incompatible values.
 FIGURE_3_3 = (
@@ -148,11 +148,13 @@ def _js(share: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[n
     return jensen_shannon(share, reference, Geometry())
 
 
-def _exposed(table: Table, made: Anonymized, b: tuple[float, ...], cost: float = 0.0) -> Exposure:
+def _exposed(table: Table, made: Anonymized, b: tuple[float, ...], cost: float = 0.0) -> BackgroundRisk:
     """By the Omega-estimate, as in the thesis, unless a cost is allowed."""
     asked = len(table.attributes) - 1
     roster = targets_of_table(table, made.release, asked, group=made.group_of_row.astype(np.int64))
-    return expose(made.release, asked, Kernel(bandwidth=b).prior(table), roster=roster, cost=cost, matching=False)
+    return background_risk(
+        made.release, asked, Kernel(bandwidth=b).prior(table), roster=roster, cost=cost, matching=False
+    )
 
 
 def _kernel_attacks(table: Table) -> Iterator[Figure]:

@@ -22,7 +22,7 @@ from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.risk.disclosure import (
     MODELS,
-    ByInputs,
+    DisclosureByInputs,
     absent_disclosure,
     deviation_interval_baseline,
     deviation_interval_disclosure,
@@ -213,7 +213,7 @@ def _of_fact(fact: Fact, agree: Estimate, base: Estimate) -> str:
     )
 
 
-def _point(one: ByInputs) -> dict[str, Any]:
+def _point(one: DisclosureByInputs) -> dict[str, Any]:
     return {
         "inputs": list(one.inputs),
         "share": one.disclosure.value,

@@ -24,10 +24,10 @@ from unveil.engine import Engine
 from unveil.errors import ReleaseError, UsageError
 from unveil.privacy.distances import Geometry
 from unveil.privacy.models import EntropyL, KAnonymity
-from unveil.risk.differential.divergence import distance_of
 from unveil.risk.differential.evidence import counts_of, encoded_rows
+from unveil.risk.differential.measures import distance_of
 from unveil.risk.differential.models import BernoulliNaiveBayes, Conditional, inference_model
-from unveil.risk.differential.sweep import parse_sweep, sanitizer_of, sweep
+from unveil.risk.differential.sanitizers import parse_sweep, sanitizer_of, sweep
 
 EXAMPLE = made_schema(
     {
@@ -234,7 +234,7 @@ def test_priors_of_the_classes() -> None:
     even = run_differential(TABLE_1A, TWO, model="conditional", prior={"Flu": 1, "Cancer": 1})
     (tested,) = even.tests.values()
     np.testing.assert_allclose(tested.within[2], [1 / 3, 2 / 3])  # (2/4 : 1/1) · (1 : 1)
-    with pytest.raises(UsageError, match="'Cold', which is no sensitive value"):
+    with pytest.raises(UsageError, match="'Cold', which is not a sensitive value"):
         run_differential(TABLE_1A, TWO, prior={"Cold": 1})
 
 
@@ -253,7 +253,7 @@ def test_distances_by_hand() -> None:
     assert vector["max_ratio"](*single)[0] == pytest.approx(np.log(2.5))
     for name in ("emd", "tv", "js", "max_ratio"):
         assert apart[name](one, one)[0] == vector[name](one, one)[0] == 0
-    with pytest.raises(UsageError, match="is no distance"):
+    with pytest.raises(UsageError, match="unknown distance"):
         distance_of("far", "vectors", Geometry(), ordered=False)
 
 
@@ -386,17 +386,17 @@ def test_what_makes_no_sense_is_one_line() -> None:
         ({"limits": ["delt <= 1"]}, "unknown measure"),
         ({"limits": ["removed <= 1"]}, "needs --until"),
         ({"asked": "age"}, "no sensitive attribute"),
-        ({"model": "nonsense"}, "no inference model"),
-        ({"model": "bernoulli_nb:beta=1"}, "no option"),
-        ({"model": "bernoulli_nb:alpha=x"}, "is no number"),
+        ({"model": "nonsense"}, "unknown inference model"),
+        ({"model": "bernoulli_nb:beta=1"}, "unknown option"),
+        ({"model": "bernoulli_nb:alpha=x"}, "is not a number"),
         ({"model": "LinearSVC"}, "gives no probabilities"),
-        ({"model": 3}, "is no inference model"),
-        ({"reading": "tea"}, "is no reading"),
+        ({"model": 3}, "is not an inference model"),
+        ({"reading": "tea"}, "unknown reading"),
     ]
     for options, text in cases:
         with pytest.raises(UsageError, match=text) as error:
             run_differential(TABLE_1A, TWO, **options)
         assert "\n" not in str(error.value)
-    with pytest.raises(UsageError, match="is no sanitizer"):
+    with pytest.raises(UsageError, match="is not a sanitizer"):
         run_differential(TABLE_1A, 3)
     assert inference_model("conditional").name == "conditional"

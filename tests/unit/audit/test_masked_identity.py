@@ -16,9 +16,9 @@ from unveil.report.blocks import Chart, Grid
 from unveil.report.reading import names_of
 from unveil.report.sections.disclosure import masked as masked_section
 from unveil.report.sections.linkage import linkage
-from unveil.risk.linkage.axes import Axis
-from unveil.risk.linkage.backwards import rows_found
-from unveil.risk.linkage.readers import published_of
+from unveil.risk.linkage.attribute_distances import AttributeDistance
+from unveil.risk.linkage.distance import rows_found
+from unveil.risk.linkage.published import published_of
 from unveil.utility.masked import correlation_error, deviation_error, il1s, mean_error, share_error
 
 SCHEMA = made_schema({"a": {"role": QI, "domain": ["x", "y", "z"]}})
@@ -38,7 +38,7 @@ def test_rows_are_looked_for_among_people() -> None:
     assert rows_found(published, PEOPLE, made_table(SCHEMA, ("x",), ("x",), ("x",))) == pytest.approx([1 / 3, 0, 1])
     with pytest.raises(UsageError, match="nothing says whose row"):
         rows_found(published_of(MASKED, ["a"]), PEOPLE)
-    back = Axis("a", np.array([0]), np.array([1, 0]), None, None, np.array([[0.0, 1.0, 0.5]])).backwards()
+    back = AttributeDistance("a", np.array([0]), np.array([1, 0]), None, None, np.array([[0.0, 1.0, 0.5]])).backwards()
     assert back.person.tolist() == [1, 0]
     assert back.table is not None
     assert back.table.tolist() == [[0.0], [1.0], [0.5]]

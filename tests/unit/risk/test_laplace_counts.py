@@ -11,8 +11,8 @@ from unveil import LaplaceCounts, run_differential
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.privacy.distances import Geometry
-from unveil.risk.differential.divergence import distance_of
-from unveil.risk.differential.laplace import Cells, _transforms, count_cells, exact_distances, mean_predictions
+from unveil.risk.differential.laplace import CellCounts, _transforms, count_cells, exact_distances, mean_predictions
+from unveil.risk.differential.measures import distance_of
 
 SCHEMA = made_schema(
     {
@@ -35,8 +35,8 @@ def table(rows: int = 40) -> Table:
     )
 
 
-def one_cell(counts: list[int], value: int) -> Cells:
-    return Cells(np.array([counts]), np.array([0]), np.array([value]))
+def one_cell(counts: list[int], value: int) -> CellCounts:
+    return CellCounts(np.array([counts]), np.array([0]), np.array([value]))
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0])
@@ -142,7 +142,7 @@ def test_quantiles_and_combinations() -> None:
     assert len(cells.counts) == 4  # two halves of age, two sexes
     assert cells.counts.sum() == 40
     assert len(count_cells(LaplaceCounts(epsilon=1, quantiles=0), table(), 2).counts) > 30
-    for options, text in (({"cut": ("s",)}, "no quasi-identifier"), ({"cut": ("sex",)}, "has no order")):
+    for options, text in (({"cut": ("s",)}, "not a quasi-identifier"), ({"cut": ("sex",)}, "has no order")):
         with pytest.raises(UsageError, match=text):
             count_cells(LaplaceCounts(epsilon=1, **options), table(), 2)
     with pytest.raises(UsageError, match="positive number"):

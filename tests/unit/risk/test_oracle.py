@@ -158,10 +158,10 @@ def test_stopped_before_anything(table: Table, tmp_path: Path) -> None:
 
 def test_commands_that_make_no_sense() -> None:
     for command, text in (
-        ("tool {input}", "nowhere {output}"),
+        ("tool {input}", "must contain {output}"),
         ("", "empty command"),
         ("tool 'x {input} {output}", "cannot be split"),
-        ("no-such-program-here {input} {output}", "there is no program"),
+        ("no-such-program-here {input} {output}", "was not found"),
     ):
         with pytest.raises(UsageError, match=text):
             Oracle(command, SCHEMA)

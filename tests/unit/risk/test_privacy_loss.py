@@ -101,7 +101,7 @@ def test_what_cannot_be_compared() -> None:
         privacy_loss(Belief(np.full((3, 2), 0.5)), two)
     with pytest.raises(UsageError, match="about 2 values"):
         privacy_loss(two, Belief(np.full((1, 4), 0.25)))
-    with pytest.raises(UsageError, match="about 2 values"):
+    with pytest.raises(UsageError, match="about 3 values, the beliefs about 2"):
         privacy_loss(two, two, ground=Geometry(position=np.arange(3.0)))
     for people in (np.array([1]), np.array([1, -1]), np.array([0, 0])):
         with pytest.raises(UsageError, match="for how many"):

@@ -46,7 +46,7 @@ def background(options: BackgroundOptions) -> None:
     from unveil.audit.background import prior_findings
     from unveil.audit.document import Document, describe_run
     from unveil.catalog import make, member, parse
-    from unveil.risk.exposure import describe_knowledge
+    from unveil.risk.background import describe_knowledge
 
     if options.original is None or options.knowledge is None:
         raise UsageError("give the original and what is known: --original DATA --knowledge NAME:options")
@@ -105,22 +105,22 @@ def _exposure(
     """Findings, diagnostics and charts of a release that is read with this knowledge."""
     from unveil.audit.background import findings_of_exposure
     from unveil.data.targets import targets_of_table
-    from unveil.risk.exposure import expose, expose_over_bandwidths, rank_facts
+    from unveil.risk.background import background_risk, background_risk_by_bandwidth, rank_rules
 
     ((name, release),) = case.releases.items()
     index, group = release.index(found.prior.sensitive.name), case.assignments.get(name)
     roster = None
     if len(release.blocks) == 1 or group is not None:
         roster = targets_of_table(case.original, release, index, group=group)
-    exposure = expose(release, index, found.prior, roster=roster)
+    exposure = background_risk(release, index, found.prior, roster=roster)
     findings = findings_of_exposure(exposure, name, found.prior.sensitive.name, t=options.t, l=options.l)
     diagnostics: dict[str, Any] = {"omega": not exposure.exact}
     rows = []
     for width in widths:
-        (one,) = expose_over_bandwidths(release, index, case.original, [(width,)], roster=roster)
+        (one,) = background_risk_by_bandwidth(release, index, case.original, [(width,)], roster=roster)
         rows.append({"bandwidth": width, "worst": one.worst, "beyond": one.beyond(options.t), "exact": one.exact})
     if options.rank:
-        facts = rank_facts(release, index, case.original, found.rules, roster=roster)
+        facts = rank_rules(release, index, case.original, found.rules, roster=roster)
         diagnostics["exposing"] = [{"rule": f.text, "people": f.people, "exposed": f.exposed} for f in facts]
     return findings, diagnostics, {"worst_case_over_bandwidths": rows} if rows else {}
 

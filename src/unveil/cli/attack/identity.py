@@ -60,7 +60,7 @@ def identity(options: IdentityOptions) -> None:
     from unveil.audit.linking import run_link
     from unveil.formats.people import people_content
     from unveil.formats.tables import read_columns
-    from unveil.risk.linkage.held import held_of_file, read_naming
+    from unveil.risk.linkage.register import read_mapping, register_of_file
 
     if options.original is None and options.held is None:
         raise UsageError("give the people to link: --original DATA or --held FILE")
@@ -71,11 +71,11 @@ def identity(options: IdentityOptions) -> None:
     ((name, release),) = case.releases.items()
     held = None
     if options.held is not None:
-        held = held_of_file(
+        held = register_of_file(
             read_columns(options.held, **dialect_of(options), error=UsageError),
             release.attributes,
             name=str(options.held),
-            naming=None if options.mapping is None else read_naming(options.mapping),
+            naming=None if options.mapping is None else read_mapping(options.mapping),
             known=known,
             rows=None if case.original is None else case.original.rows,
         )

@@ -74,9 +74,7 @@ def _scores(options: MembershipOptions, case: Any, engine: Any) -> Any:
     """How strongly each person looks like a member."""
     from unveil.catalog import anonymizer
     from unveil.formats.tables import read_columns
-    from unveil.risk.membership_trial.models import scores_of_model
-    from unveil.risk.membership_trial.releases import scores_of_release, scores_of_scheme
-    from unveil.risk.membership_trial.scores import scores_of_predictions
+    from unveil.risk.membership.trial import scores_of_model, scores_of_predictions, scores_of_release, scores_of_scheme
 
     if options.predictions is not None:
         columns = read_columns(options.predictions, **dialect_of(options), error=UsageError)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from unveil.data.belief import Estimate
 from unveil.engine import Engine
 from unveil.errors import UsageError
-from unveil.risk.membership.posterior import Roc, roc, true_positive_at
-from unveil.risk.membership.scores import likelihood_scores
+from unveil.risk.membership.scores import Roc, likelihood_scores, roc, true_positive_at
 
 __all__ = [
     "Fit",

@@ -1,4 +1,4 @@
-"""Readers: people held against a release or a masked table, by distance or by probability."""
+"""Published: the rows of a release or a masked table as linkage compares them with people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,12 @@ from unveil.data.belief import Known
 from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import Release
-from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.risk.linkage.axes import Axis, axis_of_numbers, axis_of_regions
-from unveil.risk.linkage.held import Held
-from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.nearest import CLOSE, find_nearest
-from unveil.risk.linkage.patterns import Compared, compared
+from unveil.risk.linkage.attribute_distances import AttributeDistance, Scale, distance_of_numbers, distance_of_regions
+from unveil.risk.linkage.patterns import CodedFiles, code_files
+from unveil.risk.linkage.register import Register
 
-__all__ = ["Published", "axis_of", "compare_values", "link_by_distance", "published_of"]
+__all__ = ["Published", "attribute_distance", "compare_values", "known_numbers", "published_of"]
 
 RANKS = 10  # classes of equal size that perturbed numbers are compared in
 
@@ -37,19 +34,21 @@ class Published:
     rows: int  # published
     count: NDArray[np.int64] | None  # (distinct rows,) how many of them there are; None = each is one
     regions: dict[str, tuple[Regions, NDArray[np.int64]]]  # truthful sets: regions, and the one of each distinct row
-    numbers: dict[str, tuple[NDArray[np.float64], bool]]  # numbers, nan = not published; whether perturbed
+    numbers: dict[str, NDArray[np.float64]]  # nan = not published
     origin: NDArray[np.int64] | None = None  # (rows,) the original row of each
 
     perturbed: frozenset[str] = frozenset()  # names
     assigned: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None
     # of a grouped release: (original rows,) the group of each; (entries,) group and distinct row of each entry
+    scale: Scale = "common"  # on which perturbed numbers are compared
+    reverse: frozenset[str] = frozenset()  # names of perturbed numbers that fall as the truth rises
 
     @property
     def truthful(self) -> bool:
         """Whether every published cell holds its person's true value."""
         return not self.perturbed
 
-    def true_rows(self, held: Held) -> NDArray[np.int64] | None:
+    def true_rows(self, held: Register) -> NDArray[np.int64] | None:
         """(people,) each one's own row, -1 = not published; None = nobody says."""
         if self.origin is None or held.row is None:
             return None
@@ -92,12 +91,12 @@ def _masked(masked: Masked, names: Sequence[str], origin: NDArray[np.int64] | No
     if origin is not None and len(origin) != masked.rows:
         raise UsageError(f"whose row is whose must be said of all {masked.rows:,} published rows")
     regions: dict[str, tuple[Regions, NDArray[np.int64]]] = {}
-    numbers: dict[str, tuple[NDArray[np.float64], bool]] = {}
+    numbers: dict[str, NDArray[np.float64]] = {}
     places = [masked.index(name) for name in names]
     for i in places:
         attribute, column = masked.attributes[i], masked.columns[i]
         if attribute.kind.measured:
-            numbers[attribute.name] = column, i in masked.masked
+            numbers[attribute.name] = column
         else:
             sets = Regions.singles(attribute.codes)
             if (column < 0).any():  # one more region for cells that are not published
@@ -110,30 +109,31 @@ def _masked(masked: Masked, names: Sequence[str], origin: NDArray[np.int64] | No
     )
 
 
-def link_by_distance(published: Published, held: Held, *, margins: bool = False, engine: Engine | None = None) -> Links:
-    """Each person's nearest rows; a link is claimed where one row alone is nearest."""
-    axes = [axis_of(published, attribute, held.known[attribute.name]) for attribute in published.attributes]
-    own = published.true_rows(held)
-    found = find_nearest(axes, true_row=own, count=published.count, margins=margins, engine=engine)
-    chance = None
-    if own is not None and found.true_distance is not None:
-        right = found.true_distance <= found.distance + CLOSE  # nan, whoever has no row, is never right
-        chance = np.where(right, 1 / found.rows, 0.0)
-    elif published.truthful:
-        chance = np.where(found.distance <= CLOSE, 1 / found.rows, 0.0)
-    return Links(found.row, found.rows, np.sqrt(found.distance), found.rows == 1, chance, found.margin)
-
-
-def axis_of(published: Published, attribute: Attribute, known: Known) -> Axis:
+def attribute_distance(published: Published, attribute: Attribute, known: Known) -> AttributeDistance:
     """How people and rows are compared on one attribute."""
-    if attribute.name in published.numbers:
-        numbers, perturbed = published.numbers[attribute.name]
-        return axis_of_numbers(attribute, known.regions, known.of_target, numbers, perturbed=perturbed)
+    name = attribute.name
+    if name in published.numbers:
+        scale = published.scale if name in published.perturbed else "common"
+        return distance_of_numbers(
+            attribute,
+            known.regions,
+            known.of_target,
+            published.numbers[name],
+            scale=scale,
+            reverse=name in published.reverse,
+        )
     regions, row = published.regions[attribute.name]
-    return axis_of_regions(attribute, known.regions, known.of_target, regions, row)
+    return distance_of_regions(attribute, known.regions, known.of_target, regions, row)
 
 
-def compare_values(published: Published, held: Held) -> Compared:
+def known_numbers(attribute: Attribute, known: Known) -> NDArray[np.float64]:
+    """(people,) the number, or position, of each; nan = not known exactly, or missing."""
+    code = known.regions.single()[known.of_target]
+    places = attribute.positions() if attribute.kind.measured else np.arange(attribute.codes, dtype=np.float64)
+    return np.where((code < 0) | (code >= attribute.real), np.nan, places[np.maximum(code, 0)])
+
+
+def compare_values(published: Published, held: Register) -> CodedFiles:
     """People and rows coded for agreement: values are equal, perturbed numbers in the same tenth of their own file."""
     if published.truthful:
         raise NotApplicable("nothing is perturbed: whoever fits a row agrees with it, and distance says all there is")
@@ -146,18 +146,16 @@ def compare_values(published: Published, held: Held) -> Compared:
             people.append(single)
             rows.append(regions.single()[row])
             continue
-        numbers, perturbed = published.numbers[attribute.name]
-        own = np.where(single < 0, np.nan, attribute.positions()[np.maximum(single, 0)])
-        if attribute.missing:
-            own[single == attribute.codes - 1] = np.nan
-        if perturbed:
+        numbers = published.numbers[attribute.name]
+        own = known_numbers(attribute, known)
+        if attribute.name in published.perturbed:
             people.append(_ranks(own))
             rows.append(_ranks(numbers))
         else:
             values = np.unique(np.concatenate([own, numbers]))
             people.append(_places(values, own))
             rows.append(_places(values, numbers))
-    return compared(people, rows)
+    return code_files(people, rows)
 
 
 def _ranks(numbers: NDArray[np.float64]) -> NDArray[np.int64]:

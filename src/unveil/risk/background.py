@@ -23,14 +23,14 @@ from unveil.privacy.knowledge.mining.rules import Rules
 from unveil.privacy.knowledge.overall import OverallShares
 
 __all__ = [
-    "Exposure",
-    "Fact",
-    "Foreknowledge",
+    "BackgroundRisk",
+    "PriorKnowledge",
+    "RankedRule",
+    "background_risk",
+    "background_risk_by_bandwidth",
     "describe_knowledge",
-    "expose",
-    "expose_over_bandwidths",
     "omega_error",
-    "rank_facts",
+    "rank_rules",
     "seen_by_members",
 ]
 
@@ -38,7 +38,7 @@ MOST_COUNTED = 5  # impossible values; as many or more are one class
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Foreknowledge:
+class PriorKnowledge:
     """What is held of the people of a table before anything is released."""
 
     prior: PersonPrior
@@ -54,7 +54,7 @@ class Foreknowledge:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exposure:
+class BackgroundRisk:
     """Whom knowledge exposes in a release; people of one cell in one group share their numbers."""
 
     people: NDArray[np.int64]  # (entries,)
@@ -89,7 +89,7 @@ class Exposure:
         return float(np.average(of, weights=self.people))
 
 
-def describe_knowledge(table: Table, knowledge: Any, asked: str | None = None) -> Foreknowledge:
+def describe_knowledge(table: Table, knowledge: Any, asked: str | None = None) -> PriorKnowledge:
     """Hold a member of the knowledge family against the people of a table."""
     prior: PersonPrior = knowledge.prior(table, asked)
     known = table.with_role(Role.QUASI_IDENTIFIER)
@@ -98,10 +98,10 @@ def describe_knowledge(table: Table, knowledge: Any, asked: str | None = None) -
     truth = table.columns[table.index(prior.sensitive.name)].astype(np.int64)
     rules = knowledge.rules(table, asked) if hasattr(knowledge, "rules") else None
     overall = OverallShares().prior(table, asked).of(cells[:1])[0]
-    return Foreknowledge(prior, rules, prior.of(cells), truth, overall)
+    return PriorKnowledge(prior, rules, prior.of(cells), truth, overall)
 
 
-def expose(
+def background_risk(
     release: Release,
     asked: int,
     prior: PersonPrior,
@@ -109,7 +109,7 @@ def expose(
     roster: Targets | None = None,
     cost: float = 2e6,
     matching: bool = True,
-) -> Exposure:
+) -> BackgroundRisk:
     """What somebody who holds this prior of everybody learns from a release about each of its people.
 
     `roster`: everybody in the table, which a generalised release needs. `cost`: as in the `background` attacker.
@@ -121,7 +121,7 @@ def expose(
     found, method = groups.posterior(seen, held, cost)
     harmful = np.ones(held.shape[1], dtype=bool)
     harmful[list(release.attributes[asked].harmless)] = False
-    return Exposure(
+    return BackgroundRisk(
         groups.count,
         jensen_shannon(found, held, Geometry()),
         found.max(axis=1),
@@ -148,7 +148,7 @@ def omega_error(release: Release, asked: int, prior: PersonPrior, cost: float = 
     return float(found.get("omega_js_error", np.nan))
 
 
-def expose_over_bandwidths(
+def background_risk_by_bandwidth(
     release: Release,
     asked: int,
     table: Table,
@@ -156,16 +156,16 @@ def expose_over_bandwidths(
     *,
     roster: Targets | None = None,
     cost: float = 2e6,
-) -> list[Exposure]:
+) -> list[BackgroundRisk]:
     """The same for readers who know more or less: the worst case over the bandwidth (Li 2010, figure 3.11)."""
     name = release.attributes[asked].name
     seen = seen_by_members(release, asked, roster)
     priors = (Kernel(bandwidth=b).prior(table, name) for b in bandwidths)
-    return [expose(seen, asked, prior, cost=cost, matching=False) for prior in priors]
+    return [background_risk(seen, asked, prior, cost=cost, matching=False) for prior in priors]
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class RankedRule:
     """One negative rule, and whom knowing it alone would expose."""
 
     text: str
@@ -173,7 +173,7 @@ class Fact:
     exposed: int  # people of whom some value is believed with the stated probability, and would not be without it
 
 
-def rank_facts(
+def rank_rules(
     release: Release,
     asked: int,
     table: Table,
@@ -182,7 +182,7 @@ def rank_facts(
     roster: Targets | None = None,
     at_least: float = 0.5,
     cost: float = 2e5,
-) -> list[Fact]:
+) -> list[RankedRule]:
     """Which rule, if known beside the overall distribution, would expose most people in a release; the worst first.
 
     Exposed: some value of theirs is believed with `at_least`. Cost: one pass over all groups a rule.
@@ -198,7 +198,7 @@ def rank_facts(
         left = np.minimum(held, rules.take(np.array([number])).ceiling(codes))
         left /= left.sum(axis=1, keepdims=True)
         after = groups.posterior(seen, left, cost)[0].max(axis=1) >= at_least - 1e-12
-        found.append(Fact(text, float(rules.people[number]), int(groups.count[after & ~before].sum())))
+        found.append(RankedRule(text, float(rules.people[number]), int(groups.count[after & ~before].sum())))
     return sorted(found, key=lambda fact: -fact.exposed)
 
 

@@ -22,16 +22,14 @@ from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.risk.membership.drawing import drawn_members, drawn_outsiders, published_shares
 from unveil.risk.membership.matching import expected_rows, matching_groups
+from unveil.risk.membership.presence import Presence
 
 __all__ = [
     "BINS",
-    "MembershipReader",
-    "Roc",
+    "MembershipBelief",
     "bin_of",
     "frequency_score",
     "learn_membership",
-    "roc",
-    "true_positive_at",
 ]
 
 ENDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500)  # the last number of groups of each bin but the last
@@ -45,8 +43,8 @@ def bin_of(degree: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MembershipReader:
-    """How often members and others match so many groups, as far as a reader can tell; and the prior probability."""
+class MembershipBelief:
+    """How often members and others match each number of groups, as far as a reader can tell, and the prior."""
 
     members: NDArray[np.float64]  # (3, bins) share of the members in each bin: value, low, high
     others: NDArray[np.float64]  # (3, bins) likewise of people who are not in the table
@@ -78,22 +76,32 @@ class MembershipReader:
 
     def posterior(self) -> NDArray[np.float64]:
         """(3, bins) P(in | bin): value, low, high."""
-        odds = self.odds() * (self.prior / (1 - self.prior))
-        return np.asarray(1 - 1 / (1 + odds))
+        return self._believed(self.odds())
 
     def believe(self, degree: NDArray[np.integer]) -> NDArray[np.float64]:
         """(people,) the belief that each is in the table."""
         return np.asarray(self.posterior()[0][bin_of(degree)])
 
-    def largest(self, degree: NDArray[np.integer], *, odds: bool = False) -> Estimate:
-        """The largest belief about these people, or the largest factor on the odds."""
-        table = (self.odds() if odds else self.posterior())[:, np.unique(bin_of(degree))]
-        return Estimate(*(float(row.max()) for row in table))
+    def largest(self, degree: NDArray[np.integer], presence: Presence | None = None, *, odds: bool = False) -> Estimate:
+        """The largest belief about these people, or the largest factor on the odds.
 
-    def mean(self, degree: NDArray[np.integer]) -> Estimate:
+        `presence`: theirs in a population that the reader has on file. Whoever then is certain to be in is believed to
+        be, however many groups the person matches: of two ways to tell, the better one counts.
+        """
+        factor = self._odds_of(degree, presence)
+        return Estimate(*(float(row.max()) for row in (factor if odds else self._believed(factor))))
+
+    def mean(self, degree: NDArray[np.integer], presence: Presence | None = None) -> Estimate:
         """The mean belief about these people."""
-        people = np.bincount(bin_of(degree), minlength=len(BINS)) / len(degree)
-        return Estimate(*(float(row @ people) for row in self.posterior()))
+        return Estimate(*(float(row.mean()) for row in self._believed(self._odds_of(degree, presence))))
+
+    def _odds_of(self, degree: NDArray[np.integer], presence: Presence | None) -> NDArray[np.float64]:
+        """(3, people)"""
+        by_groups = self.odds()[:, bin_of(degree)]
+        return by_groups if presence is None else np.maximum(by_groups, presence.odds())
+
+    def _believed(self, odds: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(1 - 1 / (1 + odds * (self.prior / (1 - self.prior))))
 
 
 def learn_membership(
@@ -104,7 +112,7 @@ def learn_membership(
     population: Targets | None = None,
     engine: Engine | None = None,
     draws: int = DRAWS,
-) -> MembershipReader:
+) -> MembershipBelief:
     """What the release teaches a reader who knows these attributes of a person.
 
     `population`: everyone among whom people may be sought, the members included; the prior is then the share of them
@@ -125,7 +133,7 @@ def learn_membership(
         members, others = (_drawn(_binned(release, people)) for people in sorts)
     if population is None:
         source = "attributes as published, independent of each other"
-        return MembershipReader(members, others, 0.5 if prior is None else prior, source)
+        return MembershipBelief(members, others, 0.5 if prior is None else prior, source)
     everyone = _binned(release, population)
     share, source = 0.5, "the people of the population file"
     if population.count > release.rows:
@@ -135,7 +143,7 @@ def learn_membership(
         others[1:] = np.sort(others[1:], axis=0)
     else:
         others = _sure(everyone)
-    return MembershipReader(members, others, share if prior is None else prior, source)
+    return MembershipBelief(members, others, share if prior is None else prior, source)
 
 
 def _everybody(release: Release, shares: Mapping[int, NDArray[np.float64]]) -> Targets:
@@ -164,53 +172,6 @@ def _drawn(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     value = (counts + 0.5) / (counts.sum() + 1)
     low, high = (betaincinv(counts + 0.5, rest, q) for q in (0.025, 0.975))
     return np.stack([value, np.minimum(low, value), np.maximum(high, value)])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Roc:
-    """How well a score tells people in the table from people who are not, threshold by threshold."""
-
-    false_positive: NDArray[np.float64]  # (points,) from 0 to 1
-    true_positive: NDArray[np.float64]  # (points,)
-    auc: Estimate  # chance that a member scores higher than somebody else, equal scores counting half
-
-
-def roc(members: NDArray[np.float64], others: NDArray[np.float64]) -> Roc:
-    """The curve and the area under it, with the 95% interval of DeLong et al. 1988 for both samples of people."""
-    if not len(members) or not len(others):
-        raise UsageError("a ROC curve needs people in the table and people who are not")
-    scores = np.unique(np.concatenate([members, others]))[::-1]
-    hits, alarms = (np.searchsorted(np.sort(-part), -scores, side="right") / len(part) for part in (members, others))
-    below = _beaten(members, others)  # (members,) share of others that each beats
-    above = 1 - _beaten(others, members)  # (others,) share of members that beat each
-    area = float(below.mean())
-    variance = sum(float(part.var(ddof=1)) / len(part) for part in (below, above) if len(part) > 1)
-    few = min(len(members), len(others))
-    half = 1.96 * variance**0.5 if variance > 0 else min(3 / few, 1.0)  # no spread seen: the rule of three
-    auc = Estimate(area, max(area - half, 0.0), min(area + half, 1.0))
-    return Roc(np.concatenate([[0.0], alarms]), np.concatenate([[0.0], hits]), auc)
-
-
-def true_positive_at(curve: Roc, false_positive: float) -> float:
-    """The share of members found when this share of others is accused.
-
-    Among equal scores it is drawn who is accused, and this is the mean over the draws: the straight line between two
-    points of the curve.
-    """
-    if not 0 <= false_positive <= 1:
-        raise UsageError(f"a share of false alarms lies between 0 and 1; {false_positive:g} does not")
-    x, y = curve.false_positive, curve.true_positive
-    at = int(np.searchsorted(x, false_positive, side="right")) - 1  # the highest of the points above one another
-    if at + 1 == len(x):
-        return float(y[-1])
-    share = (false_positive - x[at]) / (x[at + 1] - x[at])
-    return float(y[at] + share * (y[at + 1] - y[at]))
-
-
-def _beaten(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    ordered = np.sort(other)
-    low, high = (np.searchsorted(ordered, one, side=side) for side in ("left", "right"))
-    return np.asarray((low + high) / 2 / len(other))
 
 
 def frequency_score(

@@ -1,7 +1,7 @@
-"""Held: the people whom an attacker holds: some or all, by some or all attributes, under their own names and values."""
+"""Register: the people an attacker tries to find in a release, by the attributes known of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,31 +16,31 @@ from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import no_number
 from unveil.formats.tables import Columns
 
-__all__ = ["Held", "Naming", "held_of_file", "held_of_table", "read_naming"]
+__all__ = ["ColumnMapping", "Register", "read_mapping", "register_of_file", "register_of_table", "register_of_tables"]
 
 ROW = "row"  # the column that says whose line it is, unless a mapping names another
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class Register:
     """What is known of each person, by attribute: a set of values where it is coarse, all values where unknown."""
 
     known: Mapping[str, Known]
     people: int
     row: NDArray[np.int64] | None = None  # (people,) their row of the original, from 0; None = nobody says
 
-    def only(self, names: Sequence[str]) -> "Held":
+    def only(self, names: Sequence[str]) -> "Register":
         """The same people by fewer attributes."""
-        return Held({name: self.known[name] for name in names}, self.people, self.row)
+        return Register({name: self.known[name] for name in names}, self.people, self.row)
 
-    def some(self, people: NDArray[np.integer]) -> "Held":
+    def some(self, people: NDArray[np.integer]) -> "Register":
         """Some of the people."""
         known = {name: Known(k.regions, k.of_target[people], k.wrong) for name, k in self.known.items()}
-        return Held(known, len(people), None if self.row is None else self.row[people])
+        return Register(known, len(people), None if self.row is None else self.row[people])
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class ColumnMapping:
     """How the columns and values of an attacker's file are called in the release."""
 
     row: str | None = None  # the column with the row number in the original, 1 = first
@@ -48,12 +48,12 @@ class Naming:
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # attribute -> text there -> text here
 
 
-def read_naming(path: str | Path) -> Naming:
+def read_mapping(path: str | Path) -> ColumnMapping:
     """Read a mapping file: `row = "COLUMN"`, a table [attributes], and [values.ATTRIBUTE] where values differ."""
     content = read_toml(Path(path), UsageError)
     unknown = [key for key in content if key not in ("row", "attributes", "values")]
     if unknown:
-        raise UsageError(f"{path}: {shown(unknown[0])} is no key of a mapping; there are row, attributes and values")
+        raise UsageError(f"{path}: unknown key {shown(unknown[0])}; a mapping has row, attributes and values")
     row, columns, values = content.get("row"), content.get("attributes", {}), content.get("values", {})
     if row is not None and not isinstance(row, str):
         raise UsageError(f"{path}, row: this must be the name of a column, in quotes")
@@ -61,44 +61,52 @@ def read_naming(path: str | Path) -> Naming:
         raise UsageError(f'{path}, attributes: write ATTRIBUTE = "COLUMN" for each')
     if not isinstance(values, dict) or not all(map(_texts, values.values())):
         raise UsageError(f'{path}, values: write [values.ATTRIBUTE] with "THEIR VALUE" = "OUR VALUE" for each')
-    return Naming(row, columns, values)
+    return ColumnMapping(row, columns, values)
 
 
-def held_of_table(table: Table, attributes: Sequence[Attribute], known: Sequence[str] | None = None) -> Held:
+def register_of_tables(tables: Sequence[Table], attributes: Sequence[Attribute]) -> Register:
+    """Everybody in several tables, one after the other, by these attributes."""
+    known = {}
+    for attribute in attributes:
+        codes = []
+        for table in tables:
+            place = table.index(attribute.name)
+            if table.attributes[place].values != attribute.values:
+                raise UsageError(
+                    f"the original's domain of {attribute.name} is not the release's; declare it in the schema"
+                )
+            codes.append(table.columns[place].astype(np.int64))
+        known[attribute.name] = Known.exactly(attribute, np.concatenate(codes))
+    return Register(known, sum(table.rows for table in tables))
+
+
+def register_of_table(table: Table, attributes: Sequence[Attribute], known: Sequence[str] | None = None) -> Register:
     """Everybody in the original, by the named attributes (all quasi-identifiers that are published)."""
-    chosen = _chosen(attributes, known)
-    held = {}
-    for attribute in chosen:
-        mine = table.attributes[table.index(attribute.name)]
-        if mine.values != attribute.values:
-            raise UsageError(
-                f"the original's domain of {attribute.name} is not the release's; declare it in the schema"
-            )
-        held[attribute.name] = Known.exactly(attribute, table.columns[table.index(attribute.name)])
-    return Held(held, table.rows, np.arange(table.rows, dtype=np.int64))
+    people = register_of_tables([table], _chosen(attributes, known))
+    return replace(people, row=np.arange(table.rows, dtype=np.int64))
 
 
-def held_of_file(
+def register_of_file(
     columns: Columns,
     attributes: Sequence[Attribute],
     *,
     name: str,
-    naming: Naming | None = None,
+    naming: ColumnMapping | None = None,
     known: Sequence[str] | None = None,
     rows: int | None = None,
-) -> Held:
+) -> Register:
     """People as a file gives them: values or coarser cells, empty = unknown. `rows`: of the original, if there is one.
 
     A column `row`, or the one the mapping names, says whose line it is; without it success is unknown.
     """
-    naming = Naming() if naming is None else naming
+    naming = ColumnMapping() if naming is None else naming
     column_of = {a.name: naming.columns.get(a.name, a.name) for a in attributes}
     for asked in (*naming.columns, *naming.values):
         if asked not in column_of:
-            raise UsageError(f"the mapping names {shown(asked)}, which the release does not publish; leave it out")
+            raise UsageError(f"the mapping names {shown(asked)}, which is not published; leave it out")
     for theirs in naming.columns.values():
         if theirs not in columns.columns:
-            raise UsageError(f"{name}: has no column {shown(theirs)}; it has {', '.join(map(shown, columns.columns))}")
+            raise UsageError(f"{name}: no column {shown(theirs)}; choose from {', '.join(map(shown, columns.columns))}")
     own = naming.row if naming.row is not None else ROW if ROW in columns.columns and ROW not in column_of else None
     row = None if own is None else _row_numbers(columns, own, name, rows)
     chosen = (
@@ -109,7 +117,7 @@ def held_of_file(
         column = columns.columns.get(column_of[attribute.name])
         if column is None:
             raise UsageError(
-                f"{name}: has no column {shown(column_of[attribute.name])}; it has "
+                f"{name}: no column {shown(column_of[attribute.name])}; choose from "
                 f"{', '.join(map(shown, columns.columns))}"
             )
         renamed = naming.values.get(attribute.name, {})
@@ -122,9 +130,9 @@ def held_of_file(
         held[attribute.name] = Known(regions, np.asarray(column.text_of_row, dtype=np.int64))
     if not held:
         raise UsageError(
-            f"{name}: no column is an attribute of the release; give --mapping, or name columns as the release does"
+            f"{name}: no column has the name of a published attribute; rename the columns, or give --mapping"
         )
-    return Held(held, columns.rows, row)
+    return Register(held, columns.rows, row)
 
 
 def _chosen(attributes: Sequence[Attribute], known: Sequence[str] | None) -> list[Attribute]:
@@ -132,20 +140,22 @@ def _chosen(attributes: Sequence[Attribute], known: Sequence[str] | None) -> lis
     names = [a.name for a in attributes if a.role is Role.QUASI_IDENTIFIER] if known is None else list(known)
     for name in names:
         if name not in of:
-            raise UsageError(f"the release has no attribute {shown(name)}; it has {', '.join(of)}")
+            raise UsageError(f"unknown attribute {shown(name)}; the release has {', '.join(of)}")
     if not names:
-        raise UsageError("nothing is known of anybody: the schema has no quasi-identifier; name attributes by --known")
+        raise UsageError(
+            "the schema has no quasi-identifier, so nothing is known of anybody; name attributes with --known"
+        )
     return [of[name] for name in dict.fromkeys(names)]
 
 
 def _row_numbers(columns: Columns, key: str, name: str, rows: int | None) -> NDArray[np.int64]:
     if key not in columns.columns:
-        raise UsageError(f"{name}: has no column {shown(key)}; it has {', '.join(map(shown, columns.columns))}")
+        raise UsageError(f"{name}: no column {shown(key)}; choose from {', '.join(map(shown, columns.columns))}")
     column = columns.columns[key]
     most = 2**31 if rows is None else rows
     wrong = no_number(column.texts, most)
     if wrong is not None:
-        raise UsageError(f"{name}, {key}: {shown(wrong)} is no row of the original, 1 to {most:,}")
+        raise UsageError(f"{name}, {key}: {shown(wrong)} is not a row number of the original; give 1 to {most:,}")
     return np.asarray(np.array([int(t) for t in column.texts], dtype=np.int64)[column.text_of_row] - 1)
 
 
