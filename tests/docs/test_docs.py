@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +107,15 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
     (code,) = blocks(README, "python")
     exec(compile(code, "README", "exec"), {})
     assert (patients / "release.csv").is_file()
+
+
+def test_the_python_of_the_attackers_page_works(patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = "unveil anonymize patients.csv -s schema.toml --with anatomy:l=3 -o release.csv"
+    assert run(shlex.split(made), monkeypatch) == 0
+    code = next(b for b in blocks((ROOT / "docs" / "attackers.md").read_text(), "python") if "unveil.attack(" in b)
+    done: dict[str, Any] = {}
+    exec(compile(code, "attackers.md", "exec"), done)
+    assert done["found"].truth.shape == (300,)
 
 
 @pytest.mark.parametrize(

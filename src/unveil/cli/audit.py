@@ -18,9 +18,7 @@ FIRST = (
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions(
-    opt.Config,
-    opt.TableDialect,
-    opt.ReleaseDialect,
+    opt.ReleaseCase,
     opt.CheckpointOptions,
     opt.EngineSettings,
     opt.ChainLengths,
@@ -35,8 +33,6 @@ class AuditOptions(
     opt.Limits,
     opt.PeopleOptions,
     opt.Report,
-    opt.Original,
-    opt.SchemaFile,
 ):
     """The options of an audit."""
 

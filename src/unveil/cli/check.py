@@ -12,17 +12,7 @@ __all__ = ["CheckOptions", "check"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions(
-    opt.TableDialect,
-    opt.ReleaseDialect,
-    opt.Pairing,
-    opt.Population,
-    opt.Report,
-    opt.Require,
-    opt.Original,
-    opt.SchemaFile,
-    opt.OneRelease,
-):
+class CheckOptions(opt.ReleaseCase, opt.Pairing, opt.Population, opt.Report, opt.Require, opt.OneRelease):
     """The options of a check."""
 
     n: int = opt.option("How many people are a large population, for (n,t)-closeness.", default=1000)

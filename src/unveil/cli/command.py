@@ -99,7 +99,8 @@ def command(
         shown_first = first.split()
         parameters = [_parameter(kind, f, shown_first) for f in fields(kind)]
         places = {n: place for place, n in enumerate(shown_first)}
-        parameters.sort(key=lambda p: (not _is_argument(p), places.get(p.name, len(places))))
+        own = kind.__dict__.get("__annotations__", {})  # a command's own options stand before those of all
+        parameters.sort(key=lambda p: (not _is_argument(p), places.get(p.name, len(places)), p.name not in own))
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
         def face(*, context: typer.Context, **values: Any) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, release_parts
 from unveil.errors import UsageError, shown
 
@@ -236,6 +237,8 @@ def _load_releases(
     from unveil.formats.releases import read_release
 
     if not paths:
+        if isinstance(options, OneRelease):
+            raise UsageError("name the release, before or after the options: RELEASE")
         return {}, {}
     assignment = list(getattr(options, "assignment", ()))
     key, aligned = getattr(options, "key", None), getattr(options, "aligned", False)

@@ -27,6 +27,7 @@ __all__ = [
     "PeopleOptions",
     "Population",
     "Priors",
+    "ReleaseCase",
     "ReleaseDialect",
     "Report",
     "Require",
@@ -96,7 +97,7 @@ class Data:
 class OneRelease:
     """The release that is read."""
 
-    release: Path = argument("The published table.", "RELEASE", default=REQUIRED)
+    release: Path | None = argument("The published table.", "RELEASE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,3 +290,8 @@ class Config:
     """The same options from a file."""
 
     config: Path | None = option("A TOML file with the same names as these options, which win.", "FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseCase(TableDialect, ReleaseDialect, Config, Original, SchemaFile):
+    """What every command that reads a release needs beside it."""

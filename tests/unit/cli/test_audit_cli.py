@@ -253,3 +253,22 @@ def test_two_attackers_of_one_kind_have_their_own_names(folder: Path, capsys: py
     assert json.loads(run(*alone, capsys=capsys)[1])["settings"]["attackers"] == [half]
     code, _, err = run(*audit(folder, "--attacker", half, "--attacker", half), capsys=capsys)
     assert (code, "given twice" in err) == (2, True)
+
+
+def test_a_configuration_file_of_an_attack(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = folder / "identity.toml"
+    config.write_text(
+        'release = "wide.csv"\nschema = "schema.toml"\noriginal = "data.csv"\n'
+        'known = ["sex"]\nsubsets = 0\njson = "-"\n'
+    )
+    code, out, err = run("attack", "identity", "--config", config, capsys=capsys)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["settings"]["known"] == ["sex"]
+    code, out, _ = run("attack", "identity", "--config", config, "--known", "age", folder / "open.csv", capsys=capsys)
+    document = json.loads(out)
+    assert document["settings"]["known"] == ["age"]
+    assert [i["name"] for i in document["inputs"]] == ["open.csv", "schema.toml", "data.csv", "identity.toml"]
+    code, _, err = run(
+        "attack", "identity", "-s", folder / "schema.toml", "--original", folder / "data.csv", capsys=capsys
+    )
+    assert (code, "name the release" in err) == (2, True)

@@ -16,8 +16,7 @@ __all__ = ["AttributeOptions", "attribute"]
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeOptions(
-    opt.TableDialect,
-    opt.ReleaseDialect,
+    opt.ReleaseCase,
     opt.CheckpointOptions,
     opt.EngineSettings,
     opt.ChainLengths,
@@ -27,8 +26,6 @@ class AttributeOptions(
     opt.AskedOptions,
     opt.KnownOptions,
     opt.Attackers,
-    opt.Original,
-    opt.SchemaFile,
     opt.OneRelease,
     opt.Verbose,
 ):

@@ -14,15 +14,7 @@ __all__ = ["BackgroundOptions", "background"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackgroundOptions(
-    opt.TableDialect,
-    opt.ReleaseDialect,
-    opt.Report,
-    opt.Pairing,
-    opt.AskedOptions,
-    opt.Original,
-    opt.SchemaFile,
-):
+class BackgroundOptions(opt.ReleaseCase, opt.Report, opt.Pairing, opt.AskedOptions):
     """The options of an attack with background knowledge."""
 
     release: Path | None = opt.argument("The published table; without it the knowledge is only shown.", "[RELEASE]")

@@ -14,6 +14,7 @@ __all__ = ["DifferentialOptions", "differential"]
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentialOptions(
+    opt.Config,
     opt.TableDialect,
     opt.CheckpointOptions,
     opt.EngineSettings,

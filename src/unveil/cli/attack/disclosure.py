@@ -13,8 +13,7 @@ __all__ = ["DisclosureOptions", "disclosure"]
 
 @dataclass(frozen=True, kw_only=True)
 class DisclosureOptions(
-    opt.TableDialect,
-    opt.ReleaseDialect,
+    opt.ReleaseCase,
     opt.EngineSettings,
     opt.Report,
     opt.Limits,
@@ -22,8 +21,6 @@ class DisclosureOptions(
     opt.Pairing,
     opt.AskedOptions,
     opt.KnownOptions,
-    opt.Original,
-    opt.SchemaFile,
     opt.OneRelease,
 ):
     """The options of an attack on perturbed attributes."""

@@ -14,8 +14,7 @@ __all__ = ["IdentityOptions", "identity"]
 
 @dataclass(frozen=True, kw_only=True)
 class IdentityOptions(
-    opt.TableDialect,
-    opt.ReleaseDialect,
+    opt.ReleaseCase,
     opt.EngineSettings,
     opt.PeopleOptions,
     opt.Report,
@@ -24,8 +23,6 @@ class IdentityOptions(
     opt.Aligned,
     opt.Pairing,
     opt.KnownOptions,
-    opt.Original,
-    opt.SchemaFile,
     opt.OneRelease,
 ):
     """The options of an attack on identity."""

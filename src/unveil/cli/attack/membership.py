@@ -14,8 +14,7 @@ __all__ = ["MembershipOptions", "membership"]
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipOptions(
-    opt.TableDialect,
-    opt.ReleaseDialect,
+    opt.ReleaseCase,
     opt.EngineSettings,
     opt.PeopleOptions,
     opt.Report,
@@ -24,8 +23,6 @@ class MembershipOptions(
     opt.KnownOptions,
     opt.Control,
     opt.With,
-    opt.Original,
-    opt.SchemaFile,
 ):
     """The options of an attack on membership."""
 
