@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -99,8 +99,8 @@ def command(
         shown_first = first.split()
         parameters = [_parameter(kind, f, shown_first) for f in fields(kind)]
         places = {n: place for place, n in enumerate(shown_first)}
-        own = kind.__dict__.get("__annotations__", {})  # a command's own options stand before those of all
-        parameters.sort(key=lambda p: (not _is_argument(p), places.get(p.name, len(places)), p.name not in own))
+        shared = {f.name for base in kind.__bases__ if is_dataclass(base) for f in fields(base)}  # below its own
+        parameters.sort(key=lambda p: (not _is_argument(p), places.get(p.name, len(places)), p.name in shared))
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
         def face(*, context: typer.Context, **values: Any) -> None:
