@@ -13,7 +13,7 @@ import typer
 
 from unveil.errors import UsageError, shown, without_secrets
 from unveil.formats.databases import Database, located
-from unveil.formats.paths import sheet_file
+from unveil.formats.sheets import sheet_file
 
 __all__ = [
     "Decimal",

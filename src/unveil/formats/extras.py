@@ -14,4 +14,4 @@ def needed(package: str, extra: str, purpose: str, error: type[UnveilError]) -> 
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise error(f"{purpose}, install {package}: pip install 'unveil[{extra}]'") from None
+        raise error(f"{purpose}, install {package.replace('_', '-')}: pip install 'unveil[{extra}]'") from None
