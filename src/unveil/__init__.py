@@ -36,7 +36,7 @@ _HOME = {
     "privacy_model": "catalog",
     "query_error": "utility",
     "read_masked": "formats.masked",
-    "read_paired": "formats.keys",
+    "read_paired": "formats.assignments",
     "read_release": "formats.releases",
     "read_schema": "data.schema",
     "read_table": "formats.tables",

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from unveil.errors import UsageError
-from unveil.formats.sheets import sheet_file
+from unveil.formats.paths import sheet_file
 
 __all__ = ["Document", "Finding", "Input", "Run", "describe_inputs", "describe_run"]
 

@@ -38,7 +38,7 @@ def read_fact(path: str | Path, rows: int, **dialect: Any) -> tuple[tuple[str, .
     said = columns.columns[ROW]
     wrong = no_number(said.texts, rows)
     if wrong is not None:
-        raise UsageError(f"{path}, {ROW}: {shown(wrong)} is no row of the original, 1 to {rows:,}")
+        raise UsageError(f"{path}, {ROW}: {shown(wrong)} is not a row of the original, 1 to {rows:,}")
     number = np.array([int(t) for t in said.texts])[said.text_of_row] - 1
     if len(np.unique(number)) < len(number):
         raise UsageError(f"{path}, {ROW}: a row stands there twice")

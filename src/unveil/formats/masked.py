@@ -11,12 +11,11 @@ from unveil.data.attribute import Attribute, canonical, position
 from unveil.data.masked import SUPPRESSED, Masked
 from unveil.data.schema import Schema
 from unveil.data.table import Table
-from unveil.errors import ReleaseError, UsageError, shown
+from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import shown_values
-from unveil.formats.columns import no_number
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import is_token, parse_cells
-from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.output import Content, write_whole
 from unveil.formats.published import (
     check_cells,
     check_columns,
@@ -28,12 +27,12 @@ from unveil.formats.published import (
 from unveil.formats.releases import written_cells
 from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.table_output import Written, check_ending, table_content
-from unveil.formats.tables import Columns, read_columns
+from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
-__all__ = ["is_masked", "masked_columns", "masked_files", "origin_bytes", "read_masked", "read_origin", "write_masked"]
+__all__ = ["is_masked", "masked_columns", "masked_files", "read_masked", "write_masked"]
 
 
 def is_masked(path: str | Path) -> bool:
@@ -58,7 +57,7 @@ def read_masked(
     A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell, and so is `NA` if it is
     neither a value nor a token for missing. `cells` may say that tokens and empty cells are, too: "suppressed", or
     "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
-    The column `key` is left out: see formats.keys.
+    The column `key` is left out: see formats.assignments.
     """
     given, path = path, named_source(path)
     named = parse_cells(cells)
@@ -134,34 +133,6 @@ def masked_columns(masked: Masked) -> list[Written]:
 
     texts = [pl.Series(_texts(a, c), dtype=pl.String) for a, c in zip(masked.attributes, masked.columns, strict=True)]
     return [written_cells(a, cells) for a, cells in zip(masked.attributes, texts, strict=True)]
-
-
-def origin_bytes(origin: NDArray[np.int64]) -> bytes:
-    """Whose row each published row is, as a file; both counted from 1."""
-    order = np.argsort(origin)
-    return csv_bytes(["row", "published"], [(origin[order] + 1).astype(str).tolist(), (order + 1).astype(str).tolist()])
-
-
-def read_origin(path: str | Path, rows: int, published: int) -> NDArray[np.int64]:
-    """(published rows,) the original row of each, counted from 0, from the file that anonymize --assignment writes."""
-    found = read_columns(path)
-    if set(found.columns) != {"row", "published"} or found.rows != published:
-        raise UsageError(
-            f"{path}: the assignment of a masked release has the columns row and published, and one line for each of "
-            f"{published} published rows"
-        )
-    numbers = {}
-    for name, top in (("row", rows), ("published", published)):
-        column = found.columns[name]
-        wrong = no_number(column.texts, top)
-        if wrong is not None:
-            raise UsageError(f"{path}: {shown(wrong)} is no {name} number from 1 to {top}")
-        numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
-        if len(np.unique(numbers[name])) != published:
-            raise UsageError(f"{path}: a {name} number stands there twice")
-    origin = np.empty(published, dtype=np.int64)
-    origin[numbers["published"]] = numbers["row"]
-    return origin
 
 
 def _texts(attribute: Attribute, column: NDArray[Any]) -> list[str]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from unveil.errors import NotApplicable, ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import parse_cells
-from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.output import Content, write_whole
 from unveil.formats.published import (
     check_cells,
     check_columns,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
 __all__ = [
-    "assignment_bytes",
     "read_release",
     "read_release_rows",
     "release_columns",
@@ -91,7 +90,7 @@ def read_release_rows(
     encoding: str | None = None,
     key: str | None = None,
 ) -> tuple[Release, NDArray[np.int64]]:
-    """The same, and (rows of the file,) the group of each row. The column `key` is left out: see formats.keys."""
+    """The same, and (rows of the file,) the group of each row. The column `key` is left out (formats.assignments)."""
     given, path = path, named_source(path)
     named = parse_cells(cells)
     if sidecar is None:
@@ -131,7 +130,19 @@ def read_release_rows(
     if second is not None and sidecar.group is not None:
         _check_sizes(parts, path, main.columns[sidecar.group].texts)
     release, number = build_release([read[n].attribute for n in names], [read[n].regions for n in names], parts)
-    return release, number[group]
+    group = number[group]
+    column = None if sidecar.group is None else main.columns[sidecar.group]
+    return replace(release, labels=_labels(group, column)), group
+
+
+def _labels(group: NDArray[np.int64], column: CodedColumn | None) -> tuple[str, ...]:
+    """What the file calls each group: by its group column, else by the order in which groups appear, from 1."""
+    distinct, first = np.unique(group, return_index=True)
+    if column is not None:
+        return tuple(column.texts[column.text_of_row[row]] for row in first.tolist())
+    labels = np.empty(len(distinct), dtype=object)
+    labels[np.argsort(first)] = [str(number) for number in range(1, len(distinct) + 1)]
+    return tuple(labels.tolist())
 
 
 def write_release(release: Release, path: str | Path, *, like: Table | None = None) -> list[Path]:
@@ -194,12 +205,6 @@ def written_cells(attribute: Attribute, cells: "pl.Series") -> Written:
     """An attribute's cells on their way to a file."""
     absent = attribute.values[-1] if attribute.missing else None
     return Written(attribute.name, cells, attribute.kind, absent, merged=True)
-
-
-def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:
-    """Which original row went to which group, as a file; both counted from 1, people who are not published left out."""
-    row = np.flatnonzero(group_of_row >= 0)
-    return csv_bytes(["row", "group"], [(row + 1).astype(str).tolist(), (group_of_row[row] + 1).astype(str).tolist()])
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ MOST_ROW = 2**26  # bytes that are held of a row
 MOST_COLUMNS = 2**14  # Excel's and LibreOffice's own
 MOST_ROWS = 2**20
 _PIECE = 2**20
+_NO_SECTOR = 0xFFFFFFFA  # numbers from here on say that nothing follows
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, LookupError)
 
@@ -119,8 +120,7 @@ def checked_parts(file: Path) -> Parts:
         with file.open("rb") as stream:
             start = stream.read(8)
         if ending == ".xls" and start == _OLE:
-            if _OLD_ERROR.search(file.read_bytes()):
-                raise Refusal("it holds an error such as #N/A, which is not read from .xls; save it as .xlsx")
+            _check_old(file.read_bytes())
             return found
         if start == _OLE:
             raise Refusal("it is protected by a password, or an old .xls; save it without one, or name it .xls")
@@ -147,6 +147,43 @@ def checked_parts(file: Path) -> Parts:
     except _FAULTS:
         raise Refusal("it is damaged; is it whole?") from None
     return found
+
+
+def _check_old(content: bytes) -> None:
+    """A file of Excel until 2003: its sectors form chains, in which the library would go round for ever."""
+    if _OLD_ERROR.search(content):
+        raise Refusal("it holds an error such as #N/A, which is not read from .xls; save it as .xlsx")
+    size = 1 << int.from_bytes(content[30:32], "little")
+    if size not in (512, 4096):
+        raise zipfile.BadZipFile
+
+    def sector(number: int) -> bytes:
+        return content[(number + 1) * size : (number + 2) * size]
+
+    def chain(start: int, following: tuple[int, ...]) -> list[int]:
+        found: list[int] = []
+        while start < _NO_SECTOR:
+            if start >= len(following) or len(found) > len(following):
+                raise zipfile.BadZipFile
+            found.append(start)
+            start = following[start]
+        return found
+
+    def numbers(raw: bytes) -> tuple[int, ...]:
+        return struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) // 4 * 4])
+
+    directory, few, small, more = (numbers(content[at : at + 4])[0] for at in (48, 56, 60, 68))
+    tables = list(numbers(content[76:512]))
+    while more < _NO_SECTOR and len(tables) * size <= len(content):
+        *listed, more = numbers(sector(more))
+        tables += listed
+    fat = numbers(b"".join(sector(number) for number in tables if number < _NO_SECTOR))
+    small_fat = numbers(b"".join(map(sector, chain(small, fat))))
+    entries = b"".join(map(sector, chain(directory, fat)))
+    for at in range(0, len(entries) - 127, 128):
+        kind, (start, length) = entries[at + 66], struct.unpack("<II", entries[at + 116 : at + 124])
+        if kind in (2, 5):
+            chain(start, fat if kind == 5 or length >= few else small_fat)
 
 
 def _check_member(member: zipfile.ZipInfo, left: int) -> int:

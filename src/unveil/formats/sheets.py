@@ -20,29 +20,22 @@ from unveil.errors import UnveilError, shown
 from unveil.formats.coding import Coder
 from unveil.formats.columns import Columns, checked_names, smallest_codes
 from unveil.formats.extras import needed
+from unveil.formats.paths import sheet_file
 from unveil.formats.sheet_parts import checked_parts
 from unveil.formats.survey import Refusal
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SPREADSHEETS", "read_sheet", "sheet_file"]
+__all__ = ["read_sheet"]
 
-SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 MOST_SHEETS = 250
 BATCH = 2**19  # cells that are held as texts
 FEWEST = 2**10  # rows, however wide: each batch has a cost for each column
-_NAMED = re.compile(rf"(.*(?:{'|'.join(map(re.escape, SPREADSHEETS))}))#(.+)", re.IGNORECASE | re.DOTALL)
 _MARK = "\uffff"  # stands between a date's day and its time, so that it is not taken for a text; no text holds it
 _MARKED = re.compile(rf"(-?\d{{4,}}-\d\d-\d\d){_MARK}([\d:.]+)", re.ASCII)
 _MIDNIGHT = "00:00:00"
 _DURATION = re.compile(r"(-?)P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d+))?S)?", re.ASCII)
-
-
-def sheet_file(path: Path) -> tuple[Path, str | None]:
-    """The file and the sheet that `book.xlsx#Sheet` names; any other path is itself."""
-    named = _NAMED.fullmatch(path.name)
-    return (path, None) if named is None else (path.with_name(named[1]), named[2])
 
 
 def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:

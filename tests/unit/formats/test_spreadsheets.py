@@ -20,7 +20,7 @@ from unveil.errors import ReleaseError, TableError, UnveilError
 from unveil.formats import extras, sheet_parts
 from unveil.formats.columns import Columns
 from unveil.formats.output import write_whole
-from unveil.formats.sheets import sheet_file
+from unveil.formats.paths import sheet_file
 from unveil.formats.table_output import Written, table_content, write_columns
 from unveil.formats.tables import read_columns
 
