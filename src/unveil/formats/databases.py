@@ -130,7 +130,9 @@ def _postgresql(rest: str, statement: str, table: str | None) -> tuple[str, str,
     asked = dict(parse_qsl(options, keep_blank_values=True))
     asked.setdefault("connect_timeout", str(_SECONDS))
     if not re.fullmatch(r"[\w.,:%\[\]-]*", host):
-        raise UsageError("postgresql://…: its host is not a valid name; write postgresql://USER@HOST:PORT/DATABASE#TABLE")
+        raise UsageError(
+            "postgresql://…: its host is not a valid name; write postgresql://USER@HOST:PORT/DATABASE#TABLE"
+        )
     base = f"{host}/{quote(unquote(database), safe='')}"
     address = f"postgresql://{login + '@' if login else ''}{base}?{urlencode(asked, quote_via=quote)}"
     return address, statement, table, f"postgresql://{base}"

@@ -30,12 +30,9 @@ _NO_SECTOR = 0xFFFFFFFA  # numbers from here on say that nothing follows
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, LookupError)
 
-# Records of .xls: a cell with an error, and a formula whose value is one.
-_OLD_ERROR = re.compile(
-    rb"\x05\x02\x08\x00.{6}[\x00\x07\x0f\x17\x1d\x24\x2a]\x01"
-    rb"|\x06\x00[\x16-\xff][\x00-\x20].{6}\x02\x00[\x00\x07\x0f\x17\x1d\x24\x2a]\x00\x00\x00\xff\xff",
-    re.DOTALL,
-)
+_OLD_CELLS = frozenset(
+    {0x0006, 0x00BD, 0x00BE, 0x00D6, 0x00FD, 0x0201, 0x0203, 0x0204, 0x0205, 0x027E}
+)  # records of .xls
 # Of a sheet of Excel. Columns before EA, the 131st, and rows before 1,000,000 need not be looked at.
 _FAR = re.compile(rb' r="(?:[E-Ze-z][A-Za-z]\d|[A-Za-z]{3}|[A-Za-z]*\d{7})')
 _PLACE = re.compile(rb"""\br\s*=\s*["']\s*([A-Za-z]*)(\d*)\s*["']""")
@@ -151,8 +148,6 @@ def checked_parts(file: Path) -> Parts:
 
 def _check_old(content: bytes) -> None:
     """A file of Excel until 2003: its sectors form chains, in which the library would go round for ever."""
-    if _OLD_ERROR.search(content):
-        raise Refusal("it holds an error such as #N/A, which is not read from .xls; save it as .xlsx")
     size = 1 << int.from_bytes(content[30:32], "little")
     if size not in (512, 4096):
         raise zipfile.BadZipFile
@@ -180,10 +175,26 @@ def _check_old(content: bytes) -> None:
     fat = numbers(b"".join(sector(number) for number in tables if number < _NO_SECTOR))
     small_fat = numbers(b"".join(map(sector, chain(small, fat))))
     entries = b"".join(map(sector, chain(directory, fat)))
-    for at in range(0, len(entries) - 127, 128):
-        kind, (start, length) = entries[at + 66], struct.unpack("<II", entries[at + 116 : at + 124])
-        if kind in (2, 5):
-            chain(start, fat if kind == 5 or length >= few else small_fat)
+    root = b"".join(map(sector, chain(numbers(entries[116:120])[0], fat)))
+    for at in range(128, len(entries) - 127, 128):
+        start, length = numbers(entries[at + 116 : at + 124])
+        if entries[at + 66] == 2 and length < few:
+            _check_old_records(b"".join(root[n * 64 : n * 64 + 64] for n in chain(start, small_fat))[:length])
+        elif entries[at + 66] == 2:
+            _check_old_records(b"".join(map(sector, chain(start, fat)))[:length])
+
+
+def _check_old_records(content: bytes) -> None:
+    """Cells of .xls: where they stand, and that none is an error."""
+    at = 0
+    while at + 18 <= len(content):
+        kind, size, row, column = struct.unpack("<HHHH", content[at : at + 8])
+        if kind in _OLD_CELLS and column > 255:
+            raise Refusal(f"a cell stands in row {row + 1:,}, column {column + 1:,}; a sheet of .xls has 256 columns")
+        failed = kind == 0x0205 and content[at + 11] == 1
+        if failed or (kind == 0x0006 and content[at + 10] == 2 and content[at + 16 : at + 18] == b"\xff\xff"):
+            raise Refusal("it holds an error such as #N/A, which is not read from .xls; save it as .xlsx")
+        at += 4 + size
 
 
 def _check_member(member: zipfile.ZipInfo, left: int) -> int:
