@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from unveil.audit.definitions import MEASURES
 from unveil.audit.document import Finding
-from unveil.data.toml_lines import read_toml
+from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 from unveil.privacy.models import MODELS
 

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, canonical, position
 from unveil.data.masked import SUPPRESSED, Masked
 from unveil.data.schema import Schema
 from unveil.data.table import Table
+from unveil.data.toml import toml_key
 from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import shown_values
 from unveil.formats.frames import is_frame, named_source
@@ -25,7 +27,7 @@ from unveil.formats.published import (
     without_key,
 )
 from unveil.formats.releases import written_cells
-from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
+from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns
 
@@ -113,16 +115,15 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
     if beside.exists() and not is_sidecar(beside):
         raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
     names = [a.name for a in masked.attributes]
-    lines = [f"masked = {toml_text([names[i] for i in masked.masked])}"]
-    if masked.method:
-        lines.append(f"method = {toml_text(masked.method)}")
+    said = {"masked": [names[i] for i in masked.masked], **({"method": masked.method} if masked.method else {})}
+    lines = [tomli_w.dumps(said).rstrip("\n")]
     if masked.channel:
         lines.append(
             "\n[channel]  # chances of each published value, one row for each true value in the domain's order"
         )
         for index, matrix in sorted(masked.channel.items()):
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
-            lines.append(f"{toml_text(names[index])} = [\n{rows},\n]")
+            lines.append(f"{toml_key(names[index])} = [\n{rows},\n]")
     content = table_content(path, masked_columns(masked), None if like is None else like.dictionary)
     return {beside: ("\n".join(lines) + "\n").encode(), path: content}
 

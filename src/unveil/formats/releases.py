@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role
@@ -29,7 +30,7 @@ from unveil.formats.published import (
     without_blanked,
     without_key,
 )
-from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
+from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar
 from unveil.formats.spread import gathered
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns
@@ -169,12 +170,12 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     files: dict[Path, Content] = {}
     dictionary = None if like is None else like.dictionary
     if cut.group is not None:
-        sidecar = [f"group = {toml_text(cut.group)}", f"blocks = {toml_text([list(b) for b in cut.blocks or ()])}"]
+        sidecar: dict[str, object] = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
         if second is not None:
             other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
-            sidecar.append(f"sensitive_table = {toml_text(other.name)}")
+            sidecar["sensitive_table"] = other.name
             files[other] = table_content(other, _second_columns(release, second, cut.group), dictionary)
-        files[beside] = ("\n".join(sidecar) + "\n").encode()
+        files[beside] = tomli_w.dumps(sidecar).encode()
     files[path] = table_content(path, columns, dictionary)
     return files
 

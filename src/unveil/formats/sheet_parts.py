@@ -276,7 +276,7 @@ def _reach(piece: bytes) -> tuple[int, int]:
     for row in _SHEET_ROW_END.split(piece):
         places = _PLACE.findall(row)
         columns = max([columns, *(_number(name) for name, _ in places)])
-        rows = max([rows, *(int(digits or 0) for _, digits in places)])
+        rows = max([rows, *(int(digits[:9] or 0) for _, digits in places)])
         if _PLACELESS.search(row):
             columns = max(columns, len(_SHEET_CELL.findall(row)) + max([0, *(_number(name) for name, _ in places)]))
     return rows, columns

@@ -35,7 +35,9 @@ FEWEST = 2**10  # rows, however wide: each batch has a cost for each column
 _MARK = "\uffff"  # stands between a date's day and its time, so that it is not taken for a text; no text holds it
 _MARKED = re.compile(rf"(-?\d{{4,}}-\d\d-\d\d){_MARK}([\d:.]+)", re.ASCII)
 _MIDNIGHT = "00:00:00"
-_DURATION = re.compile(r"(-?)P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d+))?S)?", re.ASCII)
+_DURATION = re.compile(
+    r"(-?)P(?:(\d{1,9})D)?T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:[.,](\d{1,9}))?S)?", re.ASCII
+)
 
 
 def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:

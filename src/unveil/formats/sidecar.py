@@ -1,16 +1,14 @@
 """release.toml, which stands beside a release and says what its table alone does not."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from unveil.data.toml_lines import line_of_key, read_toml
+from unveil.data.toml import read_toml
 from unveil.errors import ReleaseError
 from unveil.formats.arx import read_project
 
-__all__ = ["Sidecar", "is_sidecar", "read_sidecar", "toml_text"]
+__all__ = ["Sidecar", "is_sidecar", "read_sidecar"]
 
 
 class Sidecar(BaseModel):
@@ -45,8 +43,7 @@ def read_sidecar(path: Path) -> Sidecar:
             if fault["type"] == "extra_forbidden"
             else fault["msg"]
         )
-        line = line_of_key(file.read_text(encoding="utf-8-sig"), key)
-        raise ReleaseError(f"{file}, line {line}: {key[0] if key else 'sidecar'}: {what}") from None
+        raise ReleaseError(f"{file}, {'.'.join(key) or 'sidecar'}: {what}") from None
 
 
 def is_sidecar(file: Path) -> bool:
@@ -55,8 +52,3 @@ def is_sidecar(file: Path) -> bool:
         return "attributes" not in read_toml(file, ReleaseError)
     except ReleaseError as error:
         raise ReleaseError(f"{error}; it stands beside the release") from None
-
-
-def toml_text(value: str | list[Any]) -> str:
-    """A TOML string, or a list of them: JSON's form is TOML's but for DEL and the escapes of lone surrogates."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -193,7 +193,7 @@ def test_all_quasi_identifiers_at_once(folder: Path, capsys: pytest.CaptureFixtu
     assert "age.csv and clinic_hierarchy_age.csv both fit 'age'; keep one" in err
     (folder / "schema.toml").write_text(SCHEMA.replace("[attributes.age]", 'hierarchies = "gone"\n[attributes.age]'))
     _, err = run("export", *given, "-o", folder / "out", capsys=capsys, code=2)
-    assert "line 3, hierarchies:" in err
+    assert "schema.toml, hierarchies:" in err
     assert "is no folder that can be read" in err
 
 

@@ -1,4 +1,4 @@
-"""schema.toml: what it may say, and for every mistake the line and the fix."""
+"""schema.toml: what it may say, and for every mistake the key and the fix."""
 
 import re
 from datetime import date
@@ -60,12 +60,12 @@ def write(tmp_path):
 
 
 def body(text, head="version = 1\n"):
-    """A schema whose one attribute's lines start on line 3."""
+    """A schema of one attribute with these lines."""
     return f"{head}[attributes.x]\n{text}\n"
 
 
 def head(text):
-    """A schema with these lines, from line 2, before its attribute."""
+    """A schema with these lines before its attribute."""
     return f'version = 1\n{text}\n[attributes.x]\nrole = "sensitive"\n'
 
 
@@ -109,80 +109,79 @@ DATE = QI + 'kind = "date"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "key", "fix"),
+    ("text", "key", "fix"),
     [
         # the document
-        ('version = 2\n[attributes.x]\nrole = "sensitive"', 1, "version", "Input should be 1"),
-        ('[attributes.x]\nrole = "sensitive"', 1, "version", "this key is required"),
-        (head('confirmed = "yes"'), 2, "confirmed", "true or false"),
-        (head("missing = [99]"), 2, "missing", "put it in quotes"),
-        (head('missing = ["*"]'), 2, "missing", "choose another token"),
-        (head('wieght = "w"'), 2, "wieght", "this key is unknown; see docs/schema.md"),
-        (head('weight = "x"'), 2, "weight", r"'x' has no role then; remove \[attributes.x\]"),
-        (head('frequency = "x"'), 2, "frequency", r"'x' has no role then; remove \[attributes.x\]"),
-        (head('weight="w"\nfrequency = "w"'), 3, "frequency", "is the weight already"),
-        (head('joined = [["x", "y"]]'), 2, "joined", "'y' is no attribute"),
-        (head('joined = [["x"], ["x"]]'), 2, "joined", "'x' stands here twice"),
-        (head('membership = "?"'), 2, "membership", "'sensitive' or 'harmless'"),
-        ("version = 1\n[attributes]", 2, "attributes", "at least 1 item"),
-        ("version = 1\nattributes = 3", 2, "attributes", "valid dictionary"),
+        ('version = 2\n[attributes.x]\nrole = "sensitive"', "version", "Input should be 1"),
+        ('[attributes.x]\nrole = "sensitive"', "version", "this key is required"),
+        (head('confirmed = "yes"'), "confirmed", "true or false"),
+        (head("missing = [99]"), "missing", "put it in quotes"),
+        (head('missing = ["*"]'), "missing", "choose another token"),
+        (head('wieght = "w"'), "wieght", "this key is unknown; see docs/schema.md"),
+        (head('weight = "x"'), "weight", r"'x' has no role then; remove \[attributes.x\]"),
+        (head('frequency = "x"'), "frequency", r"'x' has no role then; remove \[attributes.x\]"),
+        (head('weight="w"\nfrequency = "w"'), "frequency", "is the weight already"),
+        (head('joined = [["x", "y"]]'), "joined", "'y' is no attribute"),
+        (head('joined = [["x"], ["x"]]'), "joined", "'x' stands here twice"),
+        (head('membership = "?"'), "membership", "'sensitive' or 'harmless'"),
+        ("version = 1\n[attributes]", "attributes", "at least 1 item"),
+        ("version = 1\nattributes = 3", "attributes", "valid dictionary"),
         # an attribute
-        (body('kind = "numeric"'), 2, "attributes.x.role", "this key is required"),
-        (body('role = "quasi"'), 3, "attributes.x.role", "'identifier', 'quasi-identifier', 'sensitive' or 'insens"),
-        (body(QI + 'kind = "number"'), 4, "attributes.x.kind", "'categorical', 'ordinal', 'numeric' or 'date'"),
-        (body(QI + "domian = []"), 4, "attributes.x.domian", "this key is unknown"),
-        (body(QI + 'missing = "drop"'), 4, "attributes.x.missing", "'category' or 'refuse'"),
-        (body(QI + 'harmless = ["a"]'), 4, "attributes.x.harmless", "belongs to sensitive attributes; remove it"),
-        (body(QI + 'classes = { a = ["b"] }'), 4, "attributes.x.classes", "belongs to sensitive attributes; remove it"),
-        (body(QI + "bins = [1]"), 4, "attributes.x.bins", 'they need kind = "numeric" or "date"'),
-        (body(QI + "domain = { from = 1, to = 2 }"), 4, "attributes.x.domain", "list the values instead"),
-        (body(QI + "domain = []"), 4, "attributes.x.domain", "it is empty; list"),
-        (body(QI + "domain = 5"), 4, "attributes.x.domain", "a list of values, or { from"),
-        (body(QI + "domain = [[1]]"), 4, "attributes.x.domain", "a list of values, or { from"),
-        (body(NUMERIC + "domain = { from = 1 }"), 5, "attributes.x.domain.to", "this key is required"),
-        (body(NUMERIC + "domain = { from = 1, to = 2, by = 3 }"), 5, "attributes.x.domain.by", "this key is unknown"),
-        (body(NUMERIC + 'domain = { from = "1", to = 2 }'), 5, "attributes.x.domain.from", "without quotes"),
-        (body(NUMERIC + "bins = [2, 1]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [2, 2]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = []"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [nan]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [1, inf]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [1, 2024-01-01]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + 'bins = ["1"]'), 5, "attributes.x.bins", "without quotes"),
-        (body(NUMERIC + "bins = [1" + "0" * 400 + "]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [1]\ndomain = [1, 2]"), 5, "attributes.x.bins", "they go with a domain from"),
+        (body('kind = "numeric"'), "attributes.x.role", "this key is required"),
+        (body('role = "quasi"'), "attributes.x.role", "'identifier', 'quasi-identifier', 'sensitive' or 'insens"),
+        (body(QI + 'kind = "number"'), "attributes.x.kind", "'categorical', 'ordinal', 'numeric' or 'date'"),
+        (body(QI + "domian = []"), "attributes.x.domian", "this key is unknown"),
+        (body(QI + 'missing = "drop"'), "attributes.x.missing", "'category' or 'refuse'"),
+        (body(QI + 'harmless = ["a"]'), "attributes.x.harmless", "belongs to sensitive attributes; remove it"),
+        (body(QI + 'classes = { a = ["b"] }'), "attributes.x.classes", "belongs to sensitive attributes; remove it"),
+        (body(QI + "bins = [1]"), "attributes.x.bins", 'they need kind = "numeric" or "date"'),
+        (body(QI + "domain = { from = 1, to = 2 }"), "attributes.x.domain", "list the values instead"),
+        (body(QI + "domain = []"), "attributes.x.domain", "it is empty; list"),
+        (body(QI + "domain = 5"), "attributes.x.domain", "a list of values, or { from"),
+        (body(QI + "domain = [[1]]"), "attributes.x.domain", "a list of values, or { from"),
+        (body(NUMERIC + "domain = { from = 1 }"), "attributes.x.domain.to", "this key is required"),
+        (body(NUMERIC + "domain = { from = 1, to = 2, by = 3 }"), "attributes.x.domain.by", "this key is unknown"),
+        (body(NUMERIC + 'domain = { from = "1", to = 2 }'), "attributes.x.domain.from", "without quotes"),
+        (body(NUMERIC + "bins = [2, 1]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [2, 2]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = []"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [nan]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [1, inf]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [1, 2024-01-01]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + 'bins = ["1"]'), "attributes.x.bins", "without quotes"),
+        (body(NUMERIC + "bins = [1" + "0" * 400 + "]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [1]\ndomain = [1, 2]"), "attributes.x.bins", "they go with a domain from"),
         # a domain that cannot stand
-        (body(NUMERIC + "domain = { from = 5, to = 2 }"), 2, "x", "the domain from 5 to 2 step 1 is empty"),
-        (body(NUMERIC + "domain = { from = 1, to = 2, step = 0 }"), 2, "x", "is empty"),
-        (body(NUMERIC + "domain = { from = 1, to = 2, step = nan }"), 2, "x", "finite numbers"),
-        (body(NUMERIC + "domain = { from = -inf, to = 2 }"), 2, "x", "finite numbers"),
-        (body(NUMERIC + "domain = { from = 0, to = 1, step = 1e-9 }"), 2, "x", "1,000,000,001 values, over 10,000,000"),
-        (body(NUMERIC + "domain = { from = 2024-01-01, to = 2024-01-02 }"), 2, "x", 'set kind = "date"'),
-        (body(DATE + "domain = { from = 1, to = 2 }"), 2, "x", "write it as 2024-01-31 without quotes"),
-        (body(DATE + "domain = { from = 2024-01-01, to = 2024-02-01, step = 0.5 }"), 2, "x", "whole days"),
-        (body(DATE + "bins = [1]"), 2, "x", "1 is no date"),
-        (body(NUMERIC + "bins = [2024-01-01]"), 2, "x", "is a date"),
-        (body(NUMERIC + 'domain = ["1", "two"]'), 2, "x", "'two' is no number; change the kind"),
-        (body(DATE + 'domain = ["31.12.2024"]'), 2, "x", "'31.12.2024' is no date such as 2024-01-31"),
-        (body(QI + 'domain = ["a", "a"]'), 2, "x", "'a' stands twice in the domain"),
-        (body(QI + 'domain = ["a", "*"]'), 2, "x", "cannot be a value"),
-        (body(QI + 'domain = ["a"]\nmissing = "category"'), 2, "x", "needs tokens; add missing ="),
+        (body(NUMERIC + "domain = { from = 5, to = 2 }"), "x", "the domain from 5 to 2 step 1 is empty"),
+        (body(NUMERIC + "domain = { from = 1, to = 2, step = 0 }"), "x", "is empty"),
+        (body(NUMERIC + "domain = { from = 1, to = 2, step = nan }"), "x", "finite numbers"),
+        (body(NUMERIC + "domain = { from = -inf, to = 2 }"), "x", "finite numbers"),
+        (body(NUMERIC + "domain = { from = 0, to = 1, step = 1e-9 }"), "x", "1,000,000,001 values, over 10,000,000"),
+        (body(NUMERIC + "domain = { from = 2024-01-01, to = 2024-01-02 }"), "x", 'set kind = "date"'),
+        (body(DATE + "domain = { from = 1, to = 2 }"), "x", "write it as 2024-01-31 without quotes"),
+        (body(DATE + "domain = { from = 2024-01-01, to = 2024-02-01, step = 0.5 }"), "x", "whole days"),
+        (body(DATE + "bins = [1]"), "x", "1 is no date"),
+        (body(NUMERIC + "bins = [2024-01-01]"), "x", "is a date"),
+        (body(NUMERIC + 'domain = ["1", "two"]'), "x", "'two' is no number; change the kind"),
+        (body(DATE + 'domain = ["31.12.2024"]'), "x", "'31.12.2024' is no date such as 2024-01-31"),
+        (body(QI + 'domain = ["a", "a"]'), "x", "'a' stands twice in the domain"),
+        (body(QI + 'domain = ["a", "*"]'), "x", "cannot be a value"),
+        (body(QI + 'domain = ["a"]\nmissing = "category"'), "x", "needs tokens; add missing ="),
         (
             body('role = "sensitive"\ndomain = ["a"]\nharmless = ["b"]'),
-            2,
             "x",
             "harmless: 'b' is no value of the domain",
         ),
-        (body('role = "sensitive"\ndomain = ["a"]\nclasses = { k = ["b"] }'), 2, "x", "classes.k: 'b' is no value"),
-        (body(QI + 'domain = ["1"]\nhierarchy = "h/zip.csv"'), 2, "x", "the value '1' of x has no row"),
+        (body('role = "sensitive"\ndomain = ["a"]\nclasses = { k = ["b"] }'), "x", "classes.k: 'b' is no value"),
+        (body(QI + 'domain = ["1"]\nhierarchy = "h/zip.csv"'), "x", "the value '1' of x has no row"),
     ],
 )
-def test_mistakes(write, text, line, key, fix):
+def test_mistakes(write, text, key, fix):
     path = write(text)
     with pytest.raises(SchemaError) as refused:
         read_schema(path)
     message = str(refused.value)
-    assert message.startswith(f"{path}, line {line}, {key}"), message
+    assert message.startswith((f"{path}, {key}", f"{path}, attributes.{key}")), message
     assert re.search(fix, message), message
     assert "\n" not in message
 
@@ -203,7 +202,8 @@ def test_files_that_are_no_schema(write, tmp_path):
     path.write_bytes(b'\xef\xbb\xbfversion = 1\n[attributes.x]\nrole = "sensitive"\n')
     assert read_schema(str(path)).names == ("x",)
     with pytest.raises(
-        SchemaError, match=r"schema\.toml, line 4, x: .*absent\.csv: cannot be read .*name an existing hierarchy"
+        SchemaError,
+        match=r"schema\.toml, attributes\.x\.hierarchy: .*absent\.csv: cannot be read .*name an existing hierarchy",
     ):
         read_schema(write(body(QI + 'hierarchy = "absent.csv"')))
 

@@ -12,7 +12,7 @@ from unveil.data.attribute import Attribute
 from unveil.data.hierarchy import Ladder, hierarchy_files, read_ladder
 from unveil.data.schema.document import Declaration, SchemaDocument
 from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
-from unveil.data.toml_lines import line_of_key, toml_content
+from unveil.data.toml import toml_content
 from unveil.errors import SchemaError, shown
 
 __all__ = ["Declaration", "Schema", "SchemaDocument", "read_schema"]
@@ -119,11 +119,11 @@ def read_schema(path: str | Path) -> Schema:
     try:
         document = SchemaDocument.model_validate(content)
     except ValidationError as error:
-        raise SchemaError(_first_fault(error, path, text, content)) from None
+        raise SchemaError(_first_fault(error, path, content)) from None
     ladders = {}
     folder: dict[str, Path] = {}
     if document.hierarchies is not None:
-        where = f"{path}, line {line_of_key(text, ('hierarchies',))}, hierarchies"
+        where = f"{path}, hierarchies"
         folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
     for name, declared in document.attributes.items():
         file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
@@ -131,9 +131,8 @@ def read_schema(path: str | Path) -> Schema:
             try:
                 ladders[name] = read_ladder(file)
             except SchemaError as error:
-                own = ("attributes", name, "hierarchy") if declared.hierarchy is not None else ("hierarchies",)
-                line = line_of_key(text, own)
-                raise SchemaError(f"{path}, line {line}, {name}: {error}") from None
+                key = f"attributes.{name}.hierarchy" if declared.hierarchy is not None else "hierarchies"
+                raise SchemaError(f"{path}, {key}: {error}") from None
     schema = Schema(document=document, ladders=ladders, name=str(path))
     for name, declared in document.attributes.items():
         if declared.domain is not None or declared.bins is not None or name in ladders:
@@ -142,7 +141,7 @@ def read_schema(path: str | Path) -> Schema:
             except SchemaError as error:
                 where = f"{path}, {name}"
                 fault = str(error).removeprefix(where).lstrip(":, ").removeprefix(f"{name}: ")
-                raise SchemaError(f"{path}, line {line_of_key(text, ('attributes', name))}, {name}: {fault}") from None
+                raise SchemaError(f"{path}, attributes.{name}: {fault}") from None
     return schema
 
 
@@ -158,8 +157,8 @@ _FORMS = {
 }
 
 
-def _first_fault(error: ValidationError, path: Path, text: str, content: object) -> str:
-    """One line for the first thing pydantic found: file, line, key, what instead."""
+def _first_fault(error: ValidationError, path: Path, content: object) -> str:
+    """One line for the first thing pydantic found: file, key, what instead."""
     fault = error.errors()[0]
     key: tuple[str, ...] = ()
     for part in fault["loc"]:  # pydantic adds the names of types it tried: keep what the file has
@@ -173,7 +172,7 @@ def _first_fault(error: ValidationError, path: Path, text: str, content: object)
         key = key if key[-1:] == fault["loc"][-1:] else (*key, str(fault["loc"][-1]))
     elif len(key) > 2:
         message = _FORMS.get(key[2], message)
-    return f"{path}, line {line_of_key(text, key)}, {'.'.join(key) or 'schema'}: {message}"
+    return f"{path}, {'.'.join(key) or 'schema'}: {message}"
 
 
 def _check_labels(attribute: Attribute, where: str) -> None:
