@@ -26,7 +26,7 @@ _HOME = {
     "Release": "data.release",
     "Role": "data.attribute",
     "Schema": "data.schema",
-    "Sidecar": "formats.sidecar",
+    "Sidecar": "formats.published",
     "Table": "data.table",
     "UnveilError": "errors",
     "anonymizer": "catalog",

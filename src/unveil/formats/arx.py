@@ -16,8 +16,7 @@ from unveil.data.hierarchy import Ladder, ladder_rows
 from unveil.errors import SchemaError, TableError, UnveilError, shown
 from unveil.formats.archive import Archive
 from unveil.formats.arx_output import output_tables, published_columns, starred_columns
-from unveil.formats.columns import Columns
-from unveil.formats.survey import Refusal
+from unveil.formats.columns import Columns, Refusal
 
 __all__ = ["Project", "mended_ladder", "read_data", "read_project", "shown_output"]
 

@@ -154,7 +154,7 @@ def read_database(
     """
     import polars as pl
 
-    from unveil.formats.coding import Coder
+    from unveil.formats.columns import Coder
 
     coder = Coder(counted)
     rows = 0

@@ -6,10 +6,10 @@ from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import UsageError, shown
-from unveil.formats.extras import needed
+from unveil.formats.columns import needed
 from unveil.formats.masked import masked_columns
+from unveil.formats.published import Sidecar
 from unveil.formats.releases import release_columns, written_cells
-from unveil.formats.sidecar import Sidecar
 from unveil.formats.table_output import Written, typed
 
 __all__ = ["sidecar_of", "to_frame"]

@@ -48,7 +48,7 @@ def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
     """Read an Arrow file or stream, and Feather, which is one."""
     import polars as pl
 
-    from unveil.formats.extras import needed
+    from unveil.formats.columns import needed
 
     _check_file(path, "Arrow", error)
     ipc = needed("pyarrow", "files", f"{path}: to read Arrow files", error).ipc
@@ -90,7 +90,7 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
     """Read a pandas, polars or pyarrow table, or any other that narwhals knows. The index of pandas is not read."""
     import polars as pl
 
-    from unveil.formats.extras import needed
+    from unveil.formats.columns import needed
 
     if isinstance(frame, pl.LazyFrame):
         with _Refusing(Path(name), "a table", error):

@@ -19,15 +19,17 @@ from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import is_token, parse_cells
 from unveil.formats.output import Content, write_whole
 from unveil.formats.published import (
+    Sidecar,
     check_cells,
     check_columns,
     count_column,
+    is_sidecar,
     published_columns,
+    read_sidecar,
     without_blanked,
     without_key,
 )
 from unveil.formats.releases import written_cells
-from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unveil.formats.survey import Refusal
+from unveil.formats.columns import Refusal
 
 __all__ = ["Parts", "checked_parts"]
 

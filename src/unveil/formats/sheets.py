@@ -17,12 +17,9 @@ import numpy as np
 from unveil.data.hierarchy import number_text
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.coding import Coder
-from unveil.formats.columns import Columns, checked_names, smallest_codes
-from unveil.formats.extras import needed
+from unveil.formats.columns import Coder, Columns, Refusal, checked_names, needed, smallest_codes
 from unveil.formats.paths import sheet_file
 from unveil.formats.sheet_parts import checked_parts
-from unveil.formats.survey import Refusal
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from unveil.data.hierarchy import read_ladder
 from unveil.data.ladders import auto_ladder, equal_count_ladder, frequency_ladder, round_ladder, taxonomy_ladder
 from unveil.data.schema import read_schema
 from unveil.errors import SchemaError
-from unveil.formats.mapping import mapping_bytes
+from unveil.formats.cells import mapping_bytes
 
 
 def test_round_intervals() -> None:

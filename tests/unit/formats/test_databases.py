@@ -12,7 +12,7 @@ from test_cli import run
 
 from small import IDENTIFIER, QI, SENSITIVE, made_schema
 from unveil.errors import SchemaError, TableError, UnveilError, UsageError
-from unveil.formats.coding import Coder
+from unveil.formats.columns import Coder
 from unveil.formats.databases import Database, located
 from unveil.formats.tables import read_columns, read_table
 from unveil.formats.text import distinct_codes

@@ -17,7 +17,7 @@ import xlsxwriter
 from tests.sheets import ods_row, open_document, workbook
 from unveil.data.attribute import Kind
 from unveil.errors import ReleaseError, TableError, UnveilError
-from unveil.formats import extras, sheet_parts
+from unveil.formats import columns, sheet_parts
 from unveil.formats.columns import Columns
 from unveil.formats.output import write_whole
 from unveil.formats.paths import sheet_file
@@ -222,7 +222,7 @@ def test_packages_that_are_not_installed_are_named(tmp_path: Path, monkeypatch: 
     def absent(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr(extras, "importlib", SimpleNamespace(import_module=absent))
+    monkeypatch.setattr(columns, "importlib", SimpleNamespace(import_module=absent))
     with pytest.raises(
         TableError, match=r"to read spreadsheets, install python-calamine: pip install 'unveil\[files\]'"
     ):
