@@ -60,7 +60,7 @@ class _Class:
 def read_objects(raw: bytes, count: int) -> list[object]:
     """The first objects of a stream: JavaObject, str, None, arrays of numbers, lists of objects."""
     if not raw.startswith(_START):
-        raise Refusal("it is no stream of Java objects")
+        raise Refusal("it is not a stream of Java objects")
     reader = _Reader(raw)
     try:
         return [reader.content() for _ in range(count)]

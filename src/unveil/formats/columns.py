@@ -242,7 +242,7 @@ def checked_names(names: Iterable[object]) -> str | None:
     seen: set[object] = set()
     for place, name in enumerate(names, start=1):
         if not isinstance(name, str):
-            return f"column {place} is named {name!r}, which is no text; rename it"
+            return f"column {place} is named {name!r}, which is not a text; rename it"
         if not name.strip():
             return f"column {place} has no name; name every column" + (ROW_NAMES if place == 1 else "")
         if name in seen:

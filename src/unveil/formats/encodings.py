@@ -111,13 +111,13 @@ def _regular(path: str | os.PathLike[str]) -> Source:
     except OSError as reason:
         raise Refusal(f"cannot be read: {(reason.strerror or 'unknown reason').lower()}") from None
     except ValueError:
-        raise Refusal("is no file name; check the path") from None
+        raise Refusal("is not a valid file name; check the path") from None
     if stat.S_ISDIR(kind):
         raise Refusal("is a folder; name a CSV file in it")
     if stat.S_ISFIFO(kind):  # it can be read once only
         return Source(None, b"".join(Source(Path(path)).blocks()))
     if not stat.S_ISREG(kind):
-        raise Refusal("is no file but a device; name a CSV file")
+        raise Refusal("is a device, not a file; name a CSV file")
     return Source(Path(path))
 
 

@@ -83,7 +83,7 @@ def read_masked(
         raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
     for name in (*sidecar.masked, *sidecar.channel):
         if name not in names:
-            raise ReleaseError(f"{beside}: {shown(name)} is no column of {path.name} that the schema names")
+            raise ReleaseError(f"{beside}: {shown(name)} is not a column of {path.name} that the schema names")
     check_cells(named, path, names, found)
     known = {a.name: a for a in attributes}
     withheld = [name for name in names if "suppressed" in named.get(name, named.get("", ()))]
@@ -186,7 +186,7 @@ def _read_column(
         row = int(np.flatnonzero(column.text_of_row == index)[0])
         what = "single number or date" if attribute.kind.measured else f"value of the {attribute.source} domain"
         raise ReleaseError(
-            f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is no {what}; a masked release holds "
+            f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is not a {what}; a masked release holds "
             "single values, or * where one is suppressed: leave out the widened columns, or the perturbed ones"
         )
     return attribute, values[column.text_of_row]

@@ -90,7 +90,7 @@ def read_prior(path: str | Path, release: Release, asked: int, *, alpha: float =
             beside = _code(release.attributes[asked], given, columns.decimal, f"{where}, given")
         number = position(count, Kind.NUMERIC, columns.decimal)
         if number is None or number <= 0:
-            raise UsageError(f"{where}: {shown(count)} is no pseudo-count; write a number above 0")
+            raise UsageError(f"{where}: {shown(count)} is not a valid pseudo-count; write a number above 0")
         before = seen.setdefault((index, code, beside), place)
         if before != place:
             raise UsageError(f"{where}: {name} {shown(value)} stands in {before} already; keep one")
@@ -123,7 +123,7 @@ def read_held(path: str | Path, attribute: Attribute, targets: int) -> NDArray[n
         wrong = {t for t, number in enumerate(numbers) if number is None or not 0 <= number <= 1}
         for row in np.flatnonzero(np.isin(column.text_of_row, sorted(wrong)))[:1]:
             text = column.texts[column.text_of_row[row]]
-            raise UsageError(f"{path}, {columns.place(int(row))}, {name}: {shown(text)} is no probability")
+            raise UsageError(f"{path}, {columns.place(int(row))}, {name}: {shown(text)} is not a probability")
         found[:, code] = np.array([number or 0.0 for number in numbers])[column.text_of_row]
     total = found.sum(axis=1)
     for row in np.flatnonzero(np.abs(total - 1) > ROUNDED)[:1]:

@@ -244,7 +244,7 @@ def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) 
         if not re.fullmatch(r"\s*0*[1-9]\d{0,8}\s*", text, re.ASCII):
             row = int(np.flatnonzero(column.text_of_row == index)[0])
             raise ReleaseError(
-                f"{file}, {columns.place(row)}, {name}: {shown(text)} is no count; write a whole number above 0"
+                f"{file}, {columns.place(row)}, {name}: {shown(text)} is not a count; write a whole number above 0"
             )
         values.append(int(text))
     return np.asarray(np.array(values, dtype=np.int64)[column.text_of_row])
@@ -320,7 +320,7 @@ def _blocks(path: Path, sidecar: Sidecar, names: list[str], second: _Second | No
     wrong = [n for n in [*names, *listed] if listed[n] != 1 or n not in names]
     file = path.with_suffix(".toml")
     if wrong:
-        raise ReleaseError(f"{file}: blocks must name every published attribute exactly once; mend {shown(wrong[0])}")
+        raise ReleaseError(f"{file}: blocks must name every published attribute once; correct {shown(wrong[0])}")
     if alone and alone not in blocks:
         raise ReleaseError(f"{file}: {shown(alone[0])} stands in a table of its own, so it must be a block of its own")
     return blocks

@@ -113,7 +113,7 @@ def _check_start(path: Path, ending: str, family: str, error: type[UnveilError])
         raise error(f"{path}: cannot be read ({_said(reason)})") from None
     known = _START.get(ending)
     if known is not None and not start.startswith(known):
-        raise error(f"{path}: is no {family} file although it ends in {ending}; name it by what it is")
+        raise error(f"{path}: is not {family} although it ends in {ending}; name it by what it is")
 
 
 def _reading(

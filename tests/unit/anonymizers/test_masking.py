@@ -231,9 +231,9 @@ SCHEMA = made_schema({"age": NUMBER, "sex": {"role": QI, "domain": ["f", "m"]}, 
 @pytest.mark.parametrize(
     ("cells", "sidecar", "words"),
     [
-        ("[1,2],f,a", 'masked = ["age"]', r"line 2, age: '\[1,2\]' is no single number"),
-        ("1,x,a", 'masked = ["age"]', "line 2, sex: 'x' is no value"),
-        ("1,f,a", 'masked = ["height"]', "'height' is no column"),
+        ("[1,2],f,a", 'masked = ["age"]', r"line 2, age: '\[1,2\]' is not a single number"),
+        ("1,x,a", 'masked = ["age"]', "line 2, sex: 'x' is not a value"),
+        ("1,f,a", 'masked = ["height"]', "'height' is not a column"),
         ("1,f,a", "masked = []", "nothing says"),
         ("1,f,a", 'masked = ["age"]\ngroup = "age"', "keep one of them"),
         ("1,f,a", 'masked = ["sex"]\n[channel]\nsex = [[1.0]]', "not 2 × 2"),

@@ -418,7 +418,7 @@ def test_chains_that_stand_still_apart_disagree(apart: bool) -> None:
 USER_ERRORS = {
     "unknown attacker": (("--attacker", "psychic"), "'psychic' is none of the attackers: background, bayesian"),
     "unknown option": (("--attacker", "bayesian:faith=1"), "bayesian has no option 'faith'"),
-    "no probability": (("--attacker", "bayesian:membership=1.5"), "membership=1.5 is no probability"),
+    "no probability": (("--attacker", "bayesian:membership=1.5"), "membership=1.5 is not a probability"),
     "chains as text": (("--attacker", "bayesian:chains=4"), "cannot be given as text"),
     "both": (("--targets", "{folder}/data.csv"), "say whom to ask about"),
     "asked is known": (("--known", "disease"), "disease is asked about, so it cannot be known"),

@@ -137,7 +137,7 @@ def test_errors_hold_no_password_wherever_the_address_went(capsys: pytest.Captur
     settings = f"host=h password = '{SECRET} x' user=me sslpassword={SECRET}#t: no such file"
     assert str(TableError(settings)) == "host=h password = … user=me sslpassword=…#t: no such file"
     assert str(UsageError("--cells 'password=lists'")) == "--cells 'password=lists'"
-    assert str(TableError(f"data.csv: {SECRET}@home is no value")) == f"data.csv: {SECRET}@home is no value"
+    assert str(TableError(f"data.csv: {SECRET}@home is not a value")) == f"data.csv: {SECRET}@home is not a value"
     for args in (
         ("check", f"postgresql://me:{SECRET}@h/d#t", "--schema", "none.toml"),
         ("schema", f"postgresql://me:{SECRET}@127.0.0.1:1/d#t"),

@@ -292,7 +292,7 @@ def test_missing_file(tmp_path):
     (tmp_path / "f").write_text("x")
     with pytest.raises(TableError, match="cannot be read: not a directory"):
         read_text(tmp_path / "f" / "x.csv")
-    with pytest.raises(TableError, match="is no file name"):
+    with pytest.raises(TableError, match="is not a valid file name"):
         read_text("a\0b")
 
 
@@ -307,7 +307,7 @@ def test_folder(tmp_path):
 
 
 def test_device():
-    with pytest.raises(TableError, match="is no file but a device"):
+    with pytest.raises(TableError, match="is a device, not a file"):
         read_text("/dev/zero")
 
 
