@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.parsers import expat
 
 from unveil.formats.columns import Refusal
 
@@ -309,7 +310,12 @@ def _refuse_formula(attributes: bytes) -> None:
 def _check_open_document(archive: zipfile.ZipFile, member: zipfile.ZipInfo, found: Parts) -> None:
     """How far the rows and cells of OpenDocument go that stand for several."""
     rows = columns = blank = 0
+    xml = expat.ParserCreate()  # the library would wait for ever for a tag that is never closed
     for piece in _pieces(archive, member, b"table-row"):
+        try:
+            xml.Parse(piece)
+        except (expat.ExpatError, LookupError, ValueError):
+            raise Refusal("its content is not XML; is it whole?") from None
         found.durations.update(text.decode("utf-8", "replace") for text in _TIMES.findall(piece))
         if _NO_VALUE.search(piece):
             raise Refusal("it holds a formula without its value; open it in LibreOffice and save it again")
@@ -328,6 +334,10 @@ def _check_open_document(archive: zipfile.ZipFile, member: zipfile.ZipInfo, foun
                 continue
             rows, columns, blank = rows + blank + times, max(columns, width), 0
             _check_area(rows, columns)
+    try:
+        xml.Parse(b"", True)
+    except expat.ExpatError:
+        raise Refusal("its content is not XML; is it whole?") from None
 
 
 def _width(row: bytes) -> int:

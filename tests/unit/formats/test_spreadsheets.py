@@ -168,6 +168,13 @@ def test_far_cells_cost_nothing(tmp_path: Path) -> None:
             read_columns(open_document(path, rows))
 
 
+def test_a_sheet_that_never_ends(tmp_path: Path) -> None:
+    """The library would wait for its end."""
+    table = f'<table:table table:name="one">{ods_row("x")}{ods_row("1")}'
+    with pytest.raises(TableError, match="its content is not XML"):
+        read_columns(open_document(tmp_path / "t.ods", "", table))
+
+
 def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheet_parts, "SMALL", 2**19)  # a bomb costs time here too
     path = workbook(tmp_path / "t.xlsx", one=[["x"], [1]])
