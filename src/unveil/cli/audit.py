@@ -27,7 +27,6 @@ from unveil.cli._shared import (
     listed,
     located,
     long_work,
-    read_assignment,
     release_parts,
 )
 from unveil.errors import UsageError, shown
@@ -192,8 +191,8 @@ def _audit(
     from unveil.data.schema import read_schema
     from unveil.data.smoothing import bandwidths
     from unveil.formats.arx_schema import project_schema
-    from unveil.formats.keys import read_paired
-    from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.assignments import read_assignment, read_origin, read_paired
+    from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.people import people_content
     from unveil.formats.priors import read_prior
     from unveil.formats.releases import read_release
@@ -250,7 +249,7 @@ def _audit(
             if name in masked:
                 assigned[name] = read_origin(path, table.rows, published[name].rows)
             else:
-                assigned[name] = read_assignment(path, table.rows, published[name].groups)
+                assigned[name] = read_assignment(path, table, published[name])
     engine = engine_of(seed, workers, checkpoint)
     missing = document.missing_token
     others = None

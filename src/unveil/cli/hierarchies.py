@@ -226,7 +226,7 @@ def hierarchy_mapping(
 ) -> None:
     """What a release made of each value: a CSV of attribute, value, cell, rows."""
     from unveil.data.schema import read_schema
-    from unveil.formats.mapping import mapping_bytes
+    from unveil.formats.cells import mapping_bytes
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
 

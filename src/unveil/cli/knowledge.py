@@ -19,7 +19,6 @@ from unveil.cli._shared import (
     console,
     documents_of,
     keep_apart,
-    read_assignment,
     release_parts,
     write,
 )
@@ -82,6 +81,7 @@ def knowledge(
     from unveil.catalog import make, member, parse
     from unveil.data.schema import read_schema
     from unveil.data.targets import targets_of_table
+    from unveil.formats.assignments import read_assignment
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
     from unveil.report.knowledge_terminal import print_knowledge
@@ -131,7 +131,7 @@ def knowledge(
         index = published.index(found.prior.sensitive.name)
         roster = None
         if len(published.blocks) == 1 or assignment is not None:
-            group = None if assignment is None else read_assignment(assignment, table.rows, published.groups)
+            group = None if assignment is None else read_assignment(assignment, table, published)
             roster = targets_of_table(table, published, index, group=group)
         exposure = background_risk(published, index, found.prior, roster=roster)
         findings += findings_of_exposure(exposure, release.name, found.prior.sensitive.name, t=t, l=l)

@@ -26,7 +26,6 @@ from unveil.cli._shared import (
     listed,
     located,
     long_work,
-    read_assignment,
     release_parts,
 )
 from unveil.errors import UsageError
@@ -154,8 +153,8 @@ def link(
     from unveil.audit.linking import run_link
     from unveil.data.schema import read_schema
     from unveil.engine import Engine
-    from unveil.formats.keys import read_paired
-    from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.assignments import read_assignment, read_origin, read_paired
+    from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
@@ -203,7 +202,9 @@ def link(
             )
         origin = np.arange(published.rows)
     elif assignment is not None and not masked:
-        origin = read_assignment(assignment, 0 if table is None else table.rows, published.groups)
+        if table is None:
+            raise UsageError("--assignment goes with --original DATA")
+        origin = read_assignment(assignment, table, published)
     elif assignment is not None:
         origin = read_origin(assignment, published.rows if table is None else table.rows, published.rows)
     somebody = None
