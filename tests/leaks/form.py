@@ -118,7 +118,7 @@ def _anatomy(w: Ward, size: int = 12) -> tuple[list[int], list[str]]:
 
 @leak("blocks in pairs", "inference")
 def anatomy_in_true_pairs(draw: random.Random) -> Fields:
-    w = Ward(draw)
+    w = Ward(draw, 360)
     people, bucket = _anatomy(w)
     order = list(range(len(people)))
     draw.shuffle(order)
@@ -149,7 +149,7 @@ def _without_age(w: Ward, **more: Mapping[str, object]) -> str:
 
 @leak("blocks in pairs", "inference")
 def three_slices_in_true_pairs(draw: random.Random) -> Fields:
-    w = Ward(draw)
+    w = Ward(draw, 360)
     people, bucket = _anatomy(w)
     order = sorted(range(len(people)), key=lambda j: (int(bucket[j]), people[j]))
     cells = w.cells()
@@ -169,7 +169,7 @@ def three_slices_in_true_pairs(draw: random.Random) -> Fields:
 
 @leak("blocks in pairs", "inference")
 def buckets_sorted_by_the_secret(draw: random.Random) -> Fields:
-    w = Ward(draw)
+    w = Ward(draw, 360)
     people, bucket = _anatomy(w)
     # The quasi-identifiers stand in the order of their owners' diagnoses, and the diagnoses are sorted too.
     order = sorted(range(len(people)), key=lambda j: (int(bucket[j]), w.diagnosis[people[j]], people[j]))

@@ -1,7 +1,7 @@
 """The published file read as a stranger reads it: every column, every byte, in its order.
 
-Each check is a plain function of a `PublishedFile` that returns the `Leak`s it found; `read_as_a_stranger` runs them all.
-None of them looks at beliefs: what a reader infers by probability is the attackers' part.
+Each check is a plain function of a `PublishedFile` that returns the `Leak`s it found; `read_as_a_stranger` runs them
+all. None of them looks at beliefs: what a reader infers by probability is the attackers' part.
 """
 
 from collections.abc import Callable

@@ -56,7 +56,8 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
         return _claim(
             file,
             name,
-            f"The sidecar's matrix says that {percent(promised)} of {name} stay as they were; in truth {percent(share)} did.",
+            f"The sidecar's matrix says that {percent(promised)} of {name} stay as they were; "
+            f"in truth {percent(share)} did.",
             round(share * rows),
             share,
         )
@@ -69,19 +70,21 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
             return _claim(
                 file,
                 name,
-                f"{name} is said to be masked, but it is only rescaled (times {slope:.4g}, plus {start:.4g}): ranks are the same, "
-                f"and everybody who knows {name} finds the row.",
+                f"{name} is said to be masked, but it is only rescaled (times {slope:.4g}, plus {start:.4g}): "
+                f"ranks are the same, and everybody who knows {name} finds the row.",
                 rows,
                 1.0,
             )
-    usual = float((np.unique(there, return_counts=True)[1] / rows).max())
-    if share < max(0.5, usual + 0.2) or file.sidecar.method.startswith(_KEEPING) or len(np.unique(there)) < 5:
-        return None
+    if share < 0.9 or file.sidecar.method.startswith(_KEEPING) or len(np.unique(there)) < 5:
+        return None  # less than that is a weak mask, which linkage measures, not a false claim
+    ends = np.isin(x[~same], [np.nanmin(x), np.nanmax(x)]) if np.isfinite(x).any() else np.zeros(0)
+    if share < 0.99 and (not np.isfinite(x).all() or ends.mean() > 0.9):
+        return None  # swapped categories, or tails cut off
     return _claim(
         file,
         name,
-        f"{name} is said to be masked, but {plural(round(share * rows), 'person', 'people')} ({percent(share)}) still have their true "
-        f"value.",
+        f"{name} is said to be masked, but {plural(round(share * rows), 'person', 'people')} "
+        f"({percent(share)}) still have their true value.",
         round(share * rows),
         share,
     )
@@ -123,7 +126,7 @@ def _whole_rows(file: PublishedFile) -> list[Leak]:
     kinds = np.bincount(both[file.rows :], minlength=int(both.max()) + 1)
     alone = kinds[both[: file.rows]] == 1
     share = float(alone.mean())
-    if share < 0.5:
+    if share < 0.99:
         return []
     people = int(alone.sum())
     return [
@@ -158,8 +161,8 @@ def claimed_noise(file: PublishedFile) -> list[Leak]:
             "claimed_noise",
             "file",
             "exceeded",
-            f"The sidecar claims differential privacy ({method}), but {percent(same)} of {plural(int(used.sum()), 'count')} are exactly "
-            f"the original's.",
+            f"The sidecar claims differential privacy ({method}), but {percent(same)} of "
+            f"{plural(int(used.sum()), 'count')} are exactly the original's.",
             "add the noise, or take the claim out of the sidecar",
             tuple(known[0]),
             file.rows,

@@ -49,7 +49,8 @@ def leftover_columns(file: PublishedFile) -> list[Leak]:
                         "leftover_columns",
                         "linking",
                         "exceeded",
-                        f"The file still has {word}, {name}: {plural(shown, 'person', 'people')} can be looked up in it.",
+                        f"The file still has {word}, {name}: "
+                        f"{plural(shown, 'person', 'people')} can be looked up in it.",
                         f"drop the column {name}",
                         (name,),
                         shown,
@@ -178,8 +179,8 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
             "identifying_columns",
             "linking",
             "exceeded",
-            f"{name} puts {plural(int(shown.sum()), 'person', 'people')} into {plural(int((size > 0).sum()), 'small set')} "
-            f"of about {shown.sum() / max((size > 0).sum(), 1):.1f}, as households or files do: who knows one member "
+            f"{name} puts {plural(int(shown.sum()), 'person', 'people')} into "
+            f"{plural(int((size > 0).sum()), 'small set')} of about {shown.sum() / max((size > 0).sum(), 1):.1f}, as households or files do: who knows one member "
             f"finds the others.",
             f"drop the column {name}",
             (name,),

@@ -33,6 +33,7 @@ def telling_columns(file: PublishedFile) -> list[Leak]:
         if values is None or len(np.unique(values)) < 2:
             continue
         told = False
+        found += _told_across(file, secret)
         for name in [n for n in insensitive if file.together(n, secret)]:
             leak = _told(file, (name,), secret, guess(known[name], values))
             if leak is not None:
@@ -46,6 +47,21 @@ def telling_columns(file: PublishedFile) -> list[Leak]:
                 leak = leak or _told_in_classes(file, name, known[name], secret, values)
                 if leak is not None:
                     found.append(leak)
+    return found
+
+
+def _told_across(file: PublishedFile, secret: str) -> list[Leak]:
+    """Insensitive columns in another block than the secret: the original says what they tell."""
+    found = []
+    for name in file.others if file.original is not None else []:
+        if file.together(name, secret) or name not in file.original or secret not in file.original:  # type: ignore[operator]
+            continue
+        known = np.asarray(file.original[name].text_of_row, dtype=np.int64)  # type: ignore[index]
+        values = np.asarray(file.original[secret].text_of_row, dtype=np.int64)  # type: ignore[index]
+        if len(np.unique(known)) <= len(known) // _MOST_SETS and len(np.unique(values)) <= len(values) // _MOST_SETS:
+            leak = _told(file, (name,), secret, guess(known, values))
+            if leak is not None and leak.severity == "exceeded":
+                found.append(leak)
     return found
 
 
@@ -72,14 +88,21 @@ def _told(
     rows = file.rows
     spread = 6 * np.sqrt(max(found.blind * (1 - found.blind), 1e-6) / rows)
     significant = found.right - found.blind > spread and rows >= 20
-    strong = significant and found.lift >= _STRONG
+    strong = (significant and found.lift >= _STRONG) or found.learned >= _STRONG
     pure = found.pure >= 10 and not background
-    if not strong and not pure and not (significant and found.lift >= _WEAK and not background):
+    weak = (significant and found.lift >= _WEAK) or found.learned >= 2 * _WEAK
+    if not strong and not pure and (background or not weak):
         return None
     column = " and ".join(names)
     verb = "tells" if len(names) == 1 else "together tell"
     called = "" if background or file.role(names[0]) is None else f", called {file.role(names[0])},"
-    if strong or not pure:
+    if found.learned >= _STRONG and found.lift < _STRONG:
+        people = rows
+        sentence = (
+            f"{column}{called} {verb} much about {secret}: {percent(found.learned)} of what is uncertain about it is "
+            f"known by it, of {plural(people, 'person', 'people')}."
+        )
+    elif strong or not pure:
         people = round(found.right * rows)
         sentence = (
             f"{column}{called} {verb} {secret}: it is guessed right for {plural(people, 'person', 'people')} "
@@ -206,8 +229,8 @@ def _one_gives_back(
             "given_back",
             "inference" if file.role(name) is Role.SENSITIVE else "singling out",
             "exceeded",
-            f"{name} is withheld or coarsened for {plural(people, 'person', 'people')}, but {other} gives it back: right "
-            f"for {percent(direct.right)}.",
+            f"{name} is withheld or coarsened for {plural(people, 'person', 'people')}, but {other} gives it "
+            f"back: right for {percent(direct.right)}.",
             fix,
             (other, name),
             round(direct.right * people),
@@ -224,8 +247,8 @@ def _one_gives_back(
         "given_back",
         "singling out",
         "exceeded",
-        f"{other} narrows what was coarsened in {name}: it removes {percent(learned / unknown)} of the uncertainty that "
-        f"the cells leave, for {plural(people, 'person', 'people')}.",
+        f"{other} narrows what was coarsened in {name}: it removes {percent(learned / unknown)} of the uncertainty "
+        f"that the cells leave, for {plural(people, 'person', 'people')}.",
         f"drop {other}, or coarsen it as {name} is coarsened",
         (other, name),
         people,
@@ -260,8 +283,8 @@ def _sums(file: PublishedFile, name: str, extra: list[str], people: int) -> list
             "given_back",
             "inference" if file.role(name) is Role.SENSITIVE else "singling out",
             "exceeded",
-            f"{name} is withheld or coarsened for {plural(people, 'person', 'people')}, but it is a sum of {', '.join(used)}: "
-            f"a reader works it out.",
+            f"{name} is withheld or coarsened for {plural(people, 'person', 'people')}, but it is a sum of "
+            f"{', '.join(used)}: a reader works it out.",
             f"drop one of {', '.join(used)}",
             (*used, name),
             people,

@@ -213,10 +213,26 @@ class PublishedFile:
                     found[name] = cells
         return found
 
+    def _true(self, name: str) -> bool:
+        """Whether a column shows each kind of cell about as often as people have it: else it was perturbed."""
+        cells = self.cells(name)
+        rows = cells.text_of_row[~cells.whole[cells.text_of_row]]
+        people = np.append(cells.texts_of_value[0], -1)[cells.value_of_person]
+        people = people[people >= 0]
+        if not len(rows) or len(people) < 0.5 * self.people:
+            return False
+        texts = len(cells.region_of_text)
+        region = np.where(cells.region_of_text < 0, len(cells.regions), cells.region_of_text)
+        here = np.bincount(region, weights=np.bincount(rows, minlength=texts), minlength=len(cells.regions) + 1)
+        there = np.bincount(region, weights=np.bincount(people, minlength=texts), minlength=len(cells.regions) + 1)
+        apart = np.abs(here / here.sum() - there / there.sum()).sum() / 2
+        chance = np.sqrt((here + there > 0).sum() / min(len(rows), len(people)))
+        return bool(apart < 0.1 + chance)
+
     @cached_property
     def person_classes(self) -> tuple[list[str], Ids, Ids, Ids] | None:
         """Columns by which every person has one kind of row; (rows,), (people,) those kinds, and rows they hold for."""
-        names = [n for n in self.shared if self.cells(n).texts_of_value[1]]
+        names = [n for n in self.shared if self.cells(n).texts_of_value[1] and self._true(n)]
         if not names:
             return None
         rows, people, good = [], [], np.ones(self.rows, dtype=bool)

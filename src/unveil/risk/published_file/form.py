@@ -66,7 +66,9 @@ def _meaning(
         whole = not stars.strip("*") and bool(stars)
         return ("absent", whole)
     if region is not None and region[text] >= 0:
-        return int(region[text])
+        # Two labels of a hierarchy may mean the same at two levels: that is no spelling.
+        label = file.columns[name].texts[text].strip() if name in file.schema.ladders else ""
+        return (int(region[text]), label if label[:1].isalpha() else "")
     if not np.isnan(number[text]):
         return ("number", canonical(float(number[text]), file._kind(name)))
     return ("text", " ".join(file.columns[name].texts[text].casefold().split()))
@@ -121,18 +123,19 @@ def missing_cells(file: PublishedFile) -> list[Leak]:
             values = file.codes(secret)
             if len(np.unique(values)) > file.rows // 4:
                 continue
-            learned, unknown, z = information(values, gone)
+            _, _, z = information(values, gone)
             told = guess(gone, values)
-            share = learned / unknown if unknown > 0 else 0.0
-            if z > 10 and (share > 0.3 or told.pure >= 5):
-                value = np.bincount(values[gone > 0]).argmax()
+            counted = np.bincount(values[gone > 0], minlength=int(values.max()) + 1)
+            value = int(counted.argmax())
+            share, usual = float(counted[value] / number), float((values == value).mean())
+            if z > 10 and (told.pure >= 5 or told.lift >= 0.15 or (share >= 0.5 and usual <= 0.25)):
                 found.append(
                     Leak(
                         "missing_cells",
                         "inference",
                         "exceeded",
-                        f"{name} is missing for {plural(number, 'person', 'people')}, and {percent(float((values[gone > 0] == value).mean()))} "
-                        f"of them have one {secret}: that the cell is empty tells it.",
+                        f"{name} is missing for {plural(number, 'person', 'people')}, and "
+                        f"{percent(share)} of them have one {secret}: that the cell is empty tells it.",
                         f"drop {name}, or withhold it for others too",
                         (name, secret),
                         number,
@@ -165,8 +168,8 @@ def withheld_values(file: PublishedFile) -> list[Leak]:
                 "withheld_values",
                 "inference",
                 "exceeded",
-                f"Of the {plural(int(total), 'person', 'people')} whose {name} is not shown, {percent(hidden[value] / total)} have "
-                f"the same one: that it is withheld tells it.",
+                f"Of the {plural(int(total), 'person', 'people')} whose {name} is not shown, "
+                f"{percent(hidden[value] / total)} have the same one: that it is withheld tells it.",
                 f"withhold {name} of others too, drawn at random, or show it in wider cells for all",
                 (name,),
                 int(hidden[value]),

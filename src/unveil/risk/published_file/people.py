@@ -36,8 +36,8 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
                 "repeated_people",
                 "singling out",
                 "exceeded" if few is None or few else "suspicious",
-                f"{plural(several, 'person', 'people')} of {persons:,} have several rows ({rows:,} in all, by {name}): classes "
-                f"count rows, not people.{said}",
+                f"{plural(several, 'person', 'people')} of {persons:,} have several rows ({rows:,} in all, by {name}): "
+                f"classes count rows, not people.{said}",
                 f"keep one row a person, or coarsen until classes hold {FEW} people by {name}",
                 (name,),
                 persons if few is None else few,
@@ -99,40 +99,72 @@ def _fits(file: PublishedFile, names: list[str]) -> tuple[NDArray[np.bool_], Ids
 
 def unplaced_people(file: PublishedFile) -> list[Leak]:
     """People of the original who fit no published row although they should: the file was not understood."""
-    names = [n for n in file.shared if file.role(n) is Role.QUASI_IDENTIFIER and n not in file.sidecar.masked]
-    if not names or file.rows < 10 or file.sidecar.masked:
+    if file.rows < 10 or file.sidecar.masked:
         return []
-    fits, _, _, times = _fits(file, names)
-    lost = ~fits.any(axis=1)
+    blocks = [tuple(file.columns)] if file.linked else file.blocks
+    for block in blocks:
+        names = [n for n in block if n in file.shared and file.role(n) is Role.QUASI_IDENTIFIER]
+        found = _unplaced(file, names) if names else []
+        if found:
+            return found
+    return []
+
+
+def _unplaced(file: PublishedFile, names: list[str]) -> list[Leak]:
+    """The same by the quasi-identifiers of one block."""
+    fits, _, kind_of_row, times = _fits(file, names)
+    blank = _blank(file, names)
+    lost = ~fits[:, ~blank].any(axis=1)
     share = float(times[lost].sum() / times.sum())
     people = round(share * file.people)
-    absent = max(file.people - int(file.times.sum()), 0)
-    if people > max(absent, 0.01 * file.people, 3) + 2 * np.sqrt(max(absent, 1)):
-        blame = max(names, key=lambda n: _misfit(file, n))
-        return [
-            Leak(
-                "unplaced_people",
-                "linking",
-                "exceeded",
-                f"{plural(people, 'person', 'people')} of the original ({percent(share)}) fit no published row, though only "
-                f"{absent:,} are left out: {blame} does not show true values or ranges of them ({_guess(file, blame)}). What "
-                f"the file promises cannot be checked as it stands.",
-                f"say in a sidecar how {blame} was changed (masked = [{blame!r}]), or publish ranges that hold the true value",
-                (blame,),
-                people,
-                share,
-            )
-        ]
-    return _only_suppressed(file, names, fits, times)
+    absent = max(file.people - int(file.times[~blank[kind_of_row]].sum()), 0)
+    if people <= max(absent, 0.01 * file.people, 3) + 2 * np.sqrt(max(absent, 1)):
+        return _only_suppressed(file, names, fits, times, blank, kind_of_row)
+    blame = max(names, key=lambda n: (_misfit(file, n), _without(file, names, n)))
+    return [
+        Leak(
+            "unplaced_people",
+            "linking",
+            "exceeded",
+            f"{plural(people, 'person', 'people')} of the original ({percent(share)}) fit no published row, though only "
+            f"{absent:,} are left out or suppressed: {blame} does not show their true values ({_guess(file, blame)}). "
+            f"What the file promises cannot be checked as it stands.",
+            f'say in a sidecar how {blame} was changed (masked = ["{blame}"]), or publish ranges that hold true values',
+            (blame,),
+            people,
+            share,
+        )
+    ]
 
 
-def _only_suppressed(file: PublishedFile, names: list[str], fits: NDArray[np.bool_], times: Ids) -> list[Leak]:
-    """People who fit suppressed rows alone, and those are few: by elimination the rows are theirs."""
-    first_row, kind_of_row = _kinds([file.codes(n) for n in names])
+def _without(file: PublishedFile, names: list[str], name: str) -> float:
+    """The share of people who would fit a row if this column were not there."""
+    rest = [n for n in names if n != name]
+    if not rest:
+        return 1.0
+    fits, _, _, times = _fits(file, rest)
+    return float(times[fits[:, ~_blank(file, rest)].any(axis=1)].sum() / times.sum())
+
+
+def _blank(file: PublishedFile, names: list[str]) -> NDArray[np.bool_]:
+    """(kinds of rows,) whether all these cells are withheld."""
+    first_row, _ = _kinds([file.codes(n) for n in names])
     blank = np.ones(len(first_row), dtype=bool)
     for name in names:
         cells = file.cells(name)
         blank &= cells.whole[cells.text_of_row[first_row]]
+    return blank
+
+
+def _only_suppressed(
+    file: PublishedFile,
+    names: list[str],
+    fits: NDArray[np.bool_],
+    times: Ids,
+    blank: NDArray[np.bool_],
+    kind_of_row: Ids,
+) -> list[Leak]:
+    """People who fit suppressed rows alone, and those are few: by elimination the rows are theirs."""
     if not blank.any() or blank.all() or fits.shape[0] < 2:
         return []
     only = ~fits[:, ~blank].any(axis=1)
@@ -145,8 +177,8 @@ def _only_suppressed(file: PublishedFile, names: list[str], fits: NDArray[np.boo
             "unplaced_people",
             "inference",
             "exceeded",
-            f"{plural(people, 'person', 'people')} fit{'s' if people == 1 else ''} no row but the suppressed ones, of which there "
-            f"{'is' if rows == 1 else 'are'} {rows:,}: by elimination they are found.",
+            f"{plural(people, 'person', 'people')} fit{'s' if people == 1 else ''} no row but the suppressed ones, of which "
+            f"there {'is' if rows == 1 else 'are'} {rows:,}: by elimination they are found.",
             "leave suppressed rows out of the file, or suppress more rows of others",
             tuple(names),
             people,
@@ -187,7 +219,7 @@ def _guess(file: PublishedFile, name: str) -> str:
             return f"perhaps multiplied by about {np.mean(ratio):.3g}"
     size = np.unique(here, return_counts=True)[1]
     if np.median(size) >= 3 and np.unique(there, return_counts=True)[1].mean() < size.mean() * 0.7:
-        return f"perhaps means of groups of about {int(np.median(size))}"
+        return "perhaps means of groups"
     whole = np.unique(here)
     for step in (1000, 500, 100, 50, 25, 10, 5):
         if len(whole) > 3 and (whole % step == 0).all() and not (there % step == 0).all():
@@ -201,7 +233,7 @@ def rows_of_nobody(file: PublishedFile) -> list[Leak]:
     if not names or not file.linked or file.sidecar.masked or file.sidecar.method:
         return []
     names = [n for n in names if file.role(n) is Role.QUASI_IDENTIFIER] or names
-    fits, people, kind_of_row, times = _fits(file, names)
+    fits, _, kind_of_row, times = _fits(file, names)
     if int(times.sum()) < file.people:
         return _too_many(file)
     rows = np.bincount(kind_of_row, weights=file.times)
@@ -217,8 +249,9 @@ def rows_of_nobody(file: PublishedFile) -> list[Leak]:
             "rows_of_nobody",
             "singling out",
             "exceeded",
-            f"{plural(extra, 'row')} belong to nobody: their classes hold more rows than people of the original fit them. "
-            f"{plural(small, 'person', 'people')} seem to be in a class of {FEW} or more, but share it with fewer than {FEW} people.",
+            f"{plural(extra, 'row')} belong to nobody: their classes hold more rows than people of the original fit "
+            f"them. {plural(small, 'person', 'people')} seem to be in a class of {FEW} or more, but share it with fewer "
+            f"than {FEW} people.",
             "publish one row a person, without copies or made-up rows; coarsen instead",
             tuple(names),
             small or extra,
@@ -236,8 +269,8 @@ def _too_many(file: PublishedFile) -> list[Leak]:
             "rows_of_nobody",
             "singling out",
             "exceeded",
-            f"The file has {plural(total, 'row')}, the original {plural(file.people, 'person', 'people')}: the rest are copies or "
-            f"made-up rows.",
+            f"The file has {plural(total, 'row')}, the original {plural(file.people, 'person', 'people')}: the rest are "
+            f"copies or made-up rows.",
             "publish one row a person, without copies or made-up rows",
             (),
             file.people,

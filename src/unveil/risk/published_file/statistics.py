@@ -17,6 +17,7 @@ class Prediction(NamedTuple):
     blind: float  # the same without looking
     pure: int  # rows in sets that show one rare value (almost) only, beyond chance
     pure_value: int  # the most frequent of these values, -1 if there are none
+    learned: float  # the share of the uncertainty that looking removes, beyond chance; 0 if it may be chance
 
     @property
     def lift(self) -> float:
@@ -37,7 +38,8 @@ def guess(known: Ids, secret: Ids, *, least: int = 10, purity: float = 0.95) -> 
     top &= chance < -20
     pure = int(number[top].sum())
     value = int(np.bincount(of_secret[top], weights=number[top]).argmax()) if pure else -1
-    return Prediction(right, blind, pure, value)
+    shared, unknown, z = information(known, secret)
+    return Prediction(right, blind, pure, value, shared / unknown if unknown > 0 and z > 10 else 0.0)
 
 
 def _left_out(known: Ids, secret: Ids) -> tuple[float, tuple[Ids, Ids, Ids, Ids]]:
