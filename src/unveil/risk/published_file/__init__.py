@@ -13,7 +13,7 @@ from unveil.data.schema import Schema
 from unveil.formats.columns import Columns
 from unveil.formats.sidecar import Sidecar
 from unveil.risk.published_file.claims import claimed_masking, claimed_noise
-from unveil.risk.published_file.columns import exact_values, identifying_columns, leftover_columns
+from unveil.risk.published_file.columns import doubtful_roles, exact_values, identifying_columns, leftover_columns
 from unveil.risk.published_file.dependence import given_back, telling_columns
 from unveil.risk.published_file.file import Disclosure, Leak, PublishedFile, Severity
 from unveil.risk.published_file.form import group_names, missing_cells, spelling, withheld_values
@@ -25,6 +25,7 @@ __all__ = ["CHECKS", "Leak", "PublishedFile", "Severity", "published_file", "rea
 # Each check with the kind of disclosure it is about, whether it needs the original, and what it says if all is well.
 CHECKS: dict[Callable[[PublishedFile], list[Leak]], tuple[Disclosure, bool, str]] = {
     leftover_columns: ("linking", False, "No identifier, key or unexplained column is left in the file."),
+    doubtful_roles: ("inference", False, "No column's name speaks against its role."),
     exact_values: ("singling out", False, "Columns with bins show no exact values."),
     identifying_columns: ("singling out", False, "No column beside the quasi-identifiers singles people out."),
     telling_columns: ("inference", False, "No insensitive column tells a sensitive one."),

@@ -6,7 +6,7 @@ import numpy as np
 
 from unveil.data.attribute import Kind
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, places, plural
 
 __all__ = ["claimed_masking", "claimed_noise"]
 
@@ -83,7 +83,7 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
     return _claim(
         file,
         name,
-        f"{name} is said to be masked, but {plural(round(share * rows), 'person', 'people')} "
+        f"{name} is said to be masked, but {persons(round(share * rows))} "
         f"({percent(share)}) still have their true value.",
         round(share * rows),
         share,

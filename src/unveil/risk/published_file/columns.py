@@ -9,14 +9,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from unveil.data.attribute import Kind, Role, position
+from unveil.data.draft.names import NAMING_WORDS, SENSITIVE_WORDS, hinted
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, places, plural
 from unveil.risk.published_file.statistics import small_sets
 
-__all__ = ["exact_values", "identifying_columns", "leftover_columns"]
+__all__ = ["doubtful_roles", "exact_values", "identifying_columns", "leftover_columns"]
 
 FEW = 5  # a value that fewer rows than this share points at people
 _SHARE = 0.2  # of the rows, from which such values single out
+_HOUSEHOLD = 8  # rows that share a value on average, up to which they look like a household or a file
 _TRIED = 2_000  # identifiers that are hashed
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{2,4}|\d{4}[./]\d\d?[./]\d\d?")
@@ -35,6 +37,31 @@ _HASHES: dict[str, Callable[[bytes], Sequence[str]]] = {
 }
 
 
+def doubtful_roles(file: PublishedFile) -> list[Leak]:
+    """Published columns whose names say a secret or an identifier, and whose roles say otherwise."""
+    found = []
+    for name in file.columns:
+        role = file.role(name)
+        if role not in (Role.QUASI_IDENTIFIER, Role.INSENSITIVE):
+            continue
+        for words, meant in ((SENSITIVE_WORDS, Role.SENSITIVE), (NAMING_WORDS, Role.IDENTIFIER)):
+            if hinted(name, words):
+                what = "what people keep to themselves" if meant is Role.SENSITIVE else "something that names a person"
+                found.append(
+                    Leak(
+                        "doubtful_roles",
+                        "inference" if meant is Role.SENSITIVE else "linking",
+                        "suspicious",
+                        f"The name of {name} says {what}, the schema calls it {role}: nobody is asked what the "
+                        f"file tells of it.",
+                        f'set role = "{meant}" for {name} in the schema, or waive this with a reason',
+                        (name,),
+                        file.rows,
+                    )
+                )
+    return found
+
+
 def leftover_columns(file: PublishedFile) -> list[Leak]:
     """Identifiers, the column that pairs rows with the original, columns without a role, counts that multiply rows."""
     found = []
@@ -49,8 +76,7 @@ def leftover_columns(file: PublishedFile) -> list[Leak]:
                         "leftover_columns",
                         "linking",
                         "exceeded",
-                        f"The file still has {word}, {name}: "
-                        f"{plural(shown, 'person', 'people')} can be looked up in it.",
+                        f"The file still has {word}, {name}: {persons(shown)} can be looked up in it.",
                         f"drop the column {name}",
                         (name,),
                         shown,
@@ -90,7 +116,7 @@ def _multiplied(file: PublishedFile) -> list[Leak]:
             "singling out",
             "exceeded",
             f"The column {name}{'' if said else ', which nothing explains,'} makes {plural(file.rows, 'row')} count as "
-            f"{plural(total, 'person', 'people')}; the original has {file.people:,}.",
+            f"{persons(total)}; the original has {file.people:,}.",
             f"drop the column {name}, or correct its counts",
             (name,),
             file.rows,
@@ -129,16 +155,14 @@ def exact_values(file: PublishedFile) -> list[Leak]:
         alone = file.joint([n for n in file.keys if n != name] + [name])
         few = int(file.times[rows & (np.bincount(alone, weights=file.times)[alone] < FEW)].sum())
         secret = declared.role is Role.SENSITIVE
-        what = (
-            "single values" if secret else f"and {plural(few, 'person', 'people')} share theirs with fewer than {FEW}"
-        )
+        what = "single values" if secret else f"and {persons(few)} share theirs with fewer than {FEW}"
         found.append(
             Leak(
                 "exact_values",
                 "inference" if secret else "singling out",
                 "exceeded",
                 f"The schema cuts {name} into {plural(len(attribute.values), 'bin')}, but the file shows the exact "
-                f"{'day' if declared.kind is Kind.DATE else 'number'} of {plural(people, 'person', 'people')}: "
+                f"{'day' if declared.kind is Kind.DATE else 'number'} of {persons(people)}: "
                 f"{len(np.unique(place[exact])):,} different values, {what}.",
                 f"publish the bins of {name} instead of its values, or take the bins out of the schema",
                 (name,),
@@ -172,26 +196,27 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
     few = int((size[ids[shown]] < FEW).sum())
     share = few / int(shown.sum())
     form, what = _form(file, name, np.flatnonzero(size))
-    if share < _SHARE and not (form == "household" and share > 0):
+    sets = max(int((size > 0).sum()), 1)
+    small = shown.sum() <= _HOUSEHOLD * sets and sets >= 20
+    if share < _SHARE and not small:
         return None
-    if form == "household" or (alone < few / 4 and form not in ("time", "text")):
+    if alone < few / 4 and form not in ("time", "text"):
         return Leak(
             "identifying_columns",
             "linking",
             "exceeded",
-            f"{name} puts {plural(int(shown.sum()), 'person', 'people')} into "
-            f"{plural(int((size > 0).sum()), 'small set')} of about {shown.sum() / max((size > 0).sum(), 1):.1f}, as households or files do: who knows one member "
-            f"finds the others.",
+            f"{name} puts {persons(int(shown.sum()))} into {plural(sets, 'small set')} of about "
+            f"{shown.sum() / sets:.1f}, as households or files do: who knows one member finds the others.",
             f"drop the column {name}",
             (name,),
-            few,
+            int(shown.sum()),
             share,
         )
     return Leak(
         "identifying_columns",
         "linking" if form in ("hash", "counter", "decimals", "code") else "singling out",
         "exceeded",
-        f"{name} is called {file.role(name) or 'neither'}, but {what}: {plural(few, 'person', 'people')} "
+        f"{name} is called {file.role(name) or 'neither'}, but {what}: {persons(few)} "
         f"({percent(share)}) share their value with fewer than {FEW}, {alone:,} with nobody.",
         f"drop the column {name}, or coarsen it and make it a quasi-identifier",
         (name,),
@@ -252,7 +277,7 @@ def _copied(file: PublishedFile, name: str) -> Leak | None:
                 "linking",
                 "exceeded",
                 f"{name} gives back {other}, an identifier of the original, {how}: everybody who has a list of "
-                f"{other} finds all {plural(people, 'person', 'people')}.",
+                f"{other} finds all {persons(people)}.",
                 f"drop the column {name}; a random number that is kept nowhere else is safe",
                 (name, other),
                 people,
@@ -267,7 +292,7 @@ def _copied(file: PublishedFile, name: str) -> Leak | None:
                     "linking",
                     "exceeded",
                     f"{name} is the {word} of a small whole number: a reader hashes all of them in a second and has "
-                    f"the numbers of {plural(file.rows, 'person', 'people')} back.",
+                    f"the numbers of {persons(file.rows)} back.",
                     f"drop the column {name}",
                     (name,),
                     file.rows,
@@ -321,7 +346,7 @@ def _few_share_together(file: PublishedFile) -> list[Leak]:
             "identifying_columns",
             "singling out",
             "suspicious",
-            f"Who also knows {', '.join(extra)} finds {plural(both, 'person', 'people')} in classes below {FEW} "
+            f"Who also knows {', '.join(extra)} finds {persons(both)} in classes below {FEW} "
             f"({percent(both / total)}; {plain:,} by the quasi-identifiers alone); {worst} adds most.",
             f"drop or coarsen {worst}, or make it a quasi-identifier so that classes hold for it",
             tuple(extra),

@@ -1,12 +1,14 @@
 """Columns that tell another: an insensitive one the secret, one secret another, and what was withheld given back."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Role
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, plural
+from unveil.data.attribute import Kind, Role
+from unveil.data.release import row_numbers
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places
 from unveil.risk.published_file.statistics import Prediction, guess, information
 
 __all__ = ["given_back", "telling_columns"]
@@ -19,8 +21,8 @@ _STRONG, _WEAK = 0.5, 0.15  # the share of blind mistakes that a column avoids
 def telling_columns(file: PublishedFile) -> list[Leak]:
     """Insensitive columns, alone or in pairs, that tell a sensitive one; sensitive ones that tell each other."""
     found: list[Leak] = []
-    known = {n: _coarse(file, n) for n in [*file.others, *file.secrets]}
-    known = {n: ids for n, ids in known.items() if ids is not None}
+    coarse = {n: _coarse(file, n) for n in [*file.others, *file.secrets]}
+    known = {n: ids for n, ids in coarse.items() if ids is not None}
     insensitive = [n for n in known if file.role(n) is not Role.SENSITIVE]
     group = file.sidecar.group
     if group is not None and group in file.columns and file.linked:
@@ -100,12 +102,12 @@ def _told(
         people = rows
         sentence = (
             f"{column}{called} {verb} much about {secret}: {percent(found.learned)} of what is uncertain about it is "
-            f"known by it, of {plural(people, 'person', 'people')}."
+            f"known by it, of {persons(people)}."
         )
     elif strong or not pure:
         people = round(found.right * rows)
         sentence = (
-            f"{column}{called} {verb} {secret}: it is guessed right for {plural(people, 'person', 'people')} "
+            f"{column}{called} {verb} {secret}: it is guessed right for {persons(people)} "
             f"({percent(found.right)}), against {percent(found.blind)} blindly."
         )
     else:
@@ -117,8 +119,7 @@ def _told(
             else ""
         )
         sentence = (
-            f"Some values of {column}{called} stand for one {secret} only{shown}: "
-            f"that of {plural(people, 'person', 'people')} is certain."
+            f"Some values of {column}{called} stand for one {secret} only{shown}: that of {persons(people)} is certain."
         )
     return Leak(
         "telling_columns",
@@ -149,7 +150,7 @@ def _told_in_classes(file: PublishedFile, name: str, known: Ids, secret: str, va
         "background",
         "exceeded",
         f"Who knows the quasi-identifiers and {name} of a person also knows {secret}: right for "
-        f"{plural(people, 'person', 'people')} ({percent(both.right)}), against {percent(alone.right)} without {name}.",
+        f"{persons(people)} ({percent(both.right)}), against {percent(alone.right)} without {name}.",
         f"publish {name} apart from {secret}, or not at all",
         (name, secret),
         people,
@@ -158,7 +159,7 @@ def _told_in_classes(file: PublishedFile, name: str, known: Ids, secret: str, va
 
 
 def _joined(one: Ids, other: Ids) -> Ids:
-    return np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True)[1].astype(np.int64)
+    return row_numbers([one, other])
 
 
 def _in_pairs(file: PublishedFile, names: list[str], known: dict[str, Ids], secret: str, values: Ids) -> list[Leak]:
@@ -229,7 +230,7 @@ def _one_gives_back(
             "given_back",
             "inference" if file.role(name) is Role.SENSITIVE else "singling out",
             "exceeded",
-            f"{name} is withheld or coarsened for {plural(people, 'person', 'people')}, but {other} gives it "
+            f"{name} is withheld or coarsened for {persons(people)}, but {other} gives it "
             f"back: right for {percent(direct.right)}.",
             fix,
             (other, name),
@@ -248,7 +249,7 @@ def _one_gives_back(
         "singling out",
         "exceeded",
         f"{other} narrows what was coarsened in {name}: it removes {percent(learned / unknown)} of the uncertainty "
-        f"that the cells leave, for {plural(people, 'person', 'people')}.",
+        f"that the cells leave, for {persons(people)}.",
         f"drop {other}, or coarsen it as {name} is coarsened",
         (other, name),
         people,
@@ -283,7 +284,7 @@ def _sums(file: PublishedFile, name: str, extra: list[str], people: int) -> list
             "given_back",
             "inference" if file.role(name) is Role.SENSITIVE else "singling out",
             "exceeded",
-            f"{name} is withheld or coarsened for {plural(people, 'person', 'people')}, but it is a sum of "
+            f"{name} is withheld or coarsened for {persons(people)}, but it is a sum of "
             f"{', '.join(used)}: a reader works it out.",
             f"drop one of {', '.join(used)}",
             (*used, name),
@@ -293,8 +294,5 @@ def _sums(file: PublishedFile, name: str, extra: list[str], people: int) -> list
     ]
 
 
-def _numbers(file: PublishedFile, texts: object) -> NDArray[np.float64]:
-    from unveil.data.attribute import Kind
-    from unveil.risk.published_file.file import places
-
-    return places(texts, Kind.NUMERIC, file.original_decimal)  # type: ignore[arg-type]
+def _numbers(file: PublishedFile, texts: Sequence[str]) -> NDArray[np.float64]:
+    return places(texts, Kind.NUMERIC, file.original_decimal)

@@ -18,7 +18,7 @@ from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import Columns
 from unveil.formats.sidecar import Sidecar
 
-__all__ = ["Cells", "Leak", "PublishedFile", "Severity", "percent", "plural"]
+__all__ = ["Cells", "Leak", "PublishedFile", "Severity", "percent", "persons", "places", "plural"]
 
 Severity = Literal["exceeded", "suspicious", "fine", "not judged"]
 Disclosure = Literal["singling out", "linking", "inference", "membership", "background", "composition", "file"]
@@ -297,6 +297,11 @@ def percent(share: float) -> str:
     return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
-def plural(number: int, one: str, many: str = "") -> str:
+def persons(number: int) -> str:
     """`1 person`, `2,000 people`."""
+    return plural(number, "person", "people")
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """`1 row`, `2,000 rows`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

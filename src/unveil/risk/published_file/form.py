@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Role, canonical
-from unveil.risk.published_file.file import Leak, PublishedFile, percent, plural
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, plural
 from unveil.risk.published_file.statistics import guess, information
 
 __all__ = ["group_names", "missing_cells", "spelling", "withheld_values"]
@@ -134,7 +134,7 @@ def missing_cells(file: PublishedFile) -> list[Leak]:
                         "missing_cells",
                         "inference",
                         "exceeded",
-                        f"{name} is missing for {plural(number, 'person', 'people')}, and "
+                        f"{name} is missing for {persons(number)}, and "
                         f"{percent(share)} of them have one {secret}: that the cell is empty tells it.",
                         f"drop {name}, or withhold it for others too",
                         (name, secret),
@@ -168,7 +168,7 @@ def withheld_values(file: PublishedFile) -> list[Leak]:
                 "withheld_values",
                 "inference",
                 "exceeded",
-                f"Of the {plural(int(total), 'person', 'people')} whose {name} is not shown, "
+                f"Of the {persons(int(total))} whose {name} is not shown, "
                 f"{percent(hidden[value] / total)} have the same one: that it is withheld tells it.",
                 f"withhold {name} of others too, drawn at random, or show it in wider cells for all",
                 (name,),
@@ -226,7 +226,7 @@ def _group_leak(file: PublishedFile, name: str, other: str, people: int, share: 
         "group_names",
         kind,  # type: ignore[arg-type]
         "exceeded",
-        f"The names in {name} are values of {other}, which the rows do not show: {plural(people, 'person', 'people')}.",
+        f"The names in {name} are values of {other}, which the rows do not show: {persons(people)}.",
         f"number the groups in {name} at random",
         (name, other),
         people,

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places, plural
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places, plural
 
 __all__ = ["repeated_people", "rows_of_nobody", "unplaced_people"]
 
@@ -23,25 +23,23 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
         who = np.asarray(column.text_of_row, dtype=np.int64)
         times = np.bincount(who)
         several = int((times > 1).sum())
-        persons = int((times > 0).sum())
-        if several < 5 or several < 0.01 * persons or persons < 2:
+        different = int((times > 0).sum())
+        if several < 5 or several < 0.01 * different or different < 2:
             continue
         few = _in_few(file, who)
         rows = int(times[times > 1].sum())
-        said = (
-            "" if few is None else f" {plural(few, 'person', 'people')} share their class with fewer than {FEW} people."
-        )
+        said = "" if few is None else f" {persons(few)} share their class with fewer than {FEW} people."
         return [
             Leak(
                 "repeated_people",
                 "singling out",
                 "exceeded" if few is None or few else "suspicious",
-                f"{plural(several, 'person', 'people')} of {persons:,} have several rows ({rows:,} in all, by {name}): "
+                f"{persons(several)} of {different:,} have several rows ({rows:,} in all, by {name}): "
                 f"classes count rows, not people.{said}",
                 f"keep one row a person, or coarsen until classes hold {FEW} people by {name}",
                 (name,),
-                persons if few is None else few,
-                several / persons,
+                different if few is None else few,
+                several / different,
             )
         ]
     return []
@@ -126,7 +124,7 @@ def _unplaced(file: PublishedFile, names: list[str]) -> list[Leak]:
             "unplaced_people",
             "linking",
             "exceeded",
-            f"{plural(people, 'person', 'people')} of the original ({percent(share)}) fit no published row, though only "
+            f"{persons(people)} of the original ({percent(share)}) fit no published row, though only "
             f"{absent:,} are left out or suppressed: {blame} does not show their true values ({_guess(file, blame)}). "
             f"What the file promises cannot be checked as it stands.",
             f'say in a sidecar how {blame} was changed (masked = ["{blame}"]), or publish ranges that hold true values',
@@ -177,7 +175,7 @@ def _only_suppressed(
             "unplaced_people",
             "inference",
             "exceeded",
-            f"{plural(people, 'person', 'people')} fit{'s' if people == 1 else ''} no row but the suppressed ones, of which "
+            f"{persons(people)} fit{'s' if people == 1 else ''} no row but the suppressed ones, of which "
             f"there {'is' if rows == 1 else 'are'} {rows:,}: by elimination they are found.",
             "leave suppressed rows out of the file, or suppress more rows of others",
             tuple(names),
@@ -250,7 +248,7 @@ def rows_of_nobody(file: PublishedFile) -> list[Leak]:
             "singling out",
             "exceeded",
             f"{plural(extra, 'row')} belong to nobody: their classes hold more rows than people of the original fit "
-            f"them. {plural(small, 'person', 'people')} seem to be in a class of {FEW} or more, but share it with fewer "
+            f"them. {persons(small)} seem to be in a class of {FEW} or more, but share it with fewer "
             f"than {FEW} people.",
             "publish one row a person, without copies or made-up rows; coarsen instead",
             tuple(names),
@@ -269,7 +267,7 @@ def _too_many(file: PublishedFile) -> list[Leak]:
             "rows_of_nobody",
             "singling out",
             "exceeded",
-            f"The file has {plural(total, 'row')}, the original {plural(file.people, 'person', 'people')}: the rest are "
+            f"The file has {plural(total, 'row')}, the original {persons(file.people)}: the rest are "
             f"copies or made-up rows.",
             "publish one row a person, without copies or made-up rows",
             (),
