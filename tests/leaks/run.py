@@ -22,8 +22,9 @@ from pathlib import Path
 
 from tests.leaks import columns, controls, form, people, secrets
 from tests.leaks.case import CONTROLS, LEAKS, Case
+from unveil.risk.published_file import Leak
 
-__all__ = ["Outcome", "audit", "main", "outcomes"]
+__all__ = ["Outcome", "audit", "findings", "main", "outcomes"]
 
 del columns, controls, form, people, secrets  # imported for what they register
 
@@ -72,6 +73,24 @@ def audit(case: Case, folder: Path, preset: str = "") -> Outcome:
     lines = [line for line in errors.getvalue().splitlines() if line.strip()]
     why = lines[-1] if lines and (code == 2 or "traceback" in lines[-1]) else ""
     return Outcome(case.name, case.family, case.kind, preset, code, why)
+
+
+def findings(case: Case, folder: Path) -> list[Leak]:
+    """What the checks of the published file find in a case; nothing that is fine."""
+    from unveil.data.schema import read_schema
+    from unveil.formats.masked import read_origin
+    from unveil.formats.tables import read_columns
+    from unveil.risk.published_file import read_as_a_stranger, read_published_file
+
+    arguments = case.write(folder)
+    schema = read_schema(folder / "schema.toml")
+    original = read_columns(folder / "original.csv", missing=schema.missing_token)
+    key = arguments[arguments.index("--key") + 1] if "--key" in arguments else None
+    origin = None
+    if "assignment.csv" in case.files:
+        origin = read_origin(folder / "assignment.csv", original.rows, len(next(iter(case.release.values()))))
+    file = read_published_file(arguments[0], schema, original=original, origin=origin, key=key)
+    return [leak for leak in read_as_a_stranger(file) if leak.severity in ("exceeded", "suspicious")]
 
 
 def outcomes(name: str, seed: int, presets: Sequence[str]) -> list[Outcome]:

@@ -5,13 +5,18 @@ all. None of them looks at beliefs: what a reader infers by probability is the a
 """
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.schema import Schema
 from unveil.formats.columns import Columns
-from unveil.formats.sidecar import Sidecar
+from unveil.formats.paths import sheet_file
+from unveil.formats.published import published_columns
+from unveil.formats.sidecar import Sidecar, read_sidecar
+from unveil.formats.tables import READERS
 from unveil.risk.published_file.claims import claimed_masking, claimed_noise
 from unveil.risk.published_file.columns import doubtful_roles, exact_values, identifying_columns, leftover_columns
 from unveil.risk.published_file.dependence import given_back, telling_columns
@@ -20,7 +25,15 @@ from unveil.risk.published_file.form import group_names, missing_cells, spelling
 from unveil.risk.published_file.order import paired_blocks, row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
 
-__all__ = ["CHECKS", "Leak", "PublishedFile", "Severity", "published_file", "read_as_a_stranger"]
+__all__ = [
+    "CHECKS",
+    "Leak",
+    "PublishedFile",
+    "Severity",
+    "published_file",
+    "read_as_a_stranger",
+    "read_published_file",
+]
 
 # Each check with the kind of disclosure it is about, whether it needs the original, and what it says if all is well.
 CHECKS: dict[Callable[[PublishedFile], list[Leak]], tuple[Disclosure, bool, str]] = {
@@ -73,6 +86,31 @@ def published_file(
         raw=raw,
         decimal=columns.decimal,
         original_decimal="." if original is None else original.decimal,
+    )
+
+
+def read_published_file(
+    path: str | Path,
+    schema: Schema,
+    *,
+    original: Columns | None = None,
+    origin: NDArray[np.int64] | None = None,
+    key: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> PublishedFile:
+    """A published file from its path, with its sidecar and Anatomy's second table."""
+    path = Path(path)
+    sidecar = read_sidecar(path)
+    reading: dict[str, Any] = {"schema": schema, "delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    columns = published_columns(path, **reading)
+    beside = sidecar.sensitive_table
+    second = None if beside is None else published_columns(path.parent / beside, **reading)
+    text = sheet_file(path)[0].suffix.lower() not in (*READERS, ".deid")
+    raw = path.read_bytes() if text else None
+    return published_file(
+        columns, schema, sidecar=sidecar, second=second, original=original, origin=origin, key=key, raw=raw
     )
 
 

@@ -155,7 +155,11 @@ def exact_values(file: PublishedFile) -> list[Leak]:
         alone = file.joint([n for n in file.keys if n != name] + [name])
         few = int(file.times[rows & (np.bincount(alone, weights=file.times)[alone] < FEW)].sum())
         secret = declared.role is Role.SENSITIVE
-        what = "single values" if secret else f"and {persons(few)} share theirs with fewer than {FEW}"
+        what = (
+            "so a reader learns it and not the bin"
+            if secret
+            else f"and {persons(few)} share theirs with fewer than {FEW}"
+        )
         found.append(
             Leak(
                 "exact_values",
@@ -177,8 +181,8 @@ def identifying_columns(file: PublishedFile) -> list[Leak]:
     """Columns beside quasi-identifiers and sensitive ones whose values few share: they single out or link."""
     found = []
     for name in file.others:
-        if name == file.key or file.role(name) is Role.IDENTIFIER:
-            continue
+        if name == file.key or file.role(name) is Role.IDENTIFIER or name in file.sidecar.masked:
+            continue  # how far masked values can be linked is for the attackers to try
         leak = _copied(file, name) or _few_share(file, name)
         if leak is not None:
             found.append(leak)

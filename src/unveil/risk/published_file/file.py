@@ -274,7 +274,8 @@ def _read(file: PublishedFile, name: str, published: CodedColumn, original: Code
     region_of_text = np.where(code >= 0, code, -1).astype(np.int64)
     owner, member = [np.arange(attribute.codes)], [np.arange(attribute.codes)]  # region c is the value c
     count = attribute.codes
-    for text in np.flatnonzero(code < 0).tolist():
+    plain = ~np.isnan(places(published.texts, declared.kind, file.decimal)) & declared.kind.measured
+    for text in np.flatnonzero((code < 0) & ~plain).tolist():  # a number outside the domain is nobody's value
         try:
             held = read_cells([published.texts[text]], attribute, file.decimal).members(0)
         except CellError:

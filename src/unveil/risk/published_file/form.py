@@ -12,8 +12,6 @@ from unveil.risk.published_file.statistics import guess, information
 
 __all__ = ["group_names", "missing_cells", "spelling", "withheld_values"]
 
-_QUOTED = re.compile(rb'(?:^|(?<=[,;\t|\n\r]))("(?:[^"]|"")*"|[^,;\t|\n\r"]*)(?=[,;\t|\n\r]|$)')
-
 
 def spelling(file: PublishedFile) -> list[Leak]:
     """One value written in two ways: 30 and 30.0, padding, case, notations; and quotes in the file itself."""
@@ -75,36 +73,38 @@ def _meaning(
 
 
 def _quotes(file: PublishedFile) -> list[Leak]:
-    """Values that stand in quotes on some lines and without them on others."""
+    """Values that stand in quotes on some lines and without them on others, in one column."""
     raw = file.raw
+    names = list(file.columns)
     if raw is None or raw.count(b'"') < 10:
         return []
-    lines = raw.split(b"\n", 1)
-    if len(lines) < 2:
-        return []
-    seen: dict[bytes, list[int]] = {}
-    for match in _QUOTED.finditer(lines[1]):
-        cell = match[1]
-        quoted = cell.startswith(b'"')
-        entry = seen.setdefault(cell.strip(b'"') if quoted else cell, [0, 0])
-        entry[quoted] += 1
-    both = [n for cell, n in seen.items() if cell.strip() and n[0] and n[1]]
-    marked = sum(map(min, both))
-    if marked < 5:
-        return []
-    return [
-        Leak(
-            "spelling",
-            "file",
-            "exceeded",
-            f"{plural(len(both), 'value')} stand{'s' if len(both) == 1 else ''} in quotes on some lines and without on "
-            f"others: that marks {plural(marked, 'cell')}.",
-            "write the file once more with one rule for quotes",
-            (),
-            marked,
-            marked / file.rows,
-        )
-    ]
+    mark = next((d for d in (b",", b";", b"\t", b"|") if raw.split(b"\n", 1)[0].count(d) >= len(names) - 1 > 0), b",")
+    cell = re.compile(rb'("(?:[^"]|"")*"|[^"\r\n' + re.escape(mark) + rb"]*)(" + re.escape(mark) + rb"|\r?\n|\r|\Z)")
+    seen: dict[tuple[int, bytes], list[int]] = {}
+    for place, match in enumerate(cell.finditer(raw)):
+        if place >= len(names):
+            text = match[1]
+            quoted = text.startswith(b'"')
+            seen.setdefault((place % len(names), text[1:-1] if quoted else text), [0, 0])[quoted] += 1
+    both = {key: n for key, n in seen.items() if key[1].strip() and n[0] and n[1]}
+    found = []
+    for place in sorted({key[0] for key in both}):
+        marked = sum(min(n) for key, n in both.items() if key[0] == place)
+        if marked >= 5:
+            found.append(
+                Leak(
+                    "spelling",
+                    "file",
+                    "exceeded",
+                    f"Values of {names[place]} stand in quotes on some lines and without on others: that marks "
+                    f"{plural(marked, 'row')}.",
+                    "write the file once more with one rule for quotes",
+                    (names[place],),
+                    marked,
+                    marked / file.rows,
+                )
+            )
+    return found
 
 
 def missing_cells(file: PublishedFile) -> list[Leak]:
