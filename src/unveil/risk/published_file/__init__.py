@@ -22,6 +22,7 @@ from unveil.risk.published_file.columns import doubtful_roles, exact_values, ide
 from unveil.risk.published_file.dependence import given_back, telling_columns
 from unveil.risk.published_file.file import Disclosure, Leak, PublishedFile, Severity
 from unveil.risk.published_file.form import group_names, missing_cells, spelling, withheld_values
+from unveil.risk.published_file.harm import across_releases, harmful_classes, likely_members
 from unveil.risk.published_file.order import paired_blocks, row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
 
@@ -30,6 +31,9 @@ __all__ = [
     "Leak",
     "PublishedFile",
     "Severity",
+    "across_releases",
+    "harmful_classes",
+    "likely_members",
     "published_file",
     "read_as_a_stranger",
     "read_published_file",

@@ -64,6 +64,7 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
     if np.isfinite(x).all() and np.isfinite(y).all() and np.std(y) > 0 and len(np.unique(y)) > 10:
         slope, start = np.polyfit(y, x, 1)
         scale = max(np.abs(x).max(), 1e-12)
+        start = 0.0 if abs(start) < 1e-9 * scale else start
         if (np.abs(slope * y + start - x) < 1e-9 * scale).mean() > 0.9 and (
             abs(slope - 1) > 1e-9 or abs(start) > 1e-9 * scale
         ):

@@ -262,8 +262,8 @@ def _read(file: PublishedFile, name: str, published: CodedColumn, original: Code
     declared = file.schema.declaration(name)
     document = file.schema.document
     if declared.bins is not None:  # values as they stand, not the bins they fall into
-        plain = declared.model_copy(update={"bins": None, "domain": None})
-        document = document.model_copy(update={"attributes": {**document.attributes, name: plain}})
+        unbinned = declared.model_copy(update={"bins": None, "domain": None})
+        document = document.model_copy(update={"attributes": {**document.attributes, name: unbinned}})
     ladders = {k: v for k, v in file.schema.ladders.items() if k != name or declared.bins is None}
     schema = Schema(document=document, ladders=ladders, name=file.schema.name)
     try:

@@ -7,7 +7,7 @@ from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places, plural
 
-__all__ = ["repeated_people", "rows_of_nobody", "unplaced_people"]
+__all__ = ["people_who_fit", "repeated_people", "rows_of_nobody", "unplaced_people"]
 
 FEW = 5
 _MOST_PAIRS = 4_000_000  # people × kinds of rows that are compared; beyond it a sample of the people
@@ -66,7 +66,7 @@ def _kinds(columns: list[Ids]) -> tuple[Ids, Ids]:
     return first, number
 
 
-def _fits(file: PublishedFile, names: list[str]) -> tuple[NDArray[np.bool_], Ids, Ids, Ids]:
+def people_who_fit(file: PublishedFile, names: list[str]) -> tuple[NDArray[np.bool_], Ids, Ids, Ids]:
     """(people, kinds of rows) who fits what, of a sample of the people where there are too many; and their numbers.
 
     The second is the people's rows in the original, the third the kind of each published row, the fourth the times a
@@ -110,7 +110,7 @@ def unplaced_people(file: PublishedFile) -> list[Leak]:
 
 def _unplaced(file: PublishedFile, names: list[str]) -> list[Leak]:
     """The same by the quasi-identifiers of one block."""
-    fits, _, kind_of_row, times = _fits(file, names)
+    fits, _, kind_of_row, times = people_who_fit(file, names)
     blank = _blank(file, names)
     lost = ~fits[:, ~blank].any(axis=1)
     share = float(times[lost].sum() / times.sum())
@@ -140,7 +140,7 @@ def _without(file: PublishedFile, names: list[str], name: str) -> float:
     rest = [n for n in names if n != name]
     if not rest:
         return 1.0
-    fits, _, _, times = _fits(file, rest)
+    fits, _, _, times = people_who_fit(file, rest)
     return float(times[fits[:, ~_blank(file, rest)].any(axis=1)].sum() / times.sum())
 
 
@@ -231,7 +231,7 @@ def rows_of_nobody(file: PublishedFile) -> list[Leak]:
     if not names or not file.linked or file.sidecar.masked or file.sidecar.method:
         return []
     names = [n for n in names if file.role(n) is Role.QUASI_IDENTIFIER] or names
-    fits, _, kind_of_row, times = _fits(file, names)
+    fits, _, kind_of_row, times = people_who_fit(file, names)
     if int(times.sum()) < file.people:
         return _too_many(file)
     rows = np.bincount(kind_of_row, weights=file.times)
