@@ -9,7 +9,7 @@ KERNEL_SOURCES := $(wildcard src/unveil/kernels/*.py)
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql check bench papers fuzz constraints clean
+.PHONY: demo test setup chromium postgresql check bench papers leaks fuzz constraints clean
 
 demo: setup
 	@$(BIN)/unveil demo
@@ -51,6 +51,9 @@ bench: setup
 
 papers: setup
 	@$(BIN)/python -m papers
+
+leaks: setup
+	@$(BIN)/python -m tests.leaks
 
 fuzz: setup
 	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py --hypothesis-profile=fuzz -n auto

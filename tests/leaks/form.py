@@ -149,7 +149,7 @@ def _without_age(w: Ward, **more: Mapping[str, object]) -> str:
 
 @leak("blocks in pairs", "inference")
 def three_slices_in_true_pairs(draw: random.Random) -> Fields:
-    w = Ward(draw, 360)
+    w = Ward(draw, 144)
     people, bucket = _anatomy(w)
     order = sorted(range(len(people)), key=lambda j: (int(bucket[j]), people[j]))
     release = {
@@ -352,6 +352,37 @@ def quotes_mark_some(draw: random.Random) -> Fields:
         release=columns,
         release_text="\n".join(lines) + "\n",
         truth=Truth(sum(secret), "a second secret: who was treated for an addiction", w.people),
+    )
+
+
+@leak("spelling", "file")
+def line_ends_mark_some(draw: random.Random) -> Fields:
+    w = Ward(draw)
+    secret = _few(w)
+    rows = [(*c, d, s) for c, d, s in zip(w.cells(), w.diagnosis, secret, strict=True)]
+    draw.shuffle(rows)
+    names = ("age", "sex", "region", "diagnosis")
+    lines = [f'"{a}",{x},{r},{d}' + ("\r\n" if s else "\n") for a, x, r, d, s in rows]
+    return w.case(
+        original=w.original(addiction=["yes" if s else "no" for s in secret]),
+        schema=w.schema(addiction=attribute("s", domain=["no", "yes"])),
+        release={name: [row[i] for row in rows] for i, name in enumerate(names)},
+        release_text=(",".join(names) + "\n" + "".join(lines)).encode(),
+        truth=Truth(sum(secret), "a second secret: who was treated for an addiction", w.people),
+    )
+
+
+@leak("spelling", "file")
+def capitals_mark_some(draw: random.Random) -> Fields:
+    """The original came from two hospitals; one wrote capitals. It is the one for addictions."""
+    w = Ward(draw)
+    secret = _few(w)
+    told = [d.capitalize() if s else d for d, s in zip(w.diagnosis, secret, strict=True)]
+    return w.case(
+        original={**w.original(), "diagnosis": told},
+        schema=w.schema(diagnosis=attribute("s")),
+        release=shuffled({**w.in_order(), "diagnosis": told}, draw),
+        truth=Truth(sum(secret), "which hospital they were in", w.people),
     )
 
 

@@ -1,7 +1,9 @@
 """The published file read as a stranger reads it: every column, every byte, in its order.
 
 Each check is a plain function of a `PublishedFile` that returns the `Leak`s it found; `read_as_a_stranger` runs them
-all. None of them looks at beliefs: what a reader infers by probability is the attackers' part.
+all. None of them looks at beliefs. Beside them stand `harmful_classes` (what classes tell of a secret, judged by harm),
+`likely_members` (against a register of the population) and `across_releases`: lower bounds that cost a histogram. What
+a reader who learns infers beyond them is the attackers' part.
 """
 
 from collections.abc import Callable

@@ -24,9 +24,38 @@ def claimed_masking(file: PublishedFile) -> list[Leak]:
             leak = _unchanged(file, name) if file.origin is not None else None
             if leak is not None:
                 found.append(leak)
+    if file.origin is None:
+        found += [leak for leak in (_shares(file, n) for n in file.sidecar.channel) if leak is not None]
     if file.origin is None and not found:
         found += _whole_rows(file)
     return found
+
+
+def _shares(file: PublishedFile, name: str) -> Leak | None:
+    """Without an assignment: the published shares against those that the matrix makes of the original's."""
+    if name not in file.shared:
+        return None
+    cells = file.cells(name)
+    matrix = np.array(file.sidecar.channel[name], dtype=np.float64)
+    exact = cells.exact[cells.text_of_row]
+    code = cells.value_of_person
+    if matrix.ndim != 2 or len(matrix) != cells.regions.codes or (exact < 0).any() or (code < 0).any():
+        return None
+    seen = np.bincount(exact, minlength=matrix.shape[1]).astype(np.float64)
+    expected = np.bincount(code, minlength=len(matrix)) @ matrix * (len(exact) / len(code))
+    used = expected > 5
+    if used.sum() < 2:
+        return None
+    statistic = float((((seen - expected) ** 2)[used] / expected[used]).sum())
+    if (statistic - used.sum()) / np.sqrt(2 * used.sum()) < 10:
+        return None
+    return _claim(
+        file,
+        name,
+        f"{name} does not have the shares that the sidecar's matrix would give it: it was not changed as it says.",
+        len(exact),
+        1.0,
+    )
 
 
 def _unchanged(file: PublishedFile, name: str) -> Leak | None:

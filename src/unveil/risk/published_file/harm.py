@@ -266,8 +266,8 @@ def likely_members(file: PublishedFile) -> list[Leak]:
             "likely_members",
             "membership",
             "exceeded",
-            f"Who holds a register of the population knows that {persons(people)} are probably in the file; it is certain "
-            f"for {certain:,}.",
+            f"Who holds a register of the population knows that {persons(people)} are probably in the file; it is "
+            f"certain for {certain:,}.",
             "coarsen until every class fits at least twice as many people as it has rows, or publish a sample",
             tuple(keys),
             people,

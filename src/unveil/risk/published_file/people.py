@@ -42,7 +42,36 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
                 several / different,
             )
         ]
-    return []
+    return _look_alike(file)
+
+
+def _look_alike(file: PublishedFile) -> list[Leak]:
+    """Hardly anybody of the original is alone, though the columns dealt out at random would leave most people alone."""
+    assert file.original is not None
+    keys = [n for n in file.original if file.role(n) is Role.QUASI_IDENTIFIER]
+    columns = [np.asarray(file.original[n].text_of_row, dtype=np.int64) for n in keys]
+    if not columns or file.people < 50:
+        return []
+    draw = np.random.default_rng(0)
+    size = np.bincount(row_numbers(columns))
+    dealt = np.bincount(row_numbers([draw.permutation(c) for c in columns]))
+    alone, expected = float((size == 1).sum() / file.people), float((dealt == 1).sum() / file.people)
+    if expected < 0.1 or expected * file.people < 30 or alone > 0.1 * expected:
+        return []
+    return [
+        Leak(
+            "repeated_people",
+            "singling out",
+            "exceeded",
+            f"{percent(1 - alone)} of the original's rows have a twin by {', '.join(keys)}, where "
+            f"{percent(1 - expected)} would by chance: these look like several rows of one person, so that classes count "
+            f"rows, not people.",
+            "keep one row a person, or name the column that tells people apart as an identifier",
+            tuple(keys),
+            int((size > 0).sum()),
+            1 - alone,
+        )
+    ]
 
 
 def _in_few(file: PublishedFile, who: Ids) -> int | None:
