@@ -64,7 +64,7 @@ def _look_alike(file: PublishedFile) -> list[Leak]:
             "singling out",
             "exceeded",
             f"{percent(1 - alone)} of the original's rows have a twin by {', '.join(keys)}, where "
-            f"{percent(1 - expected)} would by chance: these look like several rows of one person, so that classes count "
+            f"{percent(1 - expected)} would by chance: these look like several rows of one person, so classes count "
             f"rows, not people.",
             "keep one row a person, or name the column that tells people apart as an identifier",
             tuple(keys),
