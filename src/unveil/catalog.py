@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from unveil.data.toml_lines import read_toml
+from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 from unveil.privacy.models import MODELS, PrivacyModel
 

@@ -22,16 +22,15 @@ from unveil.audit.limits import check_limits, parse_limit, read_presets
 from unveil.audit.membership_trial.run import run_membership
 from unveil.catalog import anonymizer, privacy_model
 from unveil.cli import app
-from unveil.cli.assignment import read_assignment
 from unveil.cli.audit import AuditOptions
 from unveil.cli.command import read_config
 from unveil.cli.frontier import FrontierOptions
 from unveil.engine import Engine
 from unveil.errors import OutputError, UnveilError, UsageError
+from unveil.formats.assignments import read_assignment, read_origin
 from unveil.formats.databases import located
-from unveil.formats.facts import read_fact
-from unveil.formats.masked import read_masked, read_origin
-from unveil.formats.priors import read_held
+from unveil.formats.masked import read_masked
+from unveil.formats.priors import read_fact, read_held
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns
 from unveil.frontier._saved import Saved
@@ -63,6 +62,7 @@ TABLE = made_table(
     (29, "2023-12-31", "46001", "flu"),
 )
 SICK = TABLE.attributes[-1]
+PAIRS = anonymizer("mondrian:k=2").anonymize(TABLE, Engine(seed=0)).release
 CELLS = np.stack(TABLE.columns[:3], axis=1)
 
 
@@ -130,7 +130,7 @@ INPUTS = {
     ),
     "fact": Input("fact.csv", "row,fact\n1,yes\n3,no\n4,\n", lambda path: read_fact(path, 4)),
     "fact of others": Input("fact.csv", "age,s,fact\n20,flu,yes\n29,hiv,no\n", lambda path: read_fact(path, 4)),
-    "assignment": Input("a.csv", "row,group\n1,1\n2,1\n3,2\n4,2\n", lambda path: read_assignment(path, 4, 2)),
+    "assignment": Input("a.csv", "row,group\n1,1\n2,1\n3,2\n4,2\n", lambda path: read_assignment(path, TABLE, PAIRS)),
     "origin": Input("a.csv", "row,published\n1,2\n4,1\n3,3\n", lambda path: read_origin(path, 4, 3)),
     "predictions": Input(
         "p.csv",
@@ -207,7 +207,7 @@ def test_row_numbers_are_looked_at_whole(name: str, number: str, tmp_path: Path)
     (tmp_path / good.name).write_text(good.content.replace("\n1,", f"\n{number},"), encoding="utf-8")
     said = _fault(lambda: good.reads(tmp_path / good.name))
     assert said is not None
-    assert " is no row" in said or " is not a row number" in said
+    assert " is no row" in said or " is not a row" in said
 
 
 TEXTS: dict[str, tuple[str, Callable[[str], object]]] = {

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
-from unveil.data.toml_lines import read_toml
+from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 from unveil.formats.databases import located
 

@@ -131,7 +131,7 @@ class MappingOptions(opt.TableDialect, opt.ReleaseDialect, OutputOption, opt.Ori
 @command(hierarchy_app)
 def mapping(options: MappingOptions) -> None:
     """What a release made of each value, as a CSV."""
-    from unveil.formats.mapping import mapping_bytes
+    from unveil.formats.cells import mapping_bytes
 
     (release,) = load_case(options, grouped=True).releases.values()
     write(options.output, mapping_bytes(release).decode())

@@ -232,7 +232,7 @@ def _load_releases(
     options: Any, schema: Any, paths: Mapping[str, Path], original: Any, table: Any, *, grouped: bool, masked: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The releases by name, and whose row is whose."""
-    from unveil.formats.keys import read_paired
+    from unveil.formats.assignments import read_paired
     from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.releases import read_release
 
@@ -244,9 +244,8 @@ def _load_releases(
     key, aligned = getattr(options, "key", None), getattr(options, "aligned", False)
     if bool(assignment) + aligned + (key is not None) > 1:
         raise UsageError("--aligned, --assignment and --key say the same thing in several ways; keep one")
-    if table is None and (assignment or key is not None):
-        what = "--assignment" if assignment else "--key"
-        raise UsageError(f"{what} pairs rows with those of the original: give --original")
+    if table is None and key is not None:
+        raise UsageError("--key pairs rows with those of the original: give --original DATA")
     if assignment and len(assignment) != len(paths):
         raise UsageError("--assignment: give one file per release, in their order")
     written = dialect_of(options, "release_") | {"cells": options.cells}
@@ -289,13 +288,14 @@ def _aligned(release: Any, table: Any) -> Any:
 
 def _load_assignment(path: Path, table: Any, release: Any) -> Any:
     """The group of each original row; of a masked release the original row of each published one."""
-    from unveil.cli.assignment import read_assignment
     from unveil.data.masked import Masked
-    from unveil.formats.masked import read_origin
+    from unveil.formats.assignments import read_assignment, read_origin
 
     if isinstance(release, Masked):
-        return read_origin(path, table.rows, release.rows)
-    return read_assignment(path, table.rows, release.groups)
+        return read_origin(path, release.rows if table is None else table.rows, release.rows)
+    if table is None:
+        raise UsageError("--assignment names rows of the original: give --original DATA")
+    return read_assignment(path, table, release)
 
 
 def _load_people(path: Any, schema: Any, attributes: Any, dialect: Mapping[str, Any]) -> Any:

@@ -68,7 +68,7 @@ def schema(options: SchemaOptions) -> None:
 
 
 def _is_confirmed(path: Path) -> bool:
-    from unveil.data.toml_lines import read_toml
+    from unveil.data.toml import read_toml
 
     try:
         return path.is_file() and read_toml(path, UsageError).get("confirmed") is True

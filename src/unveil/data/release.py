@@ -64,6 +64,7 @@ class Release(AttributeList):
     regions: tuple[Regions, ...]  # per attribute: the regions its cells name
     blocks: tuple[Block, ...]
     sizes: NDArray[np.int64]  # (groups,) rows in each group
+    labels: tuple[str, ...] = ()  # (groups,) what the file that was read calls each group; none in memory
 
     def __post_init__(self) -> None:
         _check(self)
@@ -321,6 +322,8 @@ def _check(release: Release) -> None:
         raise ReleaseError("regions and attributes do not fit each other")
     if not release.groups:
         raise ReleaseError("the release has no rows")
+    if release.labels and len(set(release.labels)) != release.groups:
+        raise ReleaseError("the labels of the groups are not one for each")
     for block in release.blocks:
         start, entries = block.start, len(block.cell)
         if len(start) != release.groups + 1 or (np.diff(start) < 1).any() or start[0] != 0 or start[-1] != entries:

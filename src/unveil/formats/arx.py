@@ -16,8 +16,7 @@ from unveil.data.hierarchy import HierarchyTable, hierarchy_rows
 from unveil.errors import SchemaError, TableError, UnveilError, shown
 from unveil.formats.archive import Archive
 from unveil.formats.arx_output import output_tables, published_columns, starred_columns
-from unveil.formats.columns import Columns
-from unveil.formats.survey import Refusal
+from unveil.formats.columns import Columns, Refusal
 
 __all__ = ["Project", "mended_ladder", "read_data", "read_project", "shown_output"]
 
@@ -91,7 +90,7 @@ def read_project(path: str | Path) -> Project:
             if not name or role is None or name in roles:
                 fault = "two roles" if name in roles else f"the type {shown(entry.get('type', ''))}"
                 raise SchemaError(
-                    f"{path}, {folder}definition.xml: {shown(name or '')} has {fault}; save it anew in ARX"
+                    f"{path}, {folder}definition.xml: {shown(name or '')} has {fault}; save it again in ARX"
                 )
             roles[name], kinds[name] = role, entry.get("datatype", "").strip()
             if "microAggregationFunction" in entry:
@@ -106,7 +105,7 @@ def read_project(path: str | Path) -> Project:
                     if ladder is not None:
                         ladders[name] = ladder
         if not roles:
-            raise SchemaError(f"{path}, {folder}definition.xml: names no attribute; save it anew in ARX")
+            raise SchemaError(f"{path}, {folder}definition.xml: names no attribute; save it again in ARX")
         return Project(path, separator, roles, kinds, ladders, unusable, tuple(masked), output)
 
 
@@ -147,7 +146,7 @@ def _separator(archive: Archive) -> str:
     text = found[0] if found else ";"
     text = text if len(text) == 1 else text.strip() or "\t"  # a tab or a blank may be written as it is
     if len(text) != 1 or not text.isascii() or text in '"\r\n\0':
-        raise archive.error(f"{archive.path}, project.xml: {shown(text)} is no separator; save it anew in ARX")
+        raise archive.error(f"{archive.path}, project.xml: {shown(text)} is not a separator; save it again in ARX")
     return text
 
 
@@ -204,5 +203,5 @@ def _texts(archive: Archive, name: str) -> list[tuple[tuple[str, ...], str]]:
     try:
         parser.Parse(text.encode("utf-8", "replace"), True)
     except expat.ExpatError as reason:
-        raise archive.error(f"{where}: not XML ({reason}); save it anew in ARX") from None
+        raise archive.error(f"{where}: not XML ({reason}); save it again in ARX") from None
     return [(path, "".join(parts)) for path, parts in found]

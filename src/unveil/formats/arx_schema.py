@@ -33,7 +33,7 @@ def draft_project(path: str | Path, folder: str = "hierarchies") -> ProjectDraft
     columns = read_columns(project.path)
     absent = [name for name in project.roles if name not in columns.columns]
     if absent:
-        raise SchemaError(f"{path}: its definition names {absent[0]!r}, which its input lacks; save it anew in ARX")
+        raise SchemaError(f"{path}: its definition names {absent[0]!r}, which its input lacks; save it again in ARX")
     notes = [f"left out a hierarchy: {reason}" for reason in project.unusable.values()]
     ladders = {n: ladder for n, ladder in project.ladders.items() if project.roles[n] is not Role.IDENTIFIER}
     while True:

@@ -6,13 +6,48 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute, Kind, canonical, position
+from unveil.data.attribute import Attribute, Kind, Role, canonical, position
 from unveil.data.regions import Regions
-from unveil.errors import shown
+from unveil.data.release import Release
+from unveil.errors import UsageError, shown
 from unveil.formats.notations import Items, Span, forms, is_token
+from unveil.formats.output import csv_bytes
 from unveil.formats.reader import CellError, Reader, enclosed, own_ends, own_items, quoted, unquoted
 
-__all__ = ["CellError", "reaches", "read_cells", "shown_values", "write_cells"]
+__all__ = ["CellError", "mapping_bytes", "reaches", "read_cells", "shown_values", "write_cells"]
+
+# ------------------------------------------------------------------------------------------------------------- mapping
+
+MOST_ROWS = 5_000_000
+
+
+def mapping_bytes(release: Release) -> bytes:
+    """A CSV: attribute, value, cell, rows: every published cell that may stand for the value, and in how many rows.
+
+    A value with one cell was recoded the same everywhere; several cells are local recoding, or some were suppressed.
+    """
+    columns: list[list[str]] = [[], [], [], []]
+    total = 0
+    for index, attribute in enumerate(release.attributes):
+        regions = release.regions[index]
+        if attribute.role is not Role.QUASI_IDENTIFIER and (regions.sizes == 1).all():
+            continue
+        total += int(regions.sizes.sum())
+        if total > MOST_ROWS:
+            raise UsageError(f"the mapping has over {MOST_ROWS:,} rows; the release holds too many different cells")
+        block = release.block_of(index)
+        rows = np.bincount(block.region(index), weights=block.count, minlength=len(regions)).astype(np.int64)
+        texts = write_cells(regions, attribute)
+        pairs = sorted((int(code), region) for region in range(len(regions)) for code in regions.members(region))
+        for code, region in pairs:
+            for column, text in zip(
+                columns, (attribute.name, attribute.values[code], texts[region], str(rows[region])), strict=True
+            ):
+                column.append(text)
+    return csv_bytes(["attribute", "value", "cell", "rows"], columns)
+
+
+# --------------------------------------------------------------------------------------------------------------- cells
 
 _MOST_FILLED = 1_000_000
 MOST_CHARACTERS = 1_000_000  # of a cell

@@ -14,7 +14,8 @@ from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import ReleaseError, RequirementError, SchemaError, UsageError
-from unveil.formats.masked import masked_files, read_masked, read_origin
+from unveil.formats.assignments import read_origin
+from unveil.formats.masked import masked_files, read_masked
 from unveil.formats.releases import read_release, write_release
 from unveil.kernels import masking
 
@@ -230,9 +231,9 @@ SCHEMA = made_schema({"age": NUMBER, "sex": {"role": QI, "domain": ["f", "m"]}, 
 @pytest.mark.parametrize(
     ("cells", "sidecar", "words"),
     [
-        ("[1,2],f,a", 'masked = ["age"]', r"line 2, age: '\[1,2\]' is no single number"),
-        ("1,x,a", 'masked = ["age"]', "line 2, sex: 'x' is no value"),
-        ("1,f,a", 'masked = ["height"]', "'height' is no column"),
+        ("[1,2],f,a", 'masked = ["age"]', r"line 2, age: '\[1,2\]' is not a single number"),
+        ("1,x,a", 'masked = ["age"]', "line 2, sex: 'x' is not a value"),
+        ("1,f,a", 'masked = ["height"]', "'height' is not a column"),
         ("1,f,a", "masked = []", "nothing says"),
         ("1,f,a", 'masked = ["age"]\ngroup = "age"', "keep one of them"),
         ("1,f,a", 'masked = ["sex"]\n[channel]\nsex = [[1.0]]', "not 2 × 2"),
@@ -319,7 +320,7 @@ def test_an_assignment_that_does_not_fit(tmp_path: Path) -> None:
     for text, words in [
         ("row,group\n1,1\n2,2\n", "row and published"),
         ("row,published\n1,1\n", "each of 2"),
-        ("row,published\n1,1\n9,2\n", "'9' is no row"),
+        ("row,published\n1,1\n9,2\n", "'9' is not a row"),
         ("row,published\n1,1\n1,2\n", "stands there twice"),
     ]:
         (tmp_path / "a.csv").write_text(text)

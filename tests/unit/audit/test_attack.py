@@ -153,7 +153,7 @@ def test_targets_of_a_file_with_a_decimal_comma(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "row", "said"),
     [
-        (("age", "sex"), ("19", "f"), r"line 3, age: '19' is no value"),
+        (("age", "sex"), ("19", "f"), r"line 3, age: '19' is not a value"),
         (("age", "sex"), ("[50,60]", "f"), r"line 3, age: .*holds no value of the domain"),
         (("sex",), ("?",), r"line 3, sex: a missing value"),
         (("age", "name"), ("20", "Ann"), r"no attribute 'name'; leave the column out"),
@@ -455,7 +455,7 @@ def test_a_user_s_error_is_one_line_and_exit_code_2(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("age,sex\n19,f\n", "t.csv, line 2, age: '19' is no value"),
+        ("age,sex\n19,f\n", "t.csv, line 2, age: '19' is not a value"),
         ("age,disease\n20,flu\n", "'disease' is asked about, so it cannot be known"),
         ("age,name\n20,Ann\n", "the release has no attribute 'name'"),
         ("age,sex\n", "t.csv"),

@@ -345,7 +345,9 @@ def folder(tmp_path: Path) -> Path:
     lines = [f"{a},{s},{'flu' if i % 2 else 'cold'}" for i, (a, s) in enumerate(PEOPLE)]
     (tmp_path / "data.csv").write_text("age,sex,disease\n" + "\n".join(lines) + "\n")
     cells = ['"[20,24]",f', '"[20,24]",f', '"[25,29]",f', "*,m", "*,m", "*,m"]
-    (tmp_path / "wide.csv").write_text("age,sex,disease\n" + "\n".join(f"{c},flu" for c in cells) + "\n")
+    (tmp_path / "wide.csv").write_text(
+        "age,sex,disease\n" + "\n".join(f"{c},{'flu' if i % 2 else 'cold'}" for i, c in enumerate(cells)) + "\n"
+    )
     write_masked(masked([5, 4, 3, 2, 1, 0]), tmp_path / "noisy.csv")
     (tmp_path / "origin.csv").write_text("row,published\n" + "".join(f"{i},{7 - i}\n" for i in range(1, 7)))
     return tmp_path

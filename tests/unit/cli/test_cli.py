@@ -377,7 +377,7 @@ def test_help_imports_nothing_heavy() -> None:
         "from unveil.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"
         "heavy = [m for m in ('numba', 'numpy', 'polars', 'scipy', 'sklearn', 'altair', 'pandas', 'pyarrow',\n"
-        " 'narwhals', 'pyreadstat', 'xlrd', 'xlsxwriter') if m in sys.modules]\n"
+        " 'narwhals', 'pyreadstat', 'python_calamine', 'xlsxwriter') if m in sys.modules]\n"
         "print('HEAVY', heavy)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -20,7 +20,7 @@ from unveil.data.hierarchy_builders import (
 )
 from unveil.data.schema import read_schema
 from unveil.errors import SchemaError
-from unveil.formats.mapping import mapping_bytes
+from unveil.formats.cells import mapping_bytes
 
 
 def test_round_intervals() -> None:
@@ -199,7 +199,7 @@ def test_all_quasi_identifiers_at_once(folder: Path, capsys: pytest.CaptureFixtu
     assert "age.csv and clinic_hierarchy_age.csv both fit 'age'; keep one" in err
     (folder / "schema.toml").write_text(SCHEMA.replace("[attributes.age]", 'hierarchies = "gone"\n[attributes.age]'))
     _, err = run("export", *given, "-o", folder / "out", capsys=capsys, code=2)
-    assert "line 3, hierarchies:" in err
+    assert "schema.toml, hierarchies:" in err
     assert "is not a folder that can be read" in err
 
 

@@ -1,4 +1,4 @@
-"""schema.toml: what it may say, and for every mistake the line and the fix."""
+"""schema.toml: what it may say, and for every mistake the key and the fix."""
 
 import os
 import re
@@ -62,12 +62,12 @@ def write(tmp_path):
 
 
 def body(text, head="version = 1\n"):
-    """A schema whose one attribute's lines start on line 3."""
+    """A schema of one attribute with these lines."""
     return f"{head}[attributes.x]\n{text}\n"
 
 
 def head(text):
-    """A schema with these lines, from line 2, before its attribute."""
+    """A schema with these lines before its attribute."""
     return f'version = 1\n{text}\n[attributes.x]\nrole = "sensitive"\n'
 
 
@@ -111,85 +111,83 @@ DATE = QI + 'kind = "date"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "key", "fix"),
+    ("text", "key", "fix"),
     [
         # the document
-        ('version = 2\n[attributes.x]\nrole = "sensitive"', 1, "version", "Input should be 1"),
-        ('[attributes.x]\nrole = "sensitive"', 1, "version", "this key is required"),
-        (head('confirmed = "yes"'), 2, "confirmed", "true or false"),
-        (head("missing = [99]"), 2, "missing", "put it in quotes"),
-        (head('missing = ["*"]'), 2, "missing", "choose another token"),
-        (head('wieght = "w"'), 2, "wieght", "this key is unknown; see docs/schema.md"),
-        (head('weight = "x"'), 2, "weight", r"'x' has no role then; remove \[attributes.x\]"),
-        (head('frequency = "x"'), 2, "frequency", r"'x' has no role then; remove \[attributes.x\]"),
-        (head('weight="w"\nfrequency = "w"'), 3, "frequency", "is the weight already"),
-        (head('joined = [["x", "y"]]'), 2, "joined", "unknown attribute 'y'"),
-        (head('joined = [["x"], ["x"]]'), 2, "joined", "'x' is listed twice"),
-        (head('membership = "?"'), 2, "membership", "'sensitive' or 'harmless'"),
-        ("version = 1\n[attributes]", 2, "attributes", "at least 1 item"),
-        ("version = 1\nattributes = 3", 2, "attributes", "valid dictionary"),
+        ('version = 2\n[attributes.x]\nrole = "sensitive"', "version", "Input should be 1"),
+        ('[attributes.x]\nrole = "sensitive"', "version", "this key is required"),
+        (head('confirmed = "yes"'), "confirmed", "true or false"),
+        (head("missing = [99]"), "missing", "put it in quotes"),
+        (head('missing = ["*"]'), "missing", "choose another token"),
+        (head('wieght = "w"'), "wieght", "this key is unknown; see docs/schema.md"),
+        (head('weight = "x"'), "weight", r"'x' has no role then; remove \[attributes.x\]"),
+        (head('frequency = "x"'), "frequency", r"'x' has no role then; remove \[attributes.x\]"),
+        (head('weight="w"\nfrequency = "w"'), "frequency", "is the weight already"),
+        (head('joined = [["x", "y"]]'), "joined", "unknown attribute 'y'"),
+        (head('joined = [["x"], ["x"]]'), "joined", "'x' is listed twice"),
+        (head('membership = "?"'), "membership", "'sensitive' or 'harmless'"),
+        ("version = 1\n[attributes]", "attributes", "at least 1 item"),
+        ("version = 1\nattributes = 3", "attributes", "valid dictionary"),
         # an attribute
-        (body('kind = "numeric"'), 2, "attributes.x.role", "this key is required"),
-        (body('role = "quasi"'), 3, "attributes.x.role", "'identifier', 'quasi-identifier', 'sensitive' or 'insens"),
-        (body(QI + 'kind = "number"'), 4, "attributes.x.kind", "'categorical', 'ordinal', 'numeric' or 'date'"),
-        (body(QI + "domian = []"), 4, "attributes.x.domian", "this key is unknown"),
-        (body(QI + 'missing = "drop"'), 4, "attributes.x.missing", "'category' or 'refuse'"),
-        (body(QI + 'harmless = ["a"]'), 4, "attributes.x.harmless", "belongs to sensitive attributes; remove it"),
-        (body(QI + 'classes = { a = ["b"] }'), 4, "attributes.x.classes", "belongs to sensitive attributes; remove it"),
-        (body(QI + "bins = [1]"), 4, "attributes.x.bins", 'they need kind = "numeric" or "date"'),
-        (body(QI + "domain = { from = 1, to = 2 }"), 4, "attributes.x.domain", "list the values instead"),
-        (body(QI + "domain = []"), 4, "attributes.x.domain", "it is empty; list"),
-        (body(QI + "domain = 5"), 4, "attributes.x.domain", "a list of values, or { from"),
-        (body(QI + "domain = [[1]]"), 4, "attributes.x.domain", "a list of values, or { from"),
-        (body(NUMERIC + "domain = { from = 1 }"), 5, "attributes.x.domain.to", "this key is required"),
-        (body(NUMERIC + "domain = { from = 1, to = 2, by = 3 }"), 5, "attributes.x.domain.by", "this key is unknown"),
-        (body(NUMERIC + 'domain = { from = "1", to = 2 }'), 5, "attributes.x.domain.from", "without quotes"),
-        (body(NUMERIC + "bins = [2, 1]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [2, 2]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = []"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [nan]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [1, inf]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [1, 2024-01-01]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + 'bins = ["1"]'), 5, "attributes.x.bins", "without quotes"),
-        (body(NUMERIC + "bins = [1" + "0" * 400 + "]"), 5, "attributes.x.bins", "growing cuts"),
-        (body(NUMERIC + "bins = [1]\ndomain = [1, 2]"), 5, "attributes.x.bins", "they go with a domain from"),
+        (body('kind = "numeric"'), "attributes.x.role", "this key is required"),
+        (body('role = "quasi"'), "attributes.x.role", "'identifier', 'quasi-identifier', 'sensitive' or 'insens"),
+        (body(QI + 'kind = "number"'), "attributes.x.kind", "'categorical', 'ordinal', 'numeric' or 'date'"),
+        (body(QI + "domian = []"), "attributes.x.domian", "this key is unknown"),
+        (body(QI + 'missing = "drop"'), "attributes.x.missing", "'category' or 'refuse'"),
+        (body(QI + 'harmless = ["a"]'), "attributes.x.harmless", "belongs to sensitive attributes; remove it"),
+        (body(QI + 'classes = { a = ["b"] }'), "attributes.x.classes", "belongs to sensitive attributes; remove it"),
+        (body(QI + "bins = [1]"), "attributes.x.bins", 'they need kind = "numeric" or "date"'),
+        (body(QI + "domain = { from = 1, to = 2 }"), "attributes.x.domain", "list the values instead"),
+        (body(QI + "domain = []"), "attributes.x.domain", "it is empty; list"),
+        (body(QI + "domain = 5"), "attributes.x.domain", "a list of values, or { from"),
+        (body(QI + "domain = [[1]]"), "attributes.x.domain", "a list of values, or { from"),
+        (body(NUMERIC + "domain = { from = 1 }"), "attributes.x.domain.to", "this key is required"),
+        (body(NUMERIC + "domain = { from = 1, to = 2, by = 3 }"), "attributes.x.domain.by", "this key is unknown"),
+        (body(NUMERIC + 'domain = { from = "1", to = 2 }'), "attributes.x.domain.from", "without quotes"),
+        (body(NUMERIC + "bins = [2, 1]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [2, 2]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = []"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [nan]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [1, inf]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [1, 2024-01-01]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + 'bins = ["1"]'), "attributes.x.bins", "without quotes"),
+        (body(NUMERIC + "bins = [1" + "0" * 400 + "]"), "attributes.x.bins", "growing cuts"),
+        (body(NUMERIC + "bins = [1]\ndomain = [1, 2]"), "attributes.x.bins", "they go with a domain from"),
         # a domain that cannot stand
-        (body(NUMERIC + "domain = { from = 5, to = 2 }"), 2, "x", "the domain from 5 to 2 step 1 is empty"),
-        (body(NUMERIC + "domain = { from = 1, to = 2, step = 0 }"), 2, "x", "is empty"),
-        (body(NUMERIC + "domain = { from = 1, to = 2, step = nan }"), 2, "x", "finite numbers"),
-        (body(NUMERIC + "domain = { from = -inf, to = 2 }"), 2, "x", "finite numbers"),
-        (body(NUMERIC + "domain = { from = 0, to = 1, step = 1e-9 }"), 2, "x", "1,000,000,001 values, over 10,000,000"),
-        (body(NUMERIC + "domain = { from = 2024-01-01, to = 2024-01-02 }"), 2, "x", 'set kind = "date"'),
-        (body(DATE + "domain = { from = 1, to = 2 }"), 2, "x", "write it as 2024-01-31 without quotes"),
-        (body(DATE + "domain = { from = 2024-01-01, to = 2024-02-01, step = 0.5 }"), 2, "x", "whole days"),
-        (body(DATE + "bins = [1]"), 2, "x", "1 is not a date"),
-        (body(NUMERIC + "bins = [2024-01-01]"), 2, "x", "is a date"),
-        (body(NUMERIC + 'domain = ["1", "two"]'), 2, "x", "'two' is not a number; change the kind"),
-        (body(DATE + 'domain = ["31.12.2024"]'), 2, "x", "'31.12.2024' is not a date such as 2024-01-31"),
-        (body(QI + 'domain = ["a", "a"]'), 2, "x", "'a' is twice in the domain"),
-        (body(QI + 'domain = ["a", "*"]'), 2, "x", "cannot be a value"),
-        (body(QI + 'domain = ["a"]\nmissing = "category"'), 2, "x", "needs tokens; add missing ="),
+        (body(NUMERIC + "domain = { from = 5, to = 2 }"), "x", "the domain from 5 to 2 step 1 is empty"),
+        (body(NUMERIC + "domain = { from = 1, to = 2, step = 0 }"), "x", "is empty"),
+        (body(NUMERIC + "domain = { from = 1, to = 2, step = nan }"), "x", "finite numbers"),
+        (body(NUMERIC + "domain = { from = -inf, to = 2 }"), "x", "finite numbers"),
+        (body(NUMERIC + "domain = { from = 0, to = 1, step = 1e-9 }"), "x", "1,000,000,001 values, over 10,000,000"),
+        (body(NUMERIC + "domain = { from = 2024-01-01, to = 2024-01-02 }"), "x", 'set kind = "date"'),
+        (body(DATE + "domain = { from = 1, to = 2 }"), "x", "write it as 2024-01-31 without quotes"),
+        (body(DATE + "domain = { from = 2024-01-01, to = 2024-02-01, step = 0.5 }"), "x", "whole days"),
+        (body(DATE + "bins = [1]"), "x", "1 is not a date"),
+        (body(NUMERIC + "bins = [2024-01-01]"), "x", "is a date"),
+        (body(NUMERIC + 'domain = ["1", "two"]'), "x", "'two' is not a number; change the kind"),
+        (body(DATE + 'domain = ["31.12.2024"]'), "x", "'31.12.2024' is not a date such as 2024-01-31"),
+        (body(QI + 'domain = ["a", "a"]'), "x", "'a' is twice in the domain"),
+        (body(QI + 'domain = ["a", "*"]'), "x", "cannot be a value"),
+        (body(QI + 'domain = ["a"]\nmissing = "category"'), "x", "needs tokens; add missing ="),
         (
             body('role = "sensitive"\ndomain = ["a"]\nharmless = ["b"]'),
-            2,
             "x",
             "harmless: 'b' is not in the domain",
         ),
         (
             body('role = "sensitive"\ndomain = ["a"]\nclasses = { k = ["b"] }'),
-            2,
             "x",
             "classes.k: 'b' is not in",
         ),
-        (body(QI + 'domain = ["1"]\nhierarchy = "h/zip.csv"'), 2, "x", "the value '1' of x has no row"),
+        (body(QI + 'domain = ["1"]\nhierarchy = "h/zip.csv"'), "x", "the value '1' of x has no row"),
     ],
 )
-def test_mistakes(write, text, line, key, fix):
+def test_mistakes(write, text, key, fix):
     path = write(text)
     with pytest.raises(SchemaError) as refused:
         read_schema(path)
     message = str(refused.value)
-    assert message.startswith(f"{path}, line {line}, {key}"), message
+    assert message.startswith((f"{path}, {key}", f"{path}, attributes.{key}")), message
     assert re.search(fix, message), message
     assert "\n" not in message
 
@@ -210,7 +208,8 @@ def test_files_that_are_no_schema(write, tmp_path):
     path.write_bytes(b'\xef\xbb\xbfversion = 1\n[attributes.x]\nrole = "sensitive"\n')
     assert read_schema(str(path)).names == ("x",)
     with pytest.raises(
-        SchemaError, match=r"schema\.toml, line 4, x: .*absent\.csv: cannot be read .*name an existing hierarchy"
+        SchemaError,
+        match=r"schema\.toml, attributes\.x\.hierarchy: .*absent\.csv: cannot be read .*name an existing hierarchy",
     ):
         read_schema(write(body(QI + 'hierarchy = "absent.csv"')))
 
@@ -348,7 +347,7 @@ def test_only_hierarchies_in_the_schemas_folder_are_read(named: str, tmp_path: P
     (folder / "loop.csv").symlink_to(folder / "loop.csv")
     with pytest.raises(SchemaError) as error:
         read_schema(hierarchical(folder, f'hierarchy = "{named}"'))
-    assert re.search("line 4, a: .*(lies outside the schema's folder|cannot be read)", str(error.value))
+    assert re.search("attributes.a.hierarchy: .*(lies outside the schema's folder|cannot be read)", str(error.value))
     assert "secrets" not in str(error.value)
     assert "root:" not in str(error.value)
 
@@ -356,7 +355,7 @@ def test_only_hierarchies_in_the_schemas_folder_are_read(named: str, tmp_path: P
 def test_a_folder_of_hierarchies_outside_the_schemas_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "schema.toml"
     path.write_text('version = 1\nhierarchies = "/etc"\n[attributes.passwd]\nrole = "quasi-identifier"\n')
-    with pytest.raises(SchemaError, match="line 2, hierarchies: '/etc' lies outside the schema's folder; copy it"):
+    with pytest.raises(SchemaError, match="hierarchies: '/etc' lies outside the schema's folder; copy it"):
         read_schema(path)
 
 

@@ -106,8 +106,8 @@ BAD = {
     "hiv,flu\n0.5,0.5\n": "has 1 rows; it needs one for each of the 2 targets",
     "hiv,rabies\n0.5,0.5\n1,0\n": "header",
     "hiv,flu\n0.5,0.2\n1,0\n": "line 2: the probabilities add up to 0.7, not to 1",
-    "hiv,flu\n0.5,0.5\n1,-0.5\n": "line 3, flu: '-0.5' is no probability",
-    "hiv,flu\n0.5,0.5\n1,x\n": "line 3, flu: 'x' is no probability",
+    "hiv,flu\n0.5,0.5\n1,-0.5\n": "line 3, flu: '-0.5' is not a probability",
+    "hiv,flu\n0.5,0.5\n1,x\n": "line 3, flu: 'x' is not a probability",
 }
 
 

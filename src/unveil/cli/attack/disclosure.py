@@ -43,7 +43,7 @@ def disclosure(options: DisclosureOptions) -> None:
     from unveil.audit import code_people
     from unveil.audit.disclosure import Fact, run_disclosure
     from unveil.data.masked import Masked, MaskedTable
-    from unveil.formats.facts import read_fact
+    from unveil.formats.priors import read_fact
 
     if options.original is None:
         raise UsageError("give the original: --original DATA")

@@ -10,7 +10,7 @@ from unveil.data.draft.columns import Column
 from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, share_text
 from unveil.data.draft.sets import SetEvidence
 from unveil.data.hierarchy import number_text
-from unveil.data.toml_lines import toml_array, toml_key, toml_string
+from unveil.data.toml import toml_array, toml_key, toml_string
 from unveil.errors import shown
 
 __all__ = ["draft_toml"]

@@ -13,7 +13,7 @@ from unveil.data.display import Display, Summary
 from unveil.data.hierarchy import HierarchyTable, hierarchy_files, read_hierarchy
 from unveil.data.schema.document import Declaration, SchemaDocument
 from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
-from unveil.data.toml_lines import line_of_key, toml_content
+from unveil.data.toml import toml_content
 from unveil.errors import SchemaError, shown
 
 __all__ = ["Declaration", "Schema", "SchemaDocument", "read_schema"]
@@ -130,18 +130,17 @@ def read_schema(path: str | Path) -> Schema:
     try:
         document = SchemaDocument.model_validate(content)
     except ValidationError as error:
-        raise SchemaError(_first_fault(error, path, text, content)) from None
+        raise SchemaError(_first_fault(error, path, content)) from None
     hierarchies = {}
     folder: dict[str, Path] = {}
     if document.hierarchies is not None:
-        where = f"{path}, line {line_of_key(text, ('hierarchies',))}, hierarchies"
+        where = f"{path}, hierarchies"
         _check_inside(path, path.parent / document.hierarchies, where)
         folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
     for name, declared in document.attributes.items():
         file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
         if file is not None:
-            own = ("attributes", name, "hierarchy") if declared.hierarchy is not None else ("hierarchies",)
-            where = f"{path}, line {line_of_key(text, own)}, {name}"
+            where = f"{path}, {'hierarchies' if declared.hierarchy is None else f'attributes.{name}.hierarchy'}"
             _check_inside(path, file, where)
             try:
                 hierarchies[name] = read_hierarchy(file)
@@ -155,7 +154,7 @@ def read_schema(path: str | Path) -> Schema:
             except SchemaError as error:
                 where = f"{path}, {name}"
                 fault = str(error).removeprefix(where).lstrip(":, ").removeprefix(f"{name}: ")
-                raise SchemaError(f"{path}, line {line_of_key(text, ('attributes', name))}, {name}: {fault}") from None
+                raise SchemaError(f"{path}, attributes.{name}: {fault}") from None
     return schema
 
 
@@ -181,8 +180,8 @@ _FORMS = {
 }
 
 
-def _first_fault(error: ValidationError, path: Path, text: str, content: object) -> str:
-    """One line for the first thing pydantic found: file, line, key, what instead."""
+def _first_fault(error: ValidationError, path: Path, content: object) -> str:
+    """One line for the first thing pydantic found: file, key, what instead."""
     fault = error.errors()[0]
     key: tuple[str, ...] = ()
     for part in fault["loc"]:  # pydantic adds the names of types it tried: keep what the file has
@@ -196,7 +195,7 @@ def _first_fault(error: ValidationError, path: Path, text: str, content: object)
         key = key if key[-1:] == fault["loc"][-1:] else (*key, str(fault["loc"][-1]))
     elif len(key) > 2:
         message = _FORMS.get(key[2], message)
-    return f"{path}, line {line_of_key(text, key)}, {'.'.join(key) or 'schema'}: {message}"
+    return f"{path}, {'.'.join(key) or 'schema'}: {message}"
 
 
 def _check_labels(attribute: Attribute, where: str) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Known
 from unveil.data.table import Table
-from unveil.data.toml_lines import read_toml
+from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import no_number

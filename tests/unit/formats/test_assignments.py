@@ -1,4 +1,4 @@
-"""Whose row is whose by a column that both files have: by hand, as by an assignment, and every mistake as one line."""
+"""Whose row is whose, by an assignment file or a column that both files have; every mistake is one line."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,14 @@ import polars as pl
 import pytest
 from test_cli import run
 
+from unveil import Engine, anonymizer
 from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.schema import read_schema
 from unveil.errors import UnveilError
-from unveil.formats.keys import read_paired
-from unveil.formats.releases import Sidecar
+from unveil.formats import assignments
+from unveil.formats.assignments import assignment_bytes, read_assignment, read_paired
+from unveil.formats.releases import Sidecar, read_release, write_release
 from unveil.formats.tables import read_table
 
 SCHEMA = """version = 1
@@ -120,7 +122,7 @@ def test_the_commands_find_what_an_assignment_finds(folder: Path, capsys: pytest
     (folder / "bare.csv").write_text("\n".join(line.rpartition(",")[0] for line in WIDE.splitlines()) + "\n")
     (folder / "quiet.csv").write_text("\n".join(line.partition(",")[2] for line in NOISY.splitlines()) + "\n")
     (folder / "quiet.toml").write_text('masked = ["age"]\n')
-    (folder / "groups.csv").write_text("row,group\n1,1\n2,2\n3,1\n4,2\n")
+    (folder / "groups.csv").write_text("row,group\n1,2\n2,1\n3,2\n4,1\n")  # as they appear: 30-39 first
     (folder / "origin.csv").write_text("row,published\n4,1\n3,2\n1,3\n")
     base = ("-s", "schema.toml", "--original", "data.csv", "--json", "-")
     for command, keyed, bare, assigned in (
@@ -146,3 +148,84 @@ def test_the_commands_find_what_an_assignment_finds(folder: Path, capsys: pytest
     assert (code, "keep one" in err) == (2, True)
     code, _, err = run("audit", "wide.csv", *base, capsys=capsys)  # without --key an identifier is refused as ever
     assert (code, "identifiers are never released" in err) == (2, True)
+
+
+# --- assignment files -------------------------------------------------------------------------------------------------
+
+BUCKETS = "g,age\nzoo,31\nzoo,21\nape,20\nape,30\n"  # ape, which holds 20, comes first in the canonical order
+
+
+def assigned(folder: Path, release: str, lines: str) -> list[int]:
+    schema = read_schema("schema.toml").confirmed()
+    table = read_table("data.csv", schema)
+    (folder / "a.csv").write_text("row,group\n" + lines)
+    return read_assignment("a.csv", table, read_release(release, schema, attributes=table.attributes)).tolist()
+
+
+@pytest.fixture
+def buckets(folder: Path) -> Path:
+    """Anatomy by another tool: its groups have names, or numbers in an order of its own."""
+    (folder / "two.csv").write_text(BUCKETS)
+    (folder / "two.toml").write_text('group = "g"\nblocks = [["age"], ["s"]]\nsensitive_table = "two-s.csv"\n')
+    (folder / "two-s.csv").write_text("g,s,count\nape,a,2\nzoo,b,2\n")
+    return folder
+
+
+def test_groups_go_by_the_names_of_the_release(buckets: Path) -> None:
+    assert assigned(buckets, "two.csv", "1,ape\n2,zoo\n3,zoo\n4,ape\n") == [0, 1, 1, 0]
+    for name, old, new in (("two.csv", "zoo", "1"), ("two.csv", "ape", "2"), ("two-s.csv", "zoo", "1")):
+        path = buckets / name
+        path.write_text(path.read_text().replace(old, new))
+    (buckets / "two-s.csv").write_text((buckets / "two-s.csv").read_text().replace("ape", "2"))
+    assert assigned(buckets, "two.csv", "4,2\n1,2\n2,1\n3,1\n") == [0, 1, 1, 0]  # not our numbers
+
+
+def test_groups_without_names_are_counted_as_they_appear(folder: Path) -> None:
+    (folder / "wide.csv").write_text("age,s\n30-39,a\n20-29,a\n20-29,b\n30-39,b\n")
+    assert assigned(folder, "wide.csv", "1,2\n2,1\n3,2\n4,1\n") == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ("1,zoo\n2,zoo\n3,ape\n4,ape\n", "row 1 does not fit group 'zoo': no row published there allows age '20'"),
+        ("1,ape\n2,zoo\n3,zoo\n4,zoo\n", "3 rows are assigned to group 'zoo', which has 2"),
+        ("1,ape\n2,zoo\n3,zoo\n4,3\n", "'3' is not a group of the release; its groups are 'ape', 'zoo'$"),
+        ("1,ape\n2,zoo\n3,zoo\n", "one line for each of the original's 4 rows"),
+        ("1,ape\n2,zoo\n3,zoo\n3,ape\n", "a row number stands there twice"),
+        ("1,ape\n2,zoo\n3,zoo\n5,ape\n", "'5' is not a row number from 1 to 4"),
+    ],
+)
+def test_assignments_that_cannot_be(lines: str, what: str, buckets: Path) -> None:
+    with pytest.raises(UnveilError, match=what):
+        assigned(buckets, "two.csv", lines)
+
+
+def test_a_true_value_that_the_group_does_not_hold(buckets: Path) -> None:
+    """It would be believed with probability 0."""
+    (buckets / "two-s.csv").write_text("g,s,count\nape,b,2\nzoo,a,2\n")
+    with pytest.raises(UnveilError, match="row 1 does not fit group 'ape': no row published there allows s 'a'"):
+        assigned(buckets, "two.csv", "1,ape\n2,zoo\n3,zoo\n4,ape\n")
+
+
+def test_values_that_fit_one_by_one_and_not_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "one.csv").write_text("g,age,s\nx,20,b\nx,21,a\ny,31,b\ny,30,a\n")
+    (folder / "one.toml").write_text('group = "g"\n')
+    for pairs in (1 << 22, 1):  # all rows at once, or one after the other
+        monkeypatch.setattr(assignments, "PAIRS", pairs)
+        with pytest.raises(
+            UnveilError, match="row 1 does not fit group 'x': no row published there allows age '20', s 'a'"
+        ):
+            assigned(folder, "one.csv", "1,x\n2,y\n3,x\n4,y\n")
+
+
+def test_our_own_assignment_is_read(folder: Path) -> None:
+    schema = read_schema("schema.toml").confirmed()
+    table = read_table("data.csv", schema)
+    for scheme in ("mondrian:k=2", "anatomy:l=2"):
+        made = anonymizer(scheme).anonymize(table, Engine(seed=1))
+        write_release(made.release, f"{scheme[:3]}.csv")
+        Path("a.csv").write_bytes(assignment_bytes(made.group_of_row))
+        read = read_release(f"{scheme[:3]}.csv", schema, attributes=table.attributes)
+        assert read_assignment("a.csv", table, read).tolist() == made.group_of_row.tolist()
+        assert read_assignment("a.csv", table, made.release).tolist() == made.group_of_row.tolist()
