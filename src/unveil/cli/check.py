@@ -26,12 +26,14 @@ def check(options: CheckOptions) -> None:
     from unveil.audit.document import Document, describe_run
     from unveil.audit.levels import run_check
     from unveil.catalog import privacy_model
+    from unveil.data.release import Release
 
     if options.n < 1:
         raise UsageError("--n must be at least 1")
     models = [privacy_model(item) for item in options.require]
     case = load_case(options, grouped=True)
     ((name, release),) = case.releases.items()
+    assert isinstance(release, Release)
     found = run_check(
         release,
         name=name,
@@ -44,7 +46,7 @@ def check(options: CheckOptions) -> None:
     document = Document(
         document="check",
         settings={"require": options.require, "n": options.n, **({"cells": options.cells} if options.cells else {})},
-        inputs=case.inputs,
+        inputs=tuple(case.inputs),
         run=describe_run(),
         findings=found.findings,
         diagnostics=found.diagnostics,

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, release_parts
 from unveil.errors import UsageError, shown
+
+if TYPE_CHECKING:
+    from unveil.audit.case import Case
 
 __all__ = [
     "attackers_of",
@@ -27,9 +30,9 @@ FILES = ("data", "schema", "original", "control", "population", "presets", "prio
 MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
 
 
-def names_of(texts: Iterable[str]) -> list[str] | None:
+def names_of(texts: Sequence[str]) -> list[str] | None:
     """The names of an option A,B that may be repeated; None if it was not given."""
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()] or None
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()] if texts else None
 
 
 def one_set(texts: Sequence[str]) -> list[str] | None:
@@ -115,7 +118,7 @@ def _project(options: Any) -> Path | None:
     return next((p for p in paths if isinstance(p, Path) and p.suffix.lower() == ".deid"), None)
 
 
-def load_case(options: Any, schema: Any = None, *, grouped: bool = False, masked: bool = False) -> Any:
+def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "Case":
     """The case that options describe; what a command has no option for is left at its default.
 
     `grouped`: releases whose values were perturbed are refused; `masked`: all others.
@@ -133,7 +136,7 @@ def load_case(options: Any, schema: Any = None, *, grouped: bool = False, masked
     check_outputs(options, [*inputs, *parts])
     engine = engine_of(options)
     stated = _stated(options)
-    schema = load_schema(options) if schema is None else schema
+    schema = load_schema(options)
     original = getattr(options, "data", None) or getattr(options, "original", None) or _project(options)
     dialect = dialect_of(options)
     table = None if original is None else read_table(original, schema, **dialect)

@@ -28,6 +28,7 @@ __all__ = [
     "release_parts",
     "say",
     "silence",
+    "to_reader",
     "write",
 ]
 
@@ -77,6 +78,16 @@ def silence() -> None:
     except (OSError, ValueError):  # a stream without a file
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  open to the end
     os.close(nowhere)
+
+
+@contextmanager
+def to_reader() -> "Iterator[None]":
+    """Printing, after which an exit code follows: it stands even if the reader of our output has left, as head does."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence()
 
 
 def write(output: Path | None, text: str) -> None:
@@ -154,14 +165,11 @@ def give_results(
     write_whole(contents, private=list(people))
     for path in contents:
         say(f"wrote {path}" + ("; it names people: keep it secret" if path in people else ""))
-    try:
+    with to_reader():
         if str(options.json) == "-":
             print_text(text)
         else:
             print_document(found.document, console(), verbose=options.verbose, report=report)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output left, e.g. head: the verdict stands
-        silence()
     if found.exit_code:
         raise typer.Exit(found.exit_code)
 

@@ -1,5 +1,6 @@
 """How a run ends: the verdict's exit code survives whatever happens to the output; a crash is never a verdict."""
 
+import io
 import json
 import os
 import subprocess
@@ -11,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from test_audit_cli import audit, folder  # noqa: F401  the fixture
 from test_cli import run
 
+from unveil import report
 from unveil.audit import levels
 from unveil.cli import audit as audit_verb
 from unveil.cli.output import console, harmless
@@ -26,6 +29,16 @@ def start(*args: str | Path, **options: Any) -> subprocess.CompletedProcess[byte
     return subprocess.run(command, stderr=subprocess.PIPE, check=False, timeout=300, **options)
 
 
+def left(*args: str | Path) -> subprocess.CompletedProcess[bytes]:
+    """Run with nobody who reads the output."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        return start(*args, stdout=writing)
+    finally:
+        os.close(writing)
+
+
 def check(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:  # noqa: F811
     return ("check", folder / "wide.csv", "-s", folder / "schema.toml", *rest)
 
@@ -36,10 +49,7 @@ def test_a_reader_that_leaves_does_not_change_the_verdict(folder: Path) -> None:
         (*check(folder, "--require", "k_anonymity:k=500"), "--json", "-"),
         (*audit(folder, "--limit", "k_anonymity >= 500"), "--attacker", "random_worlds"),
     ):
-        reading, writing = os.pipe()
-        os.close(reading)
-        done = start(*command, stdout=writing)
-        os.close(writing)
+        done = left(*command)
         assert (done.returncode, done.stderr) == (1, b"")
 
 
@@ -54,6 +64,23 @@ def test_an_output_that_takes_few_characters_or_none(folder: Path) -> None:  # n
     assert b"krankh?it" in done.stdout
     closed = start(*check(folder, "--require", "k_anonymity:k=500"), preexec_fn=lambda: os.close(1))
     assert (closed.returncode, closed.stderr) == (1, b"")
+
+
+def test_an_attack_says_that_it_is_unsure_to_nobody(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def gone(*_: object) -> None:
+        raise BrokenPipeError
+
+    def unsure(*_: object, **__: object) -> None:
+        raise typer.Exit(3)
+
+    monkeypatch.setattr(report, "print_blocks", gone)
+    monkeypatch.setattr(sys.modules["unveil.cli.attack.attribute"], "_refuse_unsure", unsure)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # put back at the end
+    assert run("attack", "attribute", *audit(folder)[1:], "--asked", "job", capsys=capsys)[::2] == (3, "")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import typer
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, load_case, names_of, one_set
-from unveil.cli.output import console, long_work, say
+from unveil.cli.load import dialect_of, load_case, load_schema, names_of, one_set
+from unveil.cli.output import console, long_work, say, to_reader
 from unveil.errors import UsageError
 
 __all__ = ["AttributeOptions", "attribute"]
@@ -78,10 +78,10 @@ def attribute(options: AttributeOptions) -> None:
         frame = people_frame(column, result.known_texts(release), result.learner, result.attackers, truth)
         write_people(options.people, frame)
         say(f"wrote {options.people}; it names people: keep it secret")
-    screen = console()
-    print_blocks(attack_blocks(column.name, result.learner, result.attackers, truth), screen)
-    if options.verbose:
-        for name, belief in {"learner": result.learner, **result.attackers}.items():
+    with to_reader():
+        screen = console()
+        print_blocks(attack_blocks(column.name, result.learner, result.attackers, truth), screen)
+        for name, belief in {"learner": result.learner, **result.attackers}.items() if options.verbose else ():
             facts = ", ".join(f"{key} {value}" for key, value in belief.diagnostics.facts.items())
             screen.print(f"{name}: {belief.threat}; {facts or 'computed exactly'}", markup=False, soft_wrap=True)
     _refuse_unsure(result, stopped=stop.is_set(), precision=options.precision)
@@ -153,7 +153,7 @@ def _check_masked(options: AttributeOptions, release: Any) -> None:
     from unveil.formats.releases import read_release
 
     if not release.known_channel:
-        read_release(options.release, _schema(options), cells=options.cells, **dialect_of(options, "release_"))
+        read_release(options.release, load_schema(options), cells=options.cells, **dialect_of(options, "release_"))
     told = (options.prior, options.own_prior, options.others, options.knowledge, options.coalition, options.key)
     if (
         options.original is None
@@ -165,12 +165,6 @@ def _check_masked(options: AttributeOptions, release: Any) -> None:
             f"{options.release}: its values were perturbed; it is read by bayesian alone, with --original, --known, "
             "--alpha and --beta"
         )
-
-
-def _schema(options: AttributeOptions) -> Any:
-    from unveil.cli.load import load_schema
-
-    return load_schema(options)
 
 
 def _attack_masked(case: Any, release: Any, index: int) -> Any:

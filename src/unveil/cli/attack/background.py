@@ -51,6 +51,7 @@ def background(options: BackgroundOptions) -> None:
     method = make(member("knowledge", name), parsed, name)
     case = load_case(options, grouped=True)
     table = case.original
+    assert table is not None
     found = describe_knowledge(table, method, next(iter(names_of(options.asked) or ()), None))
     if options.rank and found.rules is None:
         raise UsageError(f"--rank is about rules, and {name} has none; use --knowledge negative_rules")
@@ -66,7 +67,7 @@ def background(options: BackgroundOptions) -> None:
     document = Document(
         document="knowledge",
         settings={"with": options.knowledge, "t": options.t, "l": options.l, "top": options.top},
-        inputs=case.inputs,
+        inputs=tuple(case.inputs),
         run=describe_run(),
         findings=findings,
         diagnostics=diagnostics,

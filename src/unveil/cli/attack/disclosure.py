@@ -53,8 +53,9 @@ def disclosure(options: DisclosureOptions) -> None:
     one_set(options.known)
     case = load_case(options, masked=True)
     ((name, release),) = case.releases.items()
-    assert isinstance(release, Masked)
     table = case.original
+    assert isinstance(release, Masked)
+    assert table is not None
     fact = None
     if options.fact is not None:
         values, labels, others = read_fact(options.fact, table.rows, **dialect_of(options))

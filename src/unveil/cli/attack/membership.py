@@ -59,7 +59,7 @@ def membership(options: MembershipOptions) -> None:
         case, engine, inputs = None, engine_of(options), describe_inputs(input_paths(options))
     else:
         case = load_case(options)
-        engine, inputs = case.engine, case.inputs
+        engine, inputs = case.engine, tuple(case.inputs)
     with long_work() as (progress, stop):
         scores = _scores(options, case, replace(engine, progress=progress, stop=stop))
         found = run_membership(scores, limits=options.limit, seed=options.seed, inputs=inputs)
