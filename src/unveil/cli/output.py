@@ -1,5 +1,6 @@
 """What every command needs for its results: where to print, and files that are written whole or not at all."""
 
+import io
 import os
 import signal
 import sys
@@ -76,7 +77,7 @@ def silence() -> None:
     try:
         os.dup2(nowhere, sys.stdout.fileno())
     except (OSError, ValueError):  # a stream without a file
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  open to the end
+        sys.stdout = io.StringIO()
     os.close(nowhere)
 
 
