@@ -1,6 +1,6 @@
 """A document as the sections read it: checked, with the names it is shown by, and its findings as cells of tables."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -152,7 +152,6 @@ def ids_grid(
     ids: Iterable[str],
     *,
     alone: str = "Value",
-    of: Callable[[str, str | None], bool] = lambda id, attribute: True,
     apart: bool = False,
     baseline: bool = False,
 ) -> Sequence[Grid]:
@@ -163,7 +162,7 @@ def ids_grid(
     places = {(f.id, f.attribute, f.release): f for f in document.findings}
     rows: list[tuple[Cell, ...]] = []
     for id in dict.fromkeys(ids):
-        attributes = dict.fromkeys(a for known, a, _ in places if known == id and of(id, a))
+        attributes = dict.fromkeys(a for known, a, _ in places if known == id)
         for attribute in attributes:
             cells = (value_cell(places.get((id, attribute, r)), baseline=baseline) for r in names.releases)
             named = attribute and not apart and len(attributes) > 1

@@ -61,7 +61,7 @@ def attack_blocks(
         ),
     ]
     head = (Cell(""), *(num(label(name)) for name, _, _ in columns))
-    return [Heading(title), Grid(title, head, tuple(rows)), Listing(tuple((n, clean(t)) for n, t in known))]
+    return [Heading(title), Grid(title, head, tuple(rows)), Listing(tuple((n, f"{clean(t)}.") for n, t in known))]
 
 
 def _by_mode(learner: Belief, attackers: Mapping[str, Belief]) -> list[tuple[str, Belief, Belief | None]]:
