@@ -126,12 +126,12 @@ def test_a_file_that_is_right(tmp_path: Path) -> None:
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     (folder / "held.csv").write_text('flu,"""hiv, late"""\n' + "0.9,0.1\n" * 8)
     people = folder / "people.csv"
-    rest = ("--attacker", "fixed_prior", "--held", folder / "held.csv", "--people", people)
+    rest = ("--attacker", "fixed_prior", "--own-prior", folder / "held.csv", "--people", people)
     code, out, err = run(*command(folder, *rest), capsys=capsys)
     assert code == 0, err
     assert "Known to fixed_prior: all quasi-identifiers, and for each a belief of its own." in " ".join(out.split())
     _, rows = read_csv(people)
     assert all(float(row["attacker:=cmd()"]) == 0 for row in rows)
-    code, _, err = run(*command(folder, "--held", folder / "held.csv"), capsys=capsys)
+    code, _, err = run(*command(folder, "--own-prior", folder / "held.csv"), capsys=capsys)
     assert code == 2
     assert err == "unveil: --held is a belief of fixed_prior; add --attacker fixed_prior\n"
