@@ -197,8 +197,6 @@ def _audit(
     from unveil.formats.priors import read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.report.audit_terminal import print_audit
-    from unveil.report.html import render_html
 
     if not releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
@@ -310,7 +308,7 @@ def _audit(
             private[path] = people_content(path, found.links(of[0]))
         elif of in found.answers and found.answers[of].attackers:
             private[path] = people_content(path, found.people(*of))
-    give_results(found, page=render_html, show=print_audit, report=report, json=json, people=private)
+    give_results(found, report=report, json=json, people=private)
 
 
 def _names(releases: list[Path]) -> list[str]:
