@@ -259,7 +259,9 @@ def _candidate(folder: Path) -> object:
 def _saved(folder: Path) -> None:
     """One checkpoint of each kind."""
     Checkpoint(folder / "unveil-1.npz").save({"world": np.arange(40), "weight": np.linspace(0, 1, 7)})
-    found = SavedProgress.start(Engine(seed=0, checkpoints=folder), ("asked",), [np.arange(3)], np.full((4, 2), 0.5), draws=2)
+    found = SavedProgress.start(
+        Engine(seed=0, checkpoints=folder), ("asked",), [np.arange(3)], np.full((4, 2), 0.5), draws=2
+    )
     found.done[1:], found.failed = True, {0: "no answer"}
     found.save()
     Saved(folder, "table").save("mondrian:k=2", {"status": "measured", "rows": 7})

@@ -134,4 +134,4 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None: 
     assert all(float(row["attacker:=cmd()"]) == 0 for row in rows)
     code, _, err = run(*command(folder, "--own-prior", folder / "held.csv"), capsys=capsys)
     assert code == 2
-    assert err == "unveil: --held is a belief of fixed_prior; add --attacker fixed_prior\n"
+    assert err == "unveil: --own-prior is a belief of fixed_prior; add --attacker fixed_prior\n"
