@@ -16,10 +16,11 @@ from unveil.cli.demo import demo
 from unveil.cli.hierarchies import hierarchy_app
 from unveil.cli.output import harmless, say, silence
 from unveil.cli.schema import schema
-from unveil.errors import UnveilError, without_secrets
+from unveil.errors import Stopped, UnveilError, without_secrets
 
 __all__ = ["app", "main"]
 
+STOPPED = 130  # by Ctrl-C, with nothing to show
 CRASHED = 70  # as sysexits.h has it: an error inside the program, never a verdict
 
 app = group(
@@ -83,10 +84,10 @@ def _run() -> int:
         code = app(standalone_mode=False)
     except UnveilError as error:
         say(f"unveil: {error}")
-        return 2
+        return STOPPED if isinstance(error, Stopped) else 2
     except (KeyboardInterrupt, typer.Abort):
         say("unveil: stopped")
-        return 130
+        return STOPPED
     except BrokenPipeError:
         silence()
         return 0

@@ -20,6 +20,7 @@ from unveil import report
 from unveil.audit import levels
 from unveil.cli import audit as audit_verb
 from unveil.cli.output import console, harmless
+from unveil.errors import Stopped
 
 MAIN = "import sys; sys.argv[0] = 'unveil'; from unveil.cli import main; main()"
 
@@ -159,6 +160,18 @@ def test_a_stopped_audit_still_says_that_a_limit_is_exceeded(
 
     monkeypatch.setattr(audit_verb, "long_work", interrupted)
     assert run(*audit(folder, "--limit", "k_anonymity >= 500"), capsys=capsys)[0] == 1
+
+
+def test_work_that_was_stopped_before_it_found_anything_is_no_mistake(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise Stopped("stopped before anything was found")
+
+    monkeypatch.setattr(levels, "run_check", stopped)
+    assert run(*check(folder), capsys=capsys) == (130, "", "unveil: stopped before anything was found\n")
 
 
 # What comes from files cannot steer the terminal.
