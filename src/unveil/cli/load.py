@@ -21,6 +21,7 @@ __all__ = [
     "load_case",
     "load_schema",
     "names_of",
+    "one_name",
     "one_of",
     "one_set",
     "release_paths",
@@ -33,6 +34,14 @@ MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
 def names_of(texts: Sequence[str]) -> list[str] | None:
     """The names of an option A,B that may be repeated; None if it was not given."""
     return [name.strip() for text in texts for name in text.split(",") if name.strip()] if texts else None
+
+
+def one_name(texts: Sequence[str]) -> str | None:
+    """What is asked about, where it is one attribute."""
+    names = names_of(texts) or []
+    if len(names) > 1:
+        raise UsageError("--asked: an attack is about one attribute; unveil audit asks about several")
+    return names[0] if names else None
 
 
 def one_set(texts: Sequence[str]) -> list[str] | None:

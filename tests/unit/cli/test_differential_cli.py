@@ -112,6 +112,7 @@ def test_an_oracle_and_its_failures(folder: Path, capsys: pytest.CaptureFixture[
         (("--with", TWO, "--weight", "Flu"), "write VALUE=WEIGHT"),
         (("--with", TWO, "--weight", "Cold=1"), "not a sensitive value"),
         (("--with", TWO, "--workers", "0"), "at least one"),
+        (("--with", TWO, "--asked", "disease,age"), "about one attribute"),
         (("--with", TWO, "--people", "p.txt"), "a people file is"),
         (("--with", TWO, "--report", "nowhere/r.html"), "there is no folder"),
         (("--with", "laplace_counts:epsilon=0"), "positive number"),

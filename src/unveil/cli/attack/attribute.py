@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, load_case, load_schema, names_of, one_set
+from unveil.cli.load import dialect_of, load_case, load_schema, one_name, one_set
 from unveil.cli.output import console, long_work, say, to_reader
 from unveil.errors import UsageError
 
@@ -60,15 +60,13 @@ def attribute(options: AttributeOptions) -> None:
 
     if (options.original is None) == (options.targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
-    asked = names_of(options.asked) or []
-    if len(asked) > 1:
-        raise UsageError("--asked: an attack is about one attribute; unveil audit asks about several")
+    asked = one_name(options.asked)
     one_set(options.known)
     case = load_case(replace(options, attacker=options.attacker or ["bayesian"]))
     release = next(iter(case.releases.values()))
     if isinstance(release, Masked):
         _check_masked(options, release)
-    index = sensitive_attribute(release, asked[0] if asked else None)
+    index = sensitive_attribute(release, asked)
     with long_work() as (progress, stop):
         case = case.at(replace(case.engine, progress=progress, stop=stop))
         result = _attack_masked(case, release, index) if isinstance(release, Masked) else _attack(case, index, options)

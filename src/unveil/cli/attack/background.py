@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import load_case, names_of
+from unveil.cli.load import load_case, one_name
 from unveil.cli.output import give_results
 from unveil.errors import UsageError, shown
 
@@ -52,7 +52,7 @@ def background(options: BackgroundOptions) -> None:
     case = load_case(options, grouped=True)
     table = case.original
     assert table is not None
-    found = describe_knowledge(table, method, next(iter(names_of(options.asked) or ()), None))
+    found = describe_knowledge(table, method, one_name(options.asked))
     if options.rank and found.rules is None:
         raise UsageError(f"--rank is about rules, and {name} has none; use --knowledge negative_rules")
     findings = prior_findings(found, options.original.name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, engine_of, input_paths, load_schema, names_of
+from unveil.cli.load import dialect_of, engine_of, input_paths, load_schema, one_name
 from unveil.cli.output import check_outputs, file_part, give_results, keep_apart, long_work
 from unveil.errors import UsageError, shown
 
@@ -104,7 +104,7 @@ def differential(options: DifferentialOptions) -> None:
             model=options.model,
             distance=options.distance,
             reading=options.reading,
-            asked=next(iter(names_of(options.asked) or ()), None),
+            asked=one_name(options.asked),
             prior=weights,
             samples=options.runs,
             records=options.sample,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, engine_of, input_paths, load_case, names_of, one_set
+from unveil.cli.load import dialect_of, engine_of, input_paths, load_case, one_name, one_set
 from unveil.cli.output import check_outputs, give_results, long_work
 from unveil.errors import UsageError
 
@@ -79,7 +79,7 @@ def _scores(options: MembershipOptions, case: Any, engine: Any) -> Any:
     name, release = next(iter(case.releases.items()), ("", None))
     told: dict[str, Any] = {"known": case.known, "engine": engine}
     if options.model is not None:
-        asked = next(iter(names_of(options.asked) or ()), None)
+        asked = one_name(options.asked)
         return scores_of_model(
             options.model, case.original, control=case.control, asked=asked, shadows=options.shadows, **told
         )
