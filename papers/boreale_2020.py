@@ -10,6 +10,7 @@ from papers import Figure
 from papers._printed import level, printed_release, printed_schema
 from realdata.adult import adult_schema
 from unveil import risk
+from unveil.attackers import Attacker, attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
@@ -153,9 +154,9 @@ def _reproduce_table_iii() -> Iterator[Figure]:
         "random_worlds": "exact",
     }
     chains = Chains(sweeps=20_000, most_sweeps=0)  # Nat's regions overlap, so that two diseases are sampled
-    readers = {"learner": Learner(chains=chains), "bayesian": Bayesian(chains=chains), "random_worlds": RandomWorlds()}
+    readers: dict[str, Attacker] = {"learner": Learner(), "bayesian": Bayesian(), "random_worlds": RandomWorlds()}
     for name, reader in readers.items():
-        belief = reader.attack(release, target, prior, Engine(seed=0)).probability[0]
+        belief = attack(reader, release, target, prior, Engine(seed=0), chains).probability[0]
         for value, published, ours in zip(DISEASES, TABLE_III[name], belief, strict=True):
             label = f"Table III, {name}, {value}"
             yield Figure(label, "Table III", published, float(ours), ROUNDED, reading[name], NO_DOMAIN)
@@ -194,16 +195,16 @@ def trait_known(share: float) -> Prior:
 def _reproduce_remarks() -> Iterator[Figure]:
     release, target = remark_5()
     prior = Prior.uninformative(release, 1)
-    learner = float(Learner().attack(release, target, prior, Engine()).probability[0, 0])
-    attacker = float(Bayesian().attack(release, target, prior, Engine()).probability[0, 0])
+    learner = float(attack(Learner(), release, target, prior, Engine()).probability[0, 0])
+    attacker = float(attack(Bayesian(), release, target, prior, Engine()).probability[0, 0])
     yield Figure("Remark 5, p_L", "Remark 5", 0.004, learner, 5e-4, "printed as ≈ 0.004")
     yield Figure("Remark 5, Ti", "Remark 5", 250, attacker / learner, 5, "printed as ≈ 250")
     for people, tested, share in ((100, 0, 0.01), (1000, 300, 0.004)):
         release, target = island(people, tested)
-        ours = float(FixedPrior().attack(release, target, trait_known(share), Engine()).probability[0, 1])
+        ours = float(attack(FixedPrior(), release, target, trait_known(share), Engine()).probability[0, 1])
         name = f"Remark 2, {people} people, {tested} tested, trait {share:g}"
         yield Figure(name, "Remark 2", 1 / (1 + (people - 1 - tested) * share), ours, 1e-9)
-        learned = Bayesian().attack(release, target, Prior.uninformative(release, 1), Engine())
+        learned = attack(Bayesian(), release, target, Prior.uninformative(release, 1), Engine())
         reading = "the share learned from Beta(1, 1): (k + 2) / (N + 1)"
         expected = (tested + 2) / (people + 1)
         yield Figure(f"{name}, learned", "Remark 2", expected, float(learned.probability[0, 1]), 1e-9, reading)
@@ -226,7 +227,7 @@ def reproduce_slowly(columns: dict[str, list[str]]) -> Iterator[Figure]:
     original = table.as_release()
     asked = original.index("occupation")
     targets = targets_of_table(table, original, asked)
-    ideal = Learner().attack(original, targets, Prior.uninformative(original, asked), Engine(seed=0))
+    ideal = attack(Learner(), original, targets, Prior.uninformative(original, asked), Engine(seed=0))
     value = risk.global_threat(ideal, truth).value
     yield Figure("ideal accuracy", "Table IV", IDEAL, value, 5e-4, SUBSET, UNPUBLISHED)
     for where, text, published in TABLES_IV_V:

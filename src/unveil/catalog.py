@@ -14,7 +14,7 @@ from unveil.data.toml_lines import read_toml
 from unveil.errors import UsageError, shown
 from unveil.privacy.models import MODELS, PrivacyModel
 
-__all__ = ["anonymizer", "make", "member", "members", "parse", "privacy_model"]
+__all__ = ["anonymizer", "attacker", "make", "member", "members", "parse", "privacy_model"]
 
 # In an anonymizer that takes requirements, k= and l= are short for these.
 _FOLDERS = {
@@ -103,6 +103,12 @@ def anonymizer(text: str, require: Sequence[str] = ()) -> Any:
         raise UsageError(f"{name} takes no requirements; its options are {', '.join(sorted(own))}")
     made = make(cls, options, name)
     return replace(made, require=(*models, *made.require)) if models else made
+
+
+def attacker(text: str) -> Any:
+    """An attacker from its option text, for instance bayesian:membership=0.5."""
+    name, options = parse(text)
+    return make(member("attackers", name), options, name)
 
 
 def _convert(value: Any, kind: Any, where: str) -> Any:

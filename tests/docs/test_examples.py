@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unveil.attackers.posterior.chains import Chains
+from unveil.attackers.posterior.convergence import Chains
 from unveil.cli.hospital import made_up_hospital
 from unveil.formats.output import csv_bytes
 

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil.attackers.posterior.chains import Chains
 from unveil.attackers.posterior.channel import channel_beliefs, codes_of
+from unveil.attackers.posterior.convergence import Chains
 from unveil.data.masked import Masked
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.channel import channel_beliefs
-from unveil.attackers.posterior.contract import Chains, Posterior, Reader, learn
+from unveil.attackers.posterior.contract import Attacker, Chains, Posterior, learn
 from unveil.attackers.posterior.fits import check_targets
 from unveil.attackers.posterior.joined import join
 from unveil.attackers.posterior.weigh import Fitted
@@ -49,14 +49,14 @@ class Attack:
 def run_attack(
     release: Release,
     targets: Targets,
-    attackers: Mapping[str, Any],
+    attackers: Mapping[str, Attacker],
     *,
     prior: Prior | None = None,
     engine: Engine | None = None,
     chains: Chains | None = None,
     joined: Sequence[Sequence[str]] = (),
     lenient: bool = False,
-    in_group: Mapping[str, Any] | None = None,
+    in_group: Mapping[str, Attacker] | None = None,
     group: NDArray[np.integer] | None = None,
 ) -> Attack:
     """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
@@ -75,13 +75,13 @@ def run_attack(
 def run_attacks(
     release: Release,
     several: Sequence[Targets],
-    attackers: Mapping[str, Any],
+    attackers: Mapping[str, Attacker],
     *,
     prior: Prior | None = None,
     engine: Engine | None = None,
     chains: Chains | None = None,
     lenient: bool = False,
-    in_group: Mapping[str, Any] | None = None,
+    in_group: Mapping[str, Attacker] | None = None,
     group: NDArray[np.integer] | None = None,
     learned: Posterior | None = None,
 ) -> list[Attack]:
@@ -105,17 +105,17 @@ def run_attacks(
         _Asking.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
         for number, targets in enumerate(several)
     ]
-    readers: dict[str, tuple[Reader, Targets]] = {}
+    everyone: dict[str, tuple[Attacker, Targets]] = {}
     for number, one in enumerate(asking):
-        readers |= {_key(name, number): reader for name, reader in one.readers().items()}
+        everyone |= {_key(name, number): asked_about for name, asked_about in one.attackers().items()}
     refused: dict[str, str] = {}
     chains = Chains() if chains is None else chains
-    beliefs, learned = learn(release, index, prior, engine, chains, readers, refused if lenient else None, learned)
-    return [one.attack(release, prior, engine, learned, beliefs, refused, number) for number, one in enumerate(asking)]
+    beliefs, learned = learn(release, index, prior, engine, chains, everyone, refused if lenient else None, learned)
+    return [one.attack(learned, beliefs, refused, number) for number, one in enumerate(asking)]
 
 
 def _key(name: str, number: int) -> str:
-    """A reader's name among several sets of targets; the first learner's stays empty: without it nothing is said."""
+    """An attacker's name among several sets of targets; the first learner's stays empty: without it nothing is said."""
     return name if number == 0 else f"{name}\0{number}"
 
 
@@ -125,9 +125,9 @@ class _Asking:
 
     targets: Targets
     placed: NDArray[np.bool_]  # (targets,) who fits a row
-    everyone: Mapping[str, Any]  # attackers by name
+    everyone: Mapping[str, Attacker]  # attackers by name
     fits: Mapping[str, NDArray[np.bool_]]  # which of the targets each can be asked about
-    asked_of: Mapping[str, Targets]
+    asked_of: Mapping[str, Targets]  # those
     lenient: bool
 
     @classmethod
@@ -135,8 +135,8 @@ class _Asking:
         cls,
         release: Release,
         targets: Targets,
-        attackers: Mapping[str, Any],
-        within: Mapping[str, Any],
+        attackers: Mapping[str, Attacker],
+        within: Mapping[str, Attacker],
         group: NDArray[np.integer] | None,
         *,
         lenient: bool,
@@ -151,43 +151,25 @@ class _Asking:
         asked_of = {n: of if fits[n].all() else of.take(np.flatnonzero(fits[n])) for n, of in whom.items()}
         return cls(targets, placed, {**attackers, **within}, fits, asked_of, lenient)
 
-    def readers(self) -> dict[str, tuple[Reader, Targets]]:
-        """Those who learn from the release, the learner among them."""
-        found: dict[str, tuple[Reader, Targets]] = {"": (Learner(), self.targets)}
-        for name, attacker in self.everyone.items():
-            if self.fits[name].any() and hasattr(attacker, "believe"):
-                found[name] = attacker, self.asked_of[name]
-        return found
+    def attackers(self) -> dict[str, tuple[Attacker, Targets]]:
+        """Who is asked about whom, the learner among them."""
+        found: dict[str, tuple[Attacker, Targets]] = {"": (Learner(), self.targets)}
+        return found | {n: (one, self.asked_of[n]) for n, one in self.everyone.items() if self.fits[n].any()}
 
     def attack(
-        self,
-        release: Release,
-        prior: Prior,
-        engine: Engine,
-        learned: Posterior,
-        beliefs: Mapping[str, Belief],
-        not_applicable: Mapping[str, str],
-        number: int,
+        self, learned: Posterior, beliefs: Mapping[str, Belief], not_applicable: Mapping[str, str], number: int
     ) -> Attack:
-        """What was believed of these targets; whoever does not learn is asked now."""
+        """What was believed of these targets."""
         learner = beliefs[_key("", number)]
         found, refused = {}, {}
-        for name, attacker in self.everyone.items():
+        for name in self.everyone:
             there, key = self.fits[name], _key(name, number)
             if not there.any():
                 refused[name] = "nobody asked about fits a row of the release"
             elif key in not_applicable:
                 refused[name] = not_applicable[key]
             else:
-                try:
-                    belief = (
-                        beliefs[key] if key in beliefs else attacker.attack(release, self.asked_of[name], prior, engine)
-                    )
-                except NotApplicable as reason:
-                    if not self.lenient:
-                        raise
-                    refused[name] = str(reason)
-                    continue
+                belief = beliefs[key]
                 found[name] = belief if there.all() else _completed(belief, learner.of(np.arange(len(there))), there)
         placed = self.placed if self.lenient else None
         return Attack(learner, found, self.targets, placed, refused, learned)
@@ -221,7 +203,7 @@ def _completed(belief: Belief, learner: Belief, placed: NDArray[np.bool_]) -> Be
 def _run_joined(
     release: Release,
     targets: Targets,
-    attackers: Mapping[str, Any],
+    attackers: Mapping[str, Attacker],
     prior: Prior | None,
     engine: Engine | None,
     chains: Chains | None,

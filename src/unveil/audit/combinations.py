@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import BATCHES, watched
+from unveil.attackers.posterior.averages import watched
 from unveil.attackers.posterior.contract import Posterior
+from unveil.attackers.posterior.convergence import BATCHES
 from unveil.attackers.posterior.fits import block_fits
 from unveil.attackers.posterior.weigh import merged_block
 from unveil.audit.asking import published_targets

@@ -7,9 +7,9 @@ from test_linked_support import learned as learned  # a fixture
 
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior import linked_posterior as module
-from unveil.attackers.posterior.averages import BATCHES
 from unveil.attackers.posterior.batch_means import BatchMeans
 from unveil.attackers.posterior.contract import Chains, Posterior, posterior
+from unveil.attackers.posterior.convergence import BATCHES
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.data.belief import Belief
 from unveil.engine import Engine
@@ -23,7 +23,7 @@ def drawn(learned: LinkedPosterior, sweeps: int) -> LinkedPosterior:
 
 def believed(found: Posterior) -> Belief:
     targets = people()
-    return Bayesian().believe(found, targets, np.arange(targets.count))
+    return Bayesian().believe(found, targets)
 
 
 def test_means_by_hand() -> None:

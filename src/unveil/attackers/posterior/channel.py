@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages, Running, belief_of, watched
-from unveil.attackers.posterior.chains import Chains
+from unveil.attackers.posterior.convergence import Chains
 from unveil.data.belief import Belief, Threat
 from unveil.data.masked import SUPPRESSED, Masked
 from unveil.data.release import distinct_rows, row_numbers

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import BATCHES, Averages, Running
-from unveil.attackers.posterior.chains import Chains
-from unveil.attackers.posterior.convergence import PRECISION
+from unveil.attackers.posterior.averages import Averages, DistinctTargets, Running
+from unveil.attackers.posterior.convergence import BATCHES, PRECISION, Chains
 from unveil.attackers.posterior.draws import conditional_term
 from unveil.attackers.posterior.hidden import Chain, Draw, HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
@@ -73,6 +72,7 @@ class HiddenPosterior:
     goal: int  # sweeps of each chain at the end of this round
     saved: Checkpoint | None = None
     refused: list[tuple[str, Targets, NotApplicable]] = field(default_factory=list)
+    distinct: DistinctTargets = field(default_factory=DistinctTargets)
     burn_in: int = 0
     attempt: int = 0  # how often the chains have started again
 
@@ -87,8 +87,9 @@ class HiddenPosterior:
     ) -> "HiddenPosterior":
         """Chains that start apart, or where they were saved."""
         number = range(settings.chains)
-        asked, refused = [], []
-        for kind, targets in questions:
+        asked, refused, distinct = [], [], DistinctTargets()
+        for kind, everyone in questions:
+            targets = distinct.of(everyone)[0]
             try:
                 asked.append(Question(kind, targets, TERMS[kind](model, targets), [Running() for _ in number]))
             except NotApplicable as reason:  # said when it is asked for: other questions go on
@@ -101,10 +102,16 @@ class HiddenPosterior:
         started = [Chain.start(model, engine.named(f"chain {chain}")) for chain in number]
         goal = settings.burn_in + settings.sweeps
         found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
+        found.distinct = distinct
         found.burn_in = settings.burn_in
         if saved is not None and (arrays := saved.load()) is not None:
             found._restore(arrays)
         return found
+
+    @property
+    def reusable(self) -> bool:
+        """See Posterior: later questions are answered from the few states that were kept."""
+        return False
 
     @property
     def release(self) -> Release:
@@ -170,19 +177,23 @@ class HiddenPosterior:
 
     def joint(self, targets: Targets) -> Averages:
         """See Posterior."""
-        return self._answer("joint", targets)
+        return self._of_everyone("joint", targets)
 
     def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
         """See Posterior."""
-        return self.joint(targets).mean
+        return self._answer("joint", targets).mean
 
     def support(self, targets: Targets) -> Averages:
         """See Posterior."""
-        return self._answer("support", targets)
+        return self._of_everyone("support", targets)
 
     def conditional(self, targets: Targets) -> Averages:
         """See Posterior."""
-        return self._answer("conditional", targets)
+        return self._of_everyone("conditional", targets)
+
+    def _of_everyone(self, kind: str, targets: Targets) -> Averages:
+        distinct, number = self.distinct.of(targets)
+        return replace(self._answer(kind, distinct), number=number)
 
     def _answer(self, kind: str, targets: Targets) -> Averages:
         for refused_kind, refused_targets, reason in self.refused:

@@ -8,10 +8,9 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import BATCHES, Averages, watched
+from unveil.attackers.posterior.averages import Averages, DistinctTargets, watched
 from unveil.attackers.posterior.batch_means import BatchMeans
-from unveil.attackers.posterior.chains import Chains
-from unveil.attackers.posterior.convergence import geweke
+from unveil.attackers.posterior.convergence import BATCHES, Chains, geweke
 from unveil.attackers.posterior.draws import LinkedDraws, average_over
 from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood
 from unveil.attackers.posterior.linked import AttributePosterior
@@ -49,10 +48,16 @@ class LinkedPosterior:
     goal: int = 0  # batches of each chain at the end of a round
     drawn: int = 0  # sweeps of each chain in all rounds, forgotten ones included
     burned: set[tuple[int, int, int]] = field(default_factory=set)  # (attribute, chain, value) past burn-in
+    distinct: DistinctTargets = field(default_factory=lambda: DistinctTargets(most=8))
     chains: int = field(init=False)  # how many there are; 1 if all is exact
 
     def __post_init__(self) -> None:
         self.chains = max((a.chains for a in self.attributes.values()), default=1)
+
+    @property
+    def reusable(self) -> bool:
+        """See Posterior: all there is to know is in the counts and the chains' means."""
+        return True
 
     def samplers(self) -> dict[int, ShareChains]:
         """By attribute: the chains of those that have no tree for some value."""
@@ -133,11 +138,12 @@ class LinkedPosterior:
 
     def joint(self, targets: Targets) -> Averages:
         """See Posterior."""
+        targets, number = self.distinct.of(targets)
         mean = self.joint_mean(targets)
         few = targets.take(watched(targets.count, len(self.value_share)))
         batches = self.batches()
         watching = self._joint(few, batches) if batches else mean[None][:, :, : few.count]
-        return Averages(mean, watching, self.settings.precision)
+        return Averages(mean, watching, self.settings.precision, number)
 
     def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
         """See Posterior."""
@@ -162,23 +168,25 @@ class LinkedPosterior:
 
     def support(self, targets: Targets) -> Averages:
         """See Posterior."""
+        targets, number = self.distinct.of(targets)
         batches = self.batches()
         fitted = Fitted.of(self.release, targets, merged=True)
         mean = self._support(fitted, None)[0]
         if not batches:
-            return Averages(mean, mean[None], self.settings.precision)
+            return Averages(mean, mean[None], self.settings.precision, number)
         few = watched(targets.count, len(self.value_share))
         if len(few) < targets.count:
             fitted = Fitted.of(self.release, targets.take(few), merged=True)
-        return Averages(mean, self._support(fitted, batches), self.settings.precision)
+        return Averages(mean, self._support(fitted, batches), self.settings.precision, number)
 
     def conditional(self, targets: Targets) -> Averages:
         """See Posterior."""
+        targets, number = self.distinct.of(targets)
         check_targets(self.release, targets)
         if self.draws is None:
             raise UsageError("conditional_learner needs a posterior that can be drawn from, not a mode")
         self.conditioned = True
-        return replace(average_over(self.draws, targets), precision=self.settings.precision)
+        return replace(average_over(self.draws, targets), precision=self.settings.precision, number=number)
 
     def _support(self, fitted: Fitted, batches: int | None) -> NDArray[np.float64]:
         """(batches, chains, targets, values), of the first so many batches; None: one, of all draws."""

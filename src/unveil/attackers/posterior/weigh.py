@@ -91,8 +91,9 @@ class Fitted:
         return weights
 
 
-def refuse_misfits(targets: Targets, weights: NDArray[np.float64], number: NDArray[np.integer]) -> None:
-    """A target that fits no row cannot be in the table: say which."""
+def refuse_misfits(targets: Targets, weights: NDArray[np.float64], number: NDArray[np.integer] | None = None) -> None:
+    """A target that fits no row cannot be in the table: say which. `number`: whose row of weights is whose."""
+    number = np.arange(len(weights)) if number is None else number
     misfit = np.flatnonzero(weights.sum(axis=1) <= 0)
     if len(misfit):
         first = int(np.flatnonzero(np.isin(number, misfit))[0])
@@ -100,7 +101,7 @@ def refuse_misfits(targets: Targets, weights: NDArray[np.float64], number: NDArr
         where = "its group" if targets.group is not None else "any group"
         raise UsageError(
             f"target {first + 1} does not fit {where} of the release ({many} of {len(number)} targets do not); "
-            "it cannot be in this table: ask the learner, or mend what is known"
+            "it cannot be in this table: ask the learner, or correct what is known"
         )
 
 
