@@ -160,12 +160,12 @@ def listed(names: str | None) -> list[str] | None:
 
 def attackers_of(texts: Iterable[str]) -> dict[str, Any]:
     """The attackers NAME:options, by their names; a second one of a name by its whole text."""
-    from unveil.catalog import make, member, parse
+    from unveil.catalog import attacker, parse
 
     attackers: dict[str, Any] = {}
     for text in texts:
-        name, options = parse(text)
-        attackers[text if name in attackers else name] = make(member("attackers", name), options, name)
+        name = parse(text)[0]
+        attackers[text if name in attackers else name] = attacker(text)
     return attackers
 
 
