@@ -12,8 +12,9 @@ from realdata.adult import adult_schema, read_adult
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.posterior.chain import Chain
 from unveil.attackers.posterior.contract import Chains
-from unveil.attackers.posterior.hidden import Chain, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import chances
 from unveil.audit.attack import run_attack
 from unveil.catalog import anonymizer

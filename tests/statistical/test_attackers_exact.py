@@ -22,8 +22,9 @@ from unveil.attackers import attack, fixed_prior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
+from unveil.attackers.posterior.chain import Chain, Draw
 from unveil.attackers.posterior.contract import Chains, Posterior, posterior
-from unveil.attackers.posterior.hidden import Chain, Draw, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.data.belief import Known, Prior, Targets
 from unveil.data.regions import Regions

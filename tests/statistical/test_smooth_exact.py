@@ -33,8 +33,9 @@ from thorough import chosen
 from unveil.attackers import attack, fixed_prior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
+from unveil.attackers.posterior.chain import Chain
 from unveil.attackers.posterior.contract import Chains, posterior
-from unveil.attackers.posterior.hidden import Chain, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Prior
 from unveil.data.smooth import Centres, gaussian

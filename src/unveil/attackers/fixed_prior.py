@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages, belief_of, watched
+from unveil.attackers.posterior.chain import Draw, start_values, sweep_on
 from unveil.attackers.posterior.contract import Posterior
 from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood
-from unveil.attackers.posterior.hidden import Draw, HiddenModel, start_values, sweep_on
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import averages_of
 from unveil.attackers.posterior.hidden_terms import support_term
 from unveil.attackers.posterior.parameters import Shares

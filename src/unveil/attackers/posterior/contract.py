@@ -60,9 +60,11 @@ class Posterior(Protocol):
     def method(self) -> str:
         """How it was reached."""
 
-    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
-        """Draw until there is about so many times as much, or, `afresh`, forget what was drawn and draw as much again;
-        False if it is exact or the budget has ended."""
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
+        """Draw until there is about so many times as much; False if it is exact or the budget has ended.
+
+        `agree`: whether the chains did so far. Nothing that was drawn is forgotten: where they did not, that is counted.
+        """
 
     def facts(self) -> dict[str, float | str]:
         """What else there is to say of the chains."""
@@ -108,7 +110,7 @@ class Unread:
         """See Posterior."""
         return "exact"
 
-    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
         """See Posterior."""
         return False
 
@@ -191,8 +193,8 @@ def learn(
 ) -> tuple[dict[str, Belief], Posterior]:
     """What attackers of one release believe, by name: chains run on until all are precise or the budget ends.
 
-    The next round is as long as the error of this one asks for: it falls with the root of what is drawn. While chains
-    disagree what was drawn is taken for the way there, and forgotten.
+    The next round is as long as the error of this one asks for: it falls with the root of what is drawn. Chains that
+    disagree go on, too, and nothing of what they drew is forgotten.
     With `refused` an attacker that does not apply is named there with the reason; else that is an error. `learned`:
     what was learned from this release for this attribute before, which goes on from there if it is reusable.
     """
@@ -222,7 +224,7 @@ def learn(
         agree = all(one.converged for one in judged)
         done = agree and all(one.precise for one in judged)
         wanted = max((one.wanted for one in judged), default=1.0)
-        if done or not learned.run_on(afresh=not agree, times=float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))):
+        if done or not learned.run_on(agree=agree, times=float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))):
             break
     learned.finish(done=done)
     facts = learned.facts()

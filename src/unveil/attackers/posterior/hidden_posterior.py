@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages, DistinctTargets, Running
+from unveil.attackers.posterior.chain import Chain, Draw, each_alone
 from unveil.attackers.posterior.convergence import BATCHES, PRECISION, Chains
 from unveil.attackers.posterior.draws import conditional_term
-from unveil.attackers.posterior.hidden import Chain, Draw, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
+from unveil.attackers.posterior.ladder import Ladder, Likelihood
 from unveil.attackers.posterior.row_states import chain_facts
 from unveil.attackers.posterior.saved import Arrays, Checkpoint
 from unveil.data.belief import Prior, Targets
@@ -26,7 +29,6 @@ __all__ = ["HiddenPosterior", "averages_of"]
 
 MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
 TASK = "learning through hidden links"
-SLOWER = 3  # times as long a burn-in, where chains disagree
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
 
@@ -73,8 +75,8 @@ class HiddenPosterior:
     saved: Checkpoint | None = None
     refused: list[tuple[str, Targets, NotApplicable]] = field(default_factory=list)
     distinct: DistinctTargets = field(default_factory=DistinctTargets)
-    burn_in: int = 0
-    attempt: int = 0  # how often the chains have started again
+    ladders: list[Ladder] = field(default_factory=list)  # beside each chain, where matchings can be summed out
+    disagreed: int = 0  # rounds after which chains did not agree
 
     @classmethod
     def of(
@@ -99,11 +101,13 @@ class HiddenPosterior:
         every = int(np.clip(cost // (4 * _cost(model)), settings.every, 10 * settings.every))
         every = min(every, max(settings.sweeps // BATCHES, 1))
         most = _most_kept(model, settings)
-        started = [Chain.start(model, engine.named(f"chain {chain}")) for chain in number]
+        started = [_start(model, engine.named(f"chain {chain}"), chain) for chain in number]
         goal = settings.burn_in + settings.sweeps
         found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
         found.distinct = distinct
-        found.burn_in = settings.burn_in
+        if Ladder.suits(model) and settings.burn_in:
+            likelihood = Likelihood.of(model)
+            found.ladders = [Ladder.of(model, likelihood, engine.named(f"chain {chain}")) for chain in number]
         if saved is not None and (arrays := saved.load()) is not None:
             found._restore(arrays)
         return found
@@ -127,9 +131,13 @@ class HiddenPosterior:
         """Every chain to the end of this round."""
         lock, done = Lock(), [sum(chain.sweep for chain in self.chains)]
         total = self.goal * len(self.chains)
-        shape = {"burn_in": self.burn_in, "anneal": self.settings.anneal, "every": self.every}
+        burn_in = self.settings.burn_in
 
         def one(number: int) -> None:
+            ladder = self.ladders[number] if self.ladders else None
+            move = None if ladder is None else partial(ladder.step, self.model, burn_in=burn_in)
+            anneal = self.settings.anneal and not (ladder is not None and ladder.hot)
+            shape = {"burn_in": burn_in, "every": self.every, "anneal": anneal, "move": move}
             for draw in self.chains[number].run_to(self.model, self.goal, **shape):  # type: ignore[arg-type]
                 if draw is not None:
                     self.kept[number].add(draw)
@@ -147,26 +155,14 @@ class HiddenPosterior:
         if self.saved is not None:
             self.saved.save(self._arrays())
 
-    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
-        """See Posterior. Chains that sit in different modes stay there: they start again and cool more slowly."""
-        drawn = self.goal - self.burn_in
-        if self.engine.stop.is_set():
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
+        """See Posterior."""
+        self.disagreed += not agree
+        drawn = self.goal - self.settings.burn_in
+        ahead = min(int(np.ceil((times - 1) * drawn)), self.settings.most_sweeps - drawn)
+        if self.engine.stop.is_set() or ahead <= 0:
             return False
-        if afresh and self.settings.anneal and 0 < SLOWER * self.burn_in <= self.settings.most_sweeps:
-            self.attempt, self.burn_in = self.attempt + 1, SLOWER * self.burn_in
-            start = self.engine.named(f"start {self.attempt}")
-            self.chains = [Chain.start(self.model, start.named(f"chain {n}")) for n in range(len(self.chains))]
-            self.goal = self.burn_in + self.settings.sweeps
-        else:
-            left = self.settings.most_sweeps - drawn
-            ahead = drawn if afresh else min(int(np.ceil((times - 1) * drawn)), left)
-            if not 0 < ahead <= left:
-                return False
-            self.goal += ahead
-        if afresh:
-            for question in self.questions:
-                question.running = [Running() for _ in self.chains]
-            self.kept = [Kept(kept.most) for kept in self.kept]
+        self.goal += ahead
         self.run()
         return True
 
@@ -217,20 +213,24 @@ class HiddenPosterior:
     def facts(self) -> dict[str, float | str]:
         """See Posterior."""
         facts: dict[str, float | str] = {
-            "sweeps": float(min(chain.sweep for chain in self.chains) - self.burn_in),
-            "burn_in": float(self.burn_in),
+            "sweeps": float(min(chain.sweep for chain in self.chains) - self.settings.burn_in),
+            "burn_in": float(self.settings.burn_in),
+            "disagreed": float(self.disagreed),
         }
+        each = [ladder.facts() for ladder in self.ladders]
+        for name, combine in (("levels", max), ("round_trips", sum), ("exchange_rate_least", min), ("trade_rate", max)):
+            values = [found[name] for found in each if name in found]
+            if values:
+                facts[name] = float(combine(values))
         return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
 
     def _arrays(self) -> Arrays:
-        found: Arrays = {"goal": np.array([self.goal, self.burn_in, self.attempt])}
+        found: Arrays = {"goal": np.array([self.goal, self.disagreed])}
         for number, (chain, kept) in enumerate(zip(self.chains, self.kept, strict=True)):
             at = f"chain{number}"
-            found |= {f"{at}/keys": chain.keys, f"{at}/pi": chain.pi, f"{at}/counter": np.array(chain.counter)}
-            found[f"{at}/sweep"] = np.array(chain.sweep)
-            found[f"{at}/drawn"] = chain.drawn
-            found[f"{at}/current"] = chain.current
-            found |= {f"{at}/partner/{b}": partner for b, partner in enumerate(chain.partners)}
+            found |= chain.arrays(at)
+            if self.ladders:
+                found |= self.ladders[number].arrays(f"{at}/ladder")
             found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
             for name, each in _saved_states(kept.states).items():
                 found[f"{at}/states/{name}"] = each
@@ -239,16 +239,13 @@ class HiddenPosterior:
         return found
 
     def _restore(self, arrays: Arrays) -> None:
-        self.goal, self.burn_in, self.attempt = arrays["goal"].tolist()
+        self.goal, self.disagreed = arrays["goal"].tolist()
         blocks, layout = range(len(self.model.hidden)), self.model.layout
         for number, chain in enumerate(self.chains):
             at = f"chain{number}"
-            chain.keys, chain.pi = arrays[f"{at}/keys"], arrays[f"{at}/pi"]
-            chain.counter, chain.sweep = np.uint64(arrays[f"{at}/counter"]), int(arrays[f"{at}/sweep"])
-            chain.drawn = arrays[f"{at}/drawn"]
-            chain.theta = layout.shares(chain.drawn)
-            chain.current = arrays[f"{at}/current"]
-            chain.partners = [arrays[f"{at}/partner/{b}"] for b in blocks]
+            chain.restore(self.model, arrays, at)
+            if self.ladders:
+                self.ladders[number].restore(self.model, arrays, f"{at}/ladder")
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
             self.kept[number] = Kept(most, [], seen, every)
             saved = f"{at}/states"
@@ -259,6 +256,12 @@ class HiddenPosterior:
                 self.kept[number].states.append(Draw(theta, mean, pi, pi_mean, partner, np.uint64(key), current))
             for which, question in enumerate(self.questions):
                 question.running[number] = _running_of(arrays, f"{at}/question{which}")
+
+
+def _start(model: HiddenModel, engine: Engine, number: int) -> Chain:
+    """Anywhere, but every third chain where each attribute alone points."""
+    chain = Chain.start(model, engine)
+    return chain if number % 3 != 2 else chain.put(model, each_alone(model))
 
 
 def _saved_states(states: Sequence[Draw]) -> Arrays:

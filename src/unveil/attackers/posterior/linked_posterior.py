@@ -46,7 +46,8 @@ class LinkedPosterior:
     draws: LinkedDraws | None = None  # for readers whom means do not serve; nothing is drawn before it is asked for
     conditioned: bool = False  # whether it was
     goal: int = 0  # batches of each chain at the end of a round
-    drawn: int = 0  # sweeps of each chain in all rounds, forgotten ones included
+    drawn: int = 0  # sweeps of each chain in all rounds
+    disagreed: int = 0  # rounds after which chains did not agree
     burned: set[tuple[int, int, int]] = field(default_factory=set)  # (attribute, chain, value) past burn-in
     distinct: DistinctTargets = field(default_factory=lambda: DistinctTargets(most=8))
     chains: int = field(init=False)  # how many there are; 1 if all is exact
@@ -76,9 +77,10 @@ class LinkedPosterior:
             self._restore(self.saved.load())
         self._round()
 
-    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
         """See Posterior. Batches are merged two by two first, so that there are never more than at the end."""
         samplers = self.samplers()
+        self.disagreed += not agree
         if self.conditioned and self.draws is not None and not self.engine.stop.is_set():
             if 2 * self.draws.sweeps > self.settings.most_sweeps:
                 return False
@@ -86,15 +88,11 @@ class LinkedPosterior:
             if not samplers:
                 return True
         size = next((s.size for s in samplers.values()), 0)
-        ahead = self.goal * size * (2 if afresh else 1)  # as much again
+        ahead = self.goal * size  # as much again
         if not samplers or self.engine.stop.is_set() or self.drawn + ahead > self.settings.most_sweeps:
             return False
         for sampler in samplers.values():
-            if afresh:
-                sampler.forget()
-                sampler.size *= 2
-            else:
-                sampler.merge()
+            sampler.merge()
         self.drawn += ahead
         self._round()
         return True
@@ -225,7 +223,7 @@ class LinkedPosterior:
             for chain in sampler.running.values()
             if len(chain.share) >= FEWEST
         ]
-        facts: dict[str, float | str] = {"sweeps": float(self.drawn)}
+        facts: dict[str, float | str] = {"sweeps": float(self.drawn), "disagreed": float(self.disagreed)}
         if beyond:
             facts["geweke_share_beyond_2"] = float(np.concatenate(beyond).mean())
         return facts

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers.posterior.chain import Draw
 from unveil.attackers.posterior.convergence import geweke, weiss
-from unveil.attackers.posterior.hidden import Draw, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import chances
 from unveil.engine import Engine
 from unveil.kernels import matching
