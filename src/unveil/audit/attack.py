@@ -23,7 +23,7 @@ from unveil.errors import NotApplicable, UsageError, shown
 from unveil.formats.cells import CellError, read_cells, write_cells
 from unveil.formats.tables import Columns
 
-__all__ = ["Attack", "run_attack", "run_attacks", "run_channel_attack", "targets_of_file"]
+__all__ = ["Attack", "run_attack", "run_attacks", "run_channel_attack", "starts_of_table", "targets_of_file"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,15 +58,16 @@ def run_attack(
     lenient: bool = False,
     in_group: Mapping[str, Attacker] | None = None,
     group: NDArray[np.integer] | None = None,
+    starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
 ) -> Attack:
     """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
 
     `joined`: names of attributes that the model takes as one, as in the schema. `lenient`: of a target that fits no
     row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
     both are errors. `in_group`: attackers who also know the `group` of the first so many targets, and are asked about
-    these alone.
+    these alone. `starts`: shares from which the sampler is tried (see `learn` and `starts_of_table`).
     """
-    more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group}
+    more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group, "starts": starts}
     if joined:
         return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
     return run_attacks(release, [targets], attackers, prior=prior, engine=engine, chains=chains, **more)[0]
@@ -84,6 +85,7 @@ def run_attacks(
     in_group: Mapping[str, Attacker] | None = None,
     group: NDArray[np.integer] | None = None,
     learned: Posterior | None = None,
+    starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
 ) -> list[Attack]:
     """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered.
 
@@ -110,7 +112,8 @@ def run_attacks(
         everyone |= {_key(name, number): asked_about for name, asked_about in one.attackers().items()}
     refused: dict[str, str] = {}
     chains = Chains() if chains is None else chains
-    beliefs, learned = learn(release, index, prior, engine, chains, everyone, refused if lenient else None, learned)
+    said = refused if lenient else None
+    beliefs, learned = learn(release, index, prior, engine, chains, everyone, said, learned, starts)
     return [one.attack(learned, beliefs, refused, number) for number, one in enumerate(asking)]
 
 
@@ -216,7 +219,8 @@ def _run_joined(
     held = Prior.uninformative(release, targets.asked) if prior is None else prior
     asked = one.targets(targets)
     group = more["group"]
-    more = {**more, "group": None if group is None else one.group[np.asarray(group, dtype=np.int64)]}
+    # Starts speak of the release's own attributes, not of their combinations.
+    more = {**more, "group": None if group is None else one.group[np.asarray(group, dtype=np.int64)], "starts": ()}
     found = run_attack(
         one.release, asked, attackers, prior=one.prior(held, targets.asked), engine=engine, chains=chains, **more
     )
@@ -249,6 +253,31 @@ def run_channel_attack(
     codes = {i: one.of_target for i, one in targets.known.items()}
     found = channel_beliefs(masked, asked, codes, alpha=alpha, beta=beta, engine=engine, chains=chains)
     return Attack(found.pop("learner"), found, targets)
+
+
+def starts_of_table(
+    table: Table, release: Release, asked: int, *, most: int = 3
+) -> list[dict[int, NDArray[np.float64]]]:
+    """Where a sampler is tried from: the table's own shares, and the same with the most frequent values trading places.
+
+    An audit holds the original and may ask whether chains would stay there; no attacker is told.
+    """
+    attribute = release.attributes[asked]
+    value = np.asarray(table.columns[table.index(attribute.name)], dtype=np.int64)
+    own: dict[int, NDArray[np.float64]] = {}
+    for index, other in enumerate(release.attributes):
+        if index != asked and other.name in [a.name for a in table.attributes]:
+            code = np.asarray(table.columns[table.index(other.name)], dtype=np.int64)
+            count = np.bincount(value * other.codes + code, minlength=attribute.codes * other.codes)
+            shares = count.reshape(attribute.codes, other.codes) + 0.5
+            own[index] = shares / shares.sum(axis=1, keepdims=True)
+    frequent = np.argsort(-np.bincount(value, minlength=attribute.codes), kind="stable")[: most + 1]
+    found = [own]
+    for other_value in frequent[1:].tolist():
+        order = np.arange(attribute.codes)
+        order[[frequent[0], other_value]] = order[[other_value, frequent[0]]]
+        found.append({index: shares[order] for index, shares in own.items()})
+    return found[: most + 1]
 
 
 def targets_of_file(

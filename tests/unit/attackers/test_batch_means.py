@@ -51,7 +51,7 @@ def test_what_differs_by_little_still_differs() -> None:
 def test_going_on_is_drawing_more_at_once(learned: LinkedPosterior) -> None:
     """Batches are merged before there are more: never more than there were, and the same as of one longer round."""
     longer, two = drawn(learned, 200), drawn(learned, 100)
-    assert two.run_on(afresh=False)
+    assert two.run_on(agree=True)
     assert two.drawn == longer.drawn == 200
     for found in (two, longer):
         assert found.batches() == BATCHES

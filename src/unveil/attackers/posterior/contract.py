@@ -63,11 +63,17 @@ class Posterior(Protocol):
     def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
         """Draw until there is about so many times as much; False if it is exact or the budget has ended.
 
-        `agree`: whether the chains did so far. Nothing that was drawn is forgotten: where they did not, that is counted.
+        `agree`: whether the chains did so far; where they did not, that is counted. Nothing drawn is forgotten.
         """
 
     def facts(self) -> dict[str, float | str]:
         """What else there is to say of the chains."""
+
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+        """Why chains that agree may still be wrong; empty if nothing speaks for it.
+
+        `starts`: shares (values, codes) by attribute from which the sampler is tried; they are never believed.
+        """
 
     def finish(self, *, done: bool) -> None:
         """All is said: a saved state is removed if it is `done`, and kept if there is more to draw."""
@@ -117,6 +123,10 @@ class Unread:
     def facts(self) -> dict[str, float | str]:
         """See Posterior."""
         return {}
+
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+        """See Posterior."""
+        return ""
 
     def finish(self, *, done: bool) -> None:
         """See Posterior."""
@@ -190,13 +200,16 @@ def learn(
     attackers: Mapping[str, tuple[Attacker, Targets]],
     refused: dict[str, str] | None = None,
     learned: Posterior | None = None,
+    starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
 ) -> tuple[dict[str, Belief], Posterior]:
     """What attackers of one release believe, by name: chains run on until all are precise or the budget ends.
 
     The next round is as long as the error of this one asks for: it falls with the root of what is drawn. Chains that
     disagree go on, too, and nothing of what they drew is forgotten.
     With `refused` an attacker that does not apply is named there with the reason; else that is an error. `learned`:
-    what was learned from this release for this attribute before, which goes on from there if it is reusable.
+    what was learned from this release for this attribute before, which goes on from there if it is reusable. `starts`:
+    shares by attribute from which the sampler is tried, such as an audit's original: if a chain from there fits as well
+    and believes something else, nothing is called converged.
     """
     asking = dict(attackers)
     questions = list(
@@ -222,15 +235,18 @@ def learn(
                 del asking[name]
         judged = [found[name].diagnostics for name, (one, _) in asking.items() if one.asks()]
         agree = all(one.converged for one in judged)
-        done = agree and all(one.precise for one in judged)
+        done = agree and all(one.precise for one in judged) and not learned.alarm()
         wanted = max((one.wanted for one in judged), default=1.0)
         if done or not learned.run_on(agree=agree, times=float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))):
             break
     learned.finish(done=done)
-    facts = learned.facts()
+    facts, alarm = learned.facts(), learned.alarm(starts)
     for name, (one, _) in asking.items():
         belief = found[name]
         if one.asks() and not belief.exact:
             judgement = replace(belief.diagnostics, facts={**belief.diagnostics.facts, **facts})
+            if alarm:
+                more = {**judgement.facts, "alarm": alarm}
+                judgement = replace(judgement, facts=more, converged=False, precise=False)
             found[name] = replace(belief, diagnostics=judgement)
     return found, learned

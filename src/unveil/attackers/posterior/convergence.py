@@ -83,6 +83,8 @@ def diagnostics(
             "r_hat_share_above_1.1": apart,
             "r_hat_max": float(r_hat.max()),
             "ess_q01": float(np.quantile(found["ess"], 0.01)),
+            # A mode of this weight may well have been met by nobody: no interval is narrower.
+            "unseen_mode": 1 / max(float(np.quantile(found["ess"], 0.01)), 1.0),
             "error_q99": _q99(found["error"]),
             "watched": float(len(found["error"])),
             "batches": float(len(batches)),

@@ -1,6 +1,6 @@
 """The posterior where the release hides the link: chains that can be drawn on, and what they say of targets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages, DistinctTargets, Running
+from unveil.attackers.posterior.averages import shares as shares_of
 from unveil.attackers.posterior.chain import Chain, Draw, each_alone
-from unveil.attackers.posterior.convergence import BATCHES, PRECISION, Chains
+from unveil.attackers.posterior.convergence import BATCHES, FAR, PRECISION, Chains
 from unveil.attackers.posterior.draws import conditional_term
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
@@ -29,6 +30,12 @@ __all__ = ["HiddenPosterior", "averages_of"]
 
 MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
 TASK = "learning through hidden links"
+FIT_EVERY = 20  # states that are looked at, to one whose log posterior is noted
+TRIPS = 8  # states that must have come all the way down the ladders
+BETTER = 5.0  # in log posterior: a start that ends this much above the chains found a better place; without a ladder,
+# one that ends no more than this below has found one as good
+APART = 4.0  # standard deviations between two readings
+MOST_READ = 200  # states of a reading
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
 
@@ -77,6 +84,7 @@ class HiddenPosterior:
     distinct: DistinctTargets = field(default_factory=DistinctTargets)
     ladders: list[Ladder] = field(default_factory=list)  # beside each chain, where matchings can be summed out
     disagreed: int = 0  # rounds after which chains did not agree
+    fits: list[list[float]] = field(default_factory=list)  # by chain: log posterior of some states after burn-in
 
     @classmethod
     def of(
@@ -104,7 +112,7 @@ class HiddenPosterior:
         started = [_start(model, engine.named(f"chain {chain}"), chain) for chain in number]
         goal = settings.burn_in + settings.sweeps
         found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
-        found.distinct = distinct
+        found.distinct, found.fits = distinct, [[] for _ in number]
         if Ladder.suits(model) and settings.burn_in:
             likelihood = Likelihood.of(model)
             found.ladders = [Ladder.of(model, likelihood, engine.named(f"chain {chain}")) for chain in number]
@@ -141,6 +149,9 @@ class HiddenPosterior:
             for draw in self.chains[number].run_to(self.model, self.goal, **shape):  # type: ignore[arg-type]
                 if draw is not None:
                     self.kept[number].add(draw)
+                    if ladder is not None and self.kept[number].seen % FIT_EVERY == 1:
+                        chain = self.chains[number]
+                        self.fits[number].append(ladder.likelihood.log_posterior(chain.drawn, chain.pi))
                     for question in self.questions:
                         _look(question.term, question.running[number], draw)
                 with lock:
@@ -170,6 +181,72 @@ class HiddenPosterior:
         """See Posterior."""
         if self.saved is not None and done:
             self.saved.remove()
+
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+        """See Posterior."""
+        ladders = [ladder for ladder in self.ladders if ladder.hot]
+        trips = [ladder.trips for ladder in ladders]
+        if trips and (sum(trips) < TRIPS or not min(trips)):
+            return "too few states came from the prior all the way to the posterior; a reading may have been missed"
+        for number, start in enumerate(starts):
+            said = self._probe(start, number) if self.ladders else ""
+            if said:
+                return said
+        return ""
+
+    def _probe(self, start: Mapping[int, NDArray[np.float64]], number: int) -> str:
+        """A chain from a given start: does it fit as well, and believe something else? It is never believed."""
+        model, layout, settings = self.model, self.model.layout, self.settings
+        shares = {i: start[i] if i in start else model.prior.shares(i) for i in layout.attributes}
+        chain = Chain.start(model, self.engine.named(f"probe {number}")).put(model, layout.join(shares))
+        likelihood, running = self.ladders[0].likelihood, [Running() for _ in self.questions]
+        fits, long = [], max(settings.sweeps // 4, 50)
+        for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every):
+            if draw is not None:
+                fits.append(likelihood.log_posterior(chain.drawn, chain.pi))
+                for question, one in zip(self.questions, running, strict=True):
+                    _look(question.term, one, draw)
+        mine = [fit for each in self.fits for fit in each[len(each) // 2 :]]
+        better = float(np.mean(fits) - np.mean(mine)) if fits and mine else -np.inf
+        if better < (BETTER if self.ladders[0].hot else -BETTER):
+            return ""
+        for question, one in zip(self.questions, running, strict=True):
+            mean = one.mean()
+            assert mean is not None
+            here = shares_of(question.term.weights(mean))
+            pooled = _averages(question.term, question.running, settings.precision).mean.mean(axis=0)
+            apart = np.abs(here - shares_of(pooled)).max(axis=1, initial=0.0)
+            if len(apart) and float(np.quantile(apart, 0.99)) > FAR:
+                return (
+                    f"a chain from another start fits as well (log posterior {better:+.1f}) and believes something else"
+                )
+        return ""
+
+    def readings(self, targets: Targets) -> list[tuple[float, NDArray[np.float64]]]:
+        """Readings of the release that differ: the weight of each, and what it alone would have `bayesian` believe.
+
+        Kept states parted in two where they lie furthest apart; one reading if the two parts touch.
+        """
+        states = [state for kept in self.kept for state in kept.states]
+        columns = np.repeat(self.model.matched, np.diff(self.model.layout.place))
+        points = np.stack([state.theta.flat[columns] for state in states])
+        centre = points.mean(axis=0)
+        axis = np.linalg.svd(points - centre, full_matrices=False)[2][0] if points.shape[1] else np.zeros(0)
+        along = np.sort((points - centre) @ axis)
+        order = np.argsort((points - centre) @ axis, kind="stable")
+        few = max(len(states) // 50, 1)
+        gaps = np.diff(along)[few - 1 : len(along) - few]
+        cut = int(gaps.argmax()) + few if len(gaps) else 0
+        spread = max(along[:cut].std(), along[cut:].std()) if cut else np.inf
+        parts = (
+            [order[:cut], order[cut:]] if cut and along[cut:].mean() - along[:cut].mean() > APART * spread else [order]
+        )
+        term, found = support_term(self.model, targets), []
+        for part in parts:
+            some = [[states[i] for i in part[:MOST_READ]]]
+            mean = averages_of(term, some, self.engine.workers).mean[0]
+            found.append((len(part) / len(states), shares_of(mean)))
+        return sorted(found, key=lambda reading: -reading[0])
 
     def joint(self, targets: Targets) -> Averages:
         """See Posterior."""
@@ -231,6 +308,7 @@ class HiddenPosterior:
             found |= chain.arrays(at)
             if self.ladders:
                 found |= self.ladders[number].arrays(f"{at}/ladder")
+            found[f"{at}/fits"] = np.array(self.fits[number])
             found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
             for name, each in _saved_states(kept.states).items():
                 found[f"{at}/states/{name}"] = each
@@ -246,6 +324,7 @@ class HiddenPosterior:
             chain.restore(self.model, arrays, at)
             if self.ladders:
                 self.ladders[number].restore(self.model, arrays, f"{at}/ladder")
+            self.fits[number] = arrays[f"{at}/fits"].tolist()
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
             self.kept[number] = Kept(most, [], seen, every)
             saved = f"{at}/states"

@@ -31,6 +31,7 @@ MOVE_EVERY = 2  # sweeps
 ALONE_EVERY = 50  # sweeps between trades of values, where the table is too large for a ladder
 SPACED_AT = (0.15, 0.3, 0.5, 0.75)  # of burn-in
 REJECTED = 0.5  # of exchanges between neighbours, at most, on average: else there are more levels
+MOST_PARAMETERS = 60  # of matched attributes: levels must lie the closer the more there are
 MOST_NUMBERS = 3_000  # pairs and shares that a sweep works on
 
 SAVED = "exponents", "rejected", "heading", "trades", "counter", "tried", "trips"
@@ -145,7 +146,10 @@ class Ladder:
         """Chains that start anywhere."""
         key = engine.named("ladder").generator().integers(0, 2**64, dtype=np.uint64)
         fast = repeated(model)
-        if _numbers(fast) > MOST_NUMBERS:
+        free = sum(
+            (codes - 1) * values for (values, codes), m in zip(model.layout.shape, model.matched, strict=True) if m
+        )
+        if free > MOST_PARAMETERS or _numbers(fast) > MOST_NUMBERS:
             return cls(likelihood, fast, key, np.ones(1), [])
         exponents = np.append(np.geomspace(1.0, LOWEST, LEVELS - 1), 0.0)
         hot = [Chain.start(model, engine.named(f"level {k}")) for k in range(1, LEVELS)]

@@ -1,6 +1,6 @@
 """The posterior where values stand beside their cells: each attribute on its own, exactly or by chains."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -227,6 +227,10 @@ class LinkedPosterior:
         if beyond:
             facts["geweke_share_beyond_2"] = float(np.concatenate(beyond).mean())
         return facts
+
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+        """See Posterior: each attribute is sampled alone, and has one mode where pseudo-counts are 1 or more."""
+        return ""
 
     def _arrays(self) -> Arrays:
         found: Arrays = {"goal": np.array(self.goal), "drawn": np.array(self.drawn)}

@@ -203,11 +203,6 @@ class ShareChains:
             chain.ratio.halve()
         self.size *= 2
 
-    def forget(self) -> None:
-        """Start the means anew: what was drawn so far was on the way."""
-        for chain in self.running.values():
-            chain.share, chain.ratio = BatchMeans(), BatchMeans()
-
     @property
     def numbers(self) -> int:
         """How many numbers a batch of all chains is."""
