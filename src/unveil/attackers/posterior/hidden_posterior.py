@@ -299,7 +299,26 @@ class HiddenPosterior:
             values = [found[name] for found in each if name in found]
             if values:
                 facts[name] = float(combine(values))
+        said = self._readings_in_words()
+        facts |= {"readings": said} if said else {}
         return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
+
+    def _readings_in_words(self) -> str:
+        """Whether several readings of the release fit, and what each would say."""
+        asked = next((question.targets for question in self.questions if question.kind == "support"), None)
+        if asked is None or not any(ladder.hot for ladder in self.ladders):
+            return ""
+        found = self.readings(asked)
+        if len(found) < 2 or not asked.count:
+            return ""
+        (first, one), (second, other) = found
+        differ = float((one.argmax(axis=1) != other.argmax(axis=1)).mean())
+        sure = " and ".join(f"{belief.max(axis=1).mean():.0%}" for _, belief in found)
+        return (
+            f"two readings of the release fit, one with {first:.1%} of the posterior, one with {second:.1%}; they name "
+            f"another value for {differ:.0%} of the kinds of people asked about, and are {sure} sure on average; "
+            "what is believed is the average of both"
+        )
 
     def _arrays(self) -> Arrays:
         found: Arrays = {"goal": np.array([self.goal, self.disagreed])}
