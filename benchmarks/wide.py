@@ -104,7 +104,7 @@ def _audit(release: Release, table: Table, attackers: Mapping[str, Any] = WORLDS
     def audit() -> None:
         run_audit(
             {"wide": release},
-            table=table,
+            original=table,
             attackers=attackers,
             combinations=sets,
             background=None,

@@ -12,7 +12,7 @@ def main(data: str, schema_file: str) -> int:
     schema = unveil.read_schema(schema_file).confirmed()
     table = unveil.read_table(data, schema)
     release = unveil.anonymizer("anatomy:l=4").anonymize(table, unveil.Engine(seed=1)).release
-    audit = unveil.run_audit({"anatomy": release}, table=table)
+    audit = unveil.run_audit({"anatomy": release}, original=table)
     ((_, attribute),) = audit.answers
     people = audit.people("anatomy", attribute)  # one row a person; it names people, so keep it to yourself
     surprise = {who: -np.log2(people[f"{who}_belief"].to_numpy()) for who in ("learner", "attacker")}

@@ -16,7 +16,7 @@ def main(data: str, schema_file: str) -> int:
     table = unveil.read_table(data, schema)
     made = {name: unveil.anonymizer(method).anonymize(table, unveil.Engine()) for name, method in CANDIDATES.items()}
     releases = {name: found.release for name, found in made.items()}
-    audit = unveil.run_audit(releases, table=table, limits=LIMITS, release_type="public")
+    audit = unveil.run_audit(releases, original=table, limits=LIMITS, release_type="public")
     Path("report.html").write_text(render_html(audit.document), encoding="utf-8")
     kept = [name for name, verdict in audit.document.diagnostics["verdicts"].items() if verdict == "within"]
     for name, text in audit.document.diagnostics["sentence"].items():

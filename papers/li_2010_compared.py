@@ -56,7 +56,7 @@ def reproduce() -> Iterator[Figure]:
 def compared(table: Table, chains: Chains) -> dict[tuple[str, str], float]:
     """By scheme and finding: one audit of all of them."""
     releases = {name: scheme.anonymize(table, Engine(seed=1)).release for name, scheme in SCHEMES.items()}
-    found = run_audit(releases, table=table, chains=chains, engine=Engine(seed=1))
+    found = run_audit(releases, original=table, chains=chains, engine=Engine(seed=1))
     return {
         (f.release, f.id): float(f.value)
         for f in found.document.findings

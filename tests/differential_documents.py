@@ -3,6 +3,7 @@
 from typing import Any
 
 from unveil.audit.differential.shape import DifferentialDocument
+from unveil.audit.measures import parse_id
 
 __all__ = ["differential_document", "hostile_differential"]
 
@@ -18,7 +19,7 @@ def differential_document(names: tuple[str, ...] = ("mondrian:k=2", "mondrian:k=
         for id, value in values.items():
             findings.append(
                 {
-                    "id": id,
+                    **parse_id(id).model_dump(),
                     "release": name,
                     "attribute": "disease",
                     "value": value,
@@ -57,7 +58,7 @@ def differential_document(names: tuple[str, ...] = ("mondrian:k=2", "mondrian:k=
         )
     made = {
         "document": "differential",
-        "version": 1,
+        "version": 2,
         "settings": {
             "original": "patients.csv",
             "sanitizers": list(names),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.audit.document import Document
+from unveil.audit.measures import parse_id
 
 __all__ = ["CANARY", "HOSTILE", "document", "external", "hostile", "many_subgroups", "without_original"]
 
@@ -90,7 +91,7 @@ def document(
             finding |= {"verdict": verdict} if verdict == "within" else {"verdict": verdict, "limit": None}
     return {
         "document": "audit",
-        "version": 1,
+        "version": 2,
         "settings": {
             "releases": [*releases],
             "original": "hospital.csv",
@@ -236,7 +237,8 @@ def _finding(
     id: str, release: str, attribute: str | None, value: Any, spread: float = 0.0, **rest: Any
 ) -> dict[str, Any]:
     low, high = (value, value) if not spread else (value - spread, value + spread)
-    base = {"id": id, "release": release, "attribute": attribute, "value": value, "low": low, "high": high}
+    part = parse_id(id).model_dump()
+    base = {**part, "release": release, "attribute": attribute, "value": value, "low": low, "high": high}
     return {**base, "baseline": None, "limit": None, "verdict": "no limit", **rest}
 
 
@@ -472,7 +474,7 @@ def _wp29() -> dict[str, Any]:
 
 
 def _definitions(findings: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    parts = {part for f in findings for part in f["id"].split(".")[:2]}
+    parts = {f["measure"] for f in findings}
     return {
         part: {
             "words": "Share of people whose true value is the most believed one, ties shared.",

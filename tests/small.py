@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from unveil.audit.document import Finding
+from unveil.audit.measures import parse_id
 from unveil.data.attribute import Attribute
 from unveil.data.hierarchy import Ladder
 from unveil.data.regions import Regions
@@ -12,7 +14,7 @@ from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.schema import Schema, SchemaDocument
 from unveil.data.table import Table
 
-__all__ = ["IDENTIFIER", "INSENSITIVE", "QI", "SENSITIVE", "made_release", "made_schema", "made_table"]
+__all__ = ["IDENTIFIER", "INSENSITIVE", "QI", "SENSITIVE", "made_finding", "made_release", "made_schema", "made_table"]
 
 QI, SENSITIVE, INSENSITIVE, IDENTIFIER = "quasi-identifier", "sensitive", "insensitive", "identifier"
 
@@ -51,3 +53,18 @@ def made_release(attributes: Sequence[Attribute], blocks: Sequence[Sequence[Any]
         parts.append(BlockRows(tuple(positions), np.array([row[0] for row in rows]), tuple(columns)))
     regions = [Regions.sets(a.codes, cells[i]) for i, a in enumerate(attributes)]
     return build_release(attributes, regions, parts)[0]
+
+
+def made_finding(
+    id: str,
+    release: str,
+    attribute: str | None,
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+) -> Finding:
+    """A finding by its id, exact unless its ends are given."""
+    part = parse_id(id)
+    ends = (value if low is None else low, value if high is None else high)
+    fields = {"reader": part.reader, "measure": part.measure, "statistic": part.statistic}
+    return Finding(release=release, attribute=attribute, value=value, low=ends[0], high=ends[1], **fields)

@@ -143,7 +143,7 @@ INPUTS = {
     "taxonomy": Input("t.csv", "child,parent\nflu,lung\nasthma,lung\nlung,any\nmigraine,head\nhead,any\n", _taxonomy),
     "presets": Input(
         "presets.toml",
-        '[ours]\nwords = "w"\nsource = "s"\nlimits = ["k_anonymity >= 5", "threat.mean - learner.threat.mean < .1"]\n',
+        '[ours]\nwords = "w"\nsource = "s"\nlimits = ["k_anonymity >= 5", "accuracy - learner.accuracy < .1"]\n',
         read_presets,
     ),
     "audit settings": Input(
@@ -213,7 +213,7 @@ TEXTS: dict[str, tuple[str, Callable[[str], object]]] = {
         "bayesian.global_threat - learner.global_threat <= 0.25",
         lambda t: check_limits([t], ["bayesian"], ["flu"]),
     ),
-    "limit of known": ("threat.value:a - b > 1e-3", lambda t: parse_limit(t, ["threat.value:a - b", "threat"])),
+    "limit of a value": ("global_threat.value:a - b > 1e-3", parse_limit),
     "model": ("t_closeness:t=0.2,distance=ordered", privacy_model),
     "anonymizer": ("full_domain:k=5,suppress=0.05", lambda t: anonymizer(t, ["t_closeness:t=0.2"])),
     "scheme": ("mondrian:k=2+5 distinct_l:l=2+3", lambda t: list(parse_scheme(t, ["k_anonymity:k=2"]).candidates())),

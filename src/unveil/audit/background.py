@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.audit.document import Finding
-from unveil.audit.findings import number, unknown_finding
+from unveil.audit.document import Finding, FindingId, number
 from unveil.data.attribute import Role
 from unveil.data.belief import Targets
 from unveil.data.release import Release, row_numbers
@@ -36,9 +35,9 @@ from unveil.risk.exposure import (
     seen_by_members,
 )
 
-__all__ = ["PREFIX", "Asked", "Background", "Section", "add_background", "background_sections"]
+__all__ = ["READER", "Asked", "Background", "Section", "add_background", "background_sections"]
 
-PREFIX = "background"
+READER = "background"
 COST = 2e6  # as in the `background` attacker: beyond it the Omega-estimate
 MOST_BELIEFS = 5_000_000  # people times values that are asked about unless told to
 MOST_CELLS = 5_000  # distinct cells, where the domain is too large for the dense form
@@ -85,14 +84,14 @@ def background_sections(
     asked: Asked,
     *,
     group: NDArray[np.integer] | None = None,
-    limited: Sequence[str] = (),
+    limited: Sequence[FindingId] = (),
     least: int = 0,
 ) -> dict[str, Section]:
     """By sensitive attribute. `group`: of each original row, where cells do not say it. `limited`: ids in limits.
 
     `least`: the least count that is said in words. Without the original there is nothing to take knowledge from.
     """
-    wanted = [id for id in limited if id.startswith(f"{PREFIX}.")]
+    wanted = [part.name for part in limited if part.reader == READER]
     if asked is None and not wanted:
         return {}
     found = {}
@@ -102,7 +101,7 @@ def background_sections(
             found[attribute] = _section(release, name, table, index, asked, group, bool(wanted), least)
         except (NotApplicable, UsageError, TableError) as reason:
             row = {"release": name, "attribute": attribute, "measured": False, "reason": str(reason)}
-            unknown = tuple(unknown_finding(id, name, attribute) for id in dict.fromkeys(wanted))
+            unknown = tuple(Finding.of(id, name, attribute, None, reader=READER) for id in dict.fromkeys(wanted))
             found[attribute] = Section(unknown, row={**_EMPTY, **row})
     return found
 
@@ -242,14 +241,14 @@ def _findings(
         "mean_gain": [one.mean(one.gain) for one in line],
     }
     for measure, values in by_width.items():
-        yield Finding.exact(f"{PREFIX}.{measure}", name, attribute, max(values))
+        yield Finding.exact(f"{measure}", name, attribute, max(values), reader=READER)
         for width, value in zip(told.bandwidths, values, strict=True):
-            yield Finding.exact(f"{PREFIX}.{measure}.{width:g}", name, attribute, value)
-    yield Finding.exact(f"{PREFIX}.negative_rules", name, attribute, float(rules))
+            yield Finding.exact(f"{measure}.{width:g}", name, attribute, value, reader=READER)
+    yield Finding.exact("negative_rules", name, attribute, float(rules), reader=READER)
     few = [one.fewer(told.l) / everybody for one in possible]
-    yield Finding.exact(f"{PREFIX}.fewer_values.{told.l}", name, attribute, few[0], baseline=few[1])
+    yield Finding.exact(f"fewer_values.{told.l}", name, attribute, few[0], baseline=few[1], reader=READER)
     most = max((fact.exposed for fact in facts), default=0)
-    yield Finding.exact(f"{PREFIX}.exposed_by_fact", name, attribute, most / everybody)
+    yield Finding.exact("exposed_by_fact", name, attribute, most / everybody, reader=READER)
 
 
 def _words(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil import risk
 from unveil.audit.asking import Answers
-from unveil.audit.measures import cut
+from unveil.audit.belief_measures import cut
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief, Targets
 from unveil.data.release import Release

@@ -3,12 +3,11 @@
 Without attributes a limit holds for every combination. What a limit is held against becomes a finding.
 """
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from unveil.audit.document import Finding
-from unveil.audit.limits import Limit, Verdict, parse_limit, worst
+from unveil.audit.document import Finding, Verdict
+from unveil.audit.limits import Limit, parse_limit, worst
 from unveil.errors import UsageError, shown
 
 __all__ = ["COUNTED", "JUDGED", "combination_findings", "combination_limits", "split_limits"]
@@ -25,17 +24,17 @@ def split_limits(limits: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 
 def combination_limits(limits: Sequence[str], combinations: Sequence[Sequence[str]]) -> list[Limit]:
     """Read them; one that no combination can be held against is refused before the work."""
-    ids = [f"known.{m}{c}" for m in (*COUNTED, *JUDGED) for c in ("", *(f".{_joined(s)}" for s in combinations))]
+    joined = [_joined(names) for names in combinations]
     found = []
     for text in limits:
-        limit = parse_limit(text, ids)
+        limit = parse_limit(text)
         if not combinations:
-            raise UsageError(f"{shown(text)}: no combinations are asked about; give --known more than once")
-        if limit.right is not None or limit.left not in ids:
-            body = limit.left if limit.right is None else f"{limit.left} - {limit.right}"
-            close = difflib.get_close_matches(body, ids, n=3, cutoff=0.5)
-            words = f"close ones are {', '.join(close)}" if close else f"for instance {ids[-1]}"
-            raise UsageError(f"{shown(text)}: {shown(body)} is nothing that combinations have; {words}")
+            raise UsageError(f"{shown(text)}: give --known more than once, so that there are combinations to judge")
+        if limit.right is not None or limit.left.measure not in (*COUNTED, *JUDGED):
+            names = ", ".join(f"known.{m}" for m in (*COUNTED, *JUDGED))
+            raise UsageError(f"{shown(text)}: combinations have no {shown(limit.left.id)}; choose from {names}")
+        if limit.left.statistic not in (None, *joined):
+            raise UsageError(f"{shown(text)}: unknown combination; choose from {', '.join(joined)}")
         found.append(limit)
     return found
 
@@ -58,9 +57,9 @@ def combination_findings(
         asked.setdefault(row["release"], set()).add(row["attribute"])
     found: dict[tuple[str, str, str], tuple[Finding, list[tuple[str, Verdict]]]] = {}
     for limit in limits:
-        _, measure, *of = limit.left.split(".", 2)
+        measure = limit.left.measure
         for combination in combinations:
-            if of and of[0] != _joined(combination):
+            if limit.left.statistic not in (None, _joined(combination)):
                 continue
             for row, visible in zip(rows, shown_rows, strict=True):
                 release, attribute = row["release"], row["attribute"]
@@ -69,9 +68,19 @@ def combination_findings(
                 known = [n for n in dict.fromkeys(combination) if n in published[release] and n != attribute]
                 if row["known"] != known:
                     continue
-                key = (release, attribute, f"known.{measure}.{_joined(combination)}")
+                key = (release, attribute, f"{measure}.{_joined(combination)}")
                 value, low, high = _estimate(visible, measure)
-                finding = Finding(id=key[2], release=release, attribute=attribute, value=value, low=low, high=high)
+                statistic = _joined(combination)
+                finding = Finding(
+                    release=release,
+                    attribute=attribute,
+                    reader="known",
+                    measure=measure,
+                    statistic=statistic,
+                    value=value,
+                    low=low,
+                    high=high,
+                )
                 held = found.setdefault(key, (finding, []))[1]
                 if limit.text not in (text for text, _ in held):
                     held.append((limit.text, _verdict(limit, row, measure)))

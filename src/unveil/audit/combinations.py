@@ -1,6 +1,5 @@
 """How little need be known: chosen combinations of attributes, each asked about alone, as rows of one table."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -16,40 +15,22 @@ from unveil.attackers.posterior.fits import block_fits
 from unveil.attackers.posterior.weigh import merged_block
 from unveil.audit.asking import published_targets
 from unveil.audit.attack import Attack, run_attack, run_attacks
-from unveil.audit.findings import measure_of, number
-from unveil.audit.measures import Measure, People, Sample, measures_of
-from unveil.audit.plan import Plan
+from unveil.audit.belief_measures import Measure, People, Sample, measures_of
+from unveil.audit.case import Case
+from unveil.audit.document import number
+from unveil.audit.findings import measure_of
 from unveil.audit.words import main_attacker
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate, Targets
 from unveil.data.masked import Masked
 from unveil.data.release import Release, row_numbers
 from unveil.data.targets import targets_of_table
-from unveil.errors import NotApplicable, UsageError, shown
+from unveil.errors import NotApplicable
 
-__all__ = ["asked_at_once", "asked_together", "check_combinations", "combination_rows", "withheld"]
+__all__ = ["asked_at_once", "asked_together", "combination_rows", "withheld"]
 
-FEW = 20  # names that an error lists
-MOST = 200  # combinations that one audit asks about
 MOST_FITS = 1_000_000  # pairs of a person and a published cell that are looked at together
 MOST_NOTED = 100_000_000  # numbers of beliefs, batch by batch, that chains note at once
-
-
-def check_combinations(plan: Plan, combinations: Sequence[Sequence[str]]) -> None:
-    """Refuse combinations that no release can be asked with."""
-    if len(combinations) > MOST:
-        raise UsageError(
-            f"{len(combinations)} combinations of known attributes: at most {MOST} are asked about at once"
-        )
-    published = {a.name for release in plan.releases.values() for a in release.attributes}
-    for names in combinations:
-        unknown = [n for n in names if n not in published]
-        if unknown or not names:
-            what = f"{shown(unknown[0])} is published by no release" if unknown else "a combination of nothing"
-            close = difflib.get_close_matches(unknown[0], published, n=5, cutoff=0.5) if unknown else []
-            some = close or sorted(published)[:FEW]
-            more = "" if close or len(published) <= FEW else f" and {len(published) - FEW} others"
-            raise UsageError(f"{what}; known may be {', '.join(some)}{more}")
 
 
 def withheld(row: dict[str, Any], least: int, people: int) -> dict[str, Any]:
@@ -68,50 +49,50 @@ def withheld(row: dict[str, Any], least: int, people: int) -> dict[str, Any]:
 
 
 def combination_rows(
-    plan: Plan, name: str, release: Release | Masked, told: Mapping[int, list[dict[str, Any]]]
+    case: Case, name: str, release: Release | Masked, told: Mapping[int, list[dict[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
     """One row a combination and sensitive attribute, in this order. `told`, by attribute: those that are there."""
-    asked = release.with_role(Role.SENSITIVE) if plan.combinations else ()
+    asked = release.with_role(Role.SENSITIVE) if case.combinations else ()
     order = [
-        (place, i) for place, i in product(range(len(plan.combinations)), asked) if place in _places(plan, release, i)
+        (place, i) for place, i in product(range(len(case.combinations)), asked) if place in _places(case, release, i)
     ]
     if isinstance(release, Masked):
         nothing = dict.fromkeys(("alone_in_original", "fewest_rows", "single_row", "attacker"))
         reason = {"not_applicable": "values were perturbed, not widened; see unveil link"}
         for place, index in order:
-            known = _published(release, index, plan.combinations[place])
+            known = _published(release, index, case.combinations[place])
             about = {"attribute": release.attributes[index].name, "known": known, "people": release.rows}
             yield {"release": name} | about | nothing | reason
         return
     rows: dict[tuple[int, int], dict[str, Any]] = {}
     for index in asked:
-        found = told[index] if index in told else asked_together(plan, name, release, index, None)
-        rows |= {(place, index): row for place, row in zip(_places(plan, release, index), found, strict=True)}
+        found = told[index] if index in told else asked_together(case, name, release, index, None)
+        rows |= {(place, index): row for place, row in zip(_places(case, release, index), found, strict=True)}
     yield from (rows[key] for key in order)
 
 
-def _places(plan: Plan, release: Release | Masked, asked: int) -> list[int]:
+def _places(case: Case, release: Release | Masked, asked: int) -> list[int]:
     """The combinations that are asked about an attribute: what is known is not asked, unless nothing else could be."""
     sensitive = {release.attributes[i].name for i in release.with_role(Role.SENSITIVE)}
     name = release.attributes[asked].name
-    return [p for p, names in enumerate(plan.combinations) if name not in names or sensitive <= set(names)]
+    return [p for p, names in enumerate(case.combinations) if name not in names or sensitive <= set(names)]
 
 
-def asked_at_once(plan: Plan, release: Release, asked: int) -> list[Targets]:
+def asked_at_once(case: Case, release: Release, asked: int) -> list[Targets]:
     """Whom combinations ask the audit's own chains about: all, or as many as memory allows, where links are hidden.
 
     Elsewhere none: there chains keep what any later question needs.
     """
     own = release.block_of(asked)
     linked = len(release.blocks) == 1 and (release.regions[asked].sizes[own.region(asked)] == 1).all()
-    if linked or plan.readers.joined:
+    if linked or case.readers.joined:
         return []
-    several = (_people(plan, release, asked, names)[0] for names in _known(plan, release, asked))
-    return next(_pieces(several, release.attributes[asked].codes, plan), [])
+    several = (_people(case, release, asked, names)[0] for names in _known(case, release, asked))
+    return next(_pieces(several, release.attributes[asked].codes, case), [])
 
 
 def asked_together(
-    plan: Plan,
+    case: Case,
     name: str,
     release: Release,
     asked: int,
@@ -122,22 +103,22 @@ def asked_together(
 
     `told`: what the first combinations were told already.
     """
-    known = _known(plan, release, asked)
+    known = _known(case, release, asked)
     if not known:
         return []
-    people = [_people(plan, release, asked, names) for names in known]
-    beliefs = _believed(plan, release, [targets for targets, _ in people], people[0][1], learned, told)
+    people = [_people(case, release, asked, names) for names in known]
+    beliefs = _believed(case, release, [targets for targets, _ in people], people[0][1], learned, told)
     return [
         {"release": name, "attribute": release.attributes[asked].name, "known": names, "people": targets.count}
-        | _found(plan, release, asked, names)
+        | _found(case, release, asked, names)
         | belief
         for names, (targets, _), belief in zip(known, people, beliefs, strict=True)
     ]
 
 
-def _known(plan: Plan, release: Release, asked: int) -> list[list[str]]:
+def _known(case: Case, release: Release, asked: int) -> list[list[str]]:
     """What is known of people by each combination that is asked about this attribute."""
-    return [_published(release, asked, plan.combinations[place]) for place in _places(plan, release, asked)]
+    return [_published(release, asked, case.combinations[place]) for place in _places(case, release, asked)]
 
 
 def _published(release: Release | Masked, asked: int, names: Sequence[str]) -> list[str]:
@@ -146,32 +127,32 @@ def _published(release: Release | Masked, asked: int, names: Sequence[str]) -> l
     return [n for n in names if n in published]
 
 
-def _people(plan: Plan, release: Release, asked: int, names: list[str]) -> tuple[Targets, NDArray[np.integer] | None]:
+def _people(case: Case, release: Release, asked: int, names: list[str]) -> tuple[Targets, NDArray[np.integer] | None]:
     """Those who are asked about, a sample if that was asked for, and their true values."""
-    everyone = _everyone(plan, release, asked, names)
-    if plan.table is None:
+    everyone = _everyone(case, release, asked, names)
+    if case.original is None:
         return everyone, None
-    truth = plan.table.columns[plan.table.index(release.attributes[asked].name)]
-    if plan.sample is not None and plan.sample < plan.table.rows:
-        random = plan.readers.engine.named("people").generator()
-        rows = np.sort(random.choice(plan.table.rows, plan.sample, replace=False)).astype(np.int64)
+    truth = case.original.columns[case.original.index(release.attributes[asked].name)]
+    if case.sample is not None and case.sample < case.original.rows:
+        random = case.engine.named("people").generator()
+        rows = np.sort(random.choice(case.original.rows, case.sample, replace=False)).astype(np.int64)
         return everyone.take(rows), truth[rows]
     return everyone, truth
 
 
-def _everyone(plan: Plan, release: Release, asked: int, names: list[str]) -> Targets:
-    if plan.table is None:
-        return published_targets(release, asked, names, plan.readers.wrong)
-    return targets_of_table(plan.table, release, asked, known=names, wrong=plan.readers.wrong)
+def _everyone(case: Case, release: Release, asked: int, names: list[str]) -> Targets:
+    if case.original is None:
+        return published_targets(release, asked, names, case.readers.wrong)
+    return targets_of_table(case.original, release, asked, known=names, wrong=case.readers.wrong)
 
 
-def _found(plan: Plan, release: Release, asked: int, names: list[str]) -> dict[str, Any]:
+def _found(case: Case, release: Release, asked: int, names: list[str]) -> dict[str, Any]:
     """Rows that may be a person's, of everybody, not of a sample: the fewest, and how many are left with one."""
     alone = None
-    if plan.table is not None and names:
-        sizes = np.bincount(row_numbers([plan.table.columns[plan.table.index(n)] for n in names]))
-        alone = float((sizes == 1).sum() / plan.table.rows)
-    targets = _everyone(plan, release, asked, names)
+    if case.original is not None and names:
+        sizes = np.bincount(row_numbers([case.original.columns[case.original.index(n)] for n in names]))
+        alone = float((sizes == 1).sum() / case.original.rows)
+    targets = _everyone(case, release, asked, names)
     blocks = [b for b in release.blocks if any(i in b.attributes for i in targets.known)]
     fewest = single = None
     if len(blocks) == 1:  # across blocks the link is hidden: nobody's rows can be counted
@@ -193,7 +174,7 @@ def _found(plan: Plan, release: Release, asked: int, names: list[str]) -> dict[s
 
 
 def _believed(
-    plan: Plan,
+    case: Case,
     release: Release,
     several: list[Targets],
     truth: NDArray[np.integer] | None,
@@ -201,7 +182,7 @@ def _believed(
     told: Sequence[Attack],
 ) -> list[dict[str, Any]]:
     """What the learner and the main attacker make of each combination."""
-    readers = plan.readers
+    readers = case.readers
     more: dict[str, Any] = {
         "prior": readers.prior_of(release, several[0].asked),
         "engine": readers.engine,
@@ -213,20 +194,20 @@ def _believed(
         if readers.joined:  # attributes that are taken as one: each combination is asked by itself
             found += [run_attack(release, one, readers.attackers, joined=readers.joined, **more) for one in several]
         else:
-            for piece in _pieces(several[len(told) :], release.attributes[several[0].asked].codes, plan):
+            for piece in _pieces(several[len(told) :], release.attributes[several[0].asked].codes, case):
                 of_piece = run_attacks(release, piece, readers.attackers, learned=learned, **more)
                 found += [replace(attack, learned=None) for attack in of_piece]  # which takes much memory
     except NotApplicable as reason:
         return [{"attacker": None, "not_applicable": str(reason)}] * len(several)
     measures = {measure.name: measure for measure in measures_of(release.attributes[several[0].asked])}
-    sampled = truth is not None and plan.table is not None and len(truth) < plan.table.rows
-    sample = Sample(plan.table.rows, readers.engine) if sampled and plan.table is not None else None
+    sampled = truth is not None and case.original is not None and len(truth) < case.original.rows
+    sample = Sample(case.original.rows, readers.engine) if sampled and case.original is not None else None
     return [_measured(attack, measures, truth, sample) for attack in found]
 
 
-def _pieces(several: Iterable[Targets], values: int, plan: Plan) -> Iterator[list[Targets]]:
+def _pieces(several: Iterable[Targets], values: int, case: Case) -> Iterator[list[Targets]]:
     """As many combinations at a time as memory allows: chains note every batch of each one's watched beliefs."""
-    readers = plan.readers
+    readers = case.readers
     times = 2 * BATCHES * readers.chains.chains * (1 + len(readers.attackers)) * values
     piece: list[Targets] = []
     noted = 0

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
-from unveil.audit.document import Finding, Run, describe_run
-from unveil.audit.findings import number
-from unveil.audit.limits import Verdict, worst
-from unveil.audit.plan import Part
+from unveil.audit.document import Finding, Run, Verdict, describe_run, number
+from unveil.audit.limits import worst
+from unveil.audit.part import Part
 from unveil.audit.words import main_attacker
 from unveil.data.belief import Belief
 

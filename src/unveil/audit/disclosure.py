@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from unveil.audit.diagnosis import describe_audit_run
-from unveil.audit.document import Document, Finding, Input
-from unveil.audit.findings import finding_of
-from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.audit.document import Document, Finding, Input, Verdict
+from unveil.audit.limits import check_limits, judge, worst
 from unveil.audit.masked import PERCENTAGES
 from unveil.audit.result import EXIT_CODES, Judged
 from unveil.data.attribute import Attribute, Role
@@ -101,8 +100,8 @@ def run_disclosure(
         engine.report(f"models of {attribute}", 0, 1)
         guesses = model_guesses(table, made, attribute, **options)
         right, base = model_disclosure(guesses), model_baseline(guesses)
-        findings.append(finding_of("model_disclosure", name, attribute, right, base.value))
-        findings.append(finding_of("model_gain", name, attribute, model_gain(guesses), 0.0))
+        findings.append(Finding.of("model_disclosure", name, attribute, right, base.value))
+        findings.append(Finding.of("model_gain", name, attribute, model_gain(guesses), 0.0))
         sentences.append(
             f"A model that learned from this file guesses {right.value:.1%} of {attribute} right; one that learned "
             f"from everybody's rows but the person's own {base.value:.1%}."
@@ -112,12 +111,12 @@ def run_disclosure(
             by_inputs[attribute] = [_point(one) for one in few]
             for one in few:
                 id = f"model_disclosure.inputs:{len(one.inputs)}"
-                findings.append(finding_of(id, name, attribute, one.disclosure, one.baseline.value))
+                findings.append(Finding.of(id, name, attribute, one.disclosure, one.baseline.value))
         engine.report(f"models of {attribute}", 1, 1)
     remarks = []
     if fact is not None:
         agree, base = _absent(table, made, fact, known, model, engine)
-        findings.append(finding_of("absent_disclosure", name, None, agree, base.value))
+        findings.append(Finding.of("absent_disclosure", name, None, agree, base.value))
         sentences.append(_of_fact(fact, agree, base))
         if fact.sample is None:
             remarks.append(
@@ -131,7 +130,7 @@ def run_disclosure(
             )
     if not findings:
         raise UsageError("nothing is asked: no column was perturbed, none is sensitive, and no fact is given")
-    marked = judged(findings, limits, (), {})
+    marked = judge(findings, limits, (), {})
     verdict = worst(f.verdict for f in marked)
     document = Document(
         document="disclosure",
@@ -170,10 +169,7 @@ def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[fl
     for p in percentages:
         if not 0 <= p <= 100:
             raise UsageError(f"p={p:g} is no percentage; choose one from 0 to 100")
-    for text in limits:
-        for id in parse_limit(text).ids:
-            if id.partition(".")[0] not in MEASURES:
-                raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(MEASURES)}")
+    check_limits(limits, (), measured=MEASURES)
     held = {a.name: a for a in table.attributes}
     for attribute in made.masked.attributes:
         if attribute.name not in held or held[attribute.name].values != attribute.values:
@@ -187,15 +183,15 @@ def _near(
     truth, published = paired(table, made, name)
     if not attribute.kind.measured:
         base = simple_baseline(truth)
-        yield finding_of("simple_disclosure", release, name, simple_disclosure(truth, published), base.value)
+        yield Finding.of("simple_disclosure", release, name, simple_disclosure(truth, published), base.value)
         return
     for p in percentages:
         base = rank_interval_baseline(truth, published, p)
         found = rank_interval_disclosure(truth, published, p)
-        yield finding_of(f"rank_interval_disclosure.{p:g}", release, name, found, base.value)
+        yield Finding.of(f"rank_interval_disclosure.{p:g}", release, name, found, base.value)
         base = deviation_interval_baseline(truth, p)
         found = deviation_interval_disclosure(truth, published, p)
-        yield finding_of(f"deviation_interval_disclosure.{p:g}", release, name, found, base.value)
+        yield Finding.of(f"deviation_interval_disclosure.{p:g}", release, name, found, base.value)
 
 
 def _absent(
@@ -230,10 +226,9 @@ def _point(one: ByInputs) -> dict[str, Any]:
 def _by_percentage(findings: Sequence[Finding]) -> dict[str, Any]:
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for finding in findings:
-        measure, _, p = finding.id.partition(".")
-        if measure in MEASURES[:2] and finding.attribute is not None:
-            points = found.setdefault(finding.attribute, {}).setdefault(measure, [])
-            points.append({"p": float(p), "share": finding.value, "baseline": finding.baseline})
+        if finding.measure in MEASURES[:2] and finding.attribute is not None:
+            points = found.setdefault(finding.attribute, {}).setdefault(finding.measure, [])
+            points.append({"p": float(finding.statistic or 0), "share": finding.value, "baseline": finding.baseline})
     return found
 
 
@@ -293,7 +288,7 @@ class DisclosureCharts(_Part):
 
 
 class DisclosureDocument(Document):
-    """What unveil disclosure --json writes, version 1. docs/schemas/disclosure-1.json."""
+    """What unveil disclosure --json writes, version 2. docs/schemas/disclosure-2.json."""
 
     document: Literal["disclosure"]
     settings: DisclosureSettings  # type: ignore[assignment]

@@ -9,38 +9,123 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field, model_validator
 
+from unveil.data.belief import Estimate
 from unveil.errors import UsageError
 from unveil.formats.paths import sheet_file
 
-__all__ = ["Document", "Finding", "Input", "Run", "describe_inputs", "describe_run"]
+__all__ = [
+    "Document",
+    "Finding",
+    "FindingId",
+    "Input",
+    "Number",
+    "Run",
+    "Verdict",
+    "amount",
+    "describe_inputs",
+    "describe_run",
+    "number",
+]
 
 Number = float | Literal["inf"] | None  # JSON has no infinity
+Verdict = Literal["within", "exceeded", "inconclusive", "no limit"]
+
+
+def number(value: float | None) -> Number:
+    """A number as JSON can hold it; what is not a number, or unbounded below, is unknown."""
+    if value is None or math.isnan(value) or value == -math.inf:
+        return None
+    return "inf" if value == math.inf else float(value)
+
+
+def amount(value: Number) -> float:
+    """The other way round; unknown is nan."""
+    return math.nan if value is None else math.inf if isinstance(value, str) else float(value)
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Finding(_Part):
-    """One measured number: its id is `[attacker.]measure[.statistic]`."""
+class FindingId(_Part):
+    """Which finding is meant: `[reader.]measure[.statistic]`. `reader`: whose belief it is about, if anybody's."""
 
-    id: str
+    reader: str | None = None
+    measure: str
+    statistic: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_id(cls, data: Any) -> Any:
+        """A document's findings show their ids for people to copy; they are made, not read."""
+        return {k: v for k, v in data.items() if k != "id"} if isinstance(data, dict) else data
+
+    @property
+    def name(self) -> str:
+        """Measure and statistic: `relative_threat.max`."""
+        return self.measure if self.statistic is None else f"{self.measure}.{self.statistic}"
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def id(self) -> str:
+        """What people and `--limit` call it."""
+        return self.name if self.reader is None else f"{self.reader}.{self.name}"
+
+
+class Finding(FindingId):
+    """One measured number of a release; of a difference that is limited, `minus` is what was taken off."""
+
     release: str
     attribute: str | None
+    minus: FindingId | None = None
     value: Number
     low: Number
     high: Number
     baseline: Number = None
     limit: str | None = None
-    verdict: Literal["within", "exceeded", "inconclusive", "no limit"] = "no limit"
+    verdict: Verdict = "no limit"
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def id(self) -> str:
+        """What people and `--limit` call it."""
+        own = FindingId.id.fget(self)  # type: ignore[attr-defined]  # pydantic's properties know no super()
+        return own if self.minus is None else f"{own} - {self.minus.id}"
 
     @classmethod
-    def exact(cls, id: str, release: str, attribute: str | None, value: float, **rest: Any) -> "Finding":
+    def of(
+        cls,
+        name: str,
+        release: str,
+        attribute: str | None,
+        estimate: Estimate | None,
+        baseline: float | None = None,
+        *,
+        reader: str | None = None,
+        **rest: Any,
+    ) -> "Finding":
+        """An estimate of `measure[.statistic]`; None: it needs what is not there, so it is unknown, never 0."""
+        measure, _, statistic = name.partition(".")
+        value, low, high = (None,) * 3 if estimate is None else (estimate.value, estimate.low, estimate.high)
+        return cls(
+            release=release,
+            attribute=attribute,
+            reader=reader,
+            measure=measure,
+            statistic=statistic or None,
+            value=number(value),
+            low=number(low),
+            high=number(high),
+            baseline=number(baseline),
+            **rest,
+        )
+
+    @classmethod
+    def exact(cls, name: str, release: str, attribute: str | None, value: float, *args: Any, **rest: Any) -> "Finding":
         """A finding without error of its own."""
-        number: Number = "inf" if math.isinf(value) else value
-        return cls(id=id, release=release, attribute=attribute, value=number, low=number, high=number, **rest)
+        return cls.of(name, release, attribute, Estimate.exact(value), *args, **rest)
 
 
 class Input(_Part):
@@ -64,7 +149,7 @@ class Document(_Part):
     """What a command found."""
 
     document: Literal["audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"]
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     settings: dict[str, Any]
     inputs: tuple[Input, ...]
     run: Run

@@ -8,39 +8,12 @@ from numpy.typing import NDArray
 
 from unveil import risk
 from unveil.audit.asking import Answers
-from unveil.audit.document import Finding, Number
-from unveil.audit.measures import Measure, People, Sample, measures_of
+from unveil.audit.belief_measures import Measure, People, Sample, measures_of
+from unveil.audit.document import Finding
 from unveil.data.belief import Belief, Estimate, t_quantile
 from unveil.errors import UsageError
 
-__all__ = ["belief_findings", "finding_of", "measure_of", "number", "published_counts", "unknown_finding"]
-
-
-def number(value: float | None) -> Number:
-    """A number as JSON can hold it; what is no number, or unbounded below, is unknown."""
-    if value is None or math.isnan(value) or value == -math.inf:
-        return None
-    return "inf" if value == math.inf else float(value)
-
-
-def finding_of(
-    id: str, release: str, attribute: str | None, estimate: Estimate, baseline: float | None = None
-) -> Finding:
-    """An estimate as a finding."""
-    return Finding(
-        id=id,
-        release=release,
-        attribute=attribute,
-        value=number(estimate.value),
-        low=number(estimate.low),
-        high=number(estimate.high),
-        baseline=number(baseline),
-    )
-
-
-def unknown_finding(id: str, release: str, attribute: str | None) -> Finding:
-    """A finding that needs what is not there: unknown, never 0."""
-    return Finding(id=id, release=release, attribute=attribute, value=None, low=None, high=None)
+__all__ = ["belief_findings", "measure_of", "published_counts"]
 
 
 def belief_findings(
@@ -63,40 +36,28 @@ def belief_findings(
             if estimate is not None:
                 base[measure.name] = estimate
             if measure.of_learner:
-                id = f"learner.{measure.name}"
-                yield (
-                    unknown_finding(id, release, name) if estimate is None else finding_of(id, release, name, estimate)
-                )
+                yield Finding.of(measure.name, release, name, estimate, reader="learner")
     for attacker, belief in found.attackers.items():
         people = People(belief, found.learner, found.truth)
         for measure in measures:
             estimate = measure_of(measure, people, sample)
-            id = f"{attacker}.{measure.name}"
-            if estimate is None:
-                yield unknown_finding(id, release, name)
-            else:
-                under = base.get(measure.name)
-                yield finding_of(id, release, name, estimate, None if under is None else under.value)
+            under = None if estimate is None else base.get(measure.name)
+            yield Finding.of(
+                measure.name, release, name, estimate, None if under is None else under.value, reader=attacker
+            )
         if found.controls is not None and found.truth is not None and attacker in found.controls.attackers:
             gap = member_advantage(belief, found.truth, found.controls.attackers[attacker], found.controls.truth)
-            yield finding_of(f"{attacker}.member_advantage", release, name, gap, 0.0)
+            yield Finding.of("member_advantage", release, name, gap, 0.0, reader=attacker)
     published = published_counts(found)
     if published.sum():
-        yield finding_of("baseline_accuracy", release, name, risk.baseline_accuracy(published))
-    if found.ideal is None or found.truth is None:
-        yield unknown_finding("ideal.global_threat", release, name)
-    else:
-        ideal = People(found.ideal, found.ideal, found.truth)
-        estimate = measure_of(
-            Measure("global_threat", lambda p: risk.global_threat(p.reader, _codes(p))), ideal, sample
-        )
-        if estimate is not None:
-            yield finding_of("ideal.global_threat", release, name, estimate)
-    yield (
-        unknown_finding("faithfulness", release, name)
-        if found.faithful is None
-        else finding_of("faithfulness", release, name, found.faithful)
-    )
+        yield Finding.of("baseline_accuracy", release, name, risk.baseline_accuracy(published))
+    ideal = None
+    if found.ideal is not None and found.truth is not None:
+        guessed = Measure("global_threat", lambda p: risk.global_threat(p.reader, _codes(p)))
+        ideal = measure_of(guessed, People(found.ideal, found.ideal, found.truth), sample)
+    if ideal is not None or found.ideal is None or found.truth is None:
+        yield Finding.of("global_threat", release, name, ideal, reader="ideal")
+    yield Finding.of("faithfulness", release, name, found.faithful)
 
 
 def measure_of(measure: Measure, people: People, sample: Sample | None) -> Estimate | None:

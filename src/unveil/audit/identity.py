@@ -5,9 +5,8 @@ from numpy.typing import NDArray
 
 from unveil.attackers.posterior.fits import block_fits
 from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of, unknown_finding
 from unveil.data.attribute import Role
-from unveil.data.belief import Known, Targets
+from unveil.data.belief import Estimate, Known, Targets
 from unveil.data.release import Release, row_numbers
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, TableError, UsageError
@@ -48,7 +47,7 @@ def identity_findings(
 
 
 def _bounded(release: str, largest: float) -> Finding:
-    return Finding(id="journalist_risk.max", release=release, attribute=None, value=largest, low=0.0, high=largest)
+    return Finding.of("journalist_risk.max", release, None, Estimate(largest, 0.0, largest))
 
 
 def in_population(release: Release, population: Table) -> NDArray[np.float64] | None:
@@ -92,11 +91,11 @@ def _query_error(release: Release, name: str, table: Table | None) -> Finding:
     """Unknown without the original, or where no query fits anybody."""
     known = 0 if table is None else len(table.with_role(Role.QUASI_IDENTIFIER))
     if table is None or not known:
-        return unknown_finding("query_error", name, None)
+        return Finding.of("query_error", name, None, None)
     try:
-        return finding_of("query_error", name, None, query_error(release, table, dimension=min(known, 2)))
+        return Finding.of("query_error", name, None, query_error(release, table, dimension=min(known, 2)))
     except (NotApplicable, UsageError, TableError):  # queries that fit nobody, or domains that differ
-        return unknown_finding("query_error", name, None)
+        return Finding.of("query_error", name, None, None)
 
 
 def suppressed_rows(release: Release) -> int:

@@ -116,7 +116,7 @@ def run_check(
             findings += _member_findings(release, index, name, require, original, group)
     findings.append(Finding.exact("discernibility", name, None, discernibility(release).value))
     findings.append(Finding.exact("certainty_penalty", name, None, certainty_penalty(release).value))
-    measured = {f.id.partition(".")[0] for f in findings}
+    measured = {f.measure for f in findings}
     for model in require:
         if "values" in model.needs and widened:
             raise NotApplicable(

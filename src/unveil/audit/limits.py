@@ -4,26 +4,24 @@ import difflib
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from unveil.audit.definitions import MEASURES
-from unveil.audit.document import Finding
+from unveil.audit.document import Finding, FindingId, Verdict, amount, number
+from unveil.audit.measures import READERS, kind_of, parse_ids, stands_for
 from unveil.data.toml_lines import read_toml
 from unveil.errors import UsageError, shown
-from unveil.privacy.models import MODELS
 
-__all__ = ["Limit", "Preset", "Verdict", "check_limits", "judged", "parse_limit", "read_presets", "worst"]
+__all__ = ["Limit", "Preset", "check_limits", "judge", "parse_limit", "read_presets", "worst"]
 
-Verdict = Literal["within", "exceeded", "inconclusive", "no limit"]
 _ORDER: tuple[Verdict, ...] = ("no limit", "within", "inconclusive", "exceeded")
 _FORM = re.compile(r"(.*\S)\s*(<=|>=|<|>)\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", re.DOTALL)
-_MINUS = re.compile(r"\s+-\s+")
-NO_ATTACKER = ("learner", "ideal", "background")
 BESIDE_THE_LEARNER = ("relative_", "belief_")  # measures that compare an attacker with the learner
+
+Unreliable = Mapping[tuple[str, str | None, str], str]  # by release, attribute and reader: "disagree" or "imprecise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,46 +29,44 @@ class Limit:
     """A bound on a finding, or on the difference of two."""
 
     text: str
-    left: str
-    right: str | None
+    left: FindingId
+    right: FindingId | None
     sign: Literal["<=", "<", ">=", ">"]
     number: float
 
     @property
-    def ids(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[FindingId, ...]:
         """The findings it names."""
         return (self.left,) if self.right is None else (self.left, self.right)
 
     def judge(self, low: float | None, high: float | None) -> Verdict:
         """Within only if the whole interval is, exceeded only if the whole interval is beyond."""
-        if low is None or high is None:
+        if low is None or high is None or math.isnan(low) or math.isnan(high):
             return "inconclusive"
-        if self.sign in ("<=", "<"):
-            kept, broken = (high <= self.number, low > self.number)
-            if self.sign == "<":
-                kept, broken = (high < self.number, low >= self.number)
-        else:
-            kept, broken = (low >= self.number, high < self.number)
-            if self.sign == ">":
-                kept, broken = (low > self.number, high <= self.number)
+        bound = self.number
+        kept, broken = {
+            "<=": (high <= bound, low > bound),
+            "<": (high < bound, low >= bound),
+            ">=": (low >= bound, high < bound),
+            ">": (low > bound, high <= bound),
+        }[self.sign]
         return "within" if kept else "exceeded" if broken else "inconclusive"
 
 
-def parse_limit(text: str, known: Iterable[str] = ()) -> Limit:
-    """Read a limit. A value in an id may itself hold ` - `: then the split that gives `known` ids is meant."""
+def parse_limit(text: str) -> Limit:
+    """Read a limit. A value in an id may itself hold ` - `: the split whose sides are measures is meant."""
     form = _FORM.fullmatch(text.strip())
     if form is None or not math.isfinite(float(form[3])):
         raise UsageError(
-            f"{shown(text)} is no limit; write ID <= NUMBER or ID - ID <= NUMBER with <=, <, >= or >, "
+            f"{shown(text)} is not a limit; write ID <= NUMBER or ID - ID <= NUMBER with <=, <, >= or >, "
             "for instance relative_threat.max <= 10"
         )
-    body, sign, number = form[1].strip(), form[2], float(form[3])
-    sides: tuple[str, str | None] = body, None
-    names = set(known)
-    if body not in names:
-        splits = [(body[: m.start()], body[m.end() :]) for m in _MINUS.finditer(body)]
-        sides = next((s for s in splits if set(s) <= names), splits[0] if splits else sides)
-    return Limit(text.strip(), sides[0], sides[1], sign, number)  # type: ignore[arg-type]
+    body, sign, bound = form[1].strip(), form[2], float(form[3])
+    try:
+        left, *right = parse_ids(body)
+    except UsageError as error:
+        raise UsageError(f"{shown(text)}: {error}") from None
+    return Limit(text.strip(), left, right[0] if right else None, sign, bound)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,40 +102,37 @@ def _presets(content: Mapping[str, Any], file: str) -> dict[str, Preset]:
     return found
 
 
-def check_limits(limits: Sequence[str], attackers: Sequence[str], labels: Collection[str] | None) -> list[str]:
-    """Refuse, before the work, a limit on a measure or a value that no audit has; the ids they name.
+def check_limits(
+    limits: Sequence[str],
+    attackers: Sequence[str],
+    labels: Collection[str] | None = None,
+    measured: Collection[str] | None = None,
+    readers: Sequence[str] = READERS,
+) -> list[FindingId]:
+    """Refuse, before the work, a limit on a measure, a reader or a value that this run does not have; what they name.
 
-    `labels`: the sensitive values there are; None if they are not known yet.
+    `labels`: the sensitive values there are; None if they are not known yet. `measured`: the names of measures, or of
+    single statistics, that this run has; None: every measure.
     """
-    measures = [*MEASURES, *MODELS]
-
-    def fault(id: str) -> str | None:
-        reader, _, rest = id.partition(".")
-        name = rest if reader in (*attackers, *NO_ATTACKER) else id
-        measure, _, statistic = name.partition(".")
-        if measure not in measures:
-            words = [*measures, *(f"{a}.{m}" for a in (*attackers, *NO_ATTACKER) for m in MEASURES)]
-            close = difflib.get_close_matches(id, words, n=3, cutoff=0.5)
-            return f"{shown(id)} is no finding of this audit" + (
-                f"; close ones are {', '.join(close)}" if close else ""
-            )
-        if statistic.startswith("value:") and labels is not None and statistic[6:] not in labels:
-            close = difflib.get_close_matches(statistic[6:], list(labels), n=3, cutoff=0.3)
-            return f"{shown(statistic[6:])} is no sensitive value" + (
-                f"; close ones are {', '.join(map(shown, close))}" if close else ""
-            )
-        return None
-
-    found: list[str] = []
+    found: list[FindingId] = []
     for text in limits:
-        limit = parse_limit(text)
-        body = limit.left if limit.right is None else _FORM.fullmatch(limit.text)[1].strip()  # type: ignore[index]
-        ways = [(body,), *((body[: m.start()], body[m.end() :]) for m in _MINUS.finditer(body))]
-        good = next((way for way in ways if not any(map(fault, way))), None)
-        if good is None:
-            raise UsageError(f"{shown(text)}: {next(filter(None, map(fault, limit.ids)), '')}")
-        found += good
+        for part in parse_limit(text).parts:
+            if measured is not None and part.measure not in measured and part.name not in measured:
+                raise UsageError(f"{shown(text)}: {part.name} is not measured here{_close(part.name, measured)}")
+            kinds = {kind_of(name) for name in attackers}
+            if part.reader is not None and part.reader not in (*attackers, *kinds, *readers):
+                raise UsageError(f"{shown(text)}: unknown reader {shown(part.reader)}{_close(part.reader, attackers)}")
+            value = (part.statistic or "").removeprefix("value:")
+            if (part.statistic or "").startswith("value:") and labels is not None and value not in labels:
+                raise UsageError(f"{shown(text)}: {shown(value)} is not a sensitive value{_close(value, labels)}")
+            found.append(part)
     return found
+
+
+def _close(name: str, names: Iterable[str]) -> str:
+    known = list(names)
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or sorted(known)[:12]
+    return f"; choose from {', '.join(map(shown, close))}" if close else ""
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
@@ -147,153 +140,100 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=_ORDER.index, default="no limit")
 
 
-def judged(
-    findings: Sequence[Finding],
-    limits: Sequence[str],
-    attackers: Sequence[str],
-    unreliable: Mapping[tuple[str, str | None, str], str],
+def judge(
+    findings: Sequence[Finding], limits: Sequence[str], attackers: Sequence[str], unreliable: Unreliable | None = None
 ) -> tuple[Finding, ...]:
     """The findings with their limits and verdicts; a difference that is limited becomes a finding of its own.
 
-    An id without an attacker stands for every attacker that ran: each is judged, so the worst decides. `unreliable`:
-    by (release, attribute, reader) "disagree" or "imprecise"; the first makes every verdict inconclusive, the second
-    keeps a limit from counting as kept.
+    An id without a reader stands for every attacker that ran, one with an attacker's kind for all of that kind unless
+    one has just that name: each is judged, so the worst decides. `unreliable`: "disagree" makes every verdict
+    inconclusive, "imprecise" keeps a limit from counting as kept.
     """
-    known = _known_ids(findings, attackers)
-    asked = [parse_limit(text, known) for text in limits]
-    for limit in asked:
-        for id in limit.ids:
-            if id not in known:
-                raise UsageError(f"{shown(limit.text)}: {_unknown(id, known)}")
-    table = {(f.release, f.attribute, f.id): f for f in findings}
-    verdicts: dict[tuple[str, str | None, str], list[tuple[str, Verdict]]] = {}
+    states = {} if unreliable is None else unreliable
+    places: dict[tuple[str, str | None], list[Finding]] = {}
+    for finding in findings:
+        places.setdefault((finding.release, finding.attribute), []).append(finding)
+    verdicts: dict[int, list[tuple[str, Verdict]]] = {}
     added = []
-    for limit in asked:
-        hit = False
-        for release, attribute in dict.fromkeys((f.release, f.attribute) for f in findings):
-            for ids in _meant(limit, release, attribute, table, attackers):
-                hit = True
-                parts = [_at(table, release, attribute, id) for id in ids]
-                verdict = _verdict(limit, [p for p in parts if p is not None], unreliable)
-                if len(ids) == 1:
-                    verdicts.setdefault((release, attribute, ids[0]), []).append((limit.text, verdict))
-                else:
-                    added.append(_difference(limit, release, attribute, ids, table, verdict))
-        if not hit:
-            raise UsageError(
-                f"{shown(limit.text)}: no release has both findings; the first is of one attribute, the other of none"
-            )
+    for limit in map(parse_limit, limits):
+        pairs = [pair for place in places for pair in _meant(limit, place, places, attackers)]
+        if not pairs:
+            missing = [p.id for p in limit.parts if not any(stands_for(p, f, attackers) for f in findings)]
+            why = f"nothing here measures {' or '.join(missing)}" if missing else "no release has both findings"
+            raise UsageError(f"{shown(limit.text)}: {why}{_close(limit.left.id, {f.id for f in findings})}")
+        for pair in pairs:
+            verdict = _verdict(limit, pair, states)
+            if len(pair) == 1:
+                verdicts.setdefault(id(pair[0]), []).append((limit.text, verdict))
+            else:
+                added.append(_difference(limit, pair, verdict))
     marked = []
     for finding in findings:
-        found = verdicts.get((finding.release, finding.attribute, finding.id), [])
-        marked.append(
-            finding.model_copy(
-                update={"limit": "; ".join(text for text, _ in found), "verdict": worst(v for _, v in found)}
-            )
-            if found
-            else finding
-        )
+        found = verdicts.get(id(finding), [])
+        update = {"limit": "; ".join(text for text, _ in found), "verdict": worst(v for _, v in found)}
+        marked.append(finding.model_copy(update=update) if found else finding)
     return (*marked, *added)
-
-
-def _known_ids(findings: Sequence[Finding], attackers: Sequence[str]) -> dict[str, None]:
-    """Every id that a limit may name, with and without the attacker."""
-    ids: dict[str, None] = {}
-    for finding in findings:
-        ids[finding.id] = None
-        reader, _, rest = finding.id.partition(".")
-        if reader in attackers:
-            ids[rest] = None
-    return ids
-
-
-def _unknown(id: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(id, list(known), n=3, cutoff=0.5)
-    return f"{shown(id)} is no finding of this audit" + (
-        f"; close ones are {', '.join(map(shown, close))}" if close else "; see docs/audit.md for the ids"
-    )
-
-
-def _at(
-    table: Mapping[tuple[str, str | None, str], Finding], release: str, attribute: str | None, id: str
-) -> Finding | None:
-    """A finding of this attribute, or of none: an identity finding goes with every attribute."""
-    return table.get((release, attribute, id)) or table.get((release, None, id))
 
 
 def _meant(
     limit: Limit,
-    release: str,
-    attribute: str | None,
-    table: Mapping[tuple[str, str | None, str], Finding],
+    place: tuple[str, str | None],
+    places: Mapping[tuple[str, str | None], list[Finding]],
     attackers: Sequence[str],
-) -> list[tuple[str, ...]]:
-    """The ids meant for one release and attribute: as written, or once an attacker."""
-    found: dict[tuple[str, ...], None] = {}
-    for reader in (None, *attackers):
-        ids = []
-        for id in limit.ids:
-            plain = _at(table, release, attribute, id) is not None
-            ids.append(id if plain or reader is None else f"{reader}.{id}")
-        here = [(release, attribute, id) in table for id in ids]
-        if all(_at(table, release, attribute, id) is not None for id in ids) and any(here):
-            found[tuple(ids)] = None
-    return list(found)
+) -> Iterator[tuple[Finding, ...]]:
+    """The findings meant for one release and attribute; of a difference, pairs of the same attacker.
+
+    A finding of the release itself goes with every attribute, in a difference.
+    """
+    release, attribute = place
+    here = places[place]
+    lefts = [f for f in here if f.minus is None and stands_for(limit.left, f, attackers)]
+    if limit.right is None:
+        yield from ((f,) for f in lefts)
+        return
+    shared = [] if attribute is None else places.get((release, None), [])
+    lefts = lefts or [f for f in shared if stands_for(limit.left, f, attackers)]
+    rights = [f for f in here if f.minus is None and stands_for(limit.right, f, attackers)]
+    rights = rights or [f for f in shared if stands_for(limit.right, f, attackers)]
+    for left in lefts:
+        for right in rights:
+            both = left.reader in attackers and right.reader in attackers
+            free = limit.left.reader is None and limit.right.reader is None
+            if (left.attribute, right.attribute) == (None, None) and attribute is not None:
+                continue
+            if not (both and free) or left.reader == right.reader:
+                yield left, right
 
 
-def _number(value: float | str | None) -> float | None:
-    return math.inf if value == "inf" else None if value is None else float(value)
-
-
-def _verdict(limit: Limit, parts: Sequence[Finding], unreliable: Mapping[tuple[str, str | None, str], str]) -> Verdict:
-    low, high = _ends(parts)
-    verdict = limit.judge(low, high)
+def _verdict(limit: Limit, parts: Sequence[Finding], unreliable: Unreliable) -> Verdict:
+    verdict = limit.judge(*_ends(parts))
     states = set()
     for part in parts:
-        reader, _, measure = part.id.partition(".")
-        states.add(unreliable.get((part.release, part.attribute, reader)))
-        if measure.startswith(BESIDE_THE_LEARNER):
+        # What is learned of a release without an attacker (its faithfulness) is as sure as the learner.
+        states.add(unreliable.get((part.release, part.attribute, part.reader or part.measure)))
+        if part.measure.startswith(BESIDE_THE_LEARNER):
             states.add(unreliable.get((part.release, part.attribute, "learner")))
     if "disagree" in states or ("imprecise" in states and verdict == "within"):
         return "inconclusive"
     return verdict
 
 
-def _ends(parts: Sequence[Finding]) -> tuple[float | None, float | None]:
+def _ends(parts: Sequence[Finding]) -> tuple[float, float]:
     """The interval of a finding; of a difference the widest that both allow, as their errors may go together."""
-    low, high = _number(parts[0].low), _number(parts[0].high)
-    if len(parts) == 1 or low is None or high is None:
+    low, high = amount(parts[0].low), amount(parts[0].high)
+    if len(parts) == 1:
         return low, high
-    less, more = _number(parts[1].low), _number(parts[1].high)
-    if less is None or more is None:
-        return None, None
-    ends = low - more, high - less
-    return (None, None) if any(map(math.isnan, ends)) else ends
+    return low - amount(parts[1].high), high - amount(parts[1].low)
 
 
-def _difference(
-    limit: Limit,
-    release: str,
-    attribute: str | None,
-    ids: Sequence[str],
-    table: Mapping[tuple[str, str | None, str], Finding],
-    verdict: Verdict,
-) -> Finding:
-    parts = [_at(table, release, attribute, id) for id in ids]
-    assert parts[0] is not None
-    assert parts[1] is not None
-    low, high = _ends([parts[0], parts[1]])
-    one, other = _number(parts[0].value), _number(parts[1].value)
-    value = None if low is None or high is None or one is None or other is None else one - other
-    if value is None or low is None or high is None or not all(map(math.isfinite, (value, low, high))):
-        value = low = high = None
-    return Finding(
-        id=" - ".join(ids),
-        release=release,
-        attribute=attribute,
-        value=value,
-        low=low,
-        high=high,
-        limit=limit.text,
-        verdict=verdict,
-    )
+def _difference(limit: Limit, pair: Sequence[Finding], verdict: Verdict) -> Finding:
+    left, right = pair
+    low, high = _ends(pair)
+    value = amount(left.value) - amount(right.value)
+    known = all(map(math.isfinite, (value, low, high)))
+    ends = [number(v) if known else None for v in (value, low, high)]
+    minus = FindingId(reader=right.reader, measure=right.measure, statistic=right.statistic)
+    place = left if left.attribute is not None else right
+    update: dict[str, Any] = dict(zip(("value", "low", "high"), ends, strict=True))
+    update |= {"minus": minus, "baseline": None, "limit": limit.text, "verdict": verdict, "attribute": place.attribute}
+    return left.model_copy(update=update)

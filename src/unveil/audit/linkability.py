@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from unveil.audit.case import Case
 from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of, unknown_finding
 from unveil.audit.masked_identity import found_masked, identity_charts
-from unveil.audit.plan import Part, Plan
+from unveil.audit.part import Part
 from unveil.data.masked import Masked
 from unveil.errors import NotApplicable, UsageError
 from unveil.risk.linkage.held import Held, held_of_table
@@ -19,14 +19,14 @@ from unveil.risk.linkage.readers import Published, link_by_distance, published_o
 __all__ = ["linked", "with_linkability"]
 
 
-def with_linkability(plan: Plan, part: Part) -> Part:
+def with_linkability(case: Case, part: Part) -> Part:
     """What was found of a release, and the share of people linked rightly; unknown, never 0, where nothing says it."""
-    release: Any = plan.releases[part.name]
-    compared = _compared(plan, part.name)
+    release: Any = case.releases[part.name]
+    compared = _compared(case, part.name)
     links = None
     if compared is not None:
         try:
-            links = link_by_distance(*compared, engine=plan.readers.engine.named("linkability"))
+            links = link_by_distance(*compared, engine=case.engine.named("linkability"))
         except NotApplicable:  # domains too large to compare
             compared = None
     findings = _findings(part.name, compared, links)
@@ -38,36 +38,36 @@ def with_linkability(plan: Plan, part: Part) -> Part:
         published,
         held,
         links,
-        table=plan.table,
-        population=plan.population,
-        engine=plan.readers.engine,
+        table=case.original,
+        population=case.population,
+        engine=case.engine,
     )
     charts = {}
     if published is not None and held is not None:
-        charts = identity_charts(plan, part.name, release, published, held)
+        charts = identity_charts(case, part.name, release, published, held)
     return replace(part, findings=(*part.findings, *findings), links=compared, charts=charts)
 
 
-def _compared(plan: Plan, name: str) -> tuple[Published, Held] | None:
+def _compared(case: Case, name: str) -> tuple[Published, Held] | None:
     """Everybody in the original and the published rows; None where they cannot be compared."""
-    release: Any = plan.releases[name]
-    if plan.table is None:
+    release: Any = case.releases[name]
+    if case.original is None:
         return None
-    origin = plan.assignments.get(name) if isinstance(release, Masked) else None
+    origin = case.assignments.get(name) if isinstance(release, Masked) else None
     try:
-        held = held_of_table(plan.table, release.attributes, plan.readers.known)
+        held = held_of_table(case.original, release.attributes, case.readers.known)
         return published_of(release, tuple(held.known), None if origin is None else np.asarray(origin)), held
     except (NotApplicable, UsageError):  # links hidden, nothing known, or domains that differ
         return None
 
 
 def _findings(name: str, compared: tuple[Published, Held] | None, links: Links | None) -> list[Finding]:
-    found = [unknown_finding(id, name, None) for id in ("reid", "claimed")]
+    found = [Finding.of(id, name, None, None) for id in ("reid", "claimed")]
     if compared is None or links is None:
         return found
-    found[1] = finding_of("claimed", name, None, claimed(links))
+    found[1] = Finding.of("claimed", name, None, claimed(links))
     if links.chance is not None:
-        found[0] = finding_of("reid", name, None, reid(links), baseline=1 / compared[0].rows)
+        found[0] = Finding.of("reid", name, None, reid(links), baseline=1 / compared[0].rows)
     return found
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.audit.attack import run_channel_attack
+from unveil.audit.belief_measures import Measure, People, measures_of
+from unveil.audit.case import Case
 from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of, unknown_finding
 from unveil.audit.masked_identity import SYNTHETIC, masked_utility
-from unveil.audit.measures import Measure, People, measures_of
-from unveil.audit.plan import Part, Plan
+from unveil.audit.part import Part
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Estimate
 from unveil.data.masked import Masked, MaskedTable
@@ -45,13 +45,13 @@ FOLDS, REPEATS = 5, 3
 REASON = "the values were perturbed, not widened: there are no groups that hide whose row is whose"
 
 
-def masked_part(plan: Plan, name: str, masked: Masked) -> Part:
+def masked_part(case: Case, name: str, masked: Masked) -> Part:
     """What is found of a masked release. Without the original and the assignment it is unknown, never 0."""
-    origin = plan.assignments.get(name)
+    origin = case.assignments.get(name)
     made = None
-    remarks = list(_remarks(plan, name, masked))
-    if plan.table is not None and origin is not None:
-        _check_domains(plan.table, masked, name)
+    remarks = list(_remarks(case, name, masked))
+    if case.original is not None and origin is not None:
+        _check_domains(case.original, masked, name)
         made = MaskedTable(masked, np.asarray(origin, dtype=np.int64))
     elif not masked.method.startswith(SYNTHETIC):
         remarks.append(
@@ -60,28 +60,28 @@ def masked_part(plan: Plan, name: str, masked: Masked) -> Part:
         )
     findings: list[Finding] = []
     for index in masked.masked:
-        findings += _near(plan.table, made, name, masked.attributes[index])
+        findings += _near(case.original, made, name, masked.attributes[index])
     rows = None if made is None else made.origin
-    findings += masked_utility(plan.table if _comparable(plan.table, masked) else None, masked, rows, name)
+    findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
     sentences = {}
     for index in masked.with_role(Role.SENSITIVE):
         attribute = masked.attributes[index]
-        found = list(_learned(plan, made, name, attribute, remarks))
+        found = list(_learned(case, made, name, attribute, remarks))
         findings += found
         sentences[attribute.name] = _sentence(attribute, found)
     part = Part(name, (), {}, {}, _facts(masked), tuple(remarks), None, sentences)
     for index in masked.with_role(Role.SENSITIVE):
-        part = _read_channel(plan, part, masked, index)
+        part = _read_channel(case, part, masked, index)
     return replace(part, findings=(*findings, *part.findings))
 
 
-def _read_channel(plan: Plan, part: Part, masked: Masked, asked: int) -> Part:
+def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
     """What the Bayesian attacker believes, where it is published with what chances categories changed."""
     attribute = masked.attributes[asked]
-    readers = plan.readers
-    others = {name: REASON for name in plan.attackers if name != "bayesian"}
+    readers = case.readers
+    others = {name: REASON for name in case.attacker_names if name != "bayesian"}
     bayesian = readers.attackers.get("bayesian")
-    if plan.table is None or bayesian is None or not masked.known_channel:
+    if case.original is None or bayesian is None or not masked.known_channel:
         return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
     if readers.wrong or readers.prior is not None or readers.joined or bayesian.membership != 1:
         reason = (
@@ -92,7 +92,7 @@ def _read_channel(plan: Plan, part: Part, masked: Masked, asked: int) -> Part:
     try:
         found = run_channel_attack(
             masked,
-            plan.table,
+            case.original,
             asked,
             known=names,
             alpha=readers.alpha,
@@ -102,26 +102,21 @@ def _read_channel(plan: Plan, part: Part, masked: Masked, asked: int) -> Part:
         )
     except (NotApplicable, UsageError) as reason:
         return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": str(reason)}})
-    truth = plan.table.columns[plan.table.index(attribute.name)]
+    truth = case.original.columns[case.original.index(attribute.name)]
     counts = np.bincount(truth, minlength=attribute.codes)
     measures = [
-        m for m in measures_of(attribute, plan.wanted(), counts) if m.code is None or counts[m.code] >= plan.least
+        m for m in measures_of(attribute, case.wanted(), counts) if m.code is None or counts[m.code] >= case.least
     ]
     beliefs = {"learner": found.learner, **found.attackers}
     findings = []
     for reader, belief in beliefs.items():
         for measure in measures:
             if reader != "learner" or measure.of_learner:
-                id = f"{reader}.{measure.name}"
                 value = _measured(measure, People(belief, found.learner, truth))
                 under = _measured(measure, People(found.learner, found.learner, truth))
-                based = reader != "learner" and (measure.of_learner or measure.has_baseline)
+                based = value is not None and reader != "learner" and (measure.of_learner or measure.has_baseline)
                 base = under.value if under is not None and based else None
-                findings.append(
-                    unknown_finding(id, part.name, attribute.name)
-                    if value is None
-                    else finding_of(id, part.name, attribute.name, value, base)
-                )
+                findings.append(Finding.of(measure.name, part.name, attribute.name, value, base, reader=reader))
     return replace(
         part,
         findings=(*part.findings, *findings),
@@ -150,7 +145,7 @@ def masked_charts(findings: Iterable[Finding]) -> dict[str, Any]:
     """Risk by p: for each perturbed number and measure the shares of people and their baselines."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for finding in findings:
-        measure, _, p = finding.id.partition(".")
+        measure, p = finding.measure, finding.statistic or ""
         if p.isdigit() and measure in BY_PERCENTAGE and finding.attribute is not None and finding.value is not None:
             points = found.setdefault(finding.attribute, {}).setdefault(measure, [])
             points.append({"p": int(p), "share": finding.value, "baseline": finding.baseline})
@@ -162,18 +157,18 @@ def _near(table: Table | None, made: MaskedTable | None, release: str, attribute
     name = attribute.name
     if table is None or made is None:
         for id in _near_ids(attribute):
-            yield unknown_finding(id, release, name)
+            yield Finding.of(id, release, name, None)
         return
     truth, published = paired(table, made, name)
     if not attribute.kind.measured:
         value, base = simple_disclosure(truth, published), simple_baseline(truth)
-        yield finding_of("simple_disclosure", release, name, value, base.value)
+        yield Finding.of("simple_disclosure", release, name, value, base.value)
         return
     for p in PERCENTAGES:
         value, base = rank_interval_disclosure(truth, published, p), rank_interval_baseline(truth, published, p)
-        yield finding_of(f"rank_interval_disclosure.{p}", release, name, value, base.value)
+        yield Finding.of(f"rank_interval_disclosure.{p}", release, name, value, base.value)
         value, base = deviation_interval_disclosure(truth, published, p), deviation_interval_baseline(truth, p)
-        yield finding_of(f"deviation_interval_disclosure.{p}", release, name, value, base.value)
+        yield Finding.of(f"deviation_interval_disclosure.{p}", release, name, value, base.value)
 
 
 def _near_ids(attribute: Attribute) -> list[str]:
@@ -183,33 +178,33 @@ def _near_ids(attribute: Attribute) -> list[str]:
 
 
 def _learned(
-    plan: Plan, made: MaskedTable | None, release: str, attribute: Attribute, remarks: list[str]
+    case: Case, made: MaskedTable | None, release: str, attribute: Attribute, remarks: list[str]
 ) -> Iterator[Finding]:
     """What a model says of one sensitive attribute, from everything known of a person, and from little."""
     name = attribute.name
-    known = plan.readers.known
-    if plan.table is None or made is None:
+    known = case.readers.known
+    if case.original is None or made is None:
         for id in ("model_disclosure", "model_gain"):
-            yield unknown_finding(id, release, name)
+            yield Finding.of(id, release, name, None)
         return
     published = {a.name for a in made.masked.attributes}
     inputs = None if known is None else [n for n in known if n in published and n != name]
-    engine: Engine = plan.readers.engine.named(f"disclosure/{release}")
+    engine: Engine = case.engine.named(f"disclosure/{release}")
     options: dict[str, Any] = {"known": inputs, "repeats": REPEATS, "engine": engine}
     options["folds"] = min(FOLDS, made.masked.rows)
     try:
-        guesses = model_guesses(plan.table, made, name, **options)
-        few = disclosure_by_inputs(plan.table, made, name, most=MOST_INPUTS, **options)
+        guesses = model_guesses(case.original, made, name, **options)
+        few = disclosure_by_inputs(case.original, made, name, most=MOST_INPUTS, **options)
     except UsageError as reason:
         remarks.append(f"{release}, {name}: no model could learn: {reason}.")
         for id in ("model_disclosure", "model_gain"):
-            yield unknown_finding(id, release, name)
+            yield Finding.of(id, release, name, None)
         return
-    yield finding_of("model_disclosure", release, name, model_disclosure(guesses), model_baseline(guesses).value)
-    yield finding_of("model_gain", release, name, model_gain(guesses), 0.0)
+    yield Finding.of("model_disclosure", release, name, model_disclosure(guesses), model_baseline(guesses).value)
+    yield Finding.of("model_gain", release, name, model_gain(guesses), 0.0)
     for one in few:
         id = f"model_disclosure.inputs:{len(one.inputs)}"
-        yield finding_of(id, release, name, one.disclosure, one.baseline.value)
+        yield Finding.of(id, release, name, one.disclosure, one.baseline.value)
     best = "; ".join(f"{len(one.inputs)}: {', '.join(one.inputs)}" for one in few)
     remarks.append(f"{release}, {name}: the inputs from which it is guessed best, one added to the other: {best}.")
 
@@ -224,17 +219,17 @@ def _sentence(attribute: Attribute, found: list[Finding]) -> str:
     )
 
 
-def _remarks(plan: Plan, name: str, masked: Masked) -> Iterator[str]:
+def _remarks(case: Case, name: str, masked: Masked) -> Iterator[str]:
     perturbed = ", ".join(masked.attributes[i].name for i in masked.masked)
     yield f"{name}: {perturbed} {'was' if len(masked.masked) == 1 else 'were'} perturbed; other columns were not."
-    if plan.sample is not None:
+    if case.sample is not None:
         yield f"{name}: a sample of people was asked for; of a masked release everybody is asked about."
     if masked.method.startswith(SYNTHETIC):
         yield from _private(name, masked.method)
     elif masked.method:
         yield f"{name} says how it was made ({masked.method}); a reader who inverts that may come nearer to the truth."
-    if plan.table is not None and plan.table.rows != masked.rows and not masked.method.startswith(SYNTHETIC):
-        yield f"{name} has {masked.rows:,} rows, the original {plan.table.rows:,}; who is not published is left out."
+    if case.original is not None and case.original.rows != masked.rows and not masked.method.startswith(SYNTHETIC):
+        yield f"{name} has {masked.rows:,} rows, the original {case.original.rows:,}; who is not published is left out."
     exact = [
         a.name for i, a in enumerate(masked.attributes) if a.role is Role.QUASI_IDENTIFIER and i not in masked.masked
     ]

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.audit.case import Case
 from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of, unknown_finding
-from unveil.audit.plan import Plan
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.masked import Masked, as_published
@@ -48,7 +47,7 @@ def found_masked(
     there are, the more are in each other's way.
     """
     if published is None or held is None or links is None or links.chance is None or table is None:
-        return [unknown_finding(id, name, None) for id in IDS]
+        return [Finding.of(id, name, None, None) for id in IDS]
     own = published.true_rows(held)
     there = np.ones(held.people, dtype=bool) if own is None else own >= 0
     chance = links.chance[there]
@@ -56,14 +55,14 @@ def found_masked(
     around = rows_found(published, table, population, engine.named("backwards"))
     precision = claim_precision(links)
     found = [
-        unknown_finding(IDS[0], name, None) if precision is None else finding_of(IDS[0], name, None, precision),
+        Finding.of(IDS[0], name, None, precision),
         Finding.exact("prosecutor_risk.max", name, None, largest),
         Finding.exact("prosecutor_risk.mean", name, None, mean),
         Finding.exact("marketer_risk", name, None, float(around.mean())),
     ]
     if population is None:
         most = float(around.max())
-        return [*found, Finding(id=IDS[4], release=name, attribute=None, value=most, low=0.0, high=most)]
+        return [*found, Finding.of(IDS[4], name, None, Estimate(most, 0.0, most))]
     return [
         *found,
         Finding.exact("journalist_risk.max", name, None, float(around.max())),
@@ -89,13 +88,13 @@ def masked_utility(table: Table | None, masked: Masked, origin: NDArray[np.int64
     return found
 
 
-def identity_charts(plan: Plan, name: str, masked: Masked, published: Published, held: Held) -> dict[str, Any]:
+def identity_charts(case: Case, name: str, masked: Masked, published: Published, held: Held) -> dict[str, Any]:
     """Linkage by how many attributes are known, and uniqueness of the original's values by sampling fraction."""
-    assert plan.table is not None
-    engine = plan.readers.engine.named(f"charts/{name}")
+    assert case.original is not None
+    engine = case.engine.named(f"charts/{name}")
     sets = link_by_subsets(masked, held, origin=published.origin, most=SUBSETS, engine=engine)
-    known = [n for n in held.known if plan.table.attributes[plan.table.index(n)].role is not Role.IDENTIFIER]
-    points = uniqueness_curve(key_counts(plan.table, known, fraction=1.0), engine=engine)
+    known = [n for n in held.known if case.original.attributes[case.original.index(n)].role is not Role.IDENTIFIER]
+    points = uniqueness_curve(key_counts(case.original, known, fraction=1.0), engine=engine)
     return {
         "known": known_points(*sets),
         "uniqueness": [
@@ -138,4 +137,4 @@ def _or_none(measure: Any) -> Estimate | None:
 
 
 def _finding(id: str, release: str, attribute: str | None, value: Estimate | None) -> Finding:
-    return unknown_finding(id, release, attribute) if value is None else finding_of(id, release, attribute, value)
+    return Finding.of(id, release, attribute, None) if value is None else Finding.of(id, release, attribute, value)

@@ -1,292 +1,153 @@
-"""The measures of beliefs that an audit reports: their ids, what they need, and how a sample of people widens them."""
+"""The registry of measures: one record each, which everything that names, formats, compares or explains one reads."""
 
+import difflib
+import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import partial
-from math import hypot, inf, isfinite
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from unveil.audit.document import Finding, FindingId
+from unveil.errors import UsageError, shown
+from unveil.privacy.models import MODELS
 
-from unveil import risk
-from unveil.data.attribute import Attribute, Kind
-from unveil.data.belief import Belief, Estimate
-from unveil.engine import Engine
+__all__ = [
+    "READERS",
+    "Measure",
+    "definitions_of",
+    "kind_of",
+    "measure",
+    "measures",
+    "parse_id",
+    "parse_ids",
+    "stands_for",
+    "title_of",
+]
 
-__all__ = ["CUT", "MOST_VALUES", "Measure", "People", "Sample", "cut", "labels_of", "measures_of"]
-
-CUT = 80  # characters of a value or label that stay in a document
-MOST_VALUES = 100  # sensitive values that get findings of their own
-TIMES = 200  # bootstrap draws
-SHARES = (
-    "global_threat",
-    "relative_global_threat",
-    "accuracy",
-    "confident",
-    "confident_right",
-    "similar",
-    "near_truth",
-    "belief_gain",
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class People:
-    """One reader beside the learner, about the same people; the truth where it is known."""
-
-    reader: Belief
-    learner: Belief
-    truth: NDArray[np.integer] | None
-
-    def take(self, which: NDArray[np.integer]) -> "People":
-        """These people, pooled beliefs only."""
-        reader, learner = self.reader.pooled(which), self.learner.pooled(which)
-        return People(reader, learner, None if self.truth is None else self.truth[which])
-
-    def holding(self, code: int) -> "People":
-        """The people whose true value this is, chains and all."""
-        assert self.truth is not None
-        which = np.flatnonzero(self.truth == code)
-        return People(self.reader.of(which), self.learner.of(which), self.truth[which])
+READERS = ("learner", "ideal", "background", "known")  # who reads without being an attacker
+Kind = Literal[
+    "inference", "identity", "membership", "background", "combination", "disclosure", "differential", "utility", "level"
+]
+_TITLES = {
+    "delta_presence": {
+        "min": "Share of the matching population in the table, smallest",
+        "max": "Share of the matching population in the table, largest",
+    }
+}
+_BETTER = {"less": -1, "neither": 0, "more": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number about a reader's beliefs: id `[reader.]name`."""
+    """What a number is called, what it says, where it comes from, its unit, and which way is better."""
 
     name: str
-    of: Callable[[People], Estimate]
-    needs_truth: bool = False
-    of_learner: bool = False  # reported for the learner as well, whose value is the baseline
-    has_baseline: bool = False  # the learner's value is the baseline, without a finding of its own
-    most: float | None = None  # a maximum over people, and what it can be at most: a sample's may lie below it
-    code: int | None = None  # the sensitive value it is about
-    each: Callable[[People], NDArray[np.float64]] | None = (
-        None  # one number a person, nan: not counted; `of`: their mean
-    )
+    kind: Kind
+    title: str
+    words: str
+    source: str
+    page: str
+    unit: Literal["share", "points", "times", "number"]
+    better: int  # 1: more is safer or more useful; -1: less is; 0: neither
+    of_readers: bool = False  # an attacker's beliefs have it
+    hint: str = ""  # small print beside the title
+    titles: Mapping[str, str] = field(default_factory=dict)  # by statistic
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    def direction(self, statistic: str | None) -> int:
+        """Which way is better, of one statistic: a skewness is neither."""
+        return 0 if statistic == "skewness" else self.better
+
+    def unit_of(self, statistic: str | None) -> str:
+        """The unit of one statistic: a share of people is one whatever the measure's unit."""
+        text = statistic or ""
+        return "share" if text.startswith("share") else "number" if text == "skewness" else self.unit
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A simple random sample of people without replacement: intervals by bootstrap, finite population corrected."""
-
-    people: int  # in all
-    engine: Engine = field(default_factory=Engine)
-
-    def widened(self, measure: Measure, people: People, estimate: Estimate) -> Estimate:
-        """Add the sample's error to the Monte-Carlo error, in squares; a maximum has no upper end but its bound."""
-        if measure.most is not None:
-            return replace(estimate, high=max(measure.most, estimate.value))
-        count = len(people.reader.probability)
-        if count < 2 or not isfinite(estimate.value):
-            return Estimate(estimate.value, -inf, inf)
-        random = self.engine.named(f"sample/{measure.name}").generator()
-        drawn = (random.integers(0, count, count) for _ in range(TIMES))
-        if measure.each is None:
-            values = np.array([measure.of(people.take(again)).value for again in drawn])
-        else:
-            values = _means(measure.each(people), drawn)
-        left = max(1 - count / self.people, 0.0) ** 0.5
-        low, high = (abs(float(np.quantile(values, q)) - estimate.value) * left for q in (0.025, 0.975))
-        least, most = _bounds(measure.name)
-        below = estimate.value - hypot(estimate.value - estimate.low, low)
-        above = estimate.value + hypot(estimate.high - estimate.value, high)
-        return Estimate(estimate.value, max(below, least), min(above, most))
+@cache
+def measures() -> Mapping[str, Measure]:
+    """Every measure by its name; privacy models are measures too, described by their own docstring."""
+    content = tomllib.loads(files("unveil.audit").joinpath("measures.toml").read_text(encoding="utf-8"))
+    found = {
+        name: Measure(name=name, **{**entry, "better": _BETTER[entry["better"]]}) for name, entry in content.items()
+    }
+    for name, model in MODELS.items():
+        line = (inspect.getdoc(model) or name).splitlines()[0]
+        match = re.fullmatch(r"(.*) \((.*)\)\.?", line)  # the first line ends with its source
+        words, source = (f"{match[1]}.", match[2]) if match else (line, "")
+        better = 1 if model.higher_is_safer else -1
+        page = f"docs/privacy-models.md#{name}"
+        found[name] = Measure(name, "level", name, words, source, page, "number", better, titles=_TITLES.get(name, {}))
+    return found
 
 
-def _means(each: NDArray[np.float64], drawn: Iterable[NDArray[np.integer]]) -> NDArray[np.float64]:
-    """(draws,) mean over the people drawn who count; 0 of nobody, which a bootstrap may draw."""
-    counts = ~np.isnan(each)
-    each = np.where(counts, each, 0.0)
-    return np.array([each[again].sum() / max(int(counts[again].sum()), 1) for again in drawn])
+def measure(name: str) -> Measure:
+    """One measure; one that nobody registered is its own title and has no direction."""
+    return measures().get(name) or Measure(name, "utility", name, name, "", "docs/audit.md", "number", 0)
 
 
-def _bounds(name: str) -> tuple[float, float]:
-    """What a measure can be: a share, an error or a ratio of at least 0, a gain or a skewness of either sign."""
-    measure, _, statistic = name.partition(".")
-    share = measure in SHARES or statistic.startswith("share_")
-    return (-inf if statistic == "skewness" or measure == "belief_gain" else 0.0), 1.0 if share else inf
+def parse_id(text: str) -> FindingId:
+    """Read an id: the reader ends where a measure's name begins, so that readers may hold dots (`bayesian:k=0.5`)."""
+    parts = text.strip().split(".")
+    for place, part in enumerate(parts):
+        reads = place + 1 < len(parts) and parts[place + 1] in measures()  # a reader by a measure's name: distance.reid
+        if part in measures() and not reads:
+            reader, statistic = ".".join(parts[:place]), ".".join(parts[place + 1 :])
+            if re.search(r"\s", reader) or (" - " in statistic and not statistic.startswith("value:")):
+                break
+            return FindingId(reader=reader or None, measure=part, statistic=statistic or None)
+    close = [name for part in parts for name in difflib.get_close_matches(part, measures(), n=3, cutoff=0.6)][:3]
+    hint = f"; did you mean {' or '.join(close)}?" if close else "; docs/audit.md lists them"
+    raise UsageError(f"unknown measure {shown(text)}{hint}")
 
 
-def cut(text: str) -> str:
-    """A value or label as a document holds it."""
-    return text if len(text) <= CUT else text[: CUT - 1] + "…"
+def parse_ids(text: str) -> tuple[FindingId, ...]:
+    """An id, or the two of a difference `ID - ID`. A value in an id may itself hold ` - `: sides must be measures."""
+    fault: UsageError | None = None
+    for sides in ((text,), *((text[: m.start()], text[m.end() :]) for m in re.finditer(r"\s+-\s+", text))):
+        try:
+            return tuple(map(parse_id, sides))
+        except UsageError as error:
+            fault = fault or error
+    raise fault or UsageError(f"unknown measure {shown(text)}")
 
 
-def labels_of(attribute: Attribute) -> tuple[str, ...]:
-    """Each value's label in finding ids: cut, and still told apart."""
-    labels = [cut(value) for value in attribute.values]
-    seen: set[str] = set()
-    for code, label in enumerate(labels):
-        if label in seen:
-            mark = f"…#{code}"
-            labels[code] = f"{label[: CUT - len(mark)]}{mark}"
-        seen.add(labels[code])
-    return tuple(labels)
+def kind_of(reader: str) -> str:
+    """An attacker's name without its options: `bayesian` of `bayesian:membership=0.5`."""
+    return reader.partition(":")[0]
 
 
-def measures_of(
-    attribute: Attribute, wanted: Iterable[str] = (), counts: NDArray[np.integer] | None = None
-) -> list[Measure]:
-    """Every measure that makes sense for an attribute, and those that limits ask for by another number.
+def stands_for(part: FindingId, finding: FindingId, attackers: Collection[str]) -> bool:
+    """Whether a finding is one that an id names: without a reader every attacker's, by a kind all of that kind.
 
-    `counts` (values,): how many people hold or show each value; the most frequent get findings of their own, as do
-    those that are asked for.
+    A statistic that is left out stands for every combination of known attributes.
     """
-    harmless = attribute.harmless if len(attribute.harmless) < attribute.codes else None
-    found = [
-        Measure("global_threat", _of_truth(risk.global_threat), needs_truth=True, of_learner=True, each=_guessed),
-        Measure("relative_global_threat", _beside(risk.relative_global_threat), needs_truth=True),
-        Measure("accuracy", _of_truth(risk.accuracy), needs_truth=True, of_learner=True, each=_guessed),
-        Measure("relative_threat.max", _beside(risk.relative_threat_max), needs_truth=True, most=inf),
-        Measure("relative_threat.skewness", _beside(risk.relative_threat_skewness), needs_truth=True),
-        Measure("absolute_error", _of_truth(risk.absolute_error), needs_truth=True, of_learner=True),
-        Measure("squared_error", _of_truth(risk.squared_error), needs_truth=True, of_learner=True),
-    ]
-    numbered = ["relative_threat.q95", "relative_threat.share_2x"]
-    if harmless is not None:
-        gain = partial(_gain, risk.belief_difference_max, harmless=harmless)
-        found += [
-            Measure("belief_gain", gain, most=1.0),
-            Measure("belief_ratio.max", partial(_gain, risk.belief_ratio_max, harmless=harmless), most=inf),
-        ]
-        numbered += ["belief_gain.q95", "confident.80", "confident_right.80"]
-        level = _level_of_kinds(attribute)
-        if level != -1:
-            found.append(Measure("similar", partial(_similar, attribute, level, harmless)))
-    if attribute.kind.measured and attribute.real:
-        found.append(
-            Measure("expected_absolute_error", partial(_error, attribute), needs_truth=True, has_baseline=True)
-        )
-        widths = partial(_widths, attribute)
-        found.append(Measure("interval_width", partial(_width, attribute), has_baseline=True, each=widths))
-        if attribute.kind is Kind.NUMERIC:
-            numbered.append("near_truth.10")
-    for name in dict.fromkeys([*numbered, *wanted]):
-        measure = _numbered(name, attribute, harmless)
-        if measure is not None:
-            found.append(measure)
-    return [*found, *_of_values(attribute, set(wanted), counts)]
+    every = part.reader == "known" and part.statistic is None
+    if part.measure != finding.measure or not (every or part.statistic == finding.statistic):
+        return False
+    if part.reader is None:
+        return finding.reader is None or finding.reader in attackers
+    if part.reader == finding.reader:
+        return True
+    return part.reader not in attackers and finding.reader in attackers and kind_of(finding.reader or "") == part.reader
 
 
-def _of_truth(function: Callable[..., Estimate], **options: float) -> Callable[[People], Estimate]:
-    return lambda p: function(p.reader, p.truth, **options)
+def title_of(finding: FindingId) -> str:
+    """What a finding is called on a page, without its reader."""
+    found = measure(finding.measure)
+    statistic = finding.statistic
+    if statistic is None:
+        return found.title
+    return found.titles.get(statistic) or f"{found.title}, {statistic.removeprefix('value:').replace('_', ' ')}"
 
 
-def _beside(function: Callable[..., Estimate], **options: float) -> Callable[[People], Estimate]:
-    return lambda p: function(p.reader, p.learner, p.truth, **options)
-
-
-def _gain(function: Callable[..., Estimate], p: People, **options: object) -> Estimate:
-    return function(p.reader, p.learner, **options)
-
-
-def _similar(attribute: Attribute, level: int | None, harmless: tuple[int, ...], p: People) -> Estimate:
-    return risk.similar_share(p.reader, attribute, level=level, harmless=harmless)
-
-
-def _error(attribute: Attribute, p: People) -> Estimate:
-    assert p.truth is not None
-    return risk.expected_absolute_error(p.reader, p.truth, attribute)
-
-
-def _width(attribute: Attribute, p: People) -> Estimate:
-    return risk.interval_width_mean(p.reader, attribute)
-
-
-def _widths(attribute: Attribute, p: People) -> NDArray[np.float64]:
-    return risk.interval_width(p.reader, attribute)
-
-
-def _level_of_kinds(attribute: Attribute) -> int | None:
-    """None: the schema's classes; a level of the hierarchy; -1: values are of no kinds."""
-    if any(members for _, members in attribute.classes):
-        return None
-    hierarchy = attribute.hierarchy
-    if hierarchy is not None and hierarchy.height > 1 and len(hierarchy.labels[1]) > 1:
-        return 1
-    return -1
-
-
-_NUMBER = r"(\d+(?:\.\d+)?)"
-
-
-def _numbered(name: str, attribute: Attribute, harmless: tuple[int, ...] | None) -> Measure | None:
-    """A measure whose statistic holds a number: a quantile, a share, a level of belief."""
-    measure, _, statistic = name.partition(".")
-    quantile = re.fullmatch(f"q{_NUMBER}", statistic)
-    share = re.fullmatch(f"share_{_NUMBER}x", statistic)
-    plain = re.fullmatch(_NUMBER, statistic)
-    if quantile and float(quantile[1]) <= 100:
-        q = float(quantile[1]) / 100
-        if measure == "relative_threat":
-            return Measure(name, _beside(risk.relative_threat_quantile, q=q), needs_truth=True)
-        function = {"belief_gain": risk.belief_difference_quantile, "belief_ratio": risk.belief_ratio_quantile}
-        if measure in function and harmless is not None:
-            return Measure(name, partial(_gain, function[measure], q=q, harmless=harmless))
-    if share and measure == "relative_threat":
-        return Measure(name, _beside(risk.relative_threat_share, at_least=float(share[1])), needs_truth=True)
-    if plain and float(plain[1]) <= 100:
-        level = float(plain[1]) / 100
-        if measure == "near_truth" and attribute.kind is Kind.NUMERIC and attribute.real:
-            return Measure(
-                name,
-                lambda p: risk.near_truth(p.reader, _truth(p), attribute, within=level),
-                needs_truth=True,
-                has_baseline=True,
-            )
-        if harmless is None or level == 0:
-            return None
-        if measure == "confident":
-            return Measure(name, lambda p: risk.confident(p.reader, at_least=level, harmless=harmless), of_learner=True)
-        if measure == "confident_right":
-            return Measure(
-                name,
-                lambda p: risk.confident_right(p.reader, _truth(p), at_least=level, harmless=harmless),
-                needs_truth=True,
-                of_learner=True,
-            )
-    return None
-
-
-def _truth(people: People) -> NDArray[np.integer]:
-    assert people.truth is not None
-    return people.truth
-
-
-def _of_values(attribute: Attribute, wanted: set[str], counts: NDArray[np.integer] | None) -> Iterator[Measure]:
-    """Findings of single values, harmless ones left out."""
-    labels = labels_of(attribute)
-    asked = {code for code, label in enumerate(labels) if any(w.endswith(f".value:{label}") for w in wanted)}
-    frequent = range(attribute.codes)
-    if counts is not None and attribute.codes > MOST_VALUES:
-        frequent = np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist()
-    for code in sorted({*frequent, *asked} - set(attribute.harmless)):
-        others = tuple(c for c in range(attribute.codes) if c != code)
-        if counts is None or counts[code] > 0:
-            yield Measure(
-                f"global_threat.value:{labels[code]}",
-                partial(_threat_of_value, code),
-                needs_truth=True,
-                has_baseline=True,
-                code=code,
-                each=partial(_guessed, code=code),
-            )
-        gain = partial(_gain, risk.belief_difference_max, harmless=others)
-        yield Measure(f"belief_gain.value:{labels[code]}", gain, most=1.0, code=code)
-
-
-def _guessed(people: People, code: int | None = None) -> NDArray[np.float64]:
-    """(people,) the chance of a right guess, of those with this value if one is given."""
-    truth = _truth(people)
-    guessed = risk.right_guess(people.reader, truth)
-    return guessed if code is None else np.where(truth == code, guessed, np.nan)
-
-
-def _threat_of_value(code: int, people: People) -> Estimate:
-    """Of the people with this value, the share who are guessed right; 0 of nobody."""
-    those = people.holding(code)
-    if not len(those.reader.probability):
-        return Estimate.exact(0.0)
-    return risk.global_threat(those.reader, _truth(those))
+def definitions_of(findings: Iterable[Finding]) -> dict[str, dict[str, str]]:
+    """Words, source and page of every measure that occurs."""
+    parts = [part for f in findings for part in (f, f.minus) if part is not None]
+    return {
+        name: {"words": (m := measure(name)).words, "source": m.source, "page": m.page}
+        for name in dict.fromkeys(p.measure for p in parts)
+    }

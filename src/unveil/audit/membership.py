@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of, number, unknown_finding
+from unveil.audit.document import Finding, number
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate, Targets
 from unveil.data.masked import Masked
@@ -136,16 +135,16 @@ def membership_of(
     fakes = {} if table is None else dict(_fakes(release, table, people, engine))
     presence = None if around is None else delta_presence(release, around)
     findings = [
-        finding_of("membership_posterior.max", name, None, reader.largest(degree), reader.prior),
-        finding_of("membership_posterior.mean", name, None, reader.mean(degree), reader.prior),
-        finding_of("membership_odds.max", name, None, reader.largest(degree, odds=True), 1.0),
+        Finding.of("membership_posterior.max", name, None, reader.largest(degree), reader.prior),
+        Finding.of("membership_posterior.mean", name, None, reader.mean(degree), reader.prior),
+        Finding.of("membership_odds.max", name, None, reader.largest(degree, odds=True), 1.0),
         *told_findings(name, curves, ("degree", "frequency")),
         *_fake_findings(name, fakes),
     ]
     if presence is not None:
         share = release.rows / presence.value.size
-        findings.append(finding_of("delta_presence.min", name, None, presence.smallest, share))
-        findings.append(finding_of("delta_presence.max", name, None, presence.largest, share))
+        findings.append(Finding.of("delta_presence.min", name, None, presence.smallest, share))
+        findings.append(Finding.of("delta_presence.max", name, None, presence.largest, share))
     facts = {
         "sensitive": asked.sensitive,
         "prior": reader.prior,
@@ -181,13 +180,13 @@ def told_findings(release: str, told: Mapping[str, Told], scores: Sequence[str])
     for score in scores:
         id = f"membership_auc.{score}"
         known = told.get(score)
-        yield unknown_finding(id, release, None) if known is None else finding_of(id, release, None, known.auc, 0.5)
+        yield Finding.of(id, release, None, None) if known is None else Finding.of(id, release, None, known.auc, 0.5)
     if not told:
-        yield from (unknown_finding(id, release, None) for id in OF_CONTROLS)
+        yield from (Finding.of(id, release, None, None) for id in OF_CONTROLS)
         return
-    yield finding_of(OF_CONTROLS[0], release, None, _largest([one.auc for one in told.values()]), 0.5)
+    yield Finding.of(OF_CONTROLS[0], release, None, _largest([one.auc for one in told.values()]), 0.5)
     for id, (alarms, share) in zip(OF_CONTROLS[1:], FALSE_ALARMS.items(), strict=True):
-        yield finding_of(id, release, None, _largest([one.found[alarms] for one in told.values()]), share)
+        yield Finding.of(id, release, None, _largest([one.found[alarms] for one in told.values()]), share)
 
 
 def _largest(found: Sequence[Estimate]) -> Estimate:
@@ -199,17 +198,17 @@ def _fake_findings(name: str, fakes: dict[str, FakeTuples]) -> Iterator[Finding]
     for id, key in (("fake_tuples", "published"), ("fake_tuples.known", "known")):
         if key in fakes:
             found = fakes[key].fake
-            yield finding_of(id, name, None, Estimate(*map(_float, (found.value, found.low, found.high))))
+            yield Finding.of(id, name, None, Estimate(*map(_float, (found.value, found.low, found.high))))
         else:
-            yield unknown_finding(id, name, None)
+            yield Finding.of(id, name, None, None)
     every = fakes.get("published")
     for place, word in enumerate(("10", "20", "more")):
         ids = f"matching_groups.rows_{word}", f"matching_groups.fake_{word}"
         if every is None:
-            yield from (unknown_finding(id, name, None) for id in ids)
+            yield from (Finding.of(id, name, None, None) for id in ids)
             continue
         yield Finding.exact(ids[0], name, None, every.row_bands[place] / every.rows)
-        yield finding_of(ids[1], name, None, _share(every.bands[place], every.fake))
+        yield Finding.of(ids[1], name, None, _share(every.bands[place], every.fake))
 
 
 def _float(value: int) -> float:
@@ -241,7 +240,7 @@ def membership_refused(name: str, asked: MembershipAsked, reason: str) -> Member
         *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
         *("membership_auc.degree", "membership_auc.frequency", *OF_CONTROLS),
     )
-    findings = (*(unknown_finding(id, name, None) for id in ids), *_fake_findings(name, {}))
+    findings = (*(Finding.of(id, name, None, None) for id in ids), *_fake_findings(name, {}))
     facts: dict[str, Any] = dict.fromkeys(("prior", "others", "rows_nobody_fills"))
     facts |= {"sensitive": asked.sensitive, "known": [], "exact": False, "fake_tuples": {}, "reason": reason}
     return Membership(findings, {**facts, "words": f"Membership was not tested: {reason}."}, {})

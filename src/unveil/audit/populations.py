@@ -1,7 +1,6 @@
 """What an audited release still says of large populations: the utility loss, where their number stays within bounds."""
 
 from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of, unknown_finding
 from unveil.data.attribute import Role
 from unveil.data.release import Release
 from unveil.data.table import Table
@@ -22,7 +21,7 @@ def population_findings(release: Release, name: str, table: Table | None) -> tup
     if not sensitive:
         return [], []
     if table is None:
-        return [unknown_finding("utility_loss", name, attribute) for attribute in sensitive], []
+        return [Finding.of("utility_loss", name, attribute, None) for attribute in sensitive], []
     try:
         if len(table.with_role(Role.QUASI_IDENTIFIER)) > MOST_KNOWN:
             raise NotApplicable(f"there are over {MOST_KNOWN} quasi-identifiers")
@@ -30,6 +29,6 @@ def population_findings(release: Release, name: str, table: Table | None) -> tup
         populations = large_populations(table, minimum_support=MINIMUM_SUPPORT, most=most)
         found = [(a, utility_loss(release, table, attribute=a, populations=populations)) for a in sensitive]
     except (NotApplicable, UsageError, TableError) as reason:
-        unknown = [unknown_finding("utility_loss", name, attribute) for attribute in sensitive]
+        unknown = [Finding.of("utility_loss", name, attribute, None) for attribute in sensitive]
         return unknown, [f"{name}: utility_loss was not measured: {reason}."]
-    return [finding_of("utility_loss", name, attribute, estimate) for attribute, estimate in found], []
+    return [Finding.of("utility_loss", name, attribute, estimate) for attribute, estimate in found], []

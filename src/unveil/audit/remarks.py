@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from unveil.audit.asking import Answers
+from unveil.audit.belief_measures import MOST_VALUES
+from unveil.audit.case import Case
 from unveil.audit.identity import in_population
-from unveil.audit.measures import MOST_VALUES
-from unveil.audit.plan import Plan
 from unveil.data.attribute import Role
 from unveil.data.release import Release
 from unveil.data.table import Table
@@ -15,48 +15,48 @@ __all__ = ["count_words", "remarks_of_answers", "remarks_of_release"]
 MOST_NAMES = 20  # attributes that a remark names
 
 
-def remarks_of_release(plan: Plan, name: str) -> Iterator[str]:
+def remarks_of_release(case: Case, name: str) -> Iterator[str]:
     """What a reader of the report must bear in mind about one release."""
-    release = plan.releases[name]
+    release = case.releases[name]
     assert isinstance(release, Release)  # a masked one has remarks of its own
     published = {a.name for a in release.attributes}
-    if plan.table is not None:
-        absent = [a.name for a in plan.table.attributes if a.name not in published]
+    if case.original is not None:
+        absent = [a.name for a in case.original.attributes if a.name not in published]
         if absent:
             yield f"{name} does not publish {_named(absent)}."
-        if plan.table.rows != release.rows:
-            yield f"{name} has {release.rows:,} rows, the original {plan.table.rows:,}."
-        yield from _more_missing(plan, plan.table, name, release)
-    unpublished = [n for n in plan.readers.known or () if n not in published]
+        if case.original.rows != release.rows:
+            yield f"{name} has {release.rows:,} rows, the original {case.original.rows:,}."
+        yield from _more_missing(case, case.original, name, release)
+    unpublished = [n for n in case.readers.known or () if n not in published]
     if unpublished:
         yield f"{name}: {', '.join(unpublished)} is known of people but not published, so it tells nobody anything."
     if release.with_role(Role.QUASI_IDENTIFIER) and not release.with_role(Role.SENSITIVE):
         yield (
             f"{name} has no sensitive attribute: each quasi-identifier that is published in single values was asked "
             "about in turn, the others being known."
-            if plan.asked is None
+            if case.asked is None
             else f"{name} has no sensitive attribute: readers know all but one attribute of a person, and were asked "
-            f"about {', '.join(plan.asked)} in turn."
+            f"about {', '.join(case.asked)} in turn."
         )
     if not release.with_role(Role.QUASI_IDENTIFIER):
         yield f"{name} publishes no quasi-identifier: nobody can be told from another."
-    if plan.population is not None:
-        people = in_population(release, plan.population)
+    if case.population is not None:
+        people = in_population(release, case.population)
         if people is None:
             yield f"{name}: its quasi-identifiers are published in several blocks; the population was not looked at."
         elif short := int((people < release.class_sizes()).sum()):
             yield (
-                f"{name}: {count_words(short, plan.least)} classes have more rows than people of the population who "
+                f"{name}: {count_words(short, case.least)} classes have more rows than people of the population who "
                 "fit them; the population file does not hold everyone, and their rows are counted instead."
             )
     observed = [a.name for a in release.attributes if a.source in ("original", "release")]
     if observed:
         yield f"{name}: the domain of {_named(observed)} is what the data shows; declare it, for it changes beliefs."
-    if plan.table is None and sum(_holds_known(release, b.attributes) for b in release.blocks) > 1:
+    if case.original is None and sum(_holds_known(release, b.attributes) for b in release.blocks) > 1:
         yield f"{name}: the link between blocks is hidden; a person is asked about by the cells of one block only."
 
 
-def _more_missing(plan: Plan, table: Table, name: str, release: Release) -> Iterator[str]:
+def _more_missing(case: Case, table: Table, name: str, release: Release) -> Iterator[str]:
     """Attributes that say "missing" of more rows than the original does: another tool's NA may be a withheld value."""
     for index, attribute in enumerate(release.attributes):
         if not attribute.missing or attribute.name not in {a.name for a in table.attributes}:
@@ -65,7 +65,7 @@ def _more_missing(plan: Plan, table: Table, name: str, release: Release) -> Iter
         says = int(block.count[release.regions[index].single()[block.region(index)] == absent].sum())
         original = int((table.columns[table.index(attribute.name)] == absent).sum())
         if says > original:
-            counts = [count_words(count, plan.least) for count in (says, original)]
+            counts = [count_words(count, case.least) for count in (says, original)]
             yield (
                 f"{name}, {attribute.name}: {counts[0]} rows say that it is missing, of the original {counts[1]}; "
                 f"if the others were withheld, say --cells {attribute.name}=suppressed."
@@ -83,18 +83,18 @@ def _holds_known(release: Release, attributes: Sequence[int]) -> bool:
     return any(release.attributes[i].role is Role.QUASI_IDENTIFIER for i in attributes)
 
 
-def remarks_of_answers(plan: Plan, name: str, found: Answers) -> Iterator[str]:
+def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
     people = len(found.learner.probability)
     about = f"{name}, {found.attribute.name}"
     if found.unplaced:
         yield (
-            f"{about}: {count_words(found.unplaced, plan.least)} of {people:,} people fit no row; of them every "
+            f"{about}: {count_words(found.unplaced, case.least)} of {people:,} people fit no row; of them every "
             "attacker believes what the learner does."
         )
     if found.controls is not None:
         controls = len(found.controls.truth)
         yield (
-            f"{about}: {count_words(found.controls.unplaced, plan.least)} of {controls:,} control people fit no row; "
+            f"{about}: {count_words(found.controls.unplaced, case.least)} of {controls:,} control people fit no row; "
             "of them every attacker believes what the learner does."
         )
     if found.attribute.codes > MOST_VALUES:

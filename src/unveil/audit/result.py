@@ -1,7 +1,6 @@
 """What the results of runs that are held against limits have in common: an audit, a link, a trial, a disclosure."""
 
-from unveil.audit.document import Document
-from unveil.audit.limits import Verdict
+from unveil.audit.document import Document, Verdict
 
 __all__ = ["EXIT_CODES", "Judged"]
 

@@ -1,11 +1,10 @@
-"""The audit document's shape, version 1: what its settings, diagnostics and charts hold. docs/schemas/audit-1.json."""
+"""The audit document's shape, version 2: what its settings, diagnostics and charts hold. docs/schemas/audit-2.json."""
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from unveil.audit.document import Document, Number
-from unveil.audit.limits import Verdict
+from unveil.audit.document import Document, Number, Verdict
 
 __all__ = ["AuditDocument"]
 

@@ -275,7 +275,7 @@ def _audit(
     with long_work() as (progress, stop):
         found = run_audit(
             published,
-            table=table,
+            original=table,
             control=others,
             population=around,
             attackers=attackers or None,
@@ -298,9 +298,9 @@ def _audit(
             limits=limit,
             preset=preset,
             presets=known_presets,
-            release_type=release_type,  # type: ignore[arg-type]  # checked above
+            release_type=release_type,
             recipient=recipient,
-            variant=variant,  # type: ignore[arg-type]
+            variant=variant,
             least_count=least_count,
             membership=MembershipAsked(document.document.membership == "sensitive", membership_prior),
             inputs=describe_inputs([*read, *(p for r in releases for p in release_parts(r) if p.is_file())]),

@@ -58,7 +58,7 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
     console.print("\nReading both as an attacker would, beside one who knows only the population (some seconds) …\n")
     found = run_audit(
         releases,
-        table=table,
+        original=table,
         chains=Chains(sweeps=SWEEPS, burn_in=SWEEPS, most_sweeps=1600, precision=PRECISION),
         engine=Engine(seed=seed),
         limits=LIMITS,

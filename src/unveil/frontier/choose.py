@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Literal
 
-from unveil.audit.document import Finding
-from unveil.audit.limits import Verdict, judged, worst
+from unveil.audit.document import Finding, Verdict
+from unveil.audit.limits import judge as hold_against
+from unveil.audit.limits import worst
 from unveil.errors import UsageError
 from unveil.frontier.points import Axes, Point, dominates
-from unveil.frontier.sources import parts_of
 
 __all__ = ["Choice", "choose", "judge", "knee", "marked", "scaled", "undominated"]
 
@@ -66,7 +66,7 @@ def judge(point: Point, limits: Sequence[str], attackers: Sequence[str]) -> Verd
     found: list[Verdict] = []
     for text in limits:
         try:
-            verdict = worst(f.verdict for f in _judged(point, [text], attackers))
+            verdict = worst(f.verdict for f in _judge(point, [text], attackers))
         except UsageError:
             verdict = "inconclusive"
         found.append("inconclusive" if verdict == "no limit" else verdict)
@@ -76,15 +76,15 @@ def judge(point: Point, limits: Sequence[str], attackers: Sequence[str]) -> Verd
 def marked(point: Point, limits: Sequence[str], attackers: Sequence[str]) -> tuple[Finding, ...]:
     """The point's findings with limits and verdicts."""
     try:
-        return _judged(point, limits, attackers)
+        return _judge(point, limits, attackers)
     except UsageError:  # one of them is about what this point does not have
         return point.findings
 
 
-def _judged(point: Point, limits: Sequence[str], attackers: Sequence[str]) -> tuple[Finding, ...]:
-    """Differences are made anew by whoever limits them."""
-    single = [f for f in point.findings if len(parts_of(f.id)) == 1]
-    found = judged(single, limits, attackers, point.unreliable or {})
+def _judge(point: Point, limits: Sequence[str], attackers: Sequence[str]) -> tuple[Finding, ...]:
+    """Differences are made again by whoever limits them."""
+    single = [f for f in point.findings if f.minus is None]
+    found = hold_against(single, limits, attackers, point.unreliable or {})
     have = {(f.attribute, f.id) for f in found}
     return (*found, *(f for f in point.findings if (f.attribute, f.id) not in have))
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of
+from unveil.audit.document import Finding, FindingId
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.errors import NotApplicable, UsageError
@@ -22,24 +21,10 @@ from unveil.risk.differential.measures import delta, mean_distance
 from unveil.risk.differential.models import inference_model
 from unveil.risk.differential.procedure import Question, test_records
 
-__all__ = ["DEFINITIONS", "Differential"]
+__all__ = ["Differential"]
 
 MOST_ANEW = 100  # records left out one by one, where the anonymizer must run anew for each
 _ESTIMATES = {"delta": delta, "distance.mean": mean_distance}
-_PAGE = "docs/frontier.md#measures"
-DEFINITIONS = {
-    "delta": {
-        "words": "Largest change of what naive Bayes infers about a person if the person's record is left out and the "
-        "release made anew.",
-        "source": "Kassem et al. 2019, definition 1",
-        "page": _PAGE,
-    },
-    "distance": {
-        "words": "The same change, the mean over people.",
-        "source": "Kassem et al. 2019, section 3",
-        "page": _PAGE,
-    },
-}
 
 
 class Differential(Source):
@@ -47,8 +32,8 @@ class Differential(Source):
 
     of_release = False
 
-    def claims(self, id: str, attackers: Sequence[str]) -> bool:
-        return id in _ESTIMATES
+    def claims(self, id: FindingId) -> bool:
+        return id.id in _ESTIMATES
 
     def findings(
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
@@ -73,7 +58,7 @@ class Differential(Source):
             except UsageError as reason:  # it draws: one run says nothing
                 raise NotApplicable(f"delta: {str(reason).replace('; give --samples N, N of 2 or more', '')}") from None
             tested = replace(tested, sampled_records=len(some) < table.rows)
-            found += [finding_of(id, "", attribute.name, _ESTIMATES[id](tested)) for id in ids]
+            found += [Finding.of(id, "", attribute.name, _ESTIMATES[id](tested)) for id in ids]
         return found, {}
 
 

@@ -6,12 +6,12 @@ from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import Any
 
-from unveil.audit.document import Document, Input, Number, Run
-from unveil.audit.limits import Verdict
+from unveil.audit.document import Document, Input, Number, Run, Verdict
+from unveil.audit.measures import definitions_of
 from unveil.data.table import Table
 from unveil.frontier.choose import Choice, marked
 from unveil.frontier.points import Axes, Point, Value, bounded_by, value_of
-from unveil.frontier.sources import Questions, Reading, definitions, higher_is_better
+from unveil.frontier.sources import Questions, Reading, higher_is_better
 
 __all__ = ["Sweep", "document_of"]
 
@@ -85,14 +85,14 @@ def document_of(
             "undominated": [p.name for p in line],
             "people": sweep.table.rows,
             "remarks": remarks,
-            "definitions": definitions(findings, attackers),
+            "definitions": definitions_of(findings),
         },
         charts={
             "frontier": {
                 "risk": sweep.axes.risk,
                 "utility": sweep.axes.utility,
-                "risk_higher_is_better": higher_is_better(sweep.axes.risk, attackers),
-                "utility_higher_is_better": higher_is_better(sweep.axes.utility, attackers),
+                "risk_higher_is_better": higher_is_better(sweep.axes.risk),
+                "utility_higher_is_better": higher_is_better(sweep.axes.utility),
                 "measures": list(dict.fromkeys(asked)),
             }
         },

@@ -13,6 +13,7 @@ from unveil.anonymizers.full_domain import FullDomain
 from unveil.anonymizers.parts.classes import height_of
 from unveil.audit.document import Finding
 from unveil.audit.levels import run_check
+from unveil.audit.measures import parse_ids
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
@@ -21,7 +22,7 @@ from unveil.errors import NotApplicable, RequirementError, Stopped, UsageError, 
 from unveil.frontier._saved import Saved, release_digest
 from unveil.frontier.points import ORIGINAL, SUPPRESSED, Point
 from unveil.frontier.schemes import Candidate
-from unveil.frontier.sources import Shared, Source, parts_of, plain_id, source_of
+from unveil.frontier.sources import Shared, Source, names, source_of
 
 __all__ = ["Measurer", "make"]
 
@@ -58,12 +59,11 @@ class Measurer:
         original = Anonymized(self.table.as_release(), np.zeros(self.table.rows, dtype=np.int32))
         first = self._point(None, lambda: original, ORIGINAL)
         attackers = self.shared.reading.attackers
-        here = {name for f in first.findings for name in (f.id, plain_id(f.id, attackers))}
-        unknown = [id for id in self.ids if id not in here]
+        unknown = [id for id in self.ids if not any(names(id, f, attackers) for f in first.findings)]
         if first.status != "measured" and first.status != "unsure":
             raise NotApplicable(f"the original itself cannot be measured: {first.reason}")
         if unknown:
-            raise UsageError(f"{shown(unknown[0])} is no finding here; see docs/frontier.md for the ids")
+            raise UsageError(f"{shown(unknown[0])} is not measured here; docs/frontier.md lists what is")
         return [first, self._point(None, lambda: suppressed(self.table), SUPPRESSED)]
 
     def points(self, candidates: Sequence[Candidate], done: Callable[[int], None]) -> list[Point]:
@@ -142,10 +142,9 @@ class Measurer:
 
     def _asked(self) -> dict[Source, list[str]]:
         """The ids by their source."""
-        attackers = tuple(self.shared.reading.attackers)
         asked: dict[Source, list[str]] = {}
         for id in self.ids:
-            asked.setdefault(source_of(parts_of(id)[0], attackers), []).append(id)
+            asked.setdefault(source_of(parse_ids(id)[0]), []).append(id)
         return asked
 
     def _ask(self, candidate: Candidate | None, made: Anonymized) -> _Measured:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, isnan, nan
+from math import inf, isfinite, isnan
 from typing import Literal
 
-from unveil.audit.document import Finding, Number
+from unveil.audit.document import Finding, amount
 from unveil.frontier.schemes import Candidate
-from unveil.frontier.sources import higher_is_better, plain_id
+from unveil.frontier.sources import higher_is_better, names
 from unveil.privacy.models import KAnonymity, PrivacyModel, TCloseness
 
 __all__ = ["ORIGINAL", "SUPPRESSED", "Axes", "Place", "Point", "Status", "Value", "bounded_by", "dominates", "value_of"]
@@ -70,7 +70,7 @@ class Axes:
             value = value_of(point.findings, id, self.attackers)
             if value is None:
                 return None
-            turned = higher_is_better(id, self.attackers)
+            turned = higher_is_better(id)
             found.append(Value(-value.value, -value.high, -value.low) if turned else value)
         return found[0], found[1]
 
@@ -95,11 +95,11 @@ def _slack(one: float, other: float) -> float:
 
 def value_of(findings: Sequence[Finding], id: str, attackers: Sequence[str]) -> Value | None:
     """The worst of the findings that an id stands for; None if there is none, or one is not known."""
-    more = higher_is_better(id, attackers)
+    more = higher_is_better(id)
     found = []
     for finding in findings:
-        if finding.id == id or plain_id(finding.id, attackers) == id:
-            ends = [_number(n) for n in (finding.value, finding.low, finding.high)]
+        if names(id, finding, attackers):
+            ends = [amount(n) for n in (finding.value, finding.low, finding.high)]
             if isnan(ends[0]):
                 return None
             low, high = (-inf if isnan(ends[1]) else ends[1]), (inf if isnan(ends[2]) else ends[2])
@@ -125,7 +125,3 @@ def bounded_by(models: Sequence[PrivacyModel], risk: str, distance: str) -> str 
 
 def _at_least(model: PrivacyModel) -> str:
     return f"{model.name} ≥ {model.threshold:g}"
-
-
-def _number(value: Number) -> float:
-    return nan if value is None else inf if isinstance(value, str) else float(value)

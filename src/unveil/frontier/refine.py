@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot
 
-from unveil.audit.limits import Verdict
+from unveil.audit.document import Verdict
 from unveil.frontier.choose import scaled
 from unveil.frontier.points import Axes, Point
 from unveil.frontier.schemes import Candidate, Scheme, between, moved

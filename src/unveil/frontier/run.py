@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unveil.audit.diagnosis import describe_audit_run
-from unveil.audit.document import Document, Input
-from unveil.audit.limits import Verdict, parse_limit
+from unveil.audit.document import Document, Input, Verdict
+from unveil.audit.limits import parse_limit
+from unveil.audit.measures import parse_ids
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
@@ -22,7 +23,7 @@ from unveil.frontier.measure import Measurer, make
 from unveil.frontier.points import Axes, Point
 from unveil.frontier.refine import gaps
 from unveil.frontier.schemes import Candidate, Scheme, default_schemes, distinct, parse_scheme
-from unveil.frontier.sources import Questions, Readers, Reading, Shared, parts_of, source_of
+from unveil.frontier.sources import Questions, Readers, Reading, Shared, source_of
 
 __all__ = ["Frontier", "run_frontier"]
 
@@ -142,7 +143,7 @@ def run_frontier(
         reading=reading,
         seed=engine.seed,
         axes=axes,
-        asks_readers=any(isinstance(source_of(parts_of(id)[0], attackers), Readers) for id in ids),
+        asks_readers=any(isinstance(source_of(parse_ids(id)[0]), Readers) for id in ids),
     )
     document = document_of(sweep, points, line, choice, verdicts, tuple(inputs), describe_audit_run(started))
     return Frontier(document, tuple(points), tuple(line), choice, table, seed)
@@ -182,16 +183,16 @@ def _checked_ids(
     """Every id to measure, once; refused before the work if nothing measures it."""
     asked: list[str] = []
     for id in (*risks, *utilities):
-        parts = parts_of(id)
-        sources = [source_of(part, attackers) for part in parts]
-        if len(parts) > 1 and (len(parts) > 2 or not all(isinstance(source, Readers) for source in sources)):
+        parts = parse_ids(id)
+        sources = [source_of(part) for part in parts]
+        if len(parts) > 1 and not all(isinstance(source, Readers) for source in sources):
             raise UsageError(
                 f"{shown(id)}: a difference is of two things that readers believe, such as "
                 "global_threat - learner.global_threat"
             )
-        asked.append(" - ".join(parts))
+        asked.append(" - ".join(part.id for part in parts))
     for text in limits:
-        for id in parse_limit(text).ids:
-            source_of(id, attackers)
-            asked.append(id)
+        for part in parse_limit(text).parts:
+            source_of(part)
+            asked.append(part.id)
     return tuple(dict.fromkeys(asked))

@@ -1,11 +1,10 @@
-"""The frontier document's shape, version 1. docs/schemas/frontier-1.json."""
+"""The frontier document's shape, version 2. docs/schemas/frontier-2.json."""
 
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from unveil.audit.document import Document, Number
-from unveil.audit.limits import Verdict
+from unveil.audit.document import Document, Number, Verdict
 from unveil.audit.shape import Definition
 from unveil.frontier.points import Status
 

@@ -10,7 +10,7 @@ from unveil import utility
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit.document import Finding
+from unveil.audit.document import Finding, FindingId
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
@@ -91,7 +91,7 @@ class Source(ABC):
     of_release: ClassVar[bool] = True  # equal releases have equal findings, whoever made them
 
     @abstractmethod
-    def claims(self, id: str, attackers: Sequence[str]) -> bool:
+    def claims(self, id: FindingId) -> bool:
         """Whether this id (not a difference) is one of its findings."""
 
     @abstractmethod

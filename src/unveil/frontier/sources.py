@@ -4,7 +4,6 @@ A source claims ids and turns a made release into findings. What needs the anony
 (the delta of differential testing), is one more source: it gets the candidate.
 """
 
-import inspect
 import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -13,21 +12,19 @@ import numpy as np
 
 from unveil import risk, utility
 from unveil.audit import run_audit
-from unveil.audit.compare import HIGHER_IS_SAFER
-from unveil.audit.definitions import MEASURES, OF_BACKGROUND, OF_READERS, definitions_of
 from unveil.audit.diagnosis import unreliable_readers
-from unveil.audit.document import Finding
-from unveil.audit.findings import finding_of
+from unveil.audit.document import Finding, FindingId
 from unveil.audit.identity import identity_findings, utility_findings
 from unveil.audit.levels import run_check
+from unveil.audit.measures import measure, measures, parse_ids, stands_for
 from unveil.audit.membership import MEASURES as OF_MEMBERSHIP
 from unveil.audit.membership import MembershipAsked, known_of, membership_of
-from unveil.audit.plan import Part
+from unveil.audit.part import Part
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.release import Anonymized, Release
-from unveil.errors import UsageError, shown
-from unveil.frontier.differential import DEFINITIONS, Differential
+from unveil.errors import UsageError
+from unveil.frontier.differential import Differential
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Questions, Reading, Shared, Source, State
 from unveil.privacy.models import MODELS
@@ -40,10 +37,8 @@ __all__ = [
     "Reading",
     "Shared",
     "Source",
-    "definitions",
     "higher_is_better",
-    "parts_of",
-    "plain_id",
+    "names",
     "source_of",
 ]
 
@@ -51,8 +46,8 @@ __all__ = [
 class PrivacyLoss(Source):
     """P_loss of the worst-off person and on average, against the overall distribution (Li 2010, section 5.2.1)."""
 
-    def claims(self, id: str, attackers: Sequence[str]) -> bool:
-        return id in ("privacy_loss.max", "privacy_loss.mean")
+    def claims(self, id: FindingId) -> bool:
+        return id.measure == "privacy_loss"
 
     def findings(
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
@@ -68,7 +63,7 @@ class PrivacyLoss(Source):
                     estimate = risk.privacy_loss_max(belief, before, **options)
                 else:
                     estimate = risk.privacy_loss_mean(belief, before, people=people, **options)
-                found.append(finding_of(id, "", attribute.name, estimate))
+                found.append(Finding.of(id, "", attribute.name, estimate))
         return found, {}
 
 
@@ -96,14 +91,13 @@ _OF_RELEASE: dict[str, Measure] = {
     "kl_divergence": lambda r, s, a: utility.kl_divergence(r, s.table),
     "query_error": lambda r, s, a: _query_error(r, s),
 }
-_MORE_IS_USEFUL = frozenset({"rule_recall", "entropy_utility", "classification_accuracy"})
 
 
 class Utility(Source):
     """Measures of `unveil.utility`, by the function's name."""
 
-    def claims(self, id: str, attackers: Sequence[str]) -> bool:
-        return id in _OF_ATTRIBUTE or id in _OF_RELEASE
+    def claims(self, id: FindingId) -> bool:
+        return id.id in _OF_ATTRIBUTE or id.id in _OF_RELEASE
 
     def findings(
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
@@ -113,18 +107,17 @@ class Utility(Source):
         found = []
         for id in ids:
             if id in _OF_RELEASE:
-                found.append(finding_of(id, "", None, _OF_RELEASE[id](release, shared, "")))
+                found.append(Finding.of(id, "", None, _OF_RELEASE[id](release, shared, "")))
             else:
-                found += [finding_of(id, "", a, _OF_ATTRIBUTE[id](release, shared, a)) for a in sensitive]
+                found += [Finding.of(id, "", a, _OF_ATTRIBUTE[id](release, shared, a)) for a in sensitive]
         return found, {}
 
 
 class Shape(Source):
     """Levels of privacy models, and risks of being found: what a check and an audit read off the cells."""
 
-    def claims(self, id: str, attackers: Sequence[str]) -> bool:
-        name = id.partition(".")[0]
-        return name in MODELS or name in set(MEASURES) - OF_READERS - OF_BACKGROUND - _READ_BY_LEARNER
+    def claims(self, id: FindingId) -> bool:
+        return measure(id.measure).kind in ("level", "identity", "membership", "utility")
 
     def findings(
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
@@ -133,7 +126,7 @@ class Shape(Source):
         n = [int(match[1]) for id in ids if (match := re.fullmatch(r"\w*n_t_closeness\.(\d+)", id))]
         checked = run_check(release, name="", n=n[0]) if n else run_check(release, name="")
         every = [*identity_findings(release, "", shared.table), *checked.findings, *utility_findings(release, "")]
-        if any(id.partition(".")[0] in OF_MEMBERSHIP for id in ids):
+        if any(parse_ids(id)[0].measure in OF_MEMBERSHIP for id in ids):
             names = known_of(release, shared.reading.known)
             asked = MembershipAsked()
             every += membership_of(release, "", asked, known=names, table=shared.table, engine=shared.engine).findings
@@ -147,10 +140,8 @@ _ASKED = " <= 0"  # what is named in a limit is measured; the verdicts on it are
 class Readers(Source):
     """What attackers and the learner believe: an audit of the release, chains and all."""
 
-    def claims(self, id: str, attackers: Sequence[str]) -> bool:
-        reader, _, rest = id.partition(".")
-        name = (rest if reader in (*attackers, "learner", "ideal") else id).partition(".")[0]
-        return name in OF_READERS or name in _READ_BY_LEARNER
+    def claims(self, id: FindingId) -> bool:
+        return measure(id.measure).of_readers or id.measure in _READ_BY_LEARNER
 
     def findings(
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
@@ -159,7 +150,7 @@ class Readers(Source):
         try:
             audit = run_audit(
                 {"": made.release},
-                table=shared.table,
+                original=shared.table,
                 attackers=reading.attackers,
                 known=reading.known,
                 joined=reading.joined,
@@ -174,8 +165,9 @@ class Readers(Source):
             raise UsageError(str(error).replace(_ASKED, "")) from None
         answers = {attribute: found for (_, attribute), found in audit.answers.items()}
         states = unreliable_readers([Part("", (), answers, {}, {}, (), None)])
-        found = [f for f in audit.document.findings if f.id in ids or plain_id(f.id, reading.attackers) in ids]
-        readers = {"learner", *(part.partition(".")[0] for f in found for part in parts_of(f.id))}
+        found = [f for f in audit.document.findings if any(names(id, f, reading.attackers) for id in ids)]
+        parts = [part for f in found for part in (f, f.minus) if part is not None]
+        readers = {"learner", *(part.reader or part.measure for part in parts)}
         asked = {key: state for key, state in states.items() if key[2] in readers}
         return [f.model_copy(update={"limit": None, "verdict": "no limit"}) for f in found], asked
 
@@ -183,73 +175,28 @@ class Readers(Source):
 SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), Differential(), Readers(), Shape())
 
 
-_PAGES = {
-    "privacy_loss": "docs/risk.md#privacy_loss-privacy_loss_max-and-privacy_loss_mean",
-    "utility_loss": "docs/utility.md#utility_loss-utility_losses-and-large_populations",
-    "query_error": "docs/utility.md#query_error-query_errors-and-random_queries",
-    "classification_accuracy": "docs/utility.md#classification_accuracy-and-classification_accuracy_held_out",
-}
+def names(id: str, finding: Finding, attackers: Collection[str]) -> bool:
+    """Whether a finding is one that an id stands for: an id, or a difference `ID - ID`."""
+    first, *rest = parse_ids(id)
+    if not stands_for(first, finding, attackers) or bool(rest) != (finding.minus is not None):
+        return False
+    return not rest or (finding.minus is not None and stands_for(rest[0], finding.minus, attackers))
 
 
-def parts_of(id: str) -> tuple[str, ...]:
-    """An id, or the two of a difference `ID - ID`; a value's own label is never split."""
-    if ".value:" in id:
-        return (id.strip(),)
-    return tuple(part.strip() for part in re.split(r"\s+-\s+", id.strip()))
-
-
-def plain_id(id: str, attackers: Collection[str]) -> str:
-    """An id without its attackers: a finding `bayesian.X - learner.X` is meant by `X - learner.X`."""
-    parts = []
-    for part in parts_of(id):
-        reader, _, rest = part.partition(".")
-        parts.append(rest if reader in attackers else part)
-    return " - ".join(parts)
-
-
-def source_of(id: str, attackers: Sequence[str]) -> Source:
+def source_of(id: FindingId) -> Source:
     """The source that measures an id; an error that names what there is."""
     for source in SOURCES:
-        if source.claims(id, attackers):
+        if source.claims(id):
             return source
-    known = [
-        "privacy_loss.max",
-        "privacy_loss.mean",
-        "delta",
-        "distance.mean",
-        *_OF_ATTRIBUTE,
-        *_OF_RELEASE,
-        *sorted(OF_READERS),
-        *MODELS,
-    ]
-    raise UsageError(f"{shown(id)} is no measure of a frontier; there are {', '.join(known)}; see docs/frontier.md")
+    known = ["privacy_loss.max", "privacy_loss.mean", "delta", "distance.mean", *_OF_ATTRIBUTE, *_OF_RELEASE]
+    known += [*sorted(name for name, one in measures().items() if one.of_readers), *MODELS]
+    raise UsageError(f"{id.id}: a frontier does not measure it; choose from {', '.join(known)}; see docs/frontier.md")
 
 
-def higher_is_better(id: str, attackers: Sequence[str]) -> bool:
+def higher_is_better(id: str) -> bool:
     """Whether a larger value is the better one: of a difference, that of its first part."""
-    first = parts_of(id)[0]
-    reader, _, rest = first.partition(".")
-    name = (rest if reader in (*attackers, "learner", "ideal") else first).partition(".")[0]
-    if name in MODELS:
-        return MODELS[name].higher_is_safer
-    return name in _MORE_IS_USEFUL or name in HIGHER_IS_SAFER or name == "faithfulness"
-
-
-def definitions(findings: Sequence[Finding], attackers: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Words, source and page of every measure; those of utility say it in their own docstring."""
-    found = definitions_of(findings, attackers)
-    for name in found:
-        if name in DEFINITIONS:
-            found[name] = DEFINITIONS[name]
-            continue
-        function = getattr(utility, name, None) if name != "privacy_loss" else risk.privacy_loss
-        if function is None or name in MEASURES:
-            continue
-        line = (inspect.getdoc(function) or name).splitlines()[0]
-        match = re.fullmatch(r"(.*?) \(([^()]*\d{4}[^()]*)\)(.*)", line)
-        words, source = (f"{match[1]}{match[3]}", match[2]) if match else (line, "")
-        found[name] = {"words": words, "source": source, "page": _PAGES.get(name, f"docs/utility.md#{name}")}
-    return found
+    first = parse_ids(id)[0]
+    return measure(first.measure).direction(first.statistic) > 0
 
 
 def _query_error(release: Release, shared: Shared) -> Estimate:

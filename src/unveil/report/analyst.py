@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from unveil.audit.document import Document, Finding
+from unveil.audit.numbers import count, spoken
 from unveil.report.background import background_part
 from unveil.report.charts import (
     Chart,
@@ -16,7 +17,7 @@ from unveil.report.charts import (
 from unveil.report.group_charts import group_sizes, subgroups
 from unveil.report.membership import membership_charts
 from unveil.report.officer import Cell, Grid, Names, merged, value_cell, verdict_cell
-from unveil.report.wording import clean, count, distinct_labels, label, measure_of, reader_name, spoken
+from unveil.report.wording import clean, distinct_labels, label, reader_name
 
 __all__ = ["analyst_part"]
 
@@ -221,7 +222,7 @@ def _mode(value: Any, key: str) -> str:
 
 def _levels(findings: Sequence[Finding], names: Names) -> Grid | None:
     """Every privacy model's level, releases side by side."""
-    places = dict.fromkeys((f.id, f.attribute) for f in findings if f.id.partition(".")[0] in LEVELS)
+    places = dict.fromkeys((f.id, f.attribute) for f in findings if f.measure in LEVELS)
     rows = []
     for id, attribute in places:
         found = [_find(findings, id, r, attribute) for r in names.releases]
@@ -270,7 +271,7 @@ def _findings(document: Document, names: Names) -> dict[str, Any]:
     definitions = document.diagnostics.get("definitions", {})
     measures: dict[str, dict[tuple[str, str | None], dict[str, Finding]]] = {}
     for finding in document.findings:
-        _, measure, _ = measure_of(finding.id, names.readers)
+        measure = finding.measure
         place = measures.setdefault(measure, {}).setdefault((finding.id, finding.attribute), {})
         place.setdefault(finding.release, finding)
     columns = [names.shown[r] for r in names.releases] if names.several else ["Value"]
@@ -295,6 +296,6 @@ def _base(by_release: Mapping[str, Finding], names: Names) -> Cell:
     for release in names.releases:
         finding = by_release.get(release)
         if finding is not None:
-            _, measure, statistic = measure_of(finding.id, names.readers)
+            measure, statistic = finding.measure, finding.statistic
             texts.append("–" if finding.baseline is None else spoken(finding.baseline, measure, statistic))
     return Cell(texts[0] if len(set(texts)) == 1 else " / ".join(texts), kind="num")

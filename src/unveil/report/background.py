@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.audit.document import Document
+from unveil.audit.numbers import count
 from unveil.report.chart_parts import COLOURS, WIDTH, Chart, Spec, axis, looks_of, tip
 from unveil.report.officer import Cell, Grid, Names
-from unveil.report.wording import clean, count, label
+from unveil.report.wording import clean, label
 
 __all__ = ["background_lines", "background_part", "worst_by_pairs", "worst_over_bandwidths"]
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from unveil.audit.numbers import count, share, total
 from unveil.report.chart_parts import (
     COLOURS,
     SHAPES,
@@ -24,7 +25,7 @@ from unveil.report.chart_parts import (
     tip,
     withheld,
 )
-from unveil.report.wording import count, label, reader_name, share, total
+from unveil.report.wording import label, reader_name
 
 __all__ = [
     "Chart",

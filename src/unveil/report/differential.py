@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from unveil.audit.document import Document, Finding
+from unveil.audit.numbers import spoken
 from unveil.report.chart_parts import COLOURS, SHAPES, WIDTH, Chart, Spec, cycle, looks_of, tip
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
 from unveil.report.verdicts import SIGNS, banner, read_document
-from unveil.report.wording import distinct_labels, label, spoken
+from unveil.report.wording import distinct_labels, label
 
 __all__ = ["cumulative_chart", "delta_chart", "render_differential"]
 

@@ -8,9 +8,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.audit.document import Document, Finding
+from unveil.audit.numbers import spoken
 from unveil.report.differential import ENDED
 from unveil.report.verdicts import terminal_verdict
-from unveil.report.wording import clean, spoken
+from unveil.report.wording import clean
 
 __all__ = ["print_differential"]
 

@@ -8,12 +8,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.audit.document import Document, Finding
+from unveil.audit.numbers import share, spoken
 from unveil.report.chart_parts import WIDTH, Chart, axis, looks_of, tip
 from unveil.report.masked import by_percentage
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
 from unveil.report.verdicts import SIGNS, banner, read_document, terminal_verdict
-from unveil.report.wording import clean, label, share, spoken
+from unveil.report.wording import clean, label
 
 __all__ = ["inputs_chart", "print_disclosure", "render_disclosure"]
 
@@ -130,7 +131,7 @@ def inputs_chart(attribute: str, points: list[dict[str, Any]]) -> Chart:
 
 
 def _row(finding: Finding) -> tuple[str, str, str, str]:
-    measure, _, statistic = finding.id.partition(".")
+    measure, statistic = finding.measure, finding.statistic or ""
     words = NAMES[measure]
     if statistic.startswith("inputs:"):
         words = f"… from {statistic[7:]}"
@@ -143,7 +144,7 @@ def _row(finding: Finding) -> tuple[str, str, str, str]:
 def _interval(finding: Finding) -> str:
     if finding.low == finding.high:
         return ""
-    measure = finding.id.partition(".")[0]
+    measure = finding.measure
     return f"{spoken(finding.low, measure)} to {spoken(finding.high, measure)}"
 
 

@@ -6,8 +6,10 @@ from math import isfinite
 from typing import Any
 
 from unveil.audit.document import Document
+from unveil.audit.measures import parse_ids
+from unveil.audit.numbers import spoken
 from unveil.report.chart_parts import COLOURS, SHAPES, Chart, Spec, cycle, tip
-from unveil.report.wording import distinct_labels, label, spoken
+from unveil.report.wording import distinct_labels, label
 
 __all__ = ["MEASURES", "frontier_chart", "measure_title", "value_text"]
 
@@ -42,8 +44,8 @@ def measure_title(id: str) -> str:
 
 def value_text(value: Mapping[str, Any], id: str) -> str:
     """A value in its unit."""
-    measure, _, statistic = id.partition(".")
-    return spoken(value["value"], measure, statistic)
+    part = parse_ids(id)[0]
+    return spoken(value["value"], part.measure, part.statistic)
 
 
 def frontier_chart(document: Document) -> Chart:

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from unveil.audit.document import Document
+from unveil.audit.measures import parse_ids
+from unveil.audit.numbers import interval
 from unveil.report.frontier_chart import frontier_chart, measure_title, value_text
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
 from unveil.report.verdicts import read_document
-from unveil.report.wording import interval, label
+from unveil.report.wording import label
 
 __all__ = ["render_frontier"]
 
@@ -94,11 +96,11 @@ def _points(document: Document) -> Grid:
         ]
         for id in measures:
             value = point["values"][id]
-            measure, _, statistic = id.partition(".")
+            part = parse_ids(id)[0]
             if value["value"] is None:
                 cells.append(Cell("–", "", "num"))
             else:
-                ends = interval(value["low"], value["high"], measure, statistic)
+                ends = interval(value["low"], value["high"], part.measure, part.statistic)
                 cells.append(Cell(value_text(value, id), ends, "num"))
         cells.append(Cell(f"{point['groups']:,}" if point["groups"] else "–", "", "num"))
         if limited:

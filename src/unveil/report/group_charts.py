@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unveil.audit.numbers import count
 from unveil.report.chart_parts import COLOURS, MOST_LABEL_PIXELS, WIDTH, Chart, Spec, tip
-from unveil.report.wording import count, label, reader_name
+from unveil.report.wording import label, reader_name
 
 __all__ = ["group_sizes", "subgroups"]
 

@@ -8,11 +8,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.audit.document import Document, Finding
+from unveil.audit.numbers import share
 from unveil.report.chart_parts import WIDTH, Chart, axis, line, looks_of, tip
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
 from unveil.report.verdicts import SIGNS, banner, read_document, terminal_verdict
-from unveil.report.wording import clean, label, share
+from unveil.report.wording import clean, label
 
 __all__ = ["print_membership", "render_membership", "roc_chart"]
 

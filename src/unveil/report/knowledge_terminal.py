@@ -29,7 +29,7 @@ def print_knowledge(document: Document, console: Console, *, top: int) -> None:
         table.add_column("overall distribution alone", justify="right")
         for finding in document.findings:
             if finding.release == name:
-                kind, _, of = finding.id.partition(".")
+                kind, of = finding.measure, finding.statistic or ""
                 what = _MEANING.get(kind, f"people with {of.replace('_', ' ')} impossible values")
                 baseline = "" if finding.baseline is None else f"{finding.baseline:.4g}"
                 table.add_row(escape(finding.id), escape(what), f"{finding.value:.4g}", baseline)

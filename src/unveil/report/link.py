@@ -5,11 +5,13 @@ from itertools import pairwise
 from typing import Any
 
 from unveil.audit.document import Document, Finding
+from unveil.audit.measures import title_of
+from unveil.audit.numbers import interval, share, spoken
 from unveil.report.chart_parts import SHAPES, WIDTH, Chart, Spec, cycle, looks_of, tip
 from unveil.report.officer import Cell, Grid
 from unveil.report.page import render_page
 from unveil.report.verdicts import SIGNS, banner, read_document
-from unveil.report.wording import TITLES, interval, label, share, spoken
+from unveil.report.wording import label
 
 __all__ = [
     "ESTIMATOR_NAMES",
@@ -275,15 +277,15 @@ def _by_level(levels: Sequence[dict[str, Any]], key: str) -> str:
 def _found(findings: Sequence[Finding]) -> Grid | None:
     """Being found, from the sizes of classes, where there are any."""
     rows = [
-        (Cell(TITLES[f.id], small=f.id), Cell(spoken(f.value, f.id.partition(".")[0]), small=_ends(f), kind="num"))
+        (Cell(title_of(f), small=f.id), Cell(spoken(f.value, f.measure), small=_ends(f), kind="num"))
         for f in findings
-        if f.id.partition(".")[0] in ("prosecutor_risk", "journalist_risk", "marketer_risk", "singled_out")
+        if f.measure in ("prosecutor_risk", "journalist_risk", "marketer_risk", "singled_out")
     ]
     return Grid((Cell(""), Cell("risk", kind="num")), tuple(rows)) if rows else None
 
 
 def _ends(finding: Finding) -> str:
-    return interval(finding.low, finding.high, finding.id.partition(".")[0])
+    return interval(finding.low, finding.high, finding.measure)
 
 
 def _alone(facts: dict[str, Any] | None) -> Grid | None:

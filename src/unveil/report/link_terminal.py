@@ -8,9 +8,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from unveil.audit.document import Document
+from unveil.audit.numbers import share, spoken
 from unveil.report.link import ESTIMATOR_NAMES, LINK_SHARES, READER_NAMES, range_of
 from unveil.report.verdicts import terminal_verdict
-from unveil.report.wording import clean, share, spoken
+from unveil.report.wording import clean
 
 __all__ = ["print_link"]
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from unveil.audit.document import Document, Finding
+from unveil.audit.numbers import share, spoken
 from unveil.report.chart_parts import WIDTH, Chart, Spec, axis, looks_of, tip
 from unveil.report.link import known_chart, uniqueness_chart
 from unveil.report.officer import Cell, Grid, Names, merged, value_cell
-from unveil.report.wording import label, share, spoken
+from unveil.report.wording import label
 
 __all__ = ["MASKED_ROWS", "by_percentage", "identity_figures", "masked_figures", "masked_grid", "worth_grid"]
 
@@ -63,7 +64,7 @@ def _with_baseline(finding: Finding, names: Names) -> Cell:
     cell = value_cell(finding, names)
     if finding.baseline is None:
         return cell
-    return Cell(cell.text, f"baseline {spoken(finding.baseline, finding.id.partition('.')[0])}", "num")
+    return Cell(cell.text, f"baseline {spoken(finding.baseline, finding.measure)}", "num")
 
 
 def masked_figures(document: Document, names: Names) -> list[Chart]:

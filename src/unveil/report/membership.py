@@ -4,26 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unveil.audit.document import Document
+from unveil.audit.numbers import count, share
 from unveil.report.chart_parts import COLOURS, WIDTH, Chart, Spec, axis, line, looks_of, tip
-from unveil.report.wording import clean, count, share
+from unveil.report.wording import clean
 
 if TYPE_CHECKING:
     from unveil.report.officer import Names
 
-__all__ = ["MEMBERSHIP", "MEMBERSHIP_EXPLAINED", "MEMBERSHIP_ROWS", "membership_charts", "membership_words"]
+__all__ = ["MEMBERSHIP", "MEMBERSHIP_ROWS", "membership_charts", "membership_words"]
 
-MEMBERSHIP_EXPLAINED = {
-    "membership_posterior.max": "that a person in the table is in it, from how many groups the person matches",
-    "membership_odds.max": "1: the release says nothing about it",
-    "membership_auc.degree": "a member scores higher than a control with this chance: 0.5 is a coin",
-    "membership_auc.frequency": "the same, by rows expected against what the population would show",
-    "membership_auc.nearest": "the same, by the distance to the nearest published row",
-    "membership_tpr.1_in_100": "a coin finds 1%; by the score that finds most",
-    "membership_tpr.1_in_1000": "a coin finds 0.1%",
-    "delta_presence.max": "1: of somebody it is certain",
-    "fake_tuples": "combinations that fit the release and are nobody's in the original",
-    "fake_tuples.known": "0: who fits by what is known is in the table, or just like somebody who is",
-}
 MEMBERSHIP = (
     *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
     *("membership_auc.degree", "membership_auc.frequency", "membership_auc.nearest"),

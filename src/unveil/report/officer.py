@@ -6,20 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil.audit.document import Document, Finding
+from unveil.audit.measures import measure, parse_id, title_of
+from unveil.audit.numbers import interval, spoken
 from unveil.report.combination_words import combination_words
-from unveil.report.membership import MEMBERSHIP, MEMBERSHIP_EXPLAINED, membership_words
-from unveil.report.wording import (
-    TITLES,
-    VERDICTS,
-    clean,
-    distinct_labels,
-    interval,
-    label,
-    measure_of,
-    number,
-    reader_name,
-    spoken,
-)
+from unveil.report.membership import MEMBERSHIP, membership_words
+from unveil.report.wording import VERDICTS, clean, distinct_labels, label, reader_name
 
 __all__ = ["Cell", "Grid", "Names", "merged", "names_of", "officer_page", "value_cell", "verdict_cell"]
 
@@ -41,22 +32,6 @@ UTILITY = (
     *("suppressed_share", "certainty_penalty", "faithfulness", "query_error", "utility_loss"),
     *("groups.mean_size", "discernibility"),
 )
-EXPLAINED = {
-    "prosecutor_risk.max": "knows the person is in the file: chance to find the row",
-    "prosecutor_risk.mean": "the same, averaged over the rows",
-    "journalist_risk.max": "does not know who is in the file",
-    "marketer_risk": "share of all rows matched by guessing",
-    "singled_out": "nobody else shows the same cells",
-    "reid": "by someone who holds everybody's quasi-identifiers",
-    "suppressed_share": "nothing left of them but *",
-    "certainty_penalty": "0% as in the original, 100% all *",
-    "faithfulness": "what a learner still gets right, against the original: 1 as much",
-    "query_error": "by two quasi-identifiers and the sensitive attribute, on average",
-    "utility_loss": "what it says of large populations, against the truth: 0 as in the original",
-    "groups.mean_size": "rows that are hidden among each other",
-    "discernibility": "lower keeps more",
-    **MEMBERSHIP_EXPLAINED,
-}
 _LIMIT = re.compile(r".*?(<=|>=|<|>)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*", re.DOTALL)
 _RELATION = {"<=": "at most", "<": "below", ">=": "at least", ">": "above"}
 THREAT = {
@@ -169,8 +144,8 @@ def verdict_cell(verdict: str) -> Cell:
 
 def value_cell(finding: Finding, names: Names) -> Cell:
     """A finding's value with its interval under it."""
-    _, measure, statistic = measure_of(finding.id, names.readers)
-    return Cell(number(finding, names.readers), interval(finding.low, finding.high, measure, statistic), "num")
+    name, statistic = finding.measure, finding.statistic
+    return Cell(spoken(finding.value, name, statistic), interval(finding.low, finding.high, name, statistic), "num")
 
 
 def _verdict(verdict: str, limited: Sequence[Finding]) -> dict[str, str]:
@@ -265,7 +240,7 @@ def _limits(limited: Iterable[Finding], names: Names) -> Grid | None:
     for finding in limited:
         about = [names.shown.get(finding.release, label(finding.release))] if names.several else []
         about += [label(finding.attribute)] if finding.attribute else []
-        reader, _, statistic = measure_of(finding.id, names.readers)
+        reader, statistic = finding.reader, finding.statistic
         about += [f"{label(statistic)} known" if reader == "known" else reader_name(reader)] if reader else []
         rows.append(
             (
@@ -281,9 +256,9 @@ def _limits(limited: Iterable[Finding], names: Names) -> Grid | None:
 
 def _limit_in_words(finding: Finding, names: Names) -> str:
     """`at most 9.0%`: the limit in the unit of the value beside it."""
-    _, measure, statistic = measure_of(finding.id, names.readers)
+    name, statistic = finding.measure, finding.statistic
     parts = (_LIMIT.fullmatch(text) for text in (finding.limit or "").split("; "))
-    return ", ".join(f"{_RELATION[p[1]]} {spoken(float(p[2]), measure, statistic)}" for p in parts if p)
+    return ", ".join(f"{_RELATION[p[1]]} {spoken(float(p[2]), name, statistic)}" for p in parts if p)
 
 
 def _threats(readers: Iterable[dict[str, Any]], names: Names) -> dict[str, Any]:
@@ -329,10 +304,11 @@ def _wp29(found: dict[str, Any], names: Names) -> Grid:
 def _criterion(entry: dict[str, Any], names: Names) -> list[Cell]:
     value, error, base = "not tested", "", ""
     if entry.get("status") == "measured":
-        _, measure, statistic = measure_of(entry.get("finding") or "", names.readers)
-        value = spoken(entry.get("value"), measure, statistic)
-        error = interval(entry.get("low"), entry.get("high"), measure, statistic)
-        base = "" if entry.get("baseline") is None else spoken(entry["baseline"], measure, statistic)
+        found = parse_id(entry["finding"])
+        unit = found.measure, found.statistic
+        value = spoken(entry.get("value"), *unit)
+        error = interval(entry.get("low"), entry.get("high"), *unit)
+        base = "" if entry.get("baseline") is None else spoken(entry["baseline"], *unit)
     words = clean(entry.get("words") or "", 300)
     kind = "strong" if entry.get("status") == "measured" else "quiet"
     if not names.several:
@@ -350,10 +326,16 @@ def _side_by_side(findings: Sequence[Finding], ids: Iterable[str], names: Names)
         for attribute in attributes:
             found = [places.get((id, attribute, release)) for release in names.releases]
             shown = (value_cell(f, names) if f else Cell("–", kind="num") for f in found)
-            title = TITLES[id] + (f", {label(attribute)}" if attribute and len(attributes) > 1 else "")
-            rows.append((Cell(title, EXPLAINED.get(id, "")), *shown))
+            title = title_of(parse_id(id)) + (f", {label(attribute)}" if attribute and len(attributes) > 1 else "")
+            rows.append((Cell(title, _hint(id)), *shown))
     columns = (names.shown[r] for r in names.releases) if names.several else ["Value"]
     return Grid((Cell("Measure"), *(Cell(c, kind="num") for c in columns)), tuple(rows)) if rows else None
+
+
+def _hint(id: str) -> str:
+    part = parse_id(id)
+    known = measure(part.measure)
+    return known.hint if part.statistic is None else known.hints.get(part.statistic, "")
 
 
 def _run(document: Document) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ def print_check(document: Document, console: Console) -> None:
                 finding.id,
                 finding.attribute or "",
                 _number(finding),
-                _MEANING.get(finding.id.partition(".")[0], ""),
+                _MEANING.get(finding.measure, ""),
             ]
             if len(table.columns) > 4:
                 row.append(f"{finding.limit}: {_WORD[finding.verdict]}" if finding.limit else "")

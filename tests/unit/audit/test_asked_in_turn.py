@@ -26,7 +26,7 @@ from unveil.errors import RequirementError, UsageError
 from unveil.privacy.models import DistinctL, ProbabilisticL
 from unveil.privacy.requirement import Requirement
 
-SHORT = Chains(sweeps=60, burn_in=20, most_sweeps=60)
+SHORT = Chains(sweeps=60, burn_in=20, most_sweeps=60, every=10)
 NAMES = ("a", "b", "c", "d")
 SCHEMA = made_schema({name: {"role": QI, "domain": list("0123")} for name in NAMES})
 
@@ -134,7 +134,7 @@ def test_random_worlds_by_hand() -> None:
 
 def test_an_audit_asks_about_each() -> None:
     table, release = slices()
-    found = run_audit({"r": release}, table=table, attackers={"random_worlds": RandomWorlds()}, chains=SHORT)
+    found = run_audit({"r": release}, original=table, attackers={"random_worlds": RandomWorlds()}, chains=SHORT)
     threat = {f.attribute: f.value for f in found.document.findings if f.id == "random_worlds.global_threat"}
     assert threat == pytest.approx({"a": 3 / 5, "b": 3 / 5})  # b = 2 → 1, b = 3 → 0; a = 0 → 3, a = 1 → 2
     assert found.answers["r", "b"].attackers["random_worlds"].probability[0] == pytest.approx([1 / 3, 2 / 3])
@@ -142,22 +142,25 @@ def test_an_audit_asks_about_each() -> None:
     readers = found.document.diagnostics["readers"]
     assert {r["threat"]["target"] for r in readers} == {"all other quasi-identifiers"}
     assert any("asked about in turn" in text for text in found.document.diagnostics["remarks"])
-    only = run_audit({"r": release}, table=table, asked=["b"], chains=SHORT)
+    only = run_audit({"r": release}, original=table, asked=["b"], chains=SHORT)
     assert {a for _, a in only.answers} == {"b"}
     assert only.document.settings["asked"] == ["b"]
-    for asked, message in ((["z"], "asked names 'z'; it may name a, b"), ([], "asked names nothing; it may name a, b")):
+    for asked, message in (
+        (["z"], "cannot ask about 'z'; choose from a, b"),
+        ([], "nothing is asked about"),
+    ):
         with pytest.raises(UsageError, match=message):
-            run_audit({"r": release}, table=table, asked=asked)
+            run_audit({"r": release}, original=table, asked=asked)
 
 
 def test_wider_cells_are_asked_about_by_name_only() -> None:
     table, _ = slices()
     wide = made_release(table.attributes, [([0, 1], [(0, "*", b) for b in "22233"])])
-    found = run_audit({"r": wide}, table=table, limits=["global_threat <= 1"], chains=SHORT)
+    found = run_audit({"r": wide}, original=table, limits=["global_threat <= 1"], chains=SHORT)
     assert {a for _, a in found.answers} == {"b"}
     assert any("(a): it is published in wider cells" in text for text in found.document.diagnostics["not_tested"])
     assert found.exit_code == 3  # nobody knows the threat to a
-    named = run_audit({"r": wide}, table=table, asked=["a"], chains=SHORT)
+    named = run_audit({"r": wide}, original=table, asked=["a"], chains=SHORT)
     assert {a for _, a in named.answers} == {"a"}
 
 

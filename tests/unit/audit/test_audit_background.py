@@ -19,6 +19,7 @@ from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import Audit, run_audit
 from unveil.audit import background as module
 from unveil.audit.background import Background, background_sections
+from unveil.audit.measures import parse_id
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.data.targets import targets_of_table
@@ -38,11 +39,14 @@ PAIRS = [(g, sex) for g in range(20) for sex in "fm"]
 VALUES = [(g, ill) for g in range(20) for ill in ("aa" if g < 10 else "ab")]
 RELEASE = made_release(TABLE.attributes, [([0], PAIRS), ([1], VALUES)])
 SURE = Background(bandwidths=(0.5, 1.2), pairs=(), t=0.2, l=2, at_least=0.9)
-SHORT = {"chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0), "attackers": {"worlds": RandomWorlds()}}
+SHORT = {
+    "chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10),
+    "attackers": {"worlds": RandomWorlds()},
+}
 
 
 def audited(**options: Any) -> Audit:
-    given = {"table": TABLE, "background": SURE, "engine": Engine(seed=1, workers=1), **SHORT, **options}
+    given = {"original": TABLE, "background": SURE, "engine": Engine(seed=1, workers=1), **SHORT, **options}
     found = run_audit({"r.csv": RELEASE}, **given)
     AuditDocument.model_validate(found.to_dict())
     return found
@@ -115,12 +119,12 @@ def test_limits_are_held_against_it() -> None:
     verdicts = {f.id: f.verdict for f in found.document.findings if f.limit}
     assert verdicts == {"background.worst_case_risk": "exceeded", "background.vulnerable.0.5": "within"}
     assert found.exit_code == 1
-    without = audited(table=None, limits=["background.vulnerable <= 1"])
+    without = audited(original=None, limits=["background.vulnerable <= 1"])
     assert without.exit_code == 3  # unknown is not kept
     assert values(without) == {"vulnerable": None}
     assert "no original" in without.document.diagnostics["background"][0]["reason"]
     assert values(audited(background=None)) == {}
-    with pytest.raises(UsageError, match=r"background\.worst_case_risk"):
+    with pytest.raises(UsageError, match=r"worst_case_risk"):
         audited(limits=["background.worst_case_rsk <= 0.2"])
 
 
@@ -169,7 +173,7 @@ def test_what_is_dear_is_left_out_unless_asked_for(monkeypatch: pytest.MonkeyPat
     (section,) = background_sections(RELEASE, "r", TABLE, "auto").values()
     assert not section.findings
     assert "--background yes" in section.row["reason"]
-    asked = background_sections(RELEASE, "r", TABLE, "auto", limited=["background.vulnerable"])["ill"]
+    asked = background_sections(RELEASE, "r", TABLE, "auto", limited=[parse_id("background.vulnerable")])["ill"]
     assert len(asked.findings) == len(background_sections(RELEASE, "r", TABLE, Background())["ill"].findings) > 1
     found = audited(background="auto")
     assert any("ask for it" in text for text in found.document.diagnostics["not_tested"])

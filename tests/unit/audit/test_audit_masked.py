@@ -59,7 +59,7 @@ MADE = masked()
 def found() -> Audit:
     return run_audit(
         {"noisy.csv": MADE.masked},
-        table=TABLE,
+        original=TABLE,
         assignments={"noisy.csv": MADE.origin},
         engine=Engine(workers=1),
         limits=["bayesian.global_threat <= 0.5", "model_disclosure <= 1"],
@@ -105,7 +105,7 @@ def test_the_document_is_valid_and_the_report_shows_it(found: Audit) -> None:
 
 def test_without_the_assignment_nothing_is_claimed() -> None:
     for table in (TABLE, None):
-        alone = run_audit({"noisy.csv": MADE.masked}, table=table, engine=Engine(workers=1))
+        alone = run_audit({"noisy.csv": MADE.masked}, original=table, engine=Engine(workers=1))
         measured = [f for f in alone.document.findings if "disclosure" in f.id or f.id == "model_gain"]
         assert {f.value for f in measured} == {None}
         assert any("--assignment" in text for text in alone.document.diagnostics["remarks"])
@@ -116,33 +116,37 @@ def test_without_the_assignment_nothing_is_claimed() -> None:
 def test_membership_that_is_sensitive_is_no_pass() -> None:
     """Nothing is measured of a masked release's members: the limit that a schema brings is not kept, but open."""
     asked = MembershipAsked(sensitive=True)
-    found = run_audit({"noisy.csv": MADE.masked}, table=TABLE, assignments={"noisy.csv": MADE.origin}, membership=asked)
+    found = run_audit(
+        {"noisy.csv": MADE.masked}, original=TABLE, assignments={"noisy.csv": MADE.origin}, membership=asked
+    )
     assert (found.verdict, found.exit_code) == ("inconclusive", 3)
     assert "perturbed" in found.document.diagnostics["membership"]["noisy.csv"]["reason"]
     assert any(text.startswith("Membership was not tested") for text in found.document.diagnostics["not_tested"])
 
 
 def test_masked_and_grouped_releases_side_by_side() -> None:
-    both = run_audit({"open.csv": TABLE.as_release(), "noisy.csv": MADE.masked}, table=TABLE, engine=Engine(workers=1))
+    both = run_audit(
+        {"open.csv": TABLE.as_release(), "noisy.csv": MADE.masked}, original=TABLE, engine=Engine(workers=1)
+    )
     assert {f.release for f in both.document.findings} == {"open.csv", "noisy.csv"}
     assert "noisy.csv" not in {release for release, _ in both.answers}
 
 
 def test_assignments_and_domains_must_fit() -> None:
     with pytest.raises(UsageError, match="has 3 rows, it 40"):
-        run_audit({"noisy.csv": MADE.masked}, table=TABLE, assignments={"noisy.csv": np.arange(3)})
+        run_audit({"noisy.csv": MADE.masked}, original=TABLE, assignments={"noisy.csv": np.arange(3)})
     other = made_table(SCHEMA, *[(i, "f", "flu") for i in range(40)])
     with pytest.raises(NotApplicable, match="domain of age"):
-        run_audit({"noisy.csv": MADE.masked}, table=other, assignments={"noisy.csv": MADE.origin})
+        run_audit({"noisy.csv": MADE.masked}, original=other, assignments={"noisy.csv": MADE.origin})
 
 
-FEW = Chains(chains=2, sweeps=60, burn_in=20)
+FEW = Chains(chains=2, sweeps=60, burn_in=20, most_sweeps=0, every=10)
 
 
 def test_published_chances_are_read_by_the_bayesian_attacker_alone() -> None:
     made = catalog.anonymizer("pram:retain=0.7,publish=true").anonymize(TABLE, Engine(seed=1))
     options: dict[str, Any] = {"engine": Engine(seed=2, workers=1), "chains": FEW}
-    found = run_audit({"r": made.masked}, table=TABLE, limits=["global_threat <= 1"], **options).document
+    found = run_audit({"r": made.masked}, original=TABLE, limits=["global_threat <= 1"], **options).document
     values = {f.id: f for f in found.findings}
     alone = run_channel_attack(made.masked, TABLE, 2, **options)
     truth = TABLE.columns[2]
@@ -161,7 +165,7 @@ def test_published_chances_are_read_by_the_bayesian_attacker_alone() -> None:
         in found.diagnostics["sentence"]["r"]["disease"]
     )
     AuditDocument.model_validate(found.model_dump(mode="json"))
-    wrong = run_audit({"r": made.masked}, table=TABLE, wrong=0.1, **options).document
+    wrong = run_audit({"r": made.masked}, original=TABLE, wrong=0.1, **options).document
     assert "wrong attributes" in next(r["reason"] for r in wrong.diagnostics["readers"] if r["reader"] == "bayesian")
 
 

@@ -16,6 +16,7 @@ from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import Audit, MembershipAsked, hold_out, run_audit
 from unveil.audit import membership as section
 from unveil.audit.levels import run_check
+from unveil.audit.measures import parse_id
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.data.release import Release
@@ -49,9 +50,9 @@ def generalised() -> Release:
 
 def audited(release: Release | None = None, **options: Any) -> Audit:
     defaults: dict[str, Any] = {
-        "table": TABLE,
+        "original": TABLE,
         "attackers": {"random_worlds": RandomWorlds()},
-        "chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0),
+        "chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10),
         "engine": Engine(seed=1, workers=1),
     }
     found = run_audit({"r.csv": generalised() if release is None else release}, **{**defaults, **options})
@@ -129,7 +130,7 @@ def test_a_sensitive_membership_that_was_not_tested_is_no_pass(monkeypatch: pyte
     found = audited(membership=MembershipAsked(sensitive=True), limits=["k_anonymity >= 2"])
     assert (found.verdict, found.exit_code) == ("inconclusive", 3)
     assert "not tested: too many cells" in found.document.diagnostics["membership"]["r.csv"]["words"]
-    with pytest.raises(UsageError, match="is no finding"):
+    with pytest.raises(UsageError, match="nothing here measures"):
         audited(membership=None, limits=["membership_odds.max <= 3"])
 
 
@@ -167,7 +168,7 @@ def test_an_external_document_withholds_small_counts() -> None:
 
 
 def test_without_the_original_the_rows_themselves_are_asked_about() -> None:
-    got = values(audited(table=None))
+    got = values(audited(original=None))
     assert got["membership_odds.max"] == pytest.approx(10 / 9)
     assert got["fake_tuples"] is None
     assert got["matching_groups.fake_more"] is None
@@ -203,7 +204,7 @@ def test_people_held_out() -> None:
 
 
 def test_a_frontier_knows_these_measures() -> None:
-    assert source_of("fake_tuples.known", []).claims("membership_odds.max", [])
+    assert source_of(parse_id("fake_tuples.known")).claims(parse_id("membership_odds.max"))
 
 
 def test_the_command_reads_it_from_the_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ SCHEMA = made_schema(
     }
 )
 
-SHORT = Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0)
+SHORT = Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10)
 
 
 def people(count: int, seed: int = 0) -> Table:
@@ -159,7 +159,7 @@ def test_the_nearest_row_by_hand() -> None:
     assert far.tolist() == pytest.approx([2 / unit, 4 / unit])
     asked = MembershipAsked(sensitive=True)
     found = run_audit(
-        {"m.csv": masked}, table=inside, control=outside, membership=asked, limits=["membership_auc <= 0.6"]
+        {"m.csv": masked}, original=inside, control=outside, membership=asked, limits=["membership_auc <= 0.6"]
     )
     got = {f.id: f for f in found.document.findings}
     assert got["membership_auc.nearest"].value == got["membership_auc"].value == 1
@@ -172,7 +172,12 @@ def test_the_nearest_row_by_hand() -> None:
 def test_audits_of_groups_say_who_is_found() -> None:
     inside, outside = people(40), people(40, seed=1)
     release = anonymizer("mondrian:k=2").anonymize(inside, Engine(seed=1)).release
-    quick: Any = {"table": inside, "attackers": {"random_worlds": RandomWorlds()}, "chains": SHORT, "background": None}
+    quick: Any = {
+        "original": inside,
+        "attackers": {"random_worlds": RandomWorlds()},
+        "chains": SHORT,
+        "background": None,
+    }
     found = run_audit({"r.csv": release}, control=outside, **quick)
     got = {f.id: f for f in found.document.findings if f.attribute is None}
     each = [got[f"membership_auc.{score}"].value for score in ("degree", "frequency")]
@@ -256,7 +261,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         ((*base, "--with", "mondrian:k=2", "--control", tmp_path / "out.csv"), "--control goes with --release"),
         ((*base, "--model", "GaussianNB", "--require", "t_closeness:t=0.2"), "--require is for --with"),
         (("membership", "--model", "GaussianNB"), "name the original"),
-        ((*base, "--model", "GaussianNB", "--limit", "reid <= 1", "--shadows", 2), "is no finding"),
+        ((*base, "--model", "GaussianNB", "--limit", "reid <= 1", "--shadows", 2), "is not measured here"),
     ):
         code, out, err = run(*options, capsys=capsys)
         assert (code, out, err.count("\n")) == (2, "", 1), err

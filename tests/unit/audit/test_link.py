@@ -141,7 +141,7 @@ def test_a_masked_release_and_its_people() -> None:
     assert values(alone.document)["distance.claimed"] == 1
     assert alone.document.diagnostics["truth"] == "unknown"
     assert alone.people()["distance:right"].to_list() == [None] * 6
-    with pytest.raises(UsageError, match="is no finding"):
+    with pytest.raises(UsageError, match="unknown measure"):
         run_link(masked(order), table=table(), limits=["nonsense <= 1"])
     judged = run_link(masked(order), table=table(), limits=["distance.reid <= 0.5"])
     assert judged.exit_code == 3  # unknown is no pass
@@ -330,7 +330,7 @@ def test_charts_are_what_vega_lite_knows_and_hostile_names_stay_text() -> None:
 
 
 def test_an_audit_speaks_of_linkability() -> None:
-    found = run_audit({"a.csv": generalised()}, table=table(), limits=["reid <= 0.4"], engine=Engine(seed=1))
+    found = run_audit({"a.csv": generalised()}, original=table(), limits=["reid <= 0.4"], engine=Engine(seed=1))
     row = found.document.diagnostics["wp29"]["a.csv"]["linkability"]
     assert (row["status"], row["value"], row["finding"]) == ("measured", pytest.approx(0.5), "reid")
     assert "one in 6" in row["words"]
@@ -429,7 +429,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("wide.csv", "--original", "data.csv", "--aligned"), "have no order"),
         (("noisy.csv", "--original", "data.csv", "--aligned", "--assignment", "origin.csv"), "in several ways"),
         (("wide.csv", "--original", "data.csv", "--known", "town"), "has no attribute 'town'"),
-        (("wide.csv", "--original", "data.csv", "--limit", "alpha <= 3"), "is no finding"),
+        (("wide.csv", "--original", "data.csv", "--limit", "alpha <= 3"), "unknown measure"),
         (("wide.csv", "--original", "data.csv", "--fraction", "2"), "sampling fraction"),
         (("wide.csv", "--original", "data.csv", "--people", "p.txt"), "a people file is"),
         (("noisy.csv", "--original", "data.csv", "--false-links", "2"), "false links"),

@@ -43,7 +43,7 @@ def test_rows_are_looked_for_among_people() -> None:
 
 
 def audited(**more: Any) -> Any:
-    return run_audit({"m.csv": MASKED}, table=PEOPLE, engine=Engine(workers=1), **more)
+    return run_audit({"m.csv": MASKED}, original=PEOPLE, engine=Engine(workers=1), **more)
 
 
 def test_three_risks_and_claims_by_hand() -> None:
@@ -86,7 +86,7 @@ def test_without_an_assignment_risks_are_unknown_and_worth_is_not() -> None:
 
 def test_differential_privacy_is_spoken_of_as_a_promise() -> None:
     made = Masked(PEOPLE.attributes, MASKED.columns, (0,), {}, "dp_histogram:epsilon=0.5,least=1")
-    remarks = run_audit({"m.csv": made}, table=PEOPLE, engine=Engine(workers=1)).document.diagnostics["remarks"]
+    remarks = run_audit({"m.csv": made}, original=PEOPLE, engine=Engine(workers=1)).document.diagnostics["remarks"]
     assert any("a factor of 1.65 at most" in text for text in remarks)
     assert not any("--assignment" in text for text in remarks)
 
@@ -122,7 +122,7 @@ def test_charts_of_what_is_known_and_of_uniqueness_stand_in_the_document() -> No
     columns = tuple(c + random.normal(size=60) for c in as_published(table.attributes, table.columns))
     masked = Masked(table.attributes, columns, (0, 1, 2))
     found = run_audit(
-        {"m.csv": masked}, table=table, assignments={"m.csv": np.arange(60)}, engine=Engine(workers=1)
+        {"m.csv": masked}, original=table, assignments={"m.csv": np.arange(60)}, engine=Engine(workers=1)
     ).document
     AuditDocument.model_validate(found.model_dump(mode="json"))
     charts = found.charts["m.csv"][""]

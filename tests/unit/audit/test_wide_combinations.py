@@ -27,7 +27,7 @@ from unveil.kernels import matching
 from unveil.report.combination_words import combination_words
 from unveil.report.combinations import MOST_SHOWN, print_combinations
 
-SHORT = Chains(chains=2, sweeps=50, burn_in=20, every=1)
+SHORT = Chains(chains=2, sweeps=50, burn_in=20, every=1, most_sweeps=0)
 SETS = [["a0"], ["a1", "a2"], ["a0", "a1", "a2"]]
 
 
@@ -40,7 +40,7 @@ def people(rows: int, *sensitive: str) -> Table:
 
 def audited(release: Release, table: Table, **more: object) -> list[dict[str, object]]:
     given = {"combinations": SETS, "background": None, "chains": SHORT} | more
-    return run_audit({"r": release}, table=table, **given).document.diagnostics.get("combinations", [])  # type: ignore[arg-type]
+    return run_audit({"r": release}, original=table, **given).document.diagnostics.get("combinations", [])  # type: ignore[arg-type]
 
 
 def test_chains_run_once_where_links_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_what_is_known_is_not_asked() -> None:
     sets = [["s", "a0"], ["a0"], ["s", "t", "a0"]]
     limits = ["known.single_row.s+a0 <= 1", "known.right >= 0"]
     worlds = {"random_worlds": RandomWorlds()}
-    found = run_audit({"r": table.as_release()}, table=table, attackers=worlds, combinations=sets, limits=limits)
+    found = run_audit({"r": table.as_release()}, original=table, attackers=worlds, combinations=sets, limits=limits)
     rows = found.document.diagnostics["combinations"]
     assert [(row["known"], row["attribute"]) for row in rows] == [
         (["s", "a0"], "t"),
@@ -118,7 +118,7 @@ def test_very_many_combinations_on_a_terminal() -> None:
     """Those that leave most people with one row, in their order; the rest is in the report."""
     table = people(20, "s")
     found = run_audit(
-        {"r": table.as_release()}, table=table, attackers={"random_worlds": RandomWorlds()}, combinations=[["a0"]]
+        {"r": table.as_release()}, original=table, attackers={"random_worlds": RandomWorlds()}, combinations=[["a0"]]
     ).document
     row = found.diagnostics["combinations"][0]
     rows = [row | {"known": [f"k{i}"], "single_row": i / 100} for i in range(MOST_SHOWN + 5)]
@@ -134,7 +134,7 @@ def test_very_many_combinations_on_a_terminal() -> None:
 def test_an_unknown_name_among_very_many() -> None:
     table = people(20, "s")
     release = table.as_release()
-    with pytest.raises(UsageError, match=r"^'a9' is published by no release; known may be a\d, a\d, a\d$"):
+    with pytest.raises(UsageError, match=r"^unknown attribute 'a9' in known; choose from a\d, a\d, a\d$"):
         audited(release, table, combinations=[["a9"], ["a0"]])
 
 

@@ -104,7 +104,7 @@ def test_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         got, out, err = run(*audit(folder, *options), capsys=capsys)
         assert got == code, limits
         if code == 2:
-            assert err.startswith("unveil: 'shoes <= 3': 'shoes' is no finding")
+            assert err.startswith("unveil: 'shoes <= 3': unknown measure 'shoes'")
             assert not out
     assert run(*audit(folder, "--preset", "k_11"), capsys=capsys)[0] == 0
     assert run(*audit(folder, "--preset", "ema_0070"), capsys=capsys)[0] == 0
@@ -184,12 +184,12 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "release type": (("--release-type", "secret"), "choose one of"),
     "variant": (("--variant", "secret"), "choose one of"),
     "workers": (("--workers", "0"), "at least one thread"),
-    "preset": (("--preset", "x"), "is no preset"),
+    "preset": (("--preset", "x"), "unknown preset"),
     "presets": (("--presets", "none.toml"), "cannot be read"),
     "attacker": (("--attacker", "x"), "is none of the attackers"),
-    "known": (("--known", "shoe"), "is published by no release"),
+    "known": (("--known", "shoe"), "unknown attribute"),
     "control": (("--control", "schema.toml"), "schema.toml"),
-    "limit": (("--limit", "x"), "is no limit"),
+    "limit": (("--limit", "x"), "is not a limit"),
     "config": (("--config", "none.toml"), "cannot be read"),
     "prior": (("--prior", "none.csv"), "none.csv: cannot be read (no such file or directory)"),
     "folder": ((".",), ".: is a folder; name a file in it"),

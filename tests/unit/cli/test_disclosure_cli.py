@@ -89,7 +89,7 @@ def test_a_fact_of_other_people_and_a_report(folder: Path, capsys: pytest.Captur
         (("--aligned", "--p", "many"), "write percentages"),
         (("--aligned", "--p", "101"), "is no percentage"),
         (("--aligned", "--model", "oracle"), "is no model"),
-        (("--aligned", "--limit", "reid <= 1"), "is no finding"),
+        (("--aligned", "--limit", "reid <= 1"), "is not measured here"),
         (("--aligned", "--fact", "data.csv"), "has no column fact"),
         (("--aligned", "--fact", "same.csv"), "a fact that varies"),
         (("--aligned", "--fact", "far.csv"), "is no row of the original"),

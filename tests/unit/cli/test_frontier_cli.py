@@ -134,8 +134,8 @@ def test_a_configuration_file(folder: Path, capsys: pytest.CaptureFixture[str]) 
     ("options", "words"),
     [
         (("--with", "nothing:k=2"), "none of the anonymizers"),
-        (("--with", "mondrian:k=2", "--risk", "no_such"), "no measure of a frontier"),
-        (("--with", "mondrian:k=2", "--limit", "k >> 2"), "is no"),
+        (("--with", "mondrian:k=2", "--risk", "no_such"), "unknown measure"),
+        (("--with", "mondrian:k=2", "--limit", "k >> 2"), "unknown measure"),
         (("--with", "mondrian"), "needs a requirement"),
         (("--workers", "0"), "at least one thread"),
         (("--json", "nowhere/f.json"), "there is no folder"),

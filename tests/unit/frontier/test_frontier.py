@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from small import QI, SENSITIVE, made_schema, made_table
+from small import QI, SENSITIVE, made_finding, made_schema, made_table
 from unveil import risk, utility
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.contract import Chains
@@ -55,7 +55,7 @@ QUICK = Engine(workers=1)
 def place(name: str, x: float, y: float, *, status: Any = "measured", half: float = 0.0, k: int | None = None) -> Point:
     """A made-up point: risk `x`, utility loss `y`."""
     found = (
-        Finding(id="bayesian.belief_gain", release=name, attribute="s", value=x, low=x - half, high=x + half),
+        made_finding("bayesian.belief_gain", name, "s", x, x - half, x + half),
         Finding.exact("certainty_penalty", name, None, y),
     )
     candidate = None
@@ -204,7 +204,7 @@ def test_attackers_say_what_an_audit_says() -> None:
     found = run_frontier(TABLE, ["full_domain:levels=1+0"], risks=risks, utilities=["certainty_penalty"], engine=QUICK)
     point = found.points[2]
     audit = run_audit(
-        {"r": found.anonymized(point).release}, table=TABLE, engine=QUICK, limits=["belief_gain.q90 <= 1"]
+        {"r": found.anonymized(point).release}, original=TABLE, engine=QUICK, limits=["belief_gain.q90 <= 1"]
     )
     said = {f.id: f.value for f in audit.document.findings}
     readers = ("bayesian", "random_worlds")
@@ -217,7 +217,7 @@ def test_attackers_say_what_an_audit_says() -> None:
 
 
 def test_chains_that_did_not_converge_are_hollow_and_never_recommended() -> None:
-    reading = Reading(chains=Chains(chains=2, sweeps=50, burn_in=0))
+    reading = Reading(chains=Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0, every=10))
     found = run_frontier(
         TABLE, ["anatomy:l=2"], risks=["relative_threat.max"], utilities=["query_error"], reading=reading, engine=QUICK
     )
@@ -241,9 +241,9 @@ def test_several_sensitive_attributes_count_by_the_worst() -> None:
 def test_the_worst_is_the_smallest_where_more_is_better() -> None:
     found = [Finding.exact("rule_recall", "r", name, value) for name, value in (("s", 0.5), ("t", 0.2))]
     assert value_of(found, "rule_recall", ()).value == 0.2
-    found = [Finding.exact(f"{name}.belief_gain", "r", "s", value) for name, value in (("a", 0.5), ("b", 0.2))]
+    found = [Finding.exact("belief_gain", "r", "s", value, reader=name) for name, value in (("a", 0.5), ("b", 0.2))]
     assert value_of(found, "belief_gain", ("a", "b")).value == 0.5
-    unknown = Finding(id="a.belief_gain", release="r", attribute="t", value=None, low=None, high=None)
+    unknown = Finding.of("belief_gain", "r", "t", None, reader="a")
     assert value_of([*found, unknown], "belief_gain", ("a", "b")) is None
 
 
@@ -258,11 +258,11 @@ def test_without_a_sensitive_attribute_it_is_about_being_found() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"risks": ["privacy_lost.max"]}, "no measure of a frontier"),
-        ({"risks": ["relative_threat.maximum"]}, "^'relative_threat.maximum': .* close ones are 'relative_threat.max'"),
+        ({"risks": ["privacy_lost.max"]}, "unknown measure"),
+        ({"risks": ["relative_threat.maximum"]}, "^'relative_threat.maximum': .* choose from .*relative_threat.max"),
         ({"risks": ["privacy_loss.max - privacy_loss.mean"]}, "a difference is of two things that readers believe"),
-        ({"limits": ["nonsense <= 1"]}, "no measure of a frontier"),
-        ({"limits": ["utility_loss"]}, "is no limit"),
+        ({"limits": ["nonsense <= 1"]}, "unknown measure"),
+        ({"limits": ["utility_loss"]}, "is not a limit"),
         ({"budget": 0}, "more than the budget"),
         ({"minutes": 0}, "leave no time"),
     ],

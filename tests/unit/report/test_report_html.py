@@ -67,7 +67,7 @@ def test_the_same_document_gives_the_same_page_as_a_dict_or_not() -> None:
 def test_another_document_is_refused_in_one_line() -> None:
     with pytest.raises(UsageError, match="not from a document of check"):
         render_html({**document(), "document": "check"})
-    with pytest.raises(UsageError, match=r"no audit document: findings\.0\.id: .*--json") as caught:
+    with pytest.raises(UsageError, match=r"no audit document: findings\.0\.measure: .*--json") as caught:
         render_html({**document(), "findings": [{}]})
     assert "\n" not in str(caught.value)
 

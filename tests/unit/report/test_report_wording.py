@@ -3,19 +3,10 @@
 import pytest
 
 from unveil.audit.document import Finding
+from unveil.audit.measures import measures, parse_id
+from unveil.audit.numbers import count, interval, share, spoken, total
 from unveil.report.officer import Cell, merged
-from unveil.report.wording import (
-    clean,
-    count,
-    distinct_labels,
-    interval,
-    label,
-    measure_of,
-    number,
-    share,
-    spoken,
-    total,
-)
+from unveil.report.wording import clean, distinct_labels, label
 
 
 @pytest.mark.parametrize(
@@ -55,12 +46,25 @@ def test_intervals_name_the_unit_once_and_are_left_out_of_exact_values() -> None
 
 
 def test_ids_come_apart() -> None:
-    readers = ("learner", "bayesian")
-    assert measure_of("bayesian.belief_gain.value:a.b", readers) == ("bayesian", "belief_gain", "value:a.b")
-    assert measure_of("ideal.global_threat", readers) == ("ideal", "global_threat", "")
-    assert measure_of("t_closeness.js", readers) == ("", "t_closeness", "js")
-    assert measure_of("marketer_risk", readers) == ("", "marketer_risk", "")
-    assert number(Finding.exact("bayesian.global_threat", "r", "s", 0.5), readers) == "50.0%"
+    for id, reader, measure, statistic in (
+        ("bayesian.belief_gain.value:a.b", "bayesian", "belief_gain", "value:a.b"),
+        ("bayesian:membership=0.5.global_threat", "bayesian:membership=0.5", "global_threat", None),
+        ("ideal.global_threat", "ideal", "global_threat", None),
+        ("t_closeness.js", None, "t_closeness", "js"),
+        ("marketer_risk", None, "marketer_risk", None),
+    ):
+        part = parse_id(id)
+        assert (part.reader, part.measure, part.statistic, part.id) == (reader, measure, statistic, id)
+        assert Finding.exact(part.name, "r", "s", 0.5, reader=reader).id == id
+
+
+def test_every_measure_is_registered_completely() -> None:
+    for name, one in measures().items():
+        assert one.words, name
+        assert one.title, name
+        assert one.page.startswith("docs/"), name
+        assert one.unit in ("share", "points", "times", "number"), name
+        assert name.isidentifier(), name  # an id's parts are told apart by its dots
 
 
 def test_labels_are_one_visible_line() -> None:

@@ -1,6 +1,5 @@
 """run_differential: a table and sanitizers in, one Differential out."""
 
-import difflib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.audit.diagnosis import describe_audit_run
-from unveil.audit.document import Document, Finding, Input
-from unveil.audit.limits import Verdict, judged, parse_limit, worst
+from unveil.audit.document import Document, Finding, Input, Verdict
+from unveil.audit.limits import check_limits, judge, worst
 from unveil.audit.result import EXIT_CODES
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
@@ -182,7 +181,7 @@ def run_differential(
     findings = [
         f for name, tested in tests.items() for f in _findings(name, attribute.name, tested, removals.get(name))
     ]
-    marked = judged(findings, limits, (), {})
+    marked = judge(findings, limits, (), {})
     verdict = _verdict(marked, tests, removals, stopped=len(tests) < len(points))
     document = Document(
         document="differential",
@@ -239,13 +238,9 @@ def _check(table: Table, samples: int, records: int | None, until: float | None,
         raise UsageError(f"until = {until}: choose 0 or more")
     if until is not None and records is not None and records < table.rows:
         raise UsageError("outliers can only be removed where every record is tested; leave the sample of records out")
-    for text in limits:
-        for id in parse_limit(text, IDS).ids:
-            if id not in IDS:
-                close = difflib.get_close_matches(id, IDS, n=3, cutoff=0.3)
-                raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(close or IDS)}")
-            if until is None and id in ("removed", "delta.after_removal"):
-                raise UsageError(f"{shown(text)}: {id} is found only with --until")
+    for part in check_limits(limits, (), measured=IDS):
+        if until is None and part.name in ("removed", "delta.after_removal"):
+            raise UsageError(f"a limit on {part.name} needs --until, which removes outliers")
 
 
 def _findings(name: str, attribute: str, tested: Tested, removal: Removal | None) -> list[Finding]:
@@ -261,12 +256,7 @@ def _findings(name: str, attribute: str, tested: Tested, removal: Removal | None
     if removal is not None:
         found["delta.after_removal"] = measures.delta(removal.last)
         found["removed"] = Estimate.exact(float(len(removal.removed)))
-    return [
-        Finding(
-            id=id, release=name, attribute=attribute, value=_number(e.value), low=_number(e.low), high=_number(e.high)
-        )
-        for id, e in found.items()
-    ]
+    return [Finding.of(id, name, attribute, estimate) for id, estimate in found.items()]
 
 
 def _number(value: float) -> Any:

@@ -1,11 +1,10 @@
-"""The differential document's shape, version 1. docs/schemas/differential-1.json."""
+"""The differential document's shape, version 2. docs/schemas/differential-2.json."""
 
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from unveil.audit.document import Document, Number
-from unveil.audit.limits import Verdict
+from unveil.audit.document import Document, Number, Verdict
 
 __all__ = ["DifferentialDocument"]
 

@@ -211,17 +211,12 @@ def uniqueness_findings(release: str, alone: Alone) -> list[Finding]:
     for name, one in alone.found.items():
         own = alone.intervals[name]
         found += [
-            _estimated(f"{name}.population_unique", release, own.population_unique),
-            _estimated(f"{name}.expected_links", release, own.expected_links),
-            Finding.exact(f"{name}.record_risk.max", release, None, float(one.risk.max())),
-            _estimated(f"{name}.record_risk.mean", release, own.mean_risk),
+            Finding.of("population_unique", release, None, own.population_unique, reader=name),
+            Finding.of("expected_links", release, None, own.expected_links, reader=name),
+            Finding.exact("record_risk.max", release, None, float(one.risk.max()), reader=name),
+            Finding.of("record_risk.mean", release, None, own.mean_risk, reader=name),
         ]
     return found
-
-
-def _estimated(id: str, release: str, value: Estimate | None) -> Finding:
-    ends = (None, None, None) if value is None else (value.value, value.low, value.high)
-    return Finding(id=id, release=release, attribute=None, value=ends[0], low=ends[1], high=ends[2])
 
 
 def _number(value: float) -> float | None:

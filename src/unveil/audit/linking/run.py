@@ -1,6 +1,5 @@
 """run_link: one release and the people an attacker holds in, one Link out."""
 
-import difflib
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Finding, Input
 from unveil.audit.identity import identity_findings
-from unveil.audit.limits import judged, parse_limit, worst
+from unveil.audit.limits import check_limits, judge, worst
 from unveil.audit.linking.alone import ask_uniqueness, uniqueness_findings
 from unveil.audit.linking.probability import Reader, ask_probability
 from unveil.audit.linking.worst import ask_worst
@@ -134,7 +133,7 @@ def run_link(
     findings = [f for reader, one in found.items() for f in _findings(name, reader, one, published)]
     findings += uniqueness_findings(name, alone)
     findings += [
-        Finding.exact(f"{reader}.reid.{key}", name, None, value, baseline=baseline)
+        Finding.exact(f"reid.{key}", name, None, value, baseline, reader=reader)
         for reader, one in worst_readers.items()
         for key, (value, baseline) in one.shares.items()
     ]
@@ -143,8 +142,8 @@ def run_link(
     elif published.origin is not None and table is not None:
         nearest = found["distance"].links
         risks = found_masked(name, published, held, nearest, table=table, population=population, engine=engine)
-        findings += [f for f in risks if f.id != "claim_precision"]  # each reader has its own
-    marked = judged(findings, limits, READERS, {})
+        findings += [f for f in risks if f.measure != "claim_precision"]  # each reader has its own
+    marked = judge(findings, limits, READERS, {})
     verdict = worst(f.verdict for f in marked)
     document = Document(
         document="link",
@@ -197,39 +196,28 @@ def _check_limits(limits: Sequence[str]) -> None:
     """Refuse, before the work, a limit on what no link has."""
     linking = ("reid", "claimed", "claim_precision")
     sampling = ("population_unique", "expected_links", "record_risk.max", "record_risk.mean")
-    ids = [*linking, *(f"{r}.{m}" for r in LINKING for m in linking), "sample_unique", "minimal_unique"]
-    ids += ["dis_suda.max", "dis_suda.mean"]
-    ids += [f"supervised.reid.{key}" for key in ("trained", "tested", "bound")]
-    ids += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
-    ids += ["journalist_risk.max", "journalist_risk.mean"]
-    ids += [*sampling, *(f"{r}.{m}" for r in READERS[len(LINKING) :] for m in sampling)]
-    for text in limits:
-        for id in parse_limit(text, ids).ids:
-            if id not in ids:
-                close = difflib.get_close_matches(id, ids, n=3, cutoff=0.4)
-                raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(close or linking)}")
+    measured = [*linking, *sampling, "sample_unique", "minimal_unique", "dis_suda.max", "dis_suda.mean"]
+    measured += [f"reid.{key}" for key in ("trained", "tested", "bound")]
+    measured += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
+    measured += ["journalist_risk.max", "journalist_risk.mean"]
+    for part in check_limits(limits, READERS, measured=measured, readers=()):
+        estimates = part.measure in ("population_unique", "expected_links", "record_risk")
+        allowed = READERS[len(LINKING) :] if estimates else LINKING if part.measure in linking else ()
+        if part.reader is not None and part.reader not in allowed:
+            raise UsageError(f"{part.id}: {part.measure} has no reader {shown(part.reader)}; leave it out")
 
 
 def _findings(release: str, reader: str, one: Reader, published: Published) -> list[Finding]:
-    ids = [f"{reader}.{measure}" for measure in ("reid", "claimed", "claim_precision")]
+    names = ("reid", "claimed", "claim_precision")
     if one.links is None:
-        return [Finding(id=id, release=release, attribute=None, value=None, low=None, high=None) for id in ids]
-    guess = 1 / published.rows
-    values: list[float | None] = [None, claimed(one.links).value, None]
+        return [Finding.of(measure, release, None, None, reader=reader) for measure in names]
+    values = [None, claimed(one.links), None]
     if one.links.chance is not None:
-        precision = claim_precision(one.links)
-        values = [reid(one.links).value, values[1], None if precision is None else precision.value]
+        values = [reid(one.links), values[1], claim_precision(one.links)]
+    guesses = (1 / published.rows, None, None)
     return [
-        Finding(
-            id=id,
-            release=release,
-            attribute=None,
-            value=v,
-            low=v,
-            high=v,
-            baseline=guess if id.endswith("reid") else None,
-        )
-        for id, v in zip(ids, values, strict=True)
+        Finding.of(measure, release, None, value, guess, reader=reader)
+        for measure, value, guess in zip(names, values, guesses, strict=True)
     ]
 
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.audit.diagnosis import describe_audit_run
-from unveil.audit.document import Document, Input
-from unveil.audit.findings import finding_of
-from unveil.audit.limits import judged, parse_limit, worst
+from unveil.audit.document import Document, Finding, Input
+from unveil.audit.limits import check_limits as refuse_unknown
+from unveil.audit.limits import judge, worst
 from unveil.audit.result import EXIT_CODES, Judged
-from unveil.errors import UsageError, shown
 from unveil.risk.membership import FALSE_ALARMS, Told, tell_apart, true_positive_at
 from unveil.risk.membership_trial.scores import SCORES, Scores
 
@@ -44,11 +43,7 @@ class Trial(Judged):
 def check_limits(limits: Sequence[str]) -> None:
     """Refuse, before the work, a limit on what no trial has."""
     measures = ["membership_auc", *(f"membership_tpr.{alarms}" for alarms in FALSE_ALARMS)]
-    ids = [*measures, *(f"{score}.{measure}" for score in SCORES for measure in measures)]
-    for text in limits:
-        for id in parse_limit(text, ids).ids:
-            if id not in ids:
-                raise UsageError(f"{shown(text)}: {shown(id)} is no finding; there are {', '.join(measures)}")
+    refuse_unknown(limits, tuple(SCORES), measured=measures, readers=())
 
 
 def run_membership(scores: Scores, *, limits: Sequence[str] = (), seed: int = 0, inputs: Sequence[Input] = ()) -> Trial:
@@ -58,11 +53,11 @@ def run_membership(scores: Scores, *, limits: Sequence[str] = (), seed: int = 0,
     told = {name: tell_apart(part[scores.inside], part[~scores.inside]) for name, part in scores.by.items()}
     findings = []
     for name, one in told.items():
-        findings.append(finding_of(f"{name}.membership_auc", scores.name, None, one.auc, 0.5))
+        findings.append(Finding.of("membership_auc", scores.name, None, one.auc, 0.5, reader=name))
         for alarms, found in one.found.items():
-            id = f"{name}.membership_tpr.{alarms}"
-            findings.append(finding_of(id, scores.name, None, found, FALSE_ALARMS[alarms]))
-    marked = judged(findings, limits, tuple(SCORES), {})
+            id = f"membership_tpr.{alarms}"
+            findings.append(Finding.of(id, scores.name, None, found, FALSE_ALARMS[alarms], reader=name))
+    marked = judge(findings, limits, tuple(SCORES), {})
     verdict = worst(f.verdict for f in marked)
     members = int(scores.inside.sum())
     document = Document(

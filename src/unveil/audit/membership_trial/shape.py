@@ -1,11 +1,10 @@
-"""The membership document's shape, version 1. docs/schemas/membership-1.json."""
+"""The membership document's shape, version 2. docs/schemas/membership-2.json."""
 
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from unveil.audit.document import Document
-from unveil.audit.limits import Verdict
+from unveil.audit.document import Document, Verdict
 
 __all__ = ["MembershipDocument"]
 

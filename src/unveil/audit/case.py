@@ -1,0 +1,255 @@
+"""A case: what is judged, who reads it and knows what, and by which limits; loaded once and handed to every run."""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.fixed_prior import FixedPrior
+from unveil.attackers.posterior.contract import Chains
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.audit.asking import Readers, asked_of
+from unveil.audit.background import Asked, Background
+from unveil.audit.belief_measures import labels_of
+from unveil.audit.combination_limits import combination_limits, split_limits
+from unveil.audit.document import FindingId, Input
+from unveil.audit.limits import Limit, Preset, check_limits, read_presets
+from unveil.audit.membership import MembershipAsked, membership_limits
+from unveil.data.attribute import Role
+from unveil.data.belief import Prior
+from unveil.data.masked import Masked
+from unveil.data.release import Release
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.errors import UsageError, shown
+
+__all__ = ["Case"]
+
+IN_GROUP = "bayesian_in_group"
+MOST_COMBINATIONS = 200
+FEW = 20  # names that an error lists
+ReleaseType = Literal["not stated", "public", "controlled", "internal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """What is judged, who reads it and knows what, and by which limits.
+
+    Where the schema names no sensitive attribute, each quasi-identifier is asked about in turn, all others known.
+    Without the original, targets are the published rows as coarsely as they stand there, and success is unknown.
+    """
+
+    releases: Mapping[str, Release | Masked]
+    original: Table | None = None
+    control: Table | None = None  # people known not to be in the table
+    population: Table | None = None  # everyone among whom someone may look; only its quasi-identifiers are read
+    # By release: the group of each original row, for the attacker who knows it; of a masked release the original row
+    # of each published one.
+    assignments: Mapping[str, NDArray[np.integer]] = field(default_factory=dict)
+
+    attackers: Mapping[str, Any] | None = None  # None: bayesian and random_worlds; with a prior fixed_prior, too
+    known: Sequence[str] | None = None  # of a person; None: every quasi-identifier
+    combinations: Sequence[Sequence[str]] = ()  # of known attributes, each asked about by itself, as a table
+    wrong: float = 0.0  # probability that a known attribute is wrong
+    alpha: float = 1.0
+    beta: float = 1.0
+    prior: Callable[[Release, int], Prior] | None = None  # of the population, for a release and the attribute asked
+    joined: Sequence[Sequence[str]] = ()  # attributes that the model takes as one, as in the schema
+    chains: Chains = field(default_factory=Chains)
+    engine: Engine = field(default_factory=lambda: Engine(seed=0))
+
+    asked: Sequence[str] | None = None  # only these attributes
+    joint: bool = False  # all sensitive attributes as one, too
+    sample: int | None = None  # ask about so many people, drawn at random
+    membership: MembershipAsked | None = MembershipAsked()  # noqa: RUF009  frozen; None: it is not measured
+    background: Asked = "auto"  # readers with background knowledge: if it is cheap; None: none
+
+    limits: Sequence[str] = ()
+    preset: str | None = None
+    presets: Mapping[str, Preset] | None = None  # None: those that come with unveil
+
+    release_type: ReleaseType = "not stated"
+    recipient: str | None = None
+    variant: Literal["internal", "external"] = "internal"
+    least_count: int = 10  # the least count that an external document shows
+
+    inputs: Sequence[Input] = ()  # the files that were read, for the record
+    cells: Sequence[str] = ()  # notations that releases were read with
+    key: str | None = None  # the column by which rows were paired
+
+    def __post_init__(self) -> None:
+        once = tuple(tuple(dict.fromkeys(names)) for names in self.combinations)
+        object.__setattr__(self, "combinations", once)
+
+    @property
+    def readers(self) -> Readers:
+        """Who reads, and what they know of a person."""
+        attackers = self.attackers
+        if attackers is None:
+            attackers = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
+            attackers |= {"fixed_prior": FixedPrior()} if self.prior is not None else {}
+        grouped = any(not isinstance(self.releases.get(name), Masked) for name in self.assignments)
+        return Readers(
+            attackers=attackers,
+            known=None if self.known is None else tuple(self.known),
+            wrong=self.wrong,
+            alpha=self.alpha,
+            beta=self.beta,
+            prior=self.prior,
+            joined=tuple(tuple(names) for names in self.joined),
+            chains=self.chains,
+            engine=self.engine,
+            in_group={IN_GROUP: Bayesian()} if grouped else {},
+        )
+
+    @property
+    def attacker_names(self) -> tuple[str, ...]:
+        """The names of all attackers."""
+        readers = self.readers
+        return (*readers.attackers, *readers.in_group)
+
+    @property
+    def least(self) -> int:
+        """The least count that may be shown; 0: every count."""
+        return self.least_count if self.variant == "external" else 0
+
+    def at(self, engine: Engine) -> "Case":
+        """The same, worked on by this engine."""
+        return replace(self, engine=engine)
+
+    def stated_limits(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Every limit, the preset's first: those on the release, and those on combinations of known attributes."""
+        chosen: tuple[str, ...] = ()
+        if self.preset is not None:
+            presets = read_presets() if self.presets is None else self.presets
+            if self.preset not in presets:
+                raise UsageError(f"unknown preset {shown(self.preset)}; choose from {', '.join(presets)}")
+            chosen = presets[self.preset].limits
+        stated, on_combinations = split_limits((*chosen, *self.limits))
+        return stated + membership_limits(self.membership, stated), on_combinations
+
+    def combination_limits(self) -> list[Limit]:
+        """The limits on combinations of known attributes."""
+        return combination_limits(self.stated_limits()[1], self.combinations)
+
+    def limited(self) -> list[FindingId]:
+        """The findings that limits name."""
+        return check_limits(self.stated_limits()[0], self.attacker_names)
+
+    def wanted(self) -> list[str]:
+        """Measures and statistics that limits name of readers, without the reader."""
+        return [part.name for part in self.limited() if part.reader not in ("ideal", "background", "known")]
+
+    def check(self) -> None:
+        """Refuse what makes no sense, before the work."""
+        if not self.releases:
+            raise UsageError("name at least one release to audit")
+        if self.attackers is not None and not self.attackers:
+            raise UsageError("an audit needs at least one attacker")
+        clash = {"learner", "ideal"} & set(self.attackers or ())
+        if clash:
+            raise UsageError(f"{clash.pop()} always runs; leave it out of the attackers")
+        if not 0 <= self.wrong < 1:
+            raise UsageError(f"the probability of a wrong attribute must lie in [0, 1), not {self.wrong:g}")
+        if self.sample is not None and self.sample < 1:
+            raise UsageError(f"a sample of {self.sample} people says nothing; choose 1 or more")
+        if self.least_count < 1:
+            raise UsageError(f"the least count shown must be 1 or more, not {self.least_count}")
+        self._check_original()
+        self._check_names()
+        labels: set[str] = set()
+        for release in self.releases.values():
+            for index in asked_of(release, self.asked):
+                labels |= set(labels_of(release.attributes[index]))
+        check_limits(self.stated_limits()[0], self.attacker_names, None if self.joint else labels)
+        self.combination_limits()
+
+    def _check_original(self) -> None:
+        """What needs the original, and whether its rows and domains are the releases'."""
+        if self.original is None and (self.control is not None or self.assignments):
+            what = "control people" if self.control is not None else "an assignment"
+            raise UsageError(f"{what} can be used only with the original")
+        for name, group in self.assignments.items():
+            if name not in self.releases:
+                raise UsageError(f"there is an assignment for {shown(name)}, but no such release")
+            assert self.original is not None
+            release = self.releases[name]
+            rows, of = (release.rows, "it") if isinstance(release, Masked) else (self.original.rows, "the original")
+            if len(group) != rows:
+                raise UsageError(f"the assignment of {name} has {len(group)} rows, {of} {rows}")
+        if self.population is None:
+            return
+        held = {a.name: a.codes for a in self.population.attributes}
+        for name, release in self.releases.items():
+            for index in release.with_role(Role.QUASI_IDENTIFIER):
+                if held.get(release.attributes[index].name) != release.attributes[index].codes:
+                    what = shown(release.attributes[index].name)
+                    raise UsageError(f"the population has no {what}, or with another domain than {name}")
+
+    def _check_names(self) -> None:
+        """Attributes that are asked about or known must be published."""
+        possible = {r.attributes[i].name for r in self.releases.values() for i in asked_of(r)}
+        strange = [n for n in self.asked or () if n not in possible]
+        if strange or (self.asked is not None and not self.asked):
+            what = f"cannot ask about {shown(strange[0])}" if strange else "nothing is asked about"
+            raise UsageError(
+                f"{what}; choose from {', '.join(sorted(possible)) or 'nothing: no attribute is sensitive'}"
+            )
+        published = {a.name for release in self.releases.values() for a in release.attributes}
+        if len(self.combinations) > MOST_COMBINATIONS:
+            raise UsageError(
+                f"{len(self.combinations)} combinations of known attributes: give at most {MOST_COMBINATIONS}"
+            )
+        if not all(self.combinations):
+            raise UsageError("a combination of known attributes names none; give --known A,B")
+        for names in (self.known or (), *self.combinations):
+            for name in names:
+                if name not in published:
+                    close = difflib.get_close_matches(name, published, n=5, cutoff=0.5) or sorted(published)[:FEW]
+                    more = f" and {len(published) - FEW} others" if len(close) == FEW < len(published) else ""
+                    raise UsageError(f"unknown attribute {shown(name)} in known; choose from {', '.join(close)}{more}")
+
+    def settings(self) -> dict[str, Any]:
+        """What was asked for, as a document holds it."""
+        readers, (stated, on_combinations) = self.readers, self.stated_limits()
+        found: dict[str, Any] = {
+            "releases": list(self.releases),
+            "original": _name(self.original),
+            "release_type": self.release_type,
+            "recipient": self.recipient,
+            "attackers": list(self.attacker_names),
+            "asked": None if self.asked is None else list(self.asked),
+            "known": None if self.known is None else list(self.known),
+            "wrong": self.wrong,
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "prior": None if self.prior is None else "given",
+            "chains": readers.chains.chains,
+            "sweeps": readers.chains.sweeps,
+            "most_sweeps": readers.chains.most_sweeps,
+            "precision": readers.chains.precision,
+            "seed": self.engine.seed,
+            "sample": self.sample,
+            "control": _name(self.control),
+            "population": _name(self.population),
+            "joint": self.joint,
+            "background": asdict(self.background) if isinstance(self.background, Background) else self.background,
+            "preset": self.preset,
+            "limits": [*stated, *on_combinations],
+            "variant": self.variant,
+            "least_count": self.least_count,
+            "membership": None if self.membership is None else "sensitive" if self.membership.sensitive else "harmless",
+        }
+        found |= {"cells": list(self.cells)} if self.cells else {}
+        found |= {} if self.key is None else {"key": self.key}
+        found |= {"combinations": [list(names) for names in self.combinations]} if self.combinations else {}
+        return found
+
+
+def _name(table: Table | None) -> str | None:
+    return None if table is None else Path(table.name).name
