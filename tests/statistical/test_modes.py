@@ -10,7 +10,7 @@ from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.chain import Chain
 from unveil.attackers.posterior.hidden import HiddenModel
-from unveil.attackers.posterior.ladder import Ladder, Likelihood, repeated
+from unveil.attackers.posterior.tempering import Likelihood, Tempering, repeated
 from unveil.data.belief import Belief
 from unveil.engine import Engine
 
@@ -75,7 +75,7 @@ def test_no_run_is_called_converged_while_it_is_wrong(name: str, seed: str) -> N
 
 def test_the_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a ladder chains cool into a mode of 0.24% of the posterior, and agree there."""
-    monkeypatch.setattr(Ladder, "suits", staticmethod(lambda model: False))
+    monkeypatch.setattr(Tempering, "suits", staticmethod(lambda model: False))
     exact = by_counts(misled())[1]
     belief = run(misled(), 0, QUICK)["bayesian"]
     assert belief.diagnostics.converged
@@ -134,3 +134,18 @@ def test_groups_of_one_kind_are_matched_as_if_each_were_alone(name: str) -> None
         means.append((np.mean(tallies, axis=0), np.std(tallies, axis=0) / 600**0.5))
     (first, error), (second, _) = means
     assert np.abs(first - second).max() <= 5 * (1.42 * error.max() + 1e-9)
+
+
+def test_readings_say_what_each_would_say() -> None:
+    """Case and control can trade places: half of the posterior each, and each reading sure of the opposite."""
+    table = TABLES["case-control, 344 rows, 0.95"]
+    release = table.release()
+    targets = table.targets(release)
+    both = {"": (Bayesian(), targets)}
+    found, learned = learn(release, len(table.codes), table.prior(release), Engine(seed=1), QUICK, both)
+    first, second = learned.readings(targets)  # type: ignore[attr-defined]
+    assert first.weight == pytest.approx(0.5, abs=0.1)
+    assert first.probability == pytest.approx(second.probability[:, ::-1], abs=0.05)
+    said = str(found[""].diagnostics.facts["readings"])
+    assert said.startswith("two readings of the release fit, one with 5")
+    assert "another value for 100%" in said

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.contract import Posterior
-from unveil.attackers.posterior.fits import block_fits, check_targets
+from unveil.attackers.posterior.fits import block_fits, check_targets, refuse_misfits
 from unveil.attackers.posterior.roster import member_block, put_apart, with_roster
-from unveil.attackers.posterior.weigh import refuse_misfits
 from unveil.data.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
 from unveil.data.cell_prior import CellPrior
 from unveil.data.release import Block, Release

@@ -6,7 +6,7 @@ import numpy as np
 
 from unveil.attackers.posterior.averages import belief_of
 from unveil.attackers.posterior.contract import Posterior
-from unveil.attackers.posterior.weigh import refuse_misfits
+from unveil.attackers.posterior.fits import refuse_misfits
 from unveil.data.belief import Belief, Targets, Threat, describe_targets
 from unveil.errors import UsageError
 

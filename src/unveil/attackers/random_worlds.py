@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unveil.attackers.posterior.contract import Posterior
-from unveil.attackers.posterior.weigh import Fitted, held_values, refuse_misfits
+from unveil.attackers.posterior.fits import Fitted, held_values, refuse_misfits
 from unveil.data.belief import Belief, Diagnostics, Targets, Threat, describe_targets
 
 __all__ = ["RandomWorlds"]

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.channel import channel_beliefs
 from unveil.attackers.posterior.contract import Attacker, Chains, Posterior, learn
-from unveil.attackers.posterior.fits import check_targets
+from unveil.attackers.posterior.fits import Fitted, check_targets
 from unveil.attackers.posterior.joined import join
-from unveil.attackers.posterior.weigh import Fitted
 from unveil.data.belief import Belief, Known, Prior, Targets, describe_targets
 from unveil.data.masked import Masked
 from unveil.data.release import Release

@@ -7,7 +7,7 @@ from test_linked_support import learned as learned  # a fixture
 
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior import linked_posterior as module
-from unveil.attackers.posterior.batch_means import BatchMeans
+from unveil.attackers.posterior.averages import BatchMeans
 from unveil.attackers.posterior.contract import Chains, Posterior, posterior
 from unveil.attackers.posterior.convergence import BATCHES
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior

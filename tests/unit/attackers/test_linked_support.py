@@ -10,8 +10,8 @@ from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.contract import Chains, learn, posterior
 from unveil.attackers.posterior.convergence import BATCHES
+from unveil.attackers.posterior.fits import Fitted
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.attackers.posterior.weigh import Fitted
 from unveil.audit.belief_measures import People, Sample, measures_of
 from unveil.data.belief import Belief, Known, Prior, Targets
 from unveil.data.regions import Regions

@@ -18,11 +18,11 @@ from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.averages import Averages, belief_of
 from unveil.attackers.posterior.chain import Chain, Draw
+from unveil.attackers.posterior.chain_facts import log_fit
 from unveil.attackers.posterior.contract import Chains, learn, posterior
 from unveil.attackers.posterior.convergence import diagnostics, geweke, modes_of, weiss
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
-from unveil.attackers.posterior.row_states import log_fit
 from unveil.data.belief import Belief, Prior, Threat
 from unveil.engine import Engine
 from unveil.errors import OutputError, Stopped, UsageError

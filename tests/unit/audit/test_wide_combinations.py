@@ -12,8 +12,8 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.slicing import Slicing
 from unveil.attackers import attack as believe
+from unveil.attackers.posterior import fits as _weigh
 from unveil.attackers.posterior import linked_posterior as _linked_posterior
-from unveil.attackers.posterior import weigh as _weigh
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import attack, run_audit

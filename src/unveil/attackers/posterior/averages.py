@@ -1,5 +1,6 @@
 """Weights averaged over a posterior: running means of states as they come, and the beliefs they make."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.convergence import BATCHES, PRECISION, diagnostics
 from unveil.data.belief import Belief, Targets, Threat
 
-__all__ = ["Averages", "DistinctTargets", "Running", "belief_of", "shares", "watched"]
+__all__ = ["Averages", "BatchMeans", "DistinctTargets", "Running", "belief_of", "shares", "watched"]
 
 MOST_WATCHED = 1000  # targets whose beliefs are kept batch by batch, to see whether chains agree
 MOST_WATCHED_BELIEFS = 30_000  # over all values
@@ -131,3 +132,51 @@ def belief_of(averages: Averages, method: str, threat: Threat) -> Belief:
     together = list(judged.modes[0]) if judged.modes else slice(None)
     pooled = shares(averages.mean[together].mean(axis=0))
     return Belief(pooled, chains=chains, diagnostics=judged, threat=threat).of(everyone)
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True, eq=False)
+class BatchMeans:
+    """The means of a chain's batches so far: the first as it is, and by how much each one differs from it.
+
+    Differences are kept with 7 digits. They are small beside what they differ from, and rounding a difference leaves it
+    a difference: numbers that stand still stay equal to the last digit.
+    """
+
+    first: Floats | None = None  # (numbers,)
+    beyond: list[NDArray[np.float32]] = field(default_factory=list)  # by batch: (numbers,)
+    whole: Floats | None = None  # the mean of all, once it was asked for
+
+    def __len__(self) -> int:
+        return len(self.beyond)
+
+    def __getitem__(self, batch: int) -> Floats:
+        """(numbers,) the mean of one batch."""
+        found = self.beyond[batch]
+        assert self.first is not None
+        return self.first + found
+
+    def extend(self, batches: Iterable[Floats]) -> None:
+        """Note the means of more batches."""
+        for batch in batches:
+            if self.first is None:
+                self.first = batch.copy()
+            self.beyond.append((batch - self.first).astype(np.float32))
+        self.whole = None
+
+    def mean(self) -> Floats:
+        """(numbers,) of all batches."""
+        if self.whole is None:
+            assert self.first is not None
+            self.whole = self.first + np.mean(self.beyond, axis=0, dtype=np.float64)
+        return self.whole
+
+    def stacked(self, batches: int) -> Floats:
+        """(batches, numbers) the means of the first so many."""
+        return np.stack([self[batch] for batch in range(batches)])
+
+    def halve(self) -> None:
+        """Two batches into one; there must be an even number of them."""
+        self.beyond = [(a + b) / np.float32(2) for a, b in zip(self.beyond[::2], self.beyond[1::2], strict=True)]

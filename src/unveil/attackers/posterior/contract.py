@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages
+from unveil.attackers.posterior.checkpoint import Checkpoint
 from unveil.attackers.posterior.convergence import Chains
 from unveil.attackers.posterior.draws import LinkedDraws
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
 from unveil.attackers.posterior.linked import attribute_posteriors, linked_counts
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.attackers.posterior.saved import Checkpoint
 from unveil.data.belief import Belief, Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine

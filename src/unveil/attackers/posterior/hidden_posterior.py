@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.averages import Averages, DistinctTargets, Running
 from unveil.attackers.posterior.averages import shares as shares_of
 from unveil.attackers.posterior.chain import Chain, Draw, each_alone
+from unveil.attackers.posterior.chain_facts import Reading, chain_facts, parted, readings_in_words
+from unveil.attackers.posterior.checkpoint import Arrays, Checkpoint
 from unveil.attackers.posterior.convergence import BATCHES, FAR, PRECISION, Chains
 from unveil.attackers.posterior.draws import conditional_term
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
-from unveil.attackers.posterior.ladder import Ladder, Likelihood
-from unveil.attackers.posterior.row_states import chain_facts
-from unveil.attackers.posterior.saved import Arrays, Checkpoint
+from unveil.attackers.posterior.tempering import Likelihood, Tempering
 from unveil.data.belief import Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine
@@ -34,8 +34,6 @@ FIT_EVERY = 20  # states that are looked at, to one whose log posterior is noted
 TRIPS = 8  # states that must have come all the way down the ladders
 BETTER = 5.0  # in log posterior: a start that ends this much above the chains found a better place; without a ladder,
 # one that ends no more than this below has found one as good
-APART = 4.0  # standard deviations between two readings
-MOST_READ = 200  # states of a reading
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
 
@@ -82,7 +80,7 @@ class HiddenPosterior:
     saved: Checkpoint | None = None
     refused: list[tuple[str, Targets, NotApplicable]] = field(default_factory=list)
     distinct: DistinctTargets = field(default_factory=DistinctTargets)
-    ladders: list[Ladder] = field(default_factory=list)  # beside each chain, where matchings can be summed out
+    ladders: list[Tempering] = field(default_factory=list)  # beside each chain, where matchings can be summed out
     disagreed: int = 0  # rounds after which chains did not agree
     fits: list[list[float]] = field(default_factory=list)  # by chain: log posterior of some states after burn-in
 
@@ -113,9 +111,9 @@ class HiddenPosterior:
         goal = settings.burn_in + settings.sweeps
         found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
         found.distinct, found.fits = distinct, [[] for _ in number]
-        if Ladder.suits(model) and settings.burn_in:
+        if Tempering.suits(model) and settings.burn_in:
             likelihood = Likelihood.of(model)
-            found.ladders = [Ladder.of(model, likelihood, engine.named(f"chain {chain}")) for chain in number]
+            found.ladders = [Tempering.of(model, likelihood, engine.named(f"chain {chain}")) for chain in number]
         if saved is not None and (arrays := saved.load()) is not None:
             found._restore(arrays)
         return found
@@ -222,31 +220,14 @@ class HiddenPosterior:
                 )
         return ""
 
-    def readings(self, targets: Targets) -> list[tuple[float, NDArray[np.float64]]]:
-        """Readings of the release that differ: the weight of each, and what it alone would have `bayesian` believe.
-
-        Kept states parted in two where they lie furthest apart; one reading if the two parts touch.
-        """
+    def readings(self, targets: Targets) -> list[Reading]:
+        """Readings of the release that differ, the likeliest first, and what each alone would have one believe."""
+        term = support_term(self.model, targets)
         states = [state for kept in self.kept for state in kept.states]
-        columns = np.repeat(self.model.matched, np.diff(self.model.layout.place))
-        points = np.stack([state.theta.flat[columns] for state in states])
-        centre = points.mean(axis=0)
-        axis = np.linalg.svd(points - centre, full_matrices=False)[2][0] if points.shape[1] else np.zeros(0)
-        along = np.sort((points - centre) @ axis)
-        order = np.argsort((points - centre) @ axis, kind="stable")
-        few = max(len(states) // 50, 1)
-        gaps = np.diff(along)[few - 1 : len(along) - few]
-        cut = int(gaps.argmax()) + few if len(gaps) else 0
-        spread = max(along[:cut].std(), along[cut:].std()) if cut else np.inf
-        parts = (
-            [order[:cut], order[cut:]] if cut and along[cut:].mean() - along[:cut].mean() > APART * spread else [order]
-        )
-        term, found = support_term(self.model, targets), []
-        for part in parts:
-            some = [[states[i] for i in part[:MOST_READ]]]
-            mean = averages_of(term, some, self.engine.workers).mean[0]
-            found.append((len(part) / len(states), shares_of(mean)))
-        return sorted(found, key=lambda reading: -reading[0])
+        return [
+            Reading(weight, shares_of(averages_of(term, [part], self.engine.workers).mean[0]))
+            for weight, part in parted(self.model, states)
+        ]
 
     def joint(self, targets: Targets) -> Averages:
         """See Posterior."""
@@ -299,26 +280,11 @@ class HiddenPosterior:
             values = [found[name] for found in each if name in found]
             if values:
                 facts[name] = float(combine(values))
-        said = self._readings_in_words()
-        facts |= {"readings": said} if said else {}
-        return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
-
-    def _readings_in_words(self) -> str:
-        """Whether several readings of the release fit, and what each would say."""
         asked = next((question.targets for question in self.questions if question.kind == "support"), None)
-        if asked is None or not any(ladder.hot for ladder in self.ladders):
-            return ""
-        found = self.readings(asked)
-        if len(found) < 2 or not asked.count:
-            return ""
-        (first, one), (second, other) = found
-        differ = float((one.argmax(axis=1) != other.argmax(axis=1)).mean())
-        sure = " and ".join(f"{belief.max(axis=1).mean():.0%}" for _, belief in found)
-        return (
-            f"two readings of the release fit, one with {first:.1%} of the posterior, one with {second:.1%}; they name "
-            f"another value for {differ:.0%} of the kinds of people asked about, and are {sure} sure on average; "
-            "what is believed is the average of both"
-        )
+        if asked is not None and asked.count and any(ladder.hot for ladder in self.ladders):
+            said = readings_in_words(self.readings(asked))
+            facts |= {"readings": said} if said else {}
+        return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
 
     def _arrays(self) -> Arrays:
         found: Arrays = {"goal": np.array([self.goal, self.disagreed])}

@@ -8,16 +8,14 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import Averages, DistinctTargets, watched
-from unveil.attackers.posterior.batch_means import BatchMeans
+from unveil.attackers.posterior.averages import Averages, BatchMeans, DistinctTargets, watched
+from unveil.attackers.posterior.checkpoint import Arrays, Checkpoint
 from unveil.attackers.posterior.convergence import BATCHES, Chains, geweke
 from unveil.attackers.posterior.draws import LinkedDraws, average_over
-from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood
+from unveil.attackers.posterior.fits import Fitted, check_targets, held_values, knowledge_likelihood
 from unveil.attackers.posterior.linked import AttributePosterior
 from unveil.attackers.posterior.linked_support import LinkedSupport
-from unveil.attackers.posterior.saved import Arrays, Checkpoint
 from unveil.attackers.posterior.share_chains import ShareChains
-from unveil.attackers.posterior.weigh import Fitted, held_values
 from unveil.data.belief import Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.batch_means import BatchMeans
+from unveil.attackers.posterior.averages import BatchMeans
 from unveil.attackers.posterior.partial_sums import PartialSums
 from unveil.data.regions import Regions, rank_sequences
 from unveil.data.smooth import Centres

@@ -22,7 +22,7 @@ from unveil.kernels import matching, tempering
 from unveil.kernels.random import uniform
 from unveil.kernels.repeated_groups import MOST_WAYS, ways_of
 
-__all__ = ["Ladder", "Likelihood"]
+__all__ = ["Likelihood", "Tempering"]
 
 LEVELS = 10  # at first, the chain's own among them
 MOST_LEVELS = 24
@@ -126,7 +126,7 @@ def _gathered(start: NDArray[np.int64], which: NDArray[np.int64]) -> tuple[NDArr
 
 
 @dataclass(slots=True, eq=False)
-class Ladder:
+class Tempering:
     """The chains beside one, and what has become of their exchanges."""
 
     likelihood: Likelihood
@@ -142,7 +142,7 @@ class Ladder:
     trades: Floats = field(default_factory=lambda: np.zeros(2))  # of values at the chain's own level: tried, made
 
     @classmethod
-    def of(cls, model: HiddenModel, likelihood: Likelihood, engine: Engine) -> "Ladder":
+    def of(cls, model: HiddenModel, likelihood: Likelihood, engine: Engine) -> "Tempering":
         """Chains that start anywhere."""
         key = engine.named("ladder").generator().integers(0, 2**64, dtype=np.uint64)
         fast = repeated(model)
