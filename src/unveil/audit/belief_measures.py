@@ -72,7 +72,7 @@ class Sample:
     """A simple random sample of people without replacement: intervals by bootstrap, finite population corrected."""
 
     people: int  # in all
-    engine: Engine = field(default_factory=Engine)
+    engine: Engine = field(default_factory=lambda: Engine(seed=0))
 
     def widened(self, measure: Measure, people: People, estimate: Estimate) -> Estimate:
         """Add the sample's error to the Monte-Carlo error, in squares; a maximum has no upper end but its bound."""

@@ -233,7 +233,7 @@ class Case:
             "sweeps": readers.chains.sweeps,
             "most_sweeps": readers.chains.most_sweeps,
             "precision": readers.chains.precision,
-            "seed": self.engine.seed,
+            "seed": self.engine.stated_seed,
             "sample": self.sample,
             "control": _name(self.control),
             "population": _name(self.population),

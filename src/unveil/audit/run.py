@@ -34,9 +34,10 @@ from unveil.audit.side_by_side import side_by_side
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.data.masked import Masked
 from unveil.data.release import Release
-from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.people import people_frame as link_frame
-from unveil.risk.linkage.readers import Published, link_by_distance
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +51,7 @@ class Audit(Judged):
 
     document: Document
     answers: Mapping[tuple[str, str], Answers] = field(repr=False)  # by release and attribute
-    compared: Mapping[str, tuple[Published, Held]] = field(repr=False, default_factory=dict)  # masked releases
+    compared: Mapping[str, tuple[Published, Register]] = field(repr=False, default_factory=dict)  # masked releases
 
     def to_dict(self) -> dict[str, Any]:
         """The document as plain data."""
@@ -82,8 +83,8 @@ class Audit(Judged):
 
     def _repr_html_(self) -> str:
         # By name: the report stands above the audit and reads its document only.
-        report = importlib.import_module("unveil.report.html")
-        return str(report.render_html(self.document))
+        report = importlib.import_module("unveil.report")
+        return str(report.render_page(self.document))
 
 
 def run_audit(case: Case | Mapping[str, Release | Masked], **options: Any) -> Audit:

@@ -27,7 +27,6 @@ from unveil.cli._shared import (
     listed,
     located,
     long_work,
-    read_assignment,
     release_parts,
 )
 from unveil.errors import UsageError, shown
@@ -190,16 +189,14 @@ def _audit(
     from unveil.data.attribute import Role
     from unveil.data.belief import Prior
     from unveil.data.schema import read_schema
-    from unveil.data.smooth import bandwidths
+    from unveil.data.smoothing import bandwidths
     from unveil.formats.arx_schema import project_schema
-    from unveil.formats.keys import read_paired
-    from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.assignments import read_assignment, read_origin, read_paired
+    from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.people import people_content
     from unveil.formats.priors import read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.report.audit_terminal import print_audit
-    from unveil.report.html import render_html
 
     if not releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
@@ -250,7 +247,7 @@ def _audit(
             if name in masked:
                 assigned[name] = read_origin(path, table.rows, published[name].rows)
             else:
-                assigned[name] = read_assignment(path, table.rows, published[name].groups)
+                assigned[name] = read_assignment(path, table, published[name])
     engine = engine_of(seed, workers, checkpoint)
     missing = document.missing_token
     others = None
@@ -311,7 +308,7 @@ def _audit(
             private[path] = people_content(path, found.links(of[0]))
         elif of in found.answers and found.answers[of].attackers:
             private[path] = people_content(path, found.people(*of))
-    give_results(found, page=render_html, show=print_audit, report=report, json=json, people=private)
+    give_results(found, report=report, json=json, people=private)
 
 
 def _names(releases: list[Path]) -> list[str]:

@@ -155,8 +155,6 @@ def _frontier(
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
     from unveil.frontier import Questions, Reading, run_frontier
-    from unveil.report.frontier_html import render_frontier
-    from unveil.report.frontier_terminal import print_frontier
 
     if data is None:
         raise UsageError("name the table: unveil frontier DATA --schema FILE")
@@ -188,8 +186,9 @@ def _frontier(
         reading = replace(reading, attackers=attackers)
     table = read_table(data, document, delimiter=delimiter, decimal=decimal, encoding=encoding)
     if release_seed is None and output is not None:
-        release_seed = secrets.randbits(63)
+        release_seed = secrets.randbits(128)
         say(f"release seed {release_seed} (keep it secret: with it a reader could replay what was drawn)")
+    release_seed = seed if release_seed is None else release_seed  # nothing is written
     engine = engine_of(seed, workers, checkpoint)
     with long_work() as (progress, stop):
         found = run_frontier(
@@ -224,7 +223,7 @@ def _frontier(
             files[chosen_file] = _chosen(point.candidate, chosen_file.parent, data, schema, limit).encode()
             if made.note:
                 say(made.note)
-    give_results(found, page=render_frontier, show=print_frontier, report=report, json=json, beside=files)
+    give_results(found, report=report, json=json, beside=files)
 
 
 def _chosen(candidate: Any, folder: Path, data: Path | Database, schema: Path, limits: list[str]) -> str:

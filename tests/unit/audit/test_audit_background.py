@@ -26,11 +26,9 @@ from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.privacy.knowledge.kernel import Kernel
-from unveil.report import page
-from unveil.report.audit_terminal import print_audit
-from unveil.report.background import worst_by_pairs, worst_over_bandwidths
-from unveil.report.html import render_html
-from unveil.risk.exposure import expose, expose_over_bandwidths
+from unveil.report import page, print_document, render_page
+from unveil.report.sections.background import worst_by_pairs, worst_over_bandwidths
+from unveil.risk.background import background_risk, background_risk_by_bandwidth
 
 SCHEMA = made_schema({"sex": {"role": QI, "domain": ["f", "m"]}, "ill": {"role": SENSITIVE, "domain": ["a", "b"]}})
 # Ten pairs {f with a, m with a}, ten pairs {f with b, m with a}: no man has b.
@@ -157,13 +155,13 @@ def test_it_is_what_the_exposure_of_each_bandwidth_says(method: str) -> None:
     got = {f.id.removeprefix("background."): f.value for f in section.findings}
     roster = targets_of_table(table, made.release, 2, group=made.group_of_row.astype(np.int64))
     for b in (0.1, 0.5):
-        one = expose(made.release, 2, Kernel(bandwidth=(b,)).prior(table), roster=roster)
+        one = background_risk(made.release, 2, Kernel(bandwidth=(b,)).prior(table), roster=roster)
         assert got[f"worst_case_risk.{b:g}"] == pytest.approx(one.worst)
         assert got[f"vulnerable.{b:g}"] == pytest.approx(one.beyond(0.2) / 60)
         assert got[f"worst_gain.{b:g}"] == pytest.approx(one.gain.max())
     pairs = section.chart["pairs"]
     assert (pairs["first"], pairs["second"]) == (["age"], ["sex"])
-    (corner,) = expose_over_bandwidths(made.release, 2, table, [(0.2, 1.2)], roster=roster)
+    (corner,) = background_risk_by_bandwidth(made.release, 2, table, [(0.2, 1.2)], roster=roster)
     assert pairs["worst"][0][2] == pytest.approx(corner.worst)
     assert pairs["worst"][0][2] != pytest.approx(pairs["worst"][2][0])
 
@@ -195,16 +193,16 @@ def test_people_who_fit_several_groups_need_an_assignment() -> None:
 def test_the_report_and_the_terminal_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "_bundle", lambda: "")  # seconds of JavaScript that nothing here runs
     found = audited(background=Background(bandwidths=(0.3, 0.5), t=0.1, l=2, at_least=0.9))
-    text = render_html(found.document)
+    text = render_page(found.document)
     assert 'id="background"' in text
     assert "Worst case over the bandwidth" in text
     assert "sex=m never ill=b" in text
     assert "All beliefs are exact" in text
     out = io.StringIO()
-    print_audit(found.document, Console(file=out, width=400))
-    assert "r.csv, ill, background knowledge: To readers" in out.getvalue()
+    print_document(found.document, Console(file=out, width=400), verbose=True)
+    assert "\nTo readers who know everybody's quasi-identifiers" in out.getvalue()
     old = found.document.model_copy(update={"diagnostics": {**found.document.diagnostics, "background": []}})
-    assert 'id="background"' not in render_html(old)
+    assert 'id="background"' not in render_page(old)
 
 
 def test_the_charts_are_valid_specs() -> None:

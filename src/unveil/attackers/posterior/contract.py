@@ -187,7 +187,7 @@ def attack(
 ) -> Belief:
     """What one attacker believes of the targets. Several at once share what they learn: see `learn`."""
     held = Prior.uninformative(release, targets.asked) if prior is None else prior
-    engine, chains = (Engine() if engine is None else engine), (Chains() if chains is None else chains)
+    engine, chains = (Engine(seed=0) if engine is None else engine), (Chains() if chains is None else chains)
     return learn(release, targets.asked, held, engine, chains, {"": (attacker, targets)})[0][""]
 
 
