@@ -10,9 +10,11 @@ from benchmarks._timing import best_cpu
 from benchmarks.hidden_links import KNOWN, as_stated
 from realdata.adult import adult_schema, read_adult
 from unveil.anonymizers.anatomy import Anatomy
+from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.posterior.chain import Chain
 from unveil.attackers.posterior.contract import Chains
-from unveil.attackers.posterior.hidden import Chain, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import chances
 from unveil.audit.attack import run_attack
 from unveil.catalog import anonymizer
@@ -44,11 +46,9 @@ def measure() -> Iterator[Row]:
         targets = targets_of_table(table, made.release, asked, group=made.group_of_row)
         chains = Chains(sweeps=sweeps, burn_in=sweeps // 2, most_sweeps=0)
         prior = Prior.uninformative(made.release, asked)
-        Bayesian(chains=Chains(sweeps=50, burn_in=0, most_sweeps=0)).attack(
-            made.release, targets, prior, Engine(seed=0)
-        )
+        attack(Bayesian(), made.release, targets, prior, Engine(seed=0), Chains(sweeps=50, burn_in=0, most_sweeps=0))
         begun = time.process_time()
-        belief = Bayesian(chains=chains).attack(made.release, targets, prior, Engine(seed=1))
+        belief = attack(Bayesian(), made.release, targets, prior, Engine(seed=1), chains)
         ours = (time.process_time() - begun) / chains.chains
         assert belief.chains is not None
         each = [1000 * absolute_error(Belief(chain), truth).value for chain in belief.chains]

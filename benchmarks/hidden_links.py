@@ -10,7 +10,8 @@ from benchmarks import Row
 from benchmarks._timing import best_cpu
 from realdata.adult import read_adult
 from unveil.anonymizers.anatomy import Anatomy
-from unveil.attackers.posterior.hidden import Chain, HiddenModel
+from unveil.attackers.posterior.chain import Chain
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.data.belief import Prior
 from unveil.data.schema import Schema, SchemaDocument
 from unveil.data.table import Table

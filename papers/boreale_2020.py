@@ -10,6 +10,7 @@ from papers import Figure
 from papers._printed import level, printed_release, printed_schema
 from realdata.adult import adult_schema
 from unveil import risk
+from unveil.attackers import Attacker, attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
@@ -158,9 +159,9 @@ def _reproduce_table_iii() -> Iterator[Figure]:
         "random_worlds": "exact",
     }
     chains = Chains(sweeps=20_000, most_sweeps=0)  # Nat's regions overlap, so that two diseases are sampled
-    readers = {"learner": Learner(chains=chains), "bayesian": Bayesian(chains=chains), "random_worlds": RandomWorlds()}
+    readers: dict[str, Attacker] = {"learner": Learner(), "bayesian": Bayesian(), "random_worlds": RandomWorlds()}
     for name, reader in readers.items():
-        belief = reader.attack(release, target, prior, Engine(seed=0)).probability[0]
+        belief = attack(reader, release, target, prior, Engine(seed=0), chains).probability[0]
         for value, published, ours in zip(DISEASES, TABLE_III[name], belief, strict=True):
             label = f"Table III, {name}, {value}"
             yield Figure(label, "Table III", published, float(ours), reading=reading[name], why_not=NOT_TABLE_III[name])
@@ -199,17 +200,17 @@ def trait_known(share: float) -> Prior:
 def _reproduce_remarks() -> Iterator[Figure]:
     release, target = remark_5()
     prior = Prior.uninformative(release, 1)
-    learner = float(Learner().attack(release, target, prior, Engine(seed=0)).probability[0, 0])
-    attacker = float(Bayesian().attack(release, target, prior, Engine(seed=0)).probability[0, 0])
+    learner = float(attack(Learner(), release, target, prior, Engine(seed=0)).probability[0, 0])
+    attacker = float(attack(Bayesian(), release, target, prior, Engine(seed=0)).probability[0, 0])
     yield Figure("Remark 5, p_L", "Remark 5", "0.004", learner, reading="printed as ≈ 0.004")
     rounded = "printed as ≈ 250, which is 1 / .004; before rounding p_L is .003984"
     yield Figure("Remark 5, Ti", "Remark 5", "250", attacker / learner, why_not=rounded)
     for people, tested, share in ((100, 0, 0.01), (1000, 300, 0.004)):
         release, target = island(people, tested)
-        ours = float(FixedPrior().attack(release, target, trait_known(share), Engine(seed=0)).probability[0, 1])
+        ours = float(attack(FixedPrior(), release, target, trait_known(share), Engine(seed=0)).probability[0, 1])
         name = f"Remark 2, {people} people, {tested} tested, trait {share:g}"
         yield Figure(name, "Remark 2", 1 / (1 + (people - 1 - tested) * share), ours, 1e-9)
-        learned = Bayesian().attack(release, target, Prior.uninformative(release, 1), Engine(seed=0))
+        learned = attack(Bayesian(), release, target, Prior.uninformative(release, 1), Engine(seed=0))
         reading = "the share learned from Beta(1, 1): (k + 2) / (N + 1)"
         expected = (tested + 2) / (people + 1)
         yield Figure(
@@ -265,7 +266,7 @@ def _ideal(table: Table) -> float:
     original = table.as_release()
     asked = original.index("occupation")
     targets = targets_of_table(table, original, asked)
-    ideal = Learner().attack(original, targets, Prior.uninformative(original, asked), Engine(seed=0))
+    ideal = attack(Learner(), original, targets, Prior.uninformative(original, asked), Engine(seed=0))
     return risk.global_threat(ideal, table.columns[asked]).value
 
 
@@ -274,7 +275,7 @@ def by_random_worlds(text: str, table: Table) -> tuple[Release, Belief]:
     release = anonymizer(text).anonymize(table, Engine(seed=0)).release
     asked = release.index("occupation")
     targets = targets_of_table(table, release, asked)
-    return release, RandomWorlds().attack(release, targets, Prior.uninformative(release, asked), Engine(seed=0))
+    return release, attack(RandomWorlds(), release, targets, Prior.uninformative(release, asked), Engine(seed=0))
 
 
 def tie_rules(belief: Belief, truth: NDArray[np.integer]) -> dict[str, float]:

@@ -10,6 +10,7 @@ from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.anonymizers.slicing import Slicing, sliced
+from unveil.attackers import attack
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import run_audit
@@ -42,8 +43,12 @@ def reproduce() -> Iterator[Figure]:
     table, group = table_4_1(EIGHT)
     release = sliced(table, F, group).release
     asked = release.index("disease")
-    belief = RandomWorlds().attack(
-        release, targets_of_table(table, release, asked), Prior.uninformative(release, asked), Engine(seed=0)
+    belief = attack(
+        RandomWorlds(),
+        release,
+        targets_of_table(table, release, asked),
+        Prior.uninformative(release, asked),
+        Engine(seed=0),
     )
     apart = float(np.abs(belief.probability - shares(table, F, group)[0]).max())
     reading = "everybody matches one bucket, so its size does not matter"

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from unveil.attackers.posterior.chains import Chains
+from unveil.attackers.posterior.convergence import Chains
 
 gc.disable()  # until everything is collected: what is imported stays
 

@@ -13,6 +13,7 @@ from strategies import Published, releases
 
 from enumeration import AGE, ILL, SEX, written_release
 from unveil import catalog
+from unveil.attackers import attack as believe
 from unveil.attackers import fixed_prior
 from unveil.attackers.posterior.contract import Chains
 from unveil.data.attribute import Attribute, Role
@@ -38,10 +39,10 @@ class Case:
 
 CONFIGURATIONS: dict[str, Case] = {
     "background": Case({}, membership=True, learns=False, cells=True),
-    "bayesian": Case({"chains": SHORT}, membership=True, learns=True),
-    "conditional_learner": Case({"chains": SHORT}, membership=False, learns=True, draws=True),
+    "bayesian": Case({}, membership=True, learns=True),
+    "conditional_learner": Case({}, membership=False, learns=True, draws=True),
     "fixed_prior": Case({}, membership=True, learns=False),
-    "learner": Case({"chains": SHORT}, membership=False, learns=True),
+    "learner": Case({}, membership=False, learns=True),
     "random_worlds": Case({}, membership=True, learns=False),
 }
 NAMES = sorted(CONFIGURATIONS)
@@ -92,7 +93,7 @@ def attack(
 ) -> Belief:
     prior = Prior.uninformative(release, DISEASE) if prior is None else prior
     try:
-        belief = made(name).attack(release, targets, prior, Engine(seed=3) if engine is None else engine)
+        belief = believe(made(name), release, targets, prior, Engine(seed=3) if engine is None else engine, SHORT)
     except NotApplicable as reason:
         if CONFIGURATIONS[name].cells and "roster" in str(reason):
             assert len(release.blocks) != 2 or len(release.block_of(DISEASE).attributes) > 1, "cells are published"
@@ -281,7 +282,7 @@ def test_targets_that_do_not_speak_of_the_release(name: str) -> None:
         Targets(-1, {0: Known.exactly(AGE, np.array([0]))}, 1),
     ):
         with pytest.raises(UsageError):
-            made(name).attack(release, targets, prior, Engine(seed=0))
+            believe(made(name), release, targets, prior, Engine(seed=0), SHORT)
 
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, float("nan"), float("inf")])
@@ -360,7 +361,7 @@ def test_any_release(published: Published, data: st.DataObject) -> None:
     targets, prior = Targets(asked, known, count), Prior.uninformative(release, asked)
     for name in NAMES:
         try:
-            belief = made(name).attack(release, targets, prior, Engine(seed=1))
+            belief = believe(made(name), release, targets, prior, Engine(seed=1), SHORT)
         except NotApplicable:
             continue
         except UsageError as error:

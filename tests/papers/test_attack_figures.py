@@ -7,6 +7,7 @@ from enumeration import enumerate_attacker, linked_attacker, linked_learner_join
 from papers import boreale_2020, kifer_2009
 from papers._printed import printed_release
 from small import QI, SENSITIVE, made_schema
+from unveil.attackers import Attacker, attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
@@ -24,8 +25,8 @@ AGES = [
 ]
 
 
-def ask(reader: Learner | Bayesian | RandomWorlds | FixedPrior, release: Release, targets: Targets) -> Belief:
-    return reader.attack(release, targets, Prior.uninformative(release, targets.asked), Engine(seed=4))
+def ask(attacker: Attacker, release: Release, targets: Targets, chains: Chains | None = None) -> Belief:
+    return attack(attacker, release, targets, engine=Engine(seed=4), chains=chains)
 
 
 def people(rows: int) -> Table:
@@ -88,7 +89,7 @@ def test_remark_5() -> None:
 def test_island_problem_and_database_search(people: int, tested: int, share: float) -> None:
     release, target = boreale_2020.island(people, tested)
     assert release.rows == people
-    known = FixedPrior().attack(release, target, boreale_2020.trait_known(share), Engine(seed=0))
+    known = attack(FixedPrior(), release, target, boreale_2020.trait_known(share), Engine(seed=0))
     assert known.probability[0, 1] == pytest.approx(1 / (1 + (people - 1 - tested) * share), abs=1e-9)
     learned = ask(Bayesian(), release, target)
     assert learned.exact
@@ -106,10 +107,10 @@ def test_the_toy_table_by_enumeration() -> None:
     assert exact[heart] == pytest.approx(7 / 12, abs=1e-15)
     assert exact[flu] == pytest.approx(5 / 12, abs=1e-15)
     chains = Chains(sweeps=20_000, most_sweeps=0, every=10)
-    attacker = ask(Bayesian(chains=chains), release, target).probability[0]
+    attacker = ask(Bayesian(), release, target, chains).probability[0]
     assert attacker == pytest.approx(exact, abs=0.003)
     joint = np.array([float(p) for p in linked_learner_joint(release, 2, prior, knowledge)])
-    learner = ask(Learner(chains=chains), release, target).probability[0]
+    learner = ask(Learner(), release, target, chains).probability[0]
     assert learner == pytest.approx(joint / joint.sum(), abs=0.003)
     worlds = ask(RandomWorlds(), release, target).probability[0]
     assert worlds[[heart, flu]] == pytest.approx([0.5, 0.5], abs=1e-12)
@@ -126,7 +127,7 @@ def test_tuple_12_of_table_6() -> None:
     assert float(exact[cancer]) == 0.15625
     # A chain of 30,000 sweeps has a standard deviation of .003 over seeds; `make papers` holds far longer ones to .002.
     chains = Chains(chains=8, sweeps=6000, burn_in=200, every=5, most_sweeps=0)
-    each = ask(Bayesian(chains=chains), release, target).chains[:, 0, cancer]
+    each = ask(Bayesian(), release, target, chains).chains[:, 0, cancer]
     error = each.std(ddof=1) / np.sqrt(len(each))
     assert error < 0.004
     assert abs(each.mean() - 0.15625) <= 5 * error
@@ -142,13 +143,13 @@ def test_the_45_year_old_of_section_5_2() -> None:
     assert plain.exact
     assert plain.probability[:, heart] == pytest.approx([1 / 3] * 3, abs=1e-12)
     prior = Prior.uninformative(release, 1, smooth={0: 5.0})
-    belief = Bayesian(chains=kifer_2009.LONG).attack(release, targets, prior, Engine(seed=4))
+    belief = attack(Bayesian(), release, targets, prior, Engine(seed=4), kifer_2009.LONG)
     assert belief.chains is not None
     error = belief.chains[:, :, heart].std(axis=0, ddof=1) / 2
     found = belief.probability[:, heart]
     assert found[0] - 5 * error[0] > 1 / 3
     assert found[0] - found[2] > 5 * np.hypot(error[0], error[2])  # and more than of the 16-year-old
-    learner = Learner(chains=kifer_2009.LONG).attack(release, targets, prior, Engine(seed=4)).probability[:, heart]
+    learner = attack(Learner(), release, targets, prior, Engine(seed=4), kifer_2009.LONG).probability[:, heart]
     assert learner[0] > learner[1] > learner[2]  # the learner, too, learns inside the region
 
 
@@ -162,7 +163,7 @@ def test_smoothing_alone_teaches_nothing_of_section_5_2() -> None:
     rows = [f"{age};{d}" for age, n in even.items() for d in ["heart disease"] * (n // 2) + ["other"] * (n // 2)]
     release = printed_release("\n".join(["age;disease", *rows]), made_schema(attributes))
     prior = Prior.uninformative(release, 1, smooth={0: 5.0})
-    belief = Bayesian(chains=kifer_2009.LONG).attack(release, kifer_2009.aged(release, 45), prior, Engine(seed=4))
+    belief = attack(Bayesian(), release, kifer_2009.aged(release, 45), prior, Engine(seed=4), kifer_2009.LONG)
     assert belief.chains is not None
     error = belief.chains[:, 0, 0].std(ddof=1) / 2
     assert abs(belief.probability[0, 0] - 1 / 2) <= 5 * error
@@ -174,7 +175,7 @@ def test_tuple_200_of_table_1(alpha: float, expected: float) -> None:
     assert release.rows == 200
     target = kifer_2009.tuple_200(release)
     prior = Prior.uninformative(release, 1, alpha=alpha)
-    belief = Bayesian(chains=kifer_2009.LONG).attack(release, target, prior, Engine(seed=4))
+    belief = attack(Bayesian(), release, target, prior, Engine(seed=4), kifer_2009.LONG)
     assert kifer_2009.believed(belief, release, "y") == pytest.approx(expected, abs=1e-3)
     assert belief.chains is not None
     error = belief.chains[:, 0].std(axis=0, ddof=1).max() / 2

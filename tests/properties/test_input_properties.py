@@ -16,7 +16,7 @@ from spoilt import BITS, cells, spoilt
 from typer.testing import CliRunner
 
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil.attackers.posterior.saved import Checkpoint
+from unveil.attackers.posterior.checkpoint import Checkpoint
 from unveil.audit import code_people
 from unveil.audit.limits import check_limits, parse_limit, read_presets
 from unveil.audit.membership_trial.run import run_membership

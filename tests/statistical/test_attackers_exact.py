@@ -18,12 +18,13 @@ from enumeration import (
     small_releases,
     uneven_pseudo_counts,
 )
-from unveil.attackers import fixed_prior
+from unveil.attackers import attack, fixed_prior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
+from unveil.attackers.posterior.chain import Chain, Draw
 from unveil.attackers.posterior.contract import Chains, Posterior, posterior
-from unveil.attackers.posterior.hidden import Chain, Draw, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.data.belief import Known, Prior, Targets
 from unveil.data.regions import Regions
@@ -73,7 +74,7 @@ def test_random_worlds_equal_enumeration(name: str, group_known: bool) -> None:
     small = SMALL[name]
     prior = Prior.uninformative(small.release, small.asked)
     for asked, some in together(small, small.targets, group_known):
-        belief = RandomWorlds().attack(small.release, asked, prior, Engine(seed=0))
+        belief = attack(RandomWorlds(), small.release, asked, prior, Engine(seed=0))
         for row, target in enumerate(some):
             group = target.group if group_known else None
             exact = [float(p) for p in enumerate_random_worlds(small.release, small.asked, target.knowledge, group)]
@@ -93,7 +94,7 @@ def test_a_fixed_prior_equals_enumeration(name: str, monkeypatch: pytest.MonkeyP
     by_row = "suppressed" in name and "three blocks" in name  # withheld values are drawn one by one: slower
     for group_known in GROUP_KNOWN:
         for asked, some in together(small, small.targets[:: 4 if by_row else 1], group_known):
-            belief = FixedPrior().attack(small.release, asked, prior, Engine(seed=0))
+            belief = attack(FixedPrior(), small.release, asked, prior, Engine(seed=0))
             assert belief.exact == (not by_row)
             for row, target in enumerate(some):
                 group = target.group if group_known else None
@@ -143,14 +144,10 @@ def test_the_same_seed_gives_the_same_numbers_for_any_number_of_threads() -> Non
     small = SMALL[HIDDEN[0]]
     prior = prior_of(small.release, small.asked)
     asked = targets_of(small, small.targets[0], False)
-    found = []
+    found, chains = [], Chains(sweeps=100, burn_in=20, keep=50, most_sweeps=0)
     for workers in (1, 2, 5):
         engine = Engine(seed=9, workers=workers)
-        found.append(
-            Bayesian(chains=Chains(sweeps=100, burn_in=20, keep=50, most_sweeps=0, every=10)).attack(
-                small.release, asked, prior, engine
-            )
-        )
+        found.append(attack(Bayesian(), small.release, asked, prior, engine, chains))
     assert np.array_equal(found[0].chains, found[1].chains)  # type: ignore[arg-type]
     assert np.array_equal(found[0].chains, found[2].chains)  # type: ignore[arg-type]
 
@@ -185,7 +182,7 @@ def check_attacker(
 ) -> None:
     """The attacker's beliefs about each of the targets."""
     for asked, some in together(small, targets, group_known):
-        belief = Bayesian().believe(learned, asked, np.arange(len(some)))
+        belief = Bayesian().believe(learned, asked)
         for row, target in enumerate(some):
             group = target.group if group_known else None
             exact = enumerate_attacker(small.release, small.asked, held, target.knowledge, group)
@@ -195,7 +192,7 @@ def check_attacker(
 def check_learner(learned: Posterior, small: SmallRelease, targets: Sequence[SmallTarget], held: PseudoCounts) -> None:
     """The learner's."""
     for asked, some in together(small, targets, False):
-        belief = Learner().believe(learned, asked, np.arange(len(some)))
+        belief = Learner().believe(learned, asked)
         for row, target in enumerate(some):
             exact = enumerate_learner(small.release, small.asked, held, target.knowledge)
             _agrees(belief, exact, target.name, row)
@@ -233,7 +230,7 @@ def test_half_membership_lies_between_learner_and_attacker() -> None:
     small = SMALL[LINKED[0]]
     prior = Prior.uninformative(small.release, small.asked)
     asked = targets_of(small, small.targets[0], False)
-    learner = Learner().attack(small.release, asked, prior, Engine(seed=0)).probability
-    attacker = Bayesian().attack(small.release, asked, prior, Engine(seed=0)).probability
-    half = Bayesian(membership=0.25).attack(small.release, asked, prior, Engine(seed=0)).probability
+    learner = attack(Learner(), small.release, asked, prior, Engine(seed=0)).probability
+    attacker = attack(Bayesian(), small.release, asked, prior, Engine(seed=0)).probability
+    half = attack(Bayesian(membership=0.25), small.release, asked, prior, Engine(seed=0)).probability
     assert half == pytest.approx(0.25 * attacker + 0.75 * learner)

@@ -69,9 +69,9 @@ def beliefs(make: Callable[[list[Codes], Codes], Release]) -> tuple[Beliefs, Bel
             which = random.choice(ROWS, size=8, replace=False)
             targets = known_exactly(release, {0: people[0][which], 1: people[1][which]}, ASKED)
             if place:
-                belief = Learner().believe(learned, targets, np.arange(targets.count))
+                belief = Learner().believe(learned, targets)
             else:
-                belief = Bayesian().believe(learned, targets, np.arange(targets.count))
+                belief = Bayesian().believe(learned, targets)
             found[place].append(belief.probability)
             truth[place].append(people[ASKED][which])
     attacker, learner = ((np.concatenate(f), np.concatenate(t)) for f, t in zip(found, truth, strict=True))

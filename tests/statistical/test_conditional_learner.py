@@ -28,6 +28,7 @@ from enumeration import (
 )
 from papers.boreale_2020 import DISEASES, table_i, victim
 from thorough import chosen
+from unveil.attackers import attack
 from unveil.attackers.conditional_learner import ConditionalLearner
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.contract import Chains, posterior
@@ -127,12 +128,12 @@ def test_eq_6_equals_integration_over_every_world(name: str) -> None:
         exact = integrated(small.release, small.asked, target.known)
         assert exact.sum() == pytest.approx(1, abs=2e-4)
         asked = targets_of(small, target, False)
-        belief = ConditionalLearner().believe(learned, asked, np.zeros(1, dtype=np.int64))
+        belief = ConditionalLearner().believe(learned, asked)
         _agrees(belief.chains[:, 0], exact, target)
         assert not belief.exact
         # Eq. 5 is another number: the check tells the two apart.
         if target is small.targets[0]:
-            other = Learner().believe(learned, asked, np.zeros(1, dtype=np.int64)).probability[0]
+            other = Learner().believe(learned, asked).probability[0]
             assert np.abs(other - exact).max() > 0.01
 
 
@@ -143,7 +144,7 @@ def test_codes_that_no_region_separates() -> None:
     chains = Chains(chains=8, sweeps=800, most_sweeps=0, every=10)
     for code in (0, 1):
         targets = known_exactly(release, {0: np.array([code])}, 2)
-        belief = ConditionalLearner(chains=chains).attack(release, targets, prior_of(release, 2), Engine(seed=1))
+        belief = attack(ConditionalLearner(), release, targets, prior_of(release, 2), Engine(seed=1), chains)
         known = {0: ((code,), Fraction(0))}
         target = SmallTarget(f"age {AGE.values[code]}", known, {}, 0)
         _agrees(belief.chains[:, 0], integrated(release, 2, known), target)
@@ -160,7 +161,7 @@ def test_table_iii_of_boreale() -> None:
     """FIGURES: .306 .304 .130 .130 .130, where eq. 5 gives .330 .329 .114."""
     release = table_i("b")
     prior = Prior.uninformative(release, release.index("dis"))
-    belief = ConditionalLearner().attack(release, victim(release), prior, Engine(seed=0))
+    belief = attack(ConditionalLearner(), release, victim(release), prior, Engine(seed=0))
     found = dict(zip(DISEASES, belief.probability[0].tolist(), strict=True))
     assert found["Heart"] == pytest.approx(0.306, abs=0.008)
     assert found["Flu"] == pytest.approx(0.304, abs=0.008)
@@ -178,8 +179,8 @@ def test_with_many_rows_both_equations_agree() -> None:
     release, _ = build_release(small.release.attributes, small.release.regions, [rows])
     targets = known_exactly(release, {0: np.array([0, 3]), 1: np.array([0, 1])}, small.asked)
     prior = Prior.uninformative(release, small.asked)
-    six = ConditionalLearner().attack(release, targets, prior, Engine(seed=0))
-    five = Learner().attack(release, targets, prior, Engine(seed=0))
+    six = attack(ConditionalLearner(), release, targets, prior, Engine(seed=0))
+    five = attack(Learner(), release, targets, prior, Engine(seed=0))
     assert six.probability == pytest.approx(five.probability, abs=2e-3)
 
 
@@ -189,7 +190,7 @@ def test_tiny_pseudo_counts_do_not_underflow() -> None:
     prior = Prior.uninformative(small.release, small.asked, alpha=0.001, beta=0.001)
     targets = known_exactly(small.release, {0: np.array([2]), 1: np.array([0])}, small.asked)
     chains = Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0, every=10)
-    belief = ConditionalLearner(chains=chains).attack(small.release, targets, prior, Engine(seed=0))
+    belief = attack(ConditionalLearner(), small.release, targets, prior, Engine(seed=0), chains)
     assert np.isfinite(belief.probability).all()
     assert belief.probability[0].max() < 0.9  # no value was seen with age 22: each is as likely as its counts allow
 
@@ -198,7 +199,7 @@ def test_nothing_known_gives_the_values_shares() -> None:
     small = SMALL["horizontal nested"]
     prior = prior_of(small.release, small.asked)
     whole = Known(Regions.intervals(4, [0], [3]), np.zeros(1, dtype=np.int64))
-    expected = Learner().attack(small.release, Targets(small.asked, {}, 1), prior, Engine(seed=0)).probability
+    expected = attack(Learner(), small.release, Targets(small.asked, {}, 1), prior, Engine(seed=0)).probability
     for targets in (Targets(small.asked, {}, 1), Targets(small.asked, {0: whole}, 1)):
-        belief = ConditionalLearner().attack(small.release, targets, prior, Engine(seed=0))
+        belief = attack(ConditionalLearner(), small.release, targets, prior, Engine(seed=0))
         assert belief.probability == pytest.approx(expected, abs=0.01)

@@ -30,11 +30,12 @@ from enumeration import (
     written_release,
 )
 from thorough import chosen
-from unveil.attackers import fixed_prior
+from unveil.attackers import attack, fixed_prior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
+from unveil.attackers.posterior.chain import Chain
 from unveil.attackers.posterior.contract import Chains, posterior
-from unveil.attackers.posterior.hidden import Chain, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Prior
 from unveil.data.smoothing import Centres, gaussian
@@ -93,7 +94,7 @@ def test_a_fixed_prior_is_smoothed(name: str, monkeypatch: pytest.MonkeyPatch) -
     theta[AGE] = [[sum(p * KERNEL[u][v] for u, p in enumerate(row)) for v in range(4)] for row in theta[AGE]]
     for known in GROUP_KNOWN:
         for asked, some in together(small, small.targets[::4], known):
-            belief = FixedPrior().attack(small.release, asked, prior, Engine(seed=0))
+            belief = attack(FixedPrior(), small.release, asked, prior, Engine(seed=0))
             for row, target in enumerate(some):
                 group = target.group if known else None
                 exact = enumerate_fixed_attacker(small.release, small.asked, pi, theta, target.knowledge, group)
@@ -171,9 +172,7 @@ def test_the_same_seed_gives_the_same_numbers_for_any_number_of_threads(name: st
     asked = targets_of(small, small.targets[0], False)
     chains = Chains(sweeps=100, burn_in=20, keep=50, most_sweeps=0, every=10)
     found = [
-        Bayesian(chains=chains)
-        .attack(small.release, asked, smooth_prior(small), Engine(seed=9, workers=workers))
-        .chains
+        attack(Bayesian(), small.release, asked, smooth_prior(small), Engine(seed=9, workers=workers), chains).chains
         for workers in (1, 2, 5)
     ]
     assert found[0] is not None

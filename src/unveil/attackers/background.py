@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.contract import check_prior
-from unveil.attackers.posterior.fits import block_fits, check_targets
+from unveil.attackers.posterior.contract import Posterior
+from unveil.attackers.posterior.fits import block_fits, check_targets, refuse_misfits
 from unveil.attackers.posterior.roster import member_block, put_apart, with_roster
-from unveil.attackers.posterior.weigh import refuse_misfits
 from unveil.data.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
 from unveil.data.person_prior import PersonPrior
 from unveil.data.release import Block, Release
-from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.kernels import assignment as kernels
 from unveil.privacy.distances import Geometry, jensen_shannon
@@ -45,10 +43,14 @@ class Background:
     roster: Targets | None = None
     others: OthersValues | None = None
 
-    def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
+    def asks(self) -> tuple[str, ...]:
+        """See Attacker."""
+        return ()
+
+    def believe(self, posterior: Posterior, targets: Targets) -> Belief:
         """Cost: people · states · values of each group, and one pass over the pairs of a target and a fitting cell."""
+        release, prior = posterior.release, posterior.prior
         check_targets(release, targets)
-        check_prior(release, targets.asked, prior)
         said = describe_targets(release, targets)
         known = targets
         others = self.others

@@ -1,16 +1,13 @@
 """The Bayesian attacker: learns like the learner, and knows that the target is in the table."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import belief_of
-from unveil.attackers.posterior.contract import Chains, Posterior, learn
-from unveil.attackers.posterior.weigh import refuse_misfits
-from unveil.data.belief import Belief, Prior, Targets, Threat, describe_targets
-from unveil.data.release import Release
-from unveil.engine import Engine
+from unveil.attackers.posterior.contract import Posterior
+from unveil.attackers.posterior.fits import refuse_misfits
+from unveil.data.belief import Belief, Targets, Threat, describe_targets
 from unveil.errors import UsageError
 
 __all__ = ["Bayesian"]
@@ -25,32 +22,27 @@ class Bayesian:
     """
 
     membership: float = 1.0
-    chains: Chains = field(default_factory=Chains)
 
     def __post_init__(self) -> None:
         if not 0 <= self.membership <= 1:
-            raise UsageError(f"bayesian: membership={self.membership:g} is no probability")
-
-    def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
-        """Cost: the posterior's, and one pass over the pairs of a target and a fitting cell for each kept state."""
-        return learn(release, targets.asked, prior, engine, self.chains, {"": (self, targets)})[0][""]
+            raise UsageError(f"bayesian: membership={self.membership:g} is not a probability; choose 0 to 1")
 
     def asks(self) -> tuple[str, ...]:
-        """See Reader."""
+        """See Attacker."""
         return ("support",) if self.membership == 1 else ("support", "joint")
 
-    def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
-        """See Reader."""
-        found = learned.support(targets)
-        fits = found.mean.sum(axis=(0, 2)) > 0
+    def believe(self, posterior: Posterior, targets: Targets) -> Belief:
+        """Cost: the posterior's, and one pass over the pairs of a target and a fitting cell for each kept state."""
+        found = posterior.support(targets)
         if self.membership == 1:
-            refuse_misfits(targets, found.mean.mean(axis=0), number)
+            refuse_misfits(targets, found.mean.mean(axis=0), found.number)
         else:  # who does not fit is not in the table
-            found = found.mixed(learned.joint(targets), np.where(fits, self.membership, 0.0))
+            fits = found.mean.sum(axis=(0, 2)) > 0
+            found = found.mixed(posterior.joint(targets), np.where(fits, self.membership, 0.0))
         threat = Threat(
-            target=describe_targets(learned.release, targets),
+            target=describe_targets(posterior.release, targets),
             membership="known" if self.membership == 1 else f"with probability {self.membership:g}",
             group="known" if targets.group is not None else "not known",
-            population=learned.prior.population(learned.release),
+            population=posterior.prior.population(posterior.release),
         )
-        return belief_of(found, learned.method(), threat).of(number)
+        return belief_of(found, posterior.method(), threat)

@@ -1,15 +1,10 @@
 """The learner by eq. 6: what would be believed if the population were known, averaged over what it may be."""
 
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
 from unveil.attackers.posterior.averages import belief_of
-from unveil.attackers.posterior.contract import Chains, Posterior, learn
-from unveil.data.belief import Belief, Prior, Targets, Threat, describe_targets
-from unveil.data.release import Release
-from unveil.engine import Engine
+from unveil.attackers.posterior.contract import Posterior
+from unveil.data.belief import Belief, Targets, Threat, describe_targets
 
 __all__ = ["ConditionalLearner"]
 
@@ -21,22 +16,16 @@ class ConditionalLearner:
     The paper calls it equivalent to eq. 5 (`learner`); it is not. The two agree where the posterior is narrow.
     """
 
-    chains: Chains = field(default_factory=Chains)
-
-    def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
-        """Cost: the posterior's, and one pass over the distinct targets for each draw of the parameters."""
-        return learn(release, targets.asked, prior, engine, self.chains, {"": (self, targets)})[0][""]
-
     def asks(self) -> tuple[str, ...]:
-        """See Reader."""
+        """See Attacker."""
         return ("conditional",)
 
-    def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
-        """See Reader."""
-        found, method = learned.conditional(targets), learned.method()
+    def believe(self, posterior: Posterior, targets: Targets) -> Belief:
+        """Cost: the posterior's, and one pass over the distinct targets for each draw of the parameters."""
+        found, method = posterior.conditional(targets), posterior.method()
         threat = Threat(
-            target=describe_targets(learned.release, targets),
+            target=describe_targets(posterior.release, targets),
             membership="not known",
-            population=learned.prior.population(learned.release),
+            population=posterior.prior.population(posterior.release),
         )
-        return belief_of(found, "drawn from the exact posterior" if method == "exact" else method, threat).of(number)
+        return belief_of(found, "drawn from the exact posterior" if method == "exact" else method, threat)

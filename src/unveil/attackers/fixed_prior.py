@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages, belief_of, watched
-from unveil.attackers.posterior.contract import check_prior
-from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood
-from unveil.attackers.posterior.hidden import Draw, HiddenModel, start_values, sweep_on
+from unveil.attackers.posterior.chain import Draw, start_values, sweep_on
+from unveil.attackers.posterior.contract import Posterior
+from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood, refuse_misfits
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import averages_of
 from unveil.attackers.posterior.hidden_terms import support_term
 from unveil.attackers.posterior.parameters import Shares
-from unveil.attackers.posterior.weigh import refuse_misfits
-from unveil.data.belief import Belief, Prior, Targets, Threat, describe_targets
+from unveil.data.belief import Belief, Targets, Threat, describe_targets
 from unveil.data.release import Release, row_numbers
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -43,16 +43,20 @@ class FixedPrior:
         if own.ndim != 2 or not np.isfinite(own).all() or (own < 0).any() or (np.abs(own.sum(axis=1) - 1) > 1e-6).any():
             raise UsageError("what is held of each target must be a distribution: not negative, with sum 1")
 
-    def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
+    def asks(self) -> tuple[str, ...]:
+        """See Attacker."""
+        return ()
+
+    def believe(self, posterior: Posterior, targets: Targets) -> Belief:
         """Cost: one matching of every group, and one pass over the pairs of a target and a fitting cell."""
+        release, prior = posterior.release, posterior.prior
         check_targets(release, targets)
-        check_prior(release, targets.asked, prior)
         distinct, number, own = self._distinct(release, targets)
         model = HiddenModel.of(release, targets.asked, prior)
         theta = model.layout.split(model.layout.join({i: prior.shares(i) for i in prior.beta}))
         pi = prior.alpha / prior.alpha.sum()
-        states = _states(model, theta, pi, engine.named("fixed prior"))
-        found = averages_of(support_term(model, distinct), states, engine.workers)
+        states = _states(model, theta, pi, posterior.engine.named("fixed prior"))
+        found = averages_of(support_term(model, distinct), states, posterior.engine.workers)
         refuse_misfits(distinct, found.mean.mean(axis=0), number)
         said = describe_targets(release, targets)
         if own is not None:

@@ -1,15 +1,10 @@
 """The learner: what the release teaches about anyone, whether or not they are in the table."""
 
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
 from unveil.attackers.posterior.averages import belief_of
-from unveil.attackers.posterior.contract import Chains, Posterior, learn
-from unveil.data.belief import Belief, Prior, Targets, Threat, describe_targets
-from unveil.data.release import Release
-from unveil.engine import Engine
+from unveil.attackers.posterior.contract import Posterior
+from unveil.data.belief import Belief, Targets, Threat, describe_targets
 from unveil.errors import NotApplicable
 
 __all__ = ["Learner"]
@@ -22,21 +17,15 @@ class Learner:
     Learns the population from the release and applies it to the target; does not know that the target is in it.
     """
 
-    chains: Chains = field(default_factory=Chains)
-
-    def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
-        """Cost: closed form where regions are nested; else the sampler's, once a release."""
-        return learn(release, targets.asked, prior, engine, self.chains, {"": (self, targets)})[0][""]
-
     def asks(self) -> tuple[str, ...]:
-        """See Reader."""
+        """See Attacker."""
         return ("joint",)
 
-    def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
-        """See Reader."""
-        found = learned.joint(targets)
+    def believe(self, posterior: Posterior, targets: Targets) -> Belief:
+        """Cost: closed form where regions are nested; else the sampler's, once a release."""
+        found = posterior.joint(targets)
         if not (found.mean.sum(axis=2) > 0).all():
             raise NotApplicable("so many attributes are known that their probabilities vanish; know fewer")
-        known = describe_targets(learned.release, targets)
-        threat = Threat(target=known, membership="not known", population=learned.prior.population(learned.release))
-        return belief_of(found, learned.method(), threat).of(number)
+        known = describe_targets(posterior.release, targets)
+        threat = Threat(target=known, membership="not known", population=posterior.prior.population(posterior.release))
+        return belief_of(found, posterior.method(), threat)

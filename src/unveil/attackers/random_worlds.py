@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unveil.attackers.posterior.weigh import Fitted, held_values, refuse_misfits
-from unveil.data.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
-from unveil.data.release import Release
-from unveil.engine import Engine
+from unveil.attackers.posterior.contract import Posterior
+from unveil.attackers.posterior.fits import Fitted, held_values, refuse_misfits
+from unveil.data.belief import Belief, Diagnostics, Targets, Threat, describe_targets
 
 __all__ = ["RandomWorlds"]
 
@@ -19,8 +18,13 @@ class RandomWorlds:
     Knows that the target is in the table, and its group where the targets say so. The prior is not used.
     """
 
-    def attack(self, release: Release, targets: Targets, prior: Prior, engine: Engine) -> Belief:
+    def asks(self) -> tuple[str, ...]:
+        """See Attacker."""
+        return ()
+
+    def believe(self, posterior: Posterior, targets: Targets) -> Belief:
         """Cost: one pass over the pairs of a target and a fitting cell."""
+        release = posterior.release
         distinct, number = targets.distinct()
         fitted = Fitted.of(release, distinct, merged=True)
         likelihood = {}

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.channel import channel_beliefs
-from unveil.attackers.posterior.contract import Chains, Posterior, Reader, learn
-from unveil.attackers.posterior.fits import check_targets
+from unveil.attackers.posterior.contract import Attacker, Chains, Posterior, learn
+from unveil.attackers.posterior.fits import Fitted, check_targets
 from unveil.attackers.posterior.joined import join
-from unveil.attackers.posterior.weigh import Fitted
 from unveil.catalog import attacker as attacker_of
 from unveil.data.belief import Belief, Known, Prior, Targets, describe_targets, sensitive_attribute
 from unveil.data.masked import Masked
@@ -24,7 +23,7 @@ from unveil.errors import NotApplicable, UsageError, shown
 from unveil.formats.cells import CellError, read_cells, write_cells
 from unveil.formats.tables import Columns
 
-__all__ = ["Attack", "attack", "run_attack", "run_attacks", "run_channel_attack", "targets_of_file"]
+__all__ = ["Attack", "attack", "run_attack", "run_attacks", "run_channel_attack", "starts_of_table", "targets_of_file"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,24 +82,25 @@ def attack(
 def run_attack(
     release: Release,
     targets: Targets,
-    attackers: Mapping[str, Any],
+    attackers: Mapping[str, Attacker],
     *,
     prior: Prior | None = None,
     engine: Engine | None = None,
     chains: Chains | None = None,
     joined: Sequence[Sequence[str]] = (),
     lenient: bool = False,
-    in_group: Mapping[str, Any] | None = None,
+    in_group: Mapping[str, Attacker] | None = None,
     group: NDArray[np.integer] | None = None,
+    starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
 ) -> Attack:
     """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
 
     `joined`: names of attributes that the model takes as one, as in the schema. `lenient`: of a target that fits no
     row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
     both are errors. `in_group`: attackers who also know the `group` of the first so many targets, and are asked about
-    these alone.
+    these alone. `starts`: shares from which the sampler is tried (see `learn` and `starts_of_table`).
     """
-    more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group}
+    more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group, "starts": starts}
     if joined:
         return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
     return run_attacks(release, [targets], attackers, prior=prior, engine=engine, chains=chains, **more)[0]
@@ -109,15 +109,16 @@ def run_attack(
 def run_attacks(
     release: Release,
     several: Sequence[Targets],
-    attackers: Mapping[str, Any],
+    attackers: Mapping[str, Attacker],
     *,
     prior: Prior | None = None,
     engine: Engine | None = None,
     chains: Chains | None = None,
     lenient: bool = False,
-    in_group: Mapping[str, Any] | None = None,
+    in_group: Mapping[str, Attacker] | None = None,
     group: NDArray[np.integer] | None = None,
     learned: Posterior | None = None,
+    starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
 ) -> list[Attack]:
     """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered.
 
@@ -139,17 +140,18 @@ def run_attacks(
         _Asking.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
         for number, targets in enumerate(several)
     ]
-    readers: dict[str, tuple[Reader, Targets]] = {}
+    everyone: dict[str, tuple[Attacker, Targets]] = {}
     for number, one in enumerate(asking):
-        readers |= {_key(name, number): reader for name, reader in one.readers().items()}
+        everyone |= {_key(name, number): asked_about for name, asked_about in one.attackers().items()}
     refused: dict[str, str] = {}
     chains = Chains() if chains is None else chains
-    beliefs, learned = learn(release, index, prior, engine, chains, readers, refused if lenient else None, learned)
-    return [one.attack(release, prior, engine, learned, beliefs, refused, number) for number, one in enumerate(asking)]
+    said = refused if lenient else None
+    beliefs, learned = learn(release, index, prior, engine, chains, everyone, said, learned, starts)
+    return [one.attack(learned, beliefs, refused, number) for number, one in enumerate(asking)]
 
 
 def _key(name: str, number: int) -> str:
-    """A reader's name among several sets of targets; the first learner's stays empty: without it nothing is said."""
+    """An attacker's name among several sets of targets; the first learner's stays empty: without it nothing is said."""
     return name if number == 0 else f"{name}\0{number}"
 
 
@@ -159,9 +161,9 @@ class _Asking:
 
     targets: Targets
     placed: NDArray[np.bool_]  # (targets,) who fits a row
-    everyone: Mapping[str, Any]  # attackers by name
+    everyone: Mapping[str, Attacker]  # attackers by name
     fits: Mapping[str, NDArray[np.bool_]]  # which of the targets each can be asked about
-    asked_of: Mapping[str, Targets]
+    asked_of: Mapping[str, Targets]  # those
     lenient: bool
 
     @classmethod
@@ -169,8 +171,8 @@ class _Asking:
         cls,
         release: Release,
         targets: Targets,
-        attackers: Mapping[str, Any],
-        within: Mapping[str, Any],
+        attackers: Mapping[str, Attacker],
+        within: Mapping[str, Attacker],
         group: NDArray[np.integer] | None,
         *,
         lenient: bool,
@@ -185,43 +187,25 @@ class _Asking:
         asked_of = {n: of if fits[n].all() else of.take(np.flatnonzero(fits[n])) for n, of in whom.items()}
         return cls(targets, placed, {**attackers, **within}, fits, asked_of, lenient)
 
-    def readers(self) -> dict[str, tuple[Reader, Targets]]:
-        """Those who learn from the release, the learner among them."""
-        found: dict[str, tuple[Reader, Targets]] = {"": (Learner(), self.targets)}
-        for name, attacker in self.everyone.items():
-            if self.fits[name].any() and hasattr(attacker, "believe"):
-                found[name] = attacker, self.asked_of[name]
-        return found
+    def attackers(self) -> dict[str, tuple[Attacker, Targets]]:
+        """Who is asked about whom, the learner among them."""
+        found: dict[str, tuple[Attacker, Targets]] = {"": (Learner(), self.targets)}
+        return found | {n: (one, self.asked_of[n]) for n, one in self.everyone.items() if self.fits[n].any()}
 
     def attack(
-        self,
-        release: Release,
-        prior: Prior,
-        engine: Engine,
-        learned: Posterior,
-        beliefs: Mapping[str, Belief],
-        not_applicable: Mapping[str, str],
-        number: int,
+        self, learned: Posterior, beliefs: Mapping[str, Belief], not_applicable: Mapping[str, str], number: int
     ) -> Attack:
-        """What was believed of these targets; whoever does not learn is asked now."""
+        """What was believed of these targets."""
         learner = beliefs[_key("", number)]
         found, refused = {}, {}
-        for name, attacker in self.everyone.items():
+        for name in self.everyone:
             there, key = self.fits[name], _key(name, number)
             if not there.any():
                 refused[name] = "nobody asked about fits a row of the release"
             elif key in not_applicable:
                 refused[name] = not_applicable[key]
             else:
-                try:
-                    belief = (
-                        beliefs[key] if key in beliefs else attacker.attack(release, self.asked_of[name], prior, engine)
-                    )
-                except NotApplicable as reason:
-                    if not self.lenient:
-                        raise
-                    refused[name] = str(reason)
-                    continue
+                belief = beliefs[key]
                 found[name] = belief if there.all() else _completed(belief, learner.of(np.arange(len(there))), there)
         placed = self.placed if self.lenient else None
         return Attack(learner, found, self.targets, placed, refused, learned)
@@ -255,7 +239,7 @@ def _completed(belief: Belief, learner: Belief, placed: NDArray[np.bool_]) -> Be
 def _run_joined(
     release: Release,
     targets: Targets,
-    attackers: Mapping[str, Any],
+    attackers: Mapping[str, Attacker],
     prior: Prior | None,
     engine: Engine | None,
     chains: Chains | None,
@@ -268,7 +252,8 @@ def _run_joined(
     held = Prior.uninformative(release, targets.asked) if prior is None else prior
     asked = one.targets(targets)
     group = more["group"]
-    more = {**more, "group": None if group is None else one.group[np.asarray(group, dtype=np.int64)]}
+    # Starts speak of the release's own attributes, not of their combinations.
+    more = {**more, "group": None if group is None else one.group[np.asarray(group, dtype=np.int64)], "starts": ()}
     found = run_attack(
         one.release, asked, attackers, prior=one.prior(held, targets.asked), engine=engine, chains=chains, **more
     )
@@ -301,6 +286,31 @@ def run_channel_attack(
     codes = {i: one.of_target for i, one in targets.known.items()}
     found = channel_beliefs(masked, asked, codes, alpha=alpha, beta=beta, engine=engine, chains=chains)
     return Attack(found.pop("learner"), found, targets)
+
+
+def starts_of_table(
+    table: Table, release: Release, asked: int, *, most: int = 3
+) -> list[dict[int, NDArray[np.float64]]]:
+    """Where a sampler is tried from: the table's own shares, and the same with the most frequent values trading places.
+
+    An audit holds the original and may ask whether chains would stay there; no attacker is told.
+    """
+    attribute = release.attributes[asked]
+    value = np.asarray(table.columns[table.index(attribute.name)], dtype=np.int64)
+    own: dict[int, NDArray[np.float64]] = {}
+    for index, other in enumerate(release.attributes):
+        if index != asked and other.name in [a.name for a in table.attributes]:
+            code = np.asarray(table.columns[table.index(other.name)], dtype=np.int64)
+            count = np.bincount(value * other.codes + code, minlength=attribute.codes * other.codes)
+            shares = count.reshape(attribute.codes, other.codes) + 0.5
+            own[index] = shares / shares.sum(axis=1, keepdims=True)
+    frequent = np.argsort(-np.bincount(value, minlength=attribute.codes), kind="stable")[: most + 1]
+    found = [own]
+    for other_value in frequent[1:].tolist():
+        order = np.arange(attribute.codes)
+        order[[frequent[0], other_value]] = order[[other_value, frequent[0]]]
+        found.append({index: shares[order] for index, shares in own.items()})
+    return found[: most + 1]
 
 
 def targets_of_file(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import BATCHES, watched
+from unveil.attackers.posterior.averages import watched
 from unveil.attackers.posterior.contract import Posterior
-from unveil.attackers.posterior.fits import block_fits
-from unveil.attackers.posterior.weigh import merged_block
+from unveil.attackers.posterior.convergence import BATCHES
+from unveil.attackers.posterior.fits import block_fits, merged_block
 from unveil.audit.asking import published_targets
 from unveil.audit.attack import Attack, run_attack, run_attacks
 from unveil.audit.belief_measures import Measure, People, Sample, measures_of

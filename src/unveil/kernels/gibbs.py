@@ -29,8 +29,8 @@ FRESH_BELOW = 4.0  # a Gamma variable of a smaller shape is too skewed to be mir
 
 
 @njit(cache=True, nogil=True)
-def weigh_cells(cells, offset, log_share, scale, out):
-    """Fill `out` (cells, values) with `scale` times the sum over attributes of the log share of the cell's region.
+def weigh_cells(cells, offset, log_share, out):
+    """Fill `out` (cells, values) with the sum over attributes of the log share of the cell's region.
 
     `cells` (cells, attributes) int32 region numbers; the rows of attribute a in `log_share` (regions, values) start
     at `offset[a]`. Cost: cells · attributes · values.
@@ -42,8 +42,6 @@ def weigh_cells(cells, offset, log_share, scale, out):
             row = offset[a] + cells[c, a]
             for s in range(out.shape[1]):
                 out[c, s] += log_share[row, s]
-        for s in range(out.shape[1]):
-            out[c, s] *= scale
 
 
 @njit(cache=True, nogil=True)
@@ -136,8 +134,8 @@ def collect_tables(counts, region, at, first, out):
 
 
 @njit(cache=True, nogil=True)
-def scaled_tables(share, place, row, start, low, high, exponent, region, at, first, out):
-    """`add_runs`, each region's shares divided by their maximum and raised to `exponent`, then `fill_tables`.
+def scaled_tables(share, place, row, start, low, high, region, at, first, out):
+    """`add_runs`, each region's shares divided by their maximum, then `fill_tables`.
 
     Without tables `out` gets the shares of all regions. One call: between calls threads wait for each other.
     """
@@ -149,8 +147,6 @@ def scaled_tables(share, place, row, start, low, high, exponent, region, at, fir
             top = max(top, scaled[r, s])
         for s in range(scaled.shape[1]):
             scaled[r, s] /= top
-            if exponent != 1.0:
-                scaled[r, s] = scaled[r, s] ** exponent
     if first.shape[0] == 1:
         out[:] = scaled
     else:
@@ -244,13 +240,15 @@ def draw_parameters(prior, count, before, key, counter, mean, share):
 
 @njit(cache=True, nogil=True)
 def draw_all(
-    count, place, row, start, low, high, smoothed, near, centre, weight, beta, drawn, mirror, key, counter, mean, share
-):
+    count, place, row, start, low, high, smoothed, near, centre, weight, beta, drawn, power, mirror, key, counter, mean,
+    share,
+):  # fmt: skip
     """For each attribute `spread` its regions' rows and `draw_parameters`; returns the counter after the last draw.
 
     Flat arrays hold the (values, codes) of attribute a from `place[a]`; its regions are the rows of `count` (regions,
     values) from `row[a]`. Where `smoothed`, rows are spread over centres (`near`, `centre`, `weight` as in
-    `spread_over_centres`). `drawn`: the shares so far, mirrored if `mirror`. One call: for small tables calls are dear.
+    `spread_over_centres`). `drawn`: the shares so far, mirrored if `mirror`. `power` (attributes,): what the likelihood
+    of an attribute's codes is raised to. One call: for small tables calls are dear.
     """
     values = count.shape[1]
     for a in range(place.shape[0] - 1):
@@ -259,13 +257,15 @@ def draw_all(
         shares = drawn[lo:hi].reshape(values, codes)
         table = np.zeros((values, codes), np.int64)
         mine, rows = count[row[a] : row[a + 1]], slice(row[a], row[a + 1] + 1)
+        likely = shares if power[a] == 1.0 else shares ** power[a]
         if smoothed[a]:
-            counter = spread_over_centres(mine, near[rows], centre, weight, shares, key, counter, table)
+            counter = spread_over_centres(mine, near[rows], centre, weight, likely, key, counter, table)
         else:
-            counter = spread(mine, start[rows], low, high, shares, key, counter, table)
+            counter = spread(mine, start[rows], low, high, likely, key, counter, table)
         before = shares if mirror else shares[:0]
         prior, middle = beta[lo:hi].reshape(values, codes), mean[lo:hi].reshape(values, codes)
-        counter = draw_parameters(prior, table, before, key, counter, middle, share[lo:hi].reshape(values, codes))
+        new = share[lo:hi].reshape(values, codes)
+        counter = draw_parameters(prior, table * power[a], before, key, counter, middle, new)
     return counter
 
 
@@ -320,7 +320,7 @@ def warm():
     read_only, prior = cells.copy(), np.ones((2, 2))
     read_only.flags.writeable = prior.flags.writeable = False  # as a release's cells are
     for each in (cells, read_only):
-        weigh_cells(each, offset, np.zeros((1, 2)), 1.0, np.empty((1, 2)))
+        weigh_cells(each, offset, np.zeros((1, 2)), np.empty((1, 2)))
     add_products(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     scaled_cells(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     collect(cells, offset, np.ones((1, 2), np.int64), np.zeros((1, 2), np.int64))
@@ -329,10 +329,10 @@ def warm():
     runs = np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32)
     near = np.zeros(1, np.bool_), np.array([0, 2]), np.array([0, 1]), np.ones(2)
     new = np.empty(4), np.empty(4)
-    draw_all(np.ones((1, 2), np.int64), place, row, *runs, *near, flat, flat, True, key, counter, *new)
+    draw_all(np.ones((1, 2), np.int64), place, row, *runs, *near, flat, flat, np.ones(1), True, key, counter, *new)
     add_runs(flat, place, row, *runs, np.empty((1, 2)))
     tables = np.zeros(1, np.int32), np.array([0, 1]), np.array([0, 1])
-    scaled_tables(flat, place, row, *runs, 0.5, *tables, np.empty((1, 2)))
+    scaled_tables(flat, place, row, *runs, *tables, np.empty((1, 2)))
     collect_tables(np.ones((1, 2), np.int64), *tables, np.zeros((1, 2), np.int64))
     share = np.full((2, 2), 0.5)
     draw_parameters(prior, np.zeros((2, 2), np.int64), share[:0], key, counter, np.empty((2, 2)), share)

@@ -91,6 +91,10 @@ def estimated(
     else:
         low, high = _separate(measure, beliefs, value)
     low, high = min(low, value), max(high, value)
+    if np.isfinite(value):  # a mode that no chain met may have this weight: nothing sampled is surer than that
+        unseen = max(float(b.diagnostics.facts.get("unseen_mode", 0.0)) for b in beliefs if b.chains is not None)
+        scale = max(abs(value), most - least) if np.isfinite(most - least) else abs(value)
+        low, high = min(low, value - unseen * scale), max(high, value + unseen * scale)
     return Estimate(value, min(max(low, least), value), max(min(high, most), value))
 
 

@@ -10,6 +10,7 @@ import pytest
 from small import made_release
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.attackers import attack
 from unveil.attackers.background import Background, OthersValues
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.coalition import believe_coalitions
@@ -51,7 +52,9 @@ def held_of(rows: dict[str, tuple[float, ...]]) -> PersonPrior:
 
 def believe(release: Release, people: str, knowledge: PersonPrior, **options: object) -> np.ndarray:
     attacker = Background(knowledge=knowledge, **options)  # type: ignore[arg-type]
-    return attacker.attack(release, about(release, people), Prior.uninformative(release, 1), Engine(seed=0)).probability
+    return attack(
+        attacker, release, about(release, people), Prior.uninformative(release, 1), Engine(seed=0)
+    ).probability
 
 
 def test_table_3_2_of_the_thesis() -> None:
@@ -117,13 +120,13 @@ def test_without_knowledge_the_population_says_what_is_held() -> None:
     release = bucket("abc", ["hiv", "none", "none"], [("ad", ["flu", "none"])])
     targets = about(release, "abcd")
     plain = Prior.uninformative(release, 1)
-    one = Background().attack(release, targets, plain, Engine(seed=0)).probability
-    assert one == pytest.approx(RandomWorlds().attack(release, targets, plain, Engine(seed=0)).probability)
+    one = attack(Background(), release, targets, plain, Engine(seed=0)).probability
+    assert one == pytest.approx(attack(RandomWorlds(), release, targets, plain, Engine(seed=0)).probability)
     random = np.random.default_rng(3)
     prior = Prior(random.random(4) + 0.1, {0: random.random((4, 8)) + 0.1})
     joint = (prior.alpha / prior.alpha.sum())[:, None] * prior.beta[0] / prior.beta[0].sum(axis=1, keepdims=True)
     held = held_of({n: tuple(joint[:, i] / joint[:, i].sum()) for i, n in enumerate(NAME.values)})
-    two = Background().attack(release, targets, prior, Engine(seed=0)).probability
+    two = attack(Background(), release, targets, prior, Engine(seed=0)).probability
     assert two == pytest.approx(believe(release, "abcd", held), abs=1e-12)
 
 
@@ -163,8 +166,12 @@ def test_knowledge_of_attributes_that_are_not_there() -> None:
 
 def test_what_it_says_of_itself() -> None:
     release = bucket("ab", ["hiv", "none"])
-    belief = Background(knowledge=held_of({"a": (0.5, 0, 0.5, 0)})).attack(
-        release, about(release, "a"), Prior.uninformative(release, 1), Engine(seed=0)
+    belief = attack(
+        Background(knowledge=held_of({"a": (0.5, 0, 0.5, 0)})),
+        release,
+        about(release, "a"),
+        Prior.uninformative(release, 1),
+        Engine(seed=0),
     )
     assert belief.threat.population == "made up"
     assert "as published" in belief.threat.others
@@ -178,7 +185,7 @@ def test_the_error_of_the_omega_estimate_is_shown() -> None:
     # 4 people, 2·3·2 states, 3 values; 4 people, 2^4 states, 4 values: the second is too dear.
     attacker = Background(knowledge=knowledge, cost=4 * 12 * 3)
     targets = about(release, "abcdefgh")
-    belief = attacker.attack(release, targets, Prior.uninformative(release, 1), Engine(seed=0))
+    belief = attack(attacker, release, targets, Prior.uninformative(release, 1), Engine(seed=0))
     exact, rough = (believe(release, "abcdefgh", knowledge, cost=c) for c in (1e6, 0))
     assert belief.probability == pytest.approx(np.concatenate([exact[:4], rough[4:]]))
     facts = belief.diagnostics.facts
@@ -197,8 +204,12 @@ def test_the_error_is_not_measured_where_all_are_held_alike(monkeypatch: pytest.
     release = bucket("aaaaaa", ["hiv", "none", "none", "none", "none", "flu"], [("bcd", values[1:]), ("efgh", values)])
     random = np.random.default_rng(1)
     knowledge = held_of({n: tuple(random.dirichlet(np.ones(4))) for n in "bcdefgh"})
-    belief = Background(knowledge=knowledge, cost=3 * 6 * 2).attack(
-        release, about(release, "bcd"), Prior.uninformative(release, 1), Engine(seed=0)
+    belief = attack(
+        Background(knowledge=knowledge, cost=3 * 6 * 2),
+        release,
+        about(release, "bcd"),
+        Prior.uninformative(release, 1),
+        Engine(seed=0),
     )
     exact, rough = (believe(release, "bcd", knowledge, cost=c) for c in (1e6, 0))
     assert belief.diagnostics.facts["omega_largest_error"] == pytest.approx(np.abs(exact - rough).max())
@@ -243,7 +254,7 @@ def test_a_roster_makes_groups_of_people_whose_cells_are_known(kind: str) -> Non
     roster = targets_of_table(table, release, 2, group=group)
     prior = kernel_of(table)
     attacker = Background(knowledge=prior, roster=roster)
-    belief = attacker.attack(release, roster, Prior.uninformative(release, 2), Engine(seed=0))
+    belief = attack(attacker, release, roster, Prior.uninformative(release, 2), Engine(seed=0))
     held = prior.of(np.stack(table.columns[:2], axis=1))
     for g in range(release.groups):
         members = np.flatnonzero(group == g)
@@ -265,7 +276,7 @@ def test_a_generalised_release_needs_a_roster() -> None:
     release = anonymized.release
     targets = targets_of_table(table, release, 2)
     with pytest.raises(NotApplicable, match="give a roster"):
-        Background().attack(release, targets, Prior.uninformative(release, 2), Engine(seed=0))
+        attack(Background(), release, targets, Prior.uninformative(release, 2), Engine(seed=0))
     assert (place_members(release, targets) == anonymized.group_of_row).all()  # each fits its own group alone
 
 
@@ -303,7 +314,7 @@ def test_the_bayesian_attacker_learns_from_a_roster() -> None:
         entries = slice(block.start[mine.group[row]], block.start[mine.group[row] + 1])
         ages = one.release.regions[0].single()[block.region(0)[entries]]
         assert table.columns[0][row] in ages
-    belief = Bayesian().attack(one.release, mine, Prior.uninformative(one.release, 2), Engine(seed=1))
+    belief = attack(Bayesian(), one.release, mine, Prior.uninformative(one.release, 2), Engine(seed=1))
     assert belief.probability.shape == (40, 3)
 
 

@@ -7,9 +7,9 @@ from test_linked_support import learned as learned  # a fixture
 
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior import linked_posterior as module
-from unveil.attackers.posterior.averages import BATCHES
-from unveil.attackers.posterior.batch_means import BatchMeans
+from unveil.attackers.posterior.averages import BatchMeans
 from unveil.attackers.posterior.contract import Chains, Posterior, posterior
+from unveil.attackers.posterior.convergence import BATCHES
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.data.belief import Belief
 from unveil.engine import Engine
@@ -25,7 +25,7 @@ def drawn(learned: LinkedPosterior, sweeps: int) -> LinkedPosterior:
 
 def believed(found: Posterior) -> Belief:
     targets = people()
-    return Bayesian().believe(found, targets, np.arange(targets.count))
+    return Bayesian().believe(found, targets)
 
 
 def test_means_by_hand() -> None:
@@ -53,7 +53,7 @@ def test_what_differs_by_little_still_differs() -> None:
 def test_going_on_is_drawing_more_at_once(learned: LinkedPosterior) -> None:
     """Batches are merged before there are more: never more than there were, and the same as of one longer round."""
     longer, two = drawn(learned, 200), drawn(learned, 100)
-    assert two.run_on(afresh=False)
+    assert two.run_on(agree=True)
     assert two.drawn == longer.drawn == 200
     for found in (two, longer):
         assert found.batches() == BATCHES

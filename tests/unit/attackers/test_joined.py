@@ -9,6 +9,7 @@ from test_cli import run
 
 from enumeration import AGE, ILL, SEX, enumerate_attacker, enumerate_learner, pseudo_counts, written_release
 from small import made_release, made_schema, made_table
+from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.posterior.contract import Chains
@@ -133,7 +134,7 @@ def test_a_known_group_is_found_again() -> None:
     known = Known(Regions.intervals(4, [0], [3]), np.zeros(3, dtype=np.int64))
     targets = Targets(DISEASE, {0: known}, 3, group)
     for name, attacker in (("worlds", RandomWorlds()), ("bayesian", Bayesian())):
-        plain = attacker.attack(release, targets, Prior.uninformative(release, DISEASE), Engine(seed=0)).probability
+        plain = attack(attacker, release, targets, Prior.uninformative(release, DISEASE), Engine(seed=0)).probability
         found = run_attack(release, targets, {name: attacker}, joined=JOINED).attackers[name].probability
         assert found == pytest.approx(plain)
     one = join(release, JOINED, DISEASE)

@@ -8,10 +8,10 @@ import pytest
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
-from unveil.attackers.posterior.averages import BATCHES
 from unveil.attackers.posterior.contract import Chains, learn, posterior
+from unveil.attackers.posterior.convergence import BATCHES
+from unveil.attackers.posterior.fits import Fitted
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.attackers.posterior.weigh import Fitted
 from unveil.audit.belief_measures import People, Sample, measures_of
 from unveil.data.belief import Belief, Known, Prior, Targets
 from unveil.data.regions import Regions
@@ -73,7 +73,7 @@ def test_the_joint_of_every_batch_is_a_product_of_its_shares(learned: LinkedPost
     targets = people(0.1)
     found = learned.joint(targets)
     assert found.batches.shape == (BATCHES, 4, 6, 3)
-    assert (learned.joint_mean(targets) == found.mean).all()
+    assert (learned.joint_mean(targets) == found.mean[:, found.number]).all()
     for batch, chain, target, value in [(0, 0, 0, 0), (7, 3, 4, 1), (49, 2, 5, 2), (20, 1, 2, 0)]:
         chance = learned.value_share[value]
         for index, known in targets.known.items():
@@ -82,7 +82,7 @@ def test_the_joint_of_every_batch_is_a_product_of_its_shares(learned: LinkedPost
             outside = len(share) - len(inside)
             right = share[inside].sum()
             chance *= (1 - known.wrong) * right + (known.wrong * len(inside) / outside * (1 - right) if outside else 0)
-        assert found.batches[batch, chain, target, value] == pytest.approx(chance, rel=1e-12)
+        assert found.batches[batch, chain, found.number[target], value] == pytest.approx(chance, rel=1e-12)
     mean = np.mean([shares_of(learned, AGE, batch, 1, 0) for batch in range(BATCHES)], axis=0)
     assert learned.shares(AGE)[1, 0] == pytest.approx(mean, rel=1e-12)
 
@@ -95,9 +95,9 @@ def test_support_by_own_values_is_that_of_all_values(learned: LinkedPosterior, w
     for targets in (both, replace(both, known={AGE: both.known[AGE]})):
         found = learned.support(targets)
         slow = Fitted.of(learned.release, targets)
-        assert found.mean == pytest.approx(learned._support_of(slow, None), rel=1e-12)
+        assert found.mean[:, found.number] == pytest.approx(learned._support_of(slow, None), rel=1e-12)
         for batch in (0, 13, 49):
-            assert found.batches[batch] == pytest.approx(learned._support_of(slow, batch), rel=1e-12)
+            assert found.batches[batch][:, found.number] == pytest.approx(learned._support_of(slow, batch), rel=1e-12)
     merged = Fitted.of(learned.release, targets, merged=True)
     assert (len(merged.block.cell) < len(slow.block.cell)) is not group
     nothing = Targets(DISEASE, {}, 1)

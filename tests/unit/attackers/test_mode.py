@@ -26,7 +26,7 @@ def test_with_pseudo_counts_of_one_it_is_the_tables_own_shares() -> None:
     learned = modal_posterior(ORIGINAL, DISEASE, Prior.uninformative(ORIGINAL, DISEASE))
     targets = known_exactly(ORIGINAL, {0: np.array([0, 1]), 1: np.array([0, 1])}, DISEASE)
     assert learned.joint(targets).mean[0] == pytest.approx(np.array([[1 / 6, 0, 0], [0, 1 / 4, 0]]))
-    belief = Learner().believe(learned, targets, np.arange(2))
+    belief = Learner().believe(learned, targets)
     assert belief.probability == pytest.approx(np.array([[1, 0, 0], [0, 1, 0]]))
     # none; 21, 22 given flu; all ages but 21 given hiv; f given hiv.
     assert belief.diagnostics.method == "at the mode; 7 shares are 0 there"
@@ -80,7 +80,7 @@ def test_a_mode_cannot_be_drawn_from() -> None:
     learned = modal_posterior(ORIGINAL, DISEASE, Prior.uninformative(ORIGINAL, DISEASE))
     targets = known_exactly(ORIGINAL, {0: np.array([0])}, DISEASE)
     with pytest.raises(UsageError, match="not a mode"):
-        ConditionalLearner().believe(learned, targets, np.zeros(1, dtype=np.int64))
+        ConditionalLearner().believe(learned, targets)
 
 
 def test_faithfulness_to_the_mode(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,11 +17,12 @@ from unveil import risk
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.averages import Averages, belief_of
+from unveil.attackers.posterior.chain import Chain, Draw
+from unveil.attackers.posterior.chain_facts import log_fit
 from unveil.attackers.posterior.contract import Chains, learn, posterior
 from unveil.attackers.posterior.convergence import diagnostics, geweke, modes_of, weiss
-from unveil.attackers.posterior.hidden import Chain, Draw, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
-from unveil.attackers.posterior.row_states import log_fit
 from unveil.data.belief import Belief, Prior, Threat
 from unveil.engine import Engine
 from unveil.errors import OutputError, Stopped, UsageError
@@ -60,11 +61,11 @@ def test_a_round_is_as_long_as_the_error_asks_for() -> None:
     settings = Chains(sweeps=60, burn_in=50, most_sweeps=100, every=10)
     learned = posterior(small.release, small.asked, prior_of(small.release, small.asked), Engine(seed=3), settings)
     assert isinstance(learned, HiddenPosterior)
-    assert learned.run_on(afresh=False, times=1.5)
+    assert learned.run_on(agree=True, times=1.5)
     assert [chain.sweep for chain in learned.chains] == [140] * 4
-    assert learned.run_on(afresh=False, times=1.5)  # as far as the budget goes
+    assert learned.run_on(agree=True, times=1.5)  # as far as the budget goes
     assert [chain.sweep for chain in learned.chains] == [150] * 4
-    assert not learned.run_on(afresh=False, times=1.5)
+    assert not learned.run_on(agree=True, times=1.5)
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -158,28 +159,27 @@ def test_chains_that_make_no_sense(options: dict[str, float]) -> None:
 # Chains that disagree
 
 
-def test_chains_that_disagree_start_again_and_cool_more_slowly(tmp_path: Path) -> None:
-    """Asked to go on afresh: burn-in triples within the budget, then the same chains go on."""
+def test_chains_that_disagree_go_on_and_it_is_counted(tmp_path: Path) -> None:
+    """No chain starts again, nothing that was drawn is forgotten, and a saved run still knows."""
     small = SMALL["vertical"]
     prior = prior_of(small.release, small.asked)
     saved = Engine(seed=3, checkpoints=tmp_path)
-    settings = Chains(sweeps=60, burn_in=50, most_sweeps=200, every=10)
-    learned = posterior(small.release, small.asked, prior, saved, settings)
+    settings = Chains(sweeps=60, burn_in=50, most_sweeps=200)
+    targets = targets_of(small, small.targets[0], False)
+    ask = [("support", targets)]
+    learned = posterior(small.release, small.asked, prior, saved, settings, questions=ask)
     assert isinstance(learned, HiddenPosterior)
-    first = learned.chains[0].theta[0].copy()
-    assert learned.run_on(afresh=True)
-    assert (learned.burn_in, learned.attempt) == (150, 1)
-    assert [chain.sweep for chain in learned.chains] == [210] * 4
-    assert not np.array_equal(first, learned.chains[0].theta[0])
-    again = posterior(small.release, small.asked, prior, saved, settings)  # from where it was saved
+    assert learned.run_on(agree=False)
+    assert [chain.sweep for chain in learned.chains] == [170] * 4
+    assert [running.states for running in learned.questions[0].running] == [120] * 4
+    again = posterior(small.release, small.asked, prior, saved, settings, questions=ask)  # from where it was saved
     assert isinstance(again, HiddenPosterior)
-    assert (again.burn_in, again.attempt) == (150, 1)
+    assert again.facts()["disagreed"] == learned.facts()["disagreed"] == 1
     assert np.array_equal(again.chains[1].theta[0], learned.chains[1].theta[0])
-    assert learned.run_on(afresh=True)  # 450 sweeps of burn-in are over the budget: on from here
-    assert (learned.burn_in, learned.attempt) == (150, 1)
-    assert [chain.sweep for chain in learned.chains] == [270] * 4
-    assert all(kept.states for kept in learned.kept)
-    assert not learned.run_on(afresh=True)
+    assert again.run_on(agree=True)  # as far as the budget goes
+    assert [chain.sweep for chain in again.chains] == [250] * 4
+    assert not again.run_on(agree=False)
+    assert again.facts()["disagreed"] == 2
 
 
 def two_modes() -> Averages:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from enumeration import AGE, ILL, SEX, written_release
-from unveil.attackers.posterior import withheld as _withheld
+from unveil.attackers.posterior import hidden as _withheld
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.data.belief import Prior
 from unveil.errors import NotApplicable

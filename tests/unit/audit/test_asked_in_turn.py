@@ -12,6 +12,7 @@ from small import INSENSITIVE, QI, SENSITIVE, made_release, made_schema, made_ta
 from unveil import catalog
 from unveil.anonymizers.parts.match_probabilities import likely_values, make_slices
 from unveil.anonymizers.slicing import asked_of, sliced
+from unveil.attackers import attack
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import run_audit
@@ -118,7 +119,7 @@ def test_random_worlds_by_hand() -> None:
     table, release = slices()
     targets = targets_of_table(table, release, 0)
     assert describe_targets(release, targets) == "all other quasi-identifiers"
-    found = RandomWorlds().attack(release, targets, Prior.uninformative(release, 0), Engine(seed=0)).probability
+    found = attack(RandomWorlds(), release, targets, Prior.uninformative(release, 0), Engine(seed=0)).probability
     of_2, of_3 = [2 / 9, 7 / 9], [2 / 3, 1 / 3]
     assert found == pytest.approx(np.array([of_2, of_3, of_3, of_2, of_2]))
     assert sensitive_attribute(release, "b") == 1

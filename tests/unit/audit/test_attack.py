@@ -14,6 +14,7 @@ from test_cli import run
 
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import risk
+from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.averages import diagnostics
@@ -188,7 +189,7 @@ def test_the_learner_and_each_attacker_are_asked_about_the_same_people(released:
     half = (found.attackers["bayesian"].probability + found.learner.probability) / 2
     assert found.attackers["half"].probability == pytest.approx(half)
     for name, attacker in (("bayesian", Bayesian()), ("random_worlds", RandomWorlds())):
-        alone = attacker.attack(release, targets, Prior.uninformative(release, 2), Engine(seed=0))
+        alone = attack(attacker, release, targets, Prior.uninformative(release, 2), Engine(seed=0))
         assert found.attackers[name].probability == pytest.approx(alone.probability, abs=1e-12)
 
 
@@ -419,8 +420,8 @@ def test_chains_that_stand_still_apart_disagree(apart: bool) -> None:
 USER_ERRORS = {
     "unknown attacker": (("--attacker", "psychic"), "unknown attacker 'psychic'; choose from background, bayesian"),
     "unknown option": (("--attacker", "bayesian:faith=1"), "bayesian has no option 'faith'"),
-    "no probability": (("--attacker", "bayesian:membership=1.5"), "membership=1.5 is no probability"),
-    "chains as text": (("--attacker", "bayesian:chains=4"), "cannot be given as text"),
+    "no probability": (("--attacker", "bayesian:membership=1.5"), "membership=1.5 is not a probability"),
+    "an array as text": (("--attacker", "fixed_prior:own=1"), "cannot be given as text"),
     "both": (("--targets", "{folder}/data.csv"), "say whom to ask about"),
     "asked is known": (("--known", "disease"), "disease is asked about, so it cannot be known"),
     "unknown known": (("--known", "name"), "no attribute 'name'"),

@@ -269,7 +269,10 @@ def test_where_nobody_fits_no_attacker_is_asked() -> None:
 class Silent:
     """An attacker that never applies."""
 
-    def attack(self, *_: object) -> Belief:
+    def asks(self) -> tuple[str, ...]:
+        return ()
+
+    def believe(self, *_: object) -> Belief:
         raise NotApplicable("it has nothing to say")
 
 

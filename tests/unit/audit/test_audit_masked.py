@@ -11,7 +11,7 @@ from test_cli import run
 
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import catalog
-from unveil.attackers.posterior.chains import Chains
+from unveil.attackers.posterior.convergence import Chains
 from unveil.audit import Audit, run_audit
 from unveil.audit.attack import run_channel_attack
 from unveil.audit.membership import MembershipAsked

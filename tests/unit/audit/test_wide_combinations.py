@@ -11,8 +11,9 @@ from test_linked_support import overlapping
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.slicing import Slicing
+from unveil.attackers import attack as believe
+from unveil.attackers.posterior import fits as _weigh
 from unveil.attackers.posterior import linked_posterior as _linked_posterior
-from unveil.attackers.posterior import weigh as _weigh
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import attack, run_audit
@@ -185,8 +186,8 @@ def test_support_in_pieces_is_that_of_all_pairs(monkeypatch: pytest.MonkeyPatch)
     for method in (Anatomy(l=2), Slicing(columns=(("a0", "s"), ("a1", "a2")), grouping="random", size=5)):
         release = method.anonymize(table, Engine(seed=1)).release
         targets = attack.targets_of_table(table, release, 3)
-        whole = RandomWorlds().attack(release, targets, Prior.uninformative(release, 3), Engine(seed=0))
+        whole = believe(RandomWorlds(), release, targets, Prior.uninformative(release, 3), Engine(seed=0))
         with monkeypatch.context() as patch:
             patch.setattr(_weigh, "AT_ONCE", 7)
-            pieces = RandomWorlds().attack(release, targets, Prior.uninformative(release, 3), Engine(seed=0))
+            pieces = believe(RandomWorlds(), release, targets, Prior.uninformative(release, 3), Engine(seed=0))
         assert pieces.probability == pytest.approx(whole.probability, rel=1e-12)

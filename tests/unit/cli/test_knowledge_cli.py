@@ -10,6 +10,7 @@ import polars
 import pytest
 
 from unveil import cli
+from unveil.attackers import attack
 from unveil.attackers.background import Background
 from unveil.attackers.posterior.roster import place_members
 from unveil.audit.given import Given, others_of_file
@@ -231,7 +232,7 @@ def test_attackers_are_given_knowledge(folder: Path, capsys: pytest.CaptureFixtu
     roster = targets_of_table(table, release, 2)
     prior = Kernel(bandwidth=(0.3,)).prior(table)
     attacker = Background(knowledge=prior, roster=roster)
-    wanted = attacker.attack(release, roster, Prior.uninformative(release, 2), Engine(seed=0))
+    wanted = attack(attacker, release, roster, Prior.uninformative(release, 2), Engine(seed=0))
     names = [f"attacker:{v}" for v in table.attributes[2].values]
     found = polars.read_csv(folder / "people.csv").select(names).to_numpy()
     assert found == pytest.approx(wanted.probability, abs=1e-9)
@@ -277,8 +278,8 @@ def test_others_leave_with_their_values(folder: Path, capsys: pytest.CaptureFixt
     group = place_members(release, everyone)
     fellow = int(np.flatnonzero(group == group[0])[1])
     one = given.targets.take(np.array([fellow]))
-    before = plain["background"].attack(given.release, one, prior, Engine(seed=0)).probability[0]
-    after = attackers["background"].attack(given.release, one, prior, Engine(seed=0)).probability[0]
+    before = attack(plain["background"], given.release, one, prior, Engine(seed=0)).probability[0]
+    after = attack(attackers["background"], given.release, one, prior, Engine(seed=0)).probability[0]
     size = int((group == group[0]).sum())
     own = np.zeros(4)
     own[table.columns[2][0]] = 1

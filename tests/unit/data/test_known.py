@@ -5,10 +5,10 @@ import pytest
 
 from enumeration import AGE, ILL, JOB, PAY, SEX, written_release
 from unveil import catalog
+from unveil.attackers import attack
 from unveil.attackers.posterior.contract import Chains
-from unveil.data.belief import Known, Prior, Targets, describe_targets
+from unveil.data.belief import Known, Targets, describe_targets
 from unveil.data.regions import Regions
-from unveil.engine import Engine
 
 RELEASE = written_release(
     (AGE, SEX, JOB, ILL, PAY), {"age sex job disease pay": "20 f nurse flu low / 21 m clerk hiv high"}
@@ -68,13 +68,10 @@ def test_regions_that_no_target_has_do_not_count() -> None:
     ],
 )
 def test_every_attacker_says_it(name: str, what: dict[int, list[int]], said: str) -> None:
-    cls = catalog.member("attackers", name)
-    options = (
-        {"chains": Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0, every=10)} if "chains" in cls.__slots__ else {}
-    )
+    chains = Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0)
     pieces = {
         i: Known(Regions.sets(PLAIN.attributes[i].codes, [codes]), np.zeros(2, dtype=np.int64))
         for i, codes in what.items()
     }
-    belief = cls(**options).attack(PLAIN, Targets(2, pieces, 2), Prior.uninformative(PLAIN, 2), Engine(seed=0))
+    belief = attack(catalog.attacker(name), PLAIN, Targets(2, pieces, 2), chains=chains)
     assert belief.threat.target == said

@@ -8,6 +8,7 @@ from test_attack import command, folder, read_csv, released  # noqa: F401  fixtu
 from test_cli import run
 
 from enumeration import AGE, ILL, SEX, enumerate_attacker, enumerate_learner, exactly, written_release
+from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner
@@ -53,23 +54,23 @@ def test_beliefs_equal_enumeration_with_these_pseudo_counts(tmp_path: Path) -> N
     targets = known_exactly(RELEASE, {0: np.array([0]), 1: np.array([0])}, DISEASE)
     knowledge = {0: exactly(AGE, "20"), 1: exactly(SEX, "f")}
     exact = enumerate_attacker(RELEASE, DISEASE, prior, knowledge)
-    belief = Bayesian().attack(RELEASE, targets, prior, Engine(seed=0))
+    belief = attack(Bayesian(), RELEASE, targets, prior, Engine(seed=0))
     assert belief.probability[0] == pytest.approx([float(p) for p in exact])
     assert belief.threat.population == "a prior from prior.csv"
-    learner = Learner().attack(RELEASE, targets, prior, Engine(seed=0))
+    learner = attack(Learner(), RELEASE, targets, prior, Engine(seed=0))
     assert learner.probability[0] == pytest.approx(
         [float(p) for p in enumerate_learner(RELEASE, DISEASE, prior, knowledge)]
     )
     assert learner.threat.population == "a prior from prior.csv"
     plain = Prior.uninformative(RELEASE, DISEASE)
-    assert Learner().attack(RELEASE, targets, plain, Engine(seed=0)).threat.population == "an uninformative prior"
+    assert attack(Learner(), RELEASE, targets, plain, Engine(seed=0)).threat.population == "an uninformative prior"
 
 
 def test_a_fixed_prior_means_something_with_a_file(tmp_path: Path) -> None:
     """Two rows fit 20 f, one of flu and one of hiv: weights are the shares of 20 within {20, 21}."""
     prior = made(tmp_path, GOOD)
     targets = known_exactly(RELEASE, {0: np.array([0]), 1: np.array([0])}, DISEASE)
-    belief = FixedPrior().attack(RELEASE, targets, prior, Engine(seed=0))
+    belief = attack(FixedPrior(), RELEASE, targets, prior, Engine(seed=0))
     weight = np.array([3 / 4, 7 / 8, 0])
     assert belief.probability[0] == pytest.approx(weight / weight.sum())
     assert belief.threat.population == "known beforehand (a prior from prior.csv), nothing is learned"

@@ -1,27 +1,31 @@
 """Weights averaged over a posterior: running means of states as they come, and the beliefs they make."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.convergence import PRECISION, diagnostics
-from unveil.data.belief import Belief, Threat
+from unveil.attackers.posterior.convergence import BATCHES, PRECISION, diagnostics
+from unveil.data.belief import Belief, Targets, Threat
 
-__all__ = ["BATCHES", "Averages", "Running", "belief_of", "shares", "watched"]
+__all__ = ["Averages", "BatchMeans", "DistinctTargets", "Running", "belief_of", "shares", "watched"]
 
-BATCHES = 50  # batch means of a chain, at least (up to twice as many)
 MOST_WATCHED = 1000  # targets whose beliefs are kept batch by batch, to see whether chains agree
 MOST_WATCHED_BELIEFS = 30_000  # over all values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """Weights averaged over the posterior; of some targets also batch by batch, to judge the chains by."""
+    """Weights averaged over the posterior; of some targets also batch by batch, to judge the chains by.
 
-    mean: NDArray[np.float64]  # (chains, targets, values); one chain if it is exact
+    Targets of whom the same is known share a row: `number` says which row is whose (None: a row each, in order).
+    """
+
+    mean: NDArray[np.float64]  # (chains, distinct targets, values); one chain if it is exact
     batches: NDArray[np.float64]  # (batches, chains, watched targets, values)
     precision: float = PRECISION  # the Monte-Carlo error that is asked for
+    number: NDArray[np.int64] | None = None  # (targets,) the row of each
 
     def mixed(self, other: "Averages", share: NDArray[np.float64]) -> "Averages":
         """`share` (targets,) of these beliefs, the rest of the other's."""
@@ -31,7 +35,24 @@ class Averages:
             share[:, None] * mine + (1 - share[:, None]) * theirs,
             few * shares(self.batches) + (1 - few) * shares(other.batches),
             self.precision,
+            self.number,
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctTargets:
+    """Targets of whom different things are known, worked out once for each set of targets that is asked about."""
+
+    most: int | None = None  # sets that are remembered; None: all
+    found: dict[int, tuple[Targets, Targets, NDArray[np.int64]]] = field(default_factory=dict)
+
+    def of(self, targets: Targets) -> tuple[Targets, NDArray[np.int64]]:
+        """The distinct ones, the same object every time, and which of them each target is."""
+        if id(targets) not in self.found:
+            if len(self.found) == self.most:
+                del self.found[next(iter(self.found))]
+            self.found[id(targets)] = targets, *targets.distinct()  # the first keeps the id from being used again
+        return self.found[id(targets)][1:]
 
 
 @dataclass(slots=True, eq=False)
@@ -102,9 +123,60 @@ def belief_of(averages: Averages, method: str, threat: Threat) -> Belief:
 
     Chains that disagree are not pooled: the belief is that of the mode most chains found.
     """
+    everyone = np.arange(averages.mean.shape[1]) if averages.number is None else averages.number
     if len(averages.mean) == 1:
-        return Belief(shares(averages.mean[0]), diagnostics=diagnostics(method, None, None), threat=threat)
+        found = Belief(shares(averages.mean[0]), diagnostics=diagnostics(method, None, None), threat=threat)
+        return found.of(everyone)
     chains = shares(averages.mean)
-    found = diagnostics(method, shares(averages.batches), chains, averages.precision)
-    together = list(found.modes[0]) if found.modes else slice(None)
-    return Belief(shares(averages.mean[together].mean(axis=0)), chains=chains, diagnostics=found, threat=threat)
+    judged = diagnostics(method, shares(averages.batches), chains, averages.precision)
+    together = list(judged.modes[0]) if judged.modes else slice(None)
+    pooled = shares(averages.mean[together].mean(axis=0))
+    return Belief(pooled, chains=chains, diagnostics=judged, threat=threat).of(everyone)
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True, eq=False)
+class BatchMeans:
+    """The means of a chain's batches so far: the first as it is, and by how much each one differs from it.
+
+    Differences are kept with 7 digits. They are small beside what they differ from, and rounding a difference leaves it
+    a difference: numbers that stand still stay equal to the last digit.
+    """
+
+    first: Floats | None = None  # (numbers,)
+    beyond: list[NDArray[np.float32]] = field(default_factory=list)  # by batch: (numbers,)
+    whole: Floats | None = None  # the mean of all, once it was asked for
+
+    def __len__(self) -> int:
+        return len(self.beyond)
+
+    def __getitem__(self, batch: int) -> Floats:
+        """(numbers,) the mean of one batch."""
+        found = self.beyond[batch]
+        assert self.first is not None
+        return self.first + found
+
+    def extend(self, batches: Iterable[Floats]) -> None:
+        """Note the means of more batches."""
+        for batch in batches:
+            if self.first is None:
+                self.first = batch.copy()
+            self.beyond.append((batch - self.first).astype(np.float32))
+        self.whole = None
+
+    def mean(self) -> Floats:
+        """(numbers,) of all batches."""
+        if self.whole is None:
+            assert self.first is not None
+            self.whole = self.first + np.mean(self.beyond, axis=0, dtype=np.float64)
+        return self.whole
+
+    def stacked(self, batches: int) -> Floats:
+        """(batches, numbers) the means of the first so many."""
+        return np.stack([self[batch] for batch in range(batches)])
+
+    def halve(self) -> None:
+        """Two batches into one; there must be an even number of them."""
+        self.beyond = [(a + b) / np.float32(2) for a, b in zip(self.beyond[::2], self.beyond[1::2], strict=True)]

@@ -1,20 +1,20 @@
-"""What a release teaches about the population: the one object that learner and attacker share."""
+"""The contract of attackers, and the posterior they share: what a release teaches about the population."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages
-from unveil.attackers.posterior.chains import Chains
+from unveil.attackers.posterior.checkpoint import Checkpoint
+from unveil.attackers.posterior.convergence import Chains
 from unveil.attackers.posterior.draws import LinkedDraws
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
 from unveil.attackers.posterior.linked import attribute_posteriors, linked_counts
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.attackers.posterior.saved import Checkpoint
 from unveil.data.belief import Belief, Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine
@@ -23,7 +23,7 @@ from unveil.errors import NotApplicable, UsageError
 MARGIN = 1.05  # more than the error of a round asks for: it is itself an estimate
 LEAST_MORE, MOST_MORE = 1.2, 8.0  # times what was drawn, in one round
 
-__all__ = ["Chains", "Posterior", "Reader", "check_prior", "learn", "posterior"]
+__all__ = ["Attacker", "Chains", "Posterior", "attack", "check_prior", "learn", "posterior"]
 
 
 class Posterior(Protocol):
@@ -36,6 +36,14 @@ class Posterior(Protocol):
     @property
     def prior(self) -> Prior:
         """What was held before."""
+
+    @property
+    def engine(self) -> Engine:
+        """Seed, workers and stop flag, for whoever draws something of their own."""
+
+    @property
+    def reusable(self) -> bool:
+        """Whether a later question is answered as well as one that was asked from the start."""
 
     def joint(self, targets: Targets) -> Averages:
         """p_L(s, what is known | t*)."""
@@ -52,25 +60,76 @@ class Posterior(Protocol):
     def method(self) -> str:
         """How it was reached."""
 
-    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
-        """Draw until there is about so many times as much, or, `afresh`, forget what was drawn and draw as much again;
-        False if it is exact or the budget has ended."""
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
+        """Draw until there is about so many times as much; False if it is exact or the budget has ended.
+
+        `agree`: whether the chains did so far; where they did not, that is counted. Nothing drawn is forgotten.
+        """
 
     def facts(self) -> dict[str, float | str]:
         """What else there is to say of the chains."""
+
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+        """Why chains that agree may still be wrong; empty if nothing speaks for it.
+
+        `starts`: shares (values, codes) by attribute from which the sampler is tried; they are never believed.
+        """
 
     def finish(self, *, done: bool) -> None:
         """All is said: a saved state is removed if it is `done`, and kept if there is more to draw."""
 
 
-class Reader(Protocol):
-    """Who turns a posterior into beliefs."""
+class Attacker(Protocol):
+    """The one contract of the family: which averages over the posterior are needed, and what they make of them.
+
+    Everyone who is asked about the same release in one run is handed the same posterior: chains run once, and go on
+    until every belief is precise or the budget ends, so `believe` may be called several times.
+    """
 
     def asks(self) -> tuple[str, ...]:
-        """Which of `joint`, `support`, `conditional` are asked for: they are averaged over every state."""
+        """Which of "joint", "support" and "conditional" are averaged over every state; () learns nothing."""
 
-    def believe(self, learned: Posterior, targets: Targets, number: NDArray[np.integer]) -> Belief:
-        """The belief about distinct targets; `number` says which of them each one is."""
+    def believe(self, posterior: "Posterior", targets: Targets) -> Belief:
+        """A distribution over the sensitive values for every target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A posterior for attackers who ask for nothing: the release and the prior, and no chains."""
+
+    release: Release
+    prior: Prior
+    engine: Engine
+    reusable: bool = False
+
+    def joint(self, targets: Targets) -> Averages:
+        """See Posterior."""
+        raise UsageError("an attacker must name in asks() what it takes from the posterior")
+
+    support = conditional = joint
+
+    def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
+        """See Posterior."""
+        return self.joint(targets).mean
+
+    def method(self) -> str:
+        """See Posterior."""
+        return "exact"
+
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
+        """See Posterior."""
+        return False
+
+    def facts(self) -> dict[str, float | str]:
+        """See Posterior."""
+        return {}
+
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+        """See Posterior."""
+        return ""
+
+    def finish(self, *, done: bool) -> None:
+        """See Posterior."""
 
 
 def check_prior(release: Release, asked: int, prior: Prior) -> None:
@@ -118,53 +177,76 @@ def posterior(
     return hidden
 
 
+def attack(
+    attacker: Attacker,
+    release: Release,
+    targets: Targets,
+    prior: Prior | None = None,
+    engine: Engine | None = None,
+    chains: Chains | None = None,
+) -> Belief:
+    """What one attacker believes of the targets. Several at once share what they learn: see `learn`."""
+    held = Prior.uninformative(release, targets.asked) if prior is None else prior
+    engine, chains = (Engine(seed=0) if engine is None else engine), (Chains() if chains is None else chains)
+    return learn(release, targets.asked, held, engine, chains, {"": (attacker, targets)})[0][""]
+
+
 def learn(
     release: Release,
     asked: int,
     prior: Prior,
     engine: Engine,
     chains: Chains,
-    readers: Mapping[str, tuple[Reader, Targets]],
+    attackers: Mapping[str, tuple[Attacker, Targets]],
     refused: dict[str, str] | None = None,
     learned: Posterior | None = None,
+    starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
 ) -> tuple[dict[str, Belief], Posterior]:
-    """The beliefs of readers who learn from the same release: chains run on until all are precise or the budget ends.
+    """What attackers of one release believe, by name: chains run on until all are precise or the budget ends.
 
-    The next round is as long as the error of this one asks for: it falls with the root of what is drawn. While chains
-    disagree what was drawn is taken for the way there, and forgotten.
-    With `refused` a reader who does not apply is named there with the reason; else that is an error. `learned`: what
-    was learned from this release for this attribute before, which goes on from there; not where the link is hidden,
-    as questions that come late are answered there from few states.
+    The next round is as long as the error of this one asks for: it falls with the root of what is drawn. Chains that
+    disagree go on, too, and nothing of what they drew is forgotten.
+    With `refused` an attacker that does not apply is named there with the reason; else that is an error. `learned`:
+    what was learned from this release for this attribute before, which goes on from there if it is reusable. `starts`:
+    shares by attribute from which the sampler is tried, such as an audit's original: if a chain from there fits as well
+    and believes something else, nothing is called converged.
     """
-    made: dict[int, tuple[Targets, NDArray[np.int64]]] = {}  # readers of the same targets share their questions
-    asking = {}
-    for name, (reader, targets) in readers.items():
-        distinct, number = made.setdefault(id(targets), targets.distinct())
-        asking[name] = reader, distinct, number
+    asking = dict(attackers)
     questions = list(
-        {(kind, id(distinct)): (kind, distinct) for r, distinct, _ in asking.values() for kind in r.asks()}.values()
+        {(kind, id(targets)): (kind, targets) for one, targets in asking.values() for kind in one.asks()}.values()
     )
-    if not isinstance(learned, LinkedPosterior):
+    check_prior(release, asked, prior)
+    unread = Unread(release, prior, engine)  # for whoever asks for nothing
+    if not questions:
+        learned = unread
+    elif learned is None or not learned.reusable:
         learned = posterior(release, asked, prior, engine, chains, questions=questions)
     found: dict[str, Belief] = {}
     while True:
-        for name, (reader, distinct, number) in list(asking.items()):
+        for name, (one, targets) in list(asking.items()):
+            if name in found and not one.asks():
+                continue
             try:
-                found[name] = reader.believe(learned, distinct, number)
+                found[name] = one.believe(learned if one.asks() else unread, targets)
             except NotApplicable as reason:
                 if refused is None or name == "":
                     raise
                 refused[name] = str(reason)
                 del asking[name]
-        agree = all(found[name].diagnostics.converged for name in asking)
-        done = agree and all(found[name].diagnostics.precise for name in asking)
-        wanted = max((found[name].diagnostics.wanted for name in asking), default=1.0)
-        if done or not learned.run_on(afresh=not agree, times=float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))):
+        judged = [found[name].diagnostics for name, (one, _) in asking.items() if one.asks()]
+        agree = all(one.converged for one in judged)
+        done = agree and all(one.precise for one in judged) and not learned.alarm()
+        wanted = max((one.wanted for one in judged), default=1.0)
+        if done or not learned.run_on(agree=agree, times=float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))):
             break
     learned.finish(done=done)
-    more = learned.facts()
-    beliefs = {
-        name: b if b.exact else replace(b, diagnostics=replace(b.diagnostics, facts={**b.diagnostics.facts, **more}))
-        for name, b in found.items()
-    }
-    return beliefs, learned
+    facts, alarm = learned.facts(), learned.alarm(starts)
+    for name, (one, _) in asking.items():
+        belief = found[name]
+        if one.asks() and not belief.exact:
+            judgement = replace(belief.diagnostics, facts={**belief.diagnostics.facts, **facts})
+            if alarm:
+                more = {**judgement.facts, "alarm": alarm}
+                judgement = replace(judgement, facts=more, converged=False, precise=False)
+            found[name] = replace(belief, diagnostics=judgement)
+    return found, learned

@@ -1,19 +1,32 @@
-"""Whether chains agree, and how precise their beliefs are.
+"""How long to sample, whether chains agree, and how precise their beliefs are.
 
 Split R-hat, effective sample size and Monte-Carlo error (Vehtari et al. 2021, sections 2 and 3) of the batch means of
 watched beliefs: for all of them at once, equal to arviz-stats', which takes them one by one. How far chains lie apart
 is looked at for every belief. Parameters are held to Geweke's test and rows to Weiss'.
 """
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.belief import Diagnostics
+from unveil.errors import UsageError
 
-__all__ = ["PRECISION", "diagnostics", "effective_size", "geweke", "modes_of", "split_r_hat", "weiss"]
+__all__ = [
+    "BATCHES",
+    "PRECISION",
+    "Chains",
+    "diagnostics",
+    "effective_size",
+    "geweke",
+    "modes_of",
+    "split_r_hat",
+    "weiss",
+]
 
+BATCHES = 50  # batch means of a chain, at least (up to twice as many)
 PRECISION = 0.003  # the stated standard error of 99% of beliefs
 ERROR_OF_ALL, MANY = 20 / 3, 1000  # of every one: so many times that (.02); of few beliefs all must be as sure as most
 R_HAT, MOST_APART = 1.1, 0.05  # a share of beliefs above this R-hat is too many
@@ -21,6 +34,26 @@ FEW = 100  # targets that are watched first
 FAR = 0.1  # chains whose beliefs about 1% of the people differ by more are in different places
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chains:
+    """A first round of sweeps after burn-in, then more by themselves until beliefs are precise or the budget ends."""
+
+    chains: int = 4
+    sweeps: int = 1000  # of the first round
+    most_sweeps: int = 16_000  # of all rounds: the budget. The first round is always drawn whole
+    burn_in: int = 1000
+    every: int = 3  # sweeps between the states that are looked at
+    keep: int = 400  # states of a chain, at least, that are kept for later questions
+    anneal: bool = True
+    precision: float = PRECISION  # the standard error of 99% of beliefs at which chains end; 20/3 of it for all
+
+    def __post_init__(self) -> None:
+        if self.chains < 2 or self.sweeps < BATCHES or self.burn_in < 0 or self.keep < 1 or self.every < 1:
+            raise UsageError(f"a sampler needs 2 chains or more and {BATCHES} sweeps or more")
+        if not 0 < self.precision < 1:
+            raise UsageError(f"precision={self.precision:g} is not a standard error between 0 and 1; try 0.003")
 
 
 def diagnostics(
@@ -50,6 +83,8 @@ def diagnostics(
             "r_hat_share_above_1.1": apart,
             "r_hat_max": float(r_hat.max()),
             "ess_q01": float(np.quantile(found["ess"], 0.01)),
+            # A mode of this weight may well have been met by nobody: no interval is narrower.
+            "unseen_mode": 1 / max(float(np.quantile(found["ess"], 0.01)), 1.0),
             "error_q99": _q99(found["error"]),
             "watched": float(len(found["error"])),
             "batches": float(len(batches)),

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import BATCHES, Averages, watched
+from unveil.attackers.posterior.averages import Averages, watched
+from unveil.attackers.posterior.chain import Draw
+from unveil.attackers.posterior.convergence import BATCHES
 from unveil.attackers.posterior.fits import check_targets
-from unveil.attackers.posterior.hidden import Draw, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, added
 from unveil.attackers.posterior.linked import branch_weights, region_tree
 from unveil.attackers.posterior.share_chains import ShareChains

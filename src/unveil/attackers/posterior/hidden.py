@@ -7,38 +7,78 @@ values they may stand for. With several, blocks are independent only given the v
 column and a current value, which is drawn anew from the cells that it was matched with in all blocks.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.parameters import Layout, Shares
 from unveil.attackers.posterior.products import CellProducts
-from unveil.attackers.posterior.withheld import Withheld, find_withheld
 from unveil.data.belief import Prior
 from unveil.data.regions import Regions
-from unveil.data.release import Block, Release
-from unveil.engine import Engine
+from unveil.data.release import Block, Release, row_numbers
+from unveil.errors import NotApplicable
 from unveil.kernels import gibbs, matching
-from unveil.kernels.distributions import multinomial
-from unveil.kernels.random import draw
 
-__all__ = ["Chain", "Draw", "HiddenBlock", "HiddenModel", "region_shares", "start_values", "sweep_on"]
+__all__ = ["HiddenBlock", "HiddenModel", "Repeated", "Withheld", "find_withheld", "region_shares"]
 
-FRESH_EVERY = 8  # sweeps: parameters drawn without a look at where they were
-ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
-ANNEAL_SHARE = 0.7  # of burn-in
 LOST = 1e-200  # products smaller than this are taken by logarithms
 MANY = 50  # factors
 SMALL_GROUP = 4  # rows of a group that is matched in closed form
 
 
-Ready = tuple[matching.Weights, NDArray[np.int64] | None]
-"""Of a block: the weights at the parameters just reached, and what was matched by them, if that is done already."""
 # For the function within `weights`: its annotations are evaluated at every sweep.
 Cells = NDArray[np.int32]
 Tables = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+MOST_WITHHELD = 1000  # rows that hold a value of their own, each one column of every matching
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Withheld:
+    """Rows whose sensitive value is widened: by own cell and region, the columns beyond the values."""
+
+    column: NDArray[np.int64]  # (entries of the sensitive block,) which kind of withheld row, -1 = none
+    entry: NDArray[np.int64]  # (kinds,) an entry of each kind
+    allowed: NDArray[np.bool_]  # (kinds, values)
+    rows: NDArray[np.int64]  # (kinds,) how many rows
+    by_row: bool = False  # whether each row is a kind of its own and holds a current value; `column` is empty then
+
+
+def find_withheld(release: Release, asked: int, value: NDArray[np.int64]) -> Withheld:
+    """Of a release; `value` (entries of the sensitive block,) is the published one, -1 = withheld."""
+    block, regions = release.block_of(asked), release.regions[asked]
+    which = np.flatnonzero(value < 0)
+    column = np.full(len(value), -1, dtype=np.int64)
+    if not len(which):
+        return Withheld(column, which, np.zeros((0, regions.codes), dtype=bool), np.zeros(0, dtype=np.int64))
+    if len(release.blocks) > 2:
+        return _withheld_by_row(release, asked, which)
+    column[which] = row_numbers(
+        [block.cell[which].astype(np.int64)]
+    )  # a cell holds the region and what stands beside it
+    kinds = int(column.max()) + 1
+    entry = np.zeros(kinds, dtype=np.int64)
+    entry[column[which]] = which
+    allowed = np.zeros((kinds, regions.codes), dtype=bool)
+    for kind in range(kinds):
+        allowed[kind, regions.members(int(block.region(asked)[entry[kind]]))] = True
+    rows = np.bincount(column[which], weights=block.count[which], minlength=kinds).astype(np.int64)
+    return Withheld(column, entry, allowed, rows)
+
+
+def _withheld_by_row(release: Release, asked: int, which: NDArray[np.int64]) -> Withheld:
+    block, regions = release.block_of(asked), release.regions[asked]
+    entry = np.repeat(which, block.count[which])
+    if len(entry) > MOST_WITHHELD:
+        raise NotApplicable(
+            f"{len(entry):,} withheld sensitive values in a release of three blocks or more are over {MOST_WITHHELD:,}"
+        )
+    allowed = np.zeros((len(entry), regions.codes), dtype=bool)
+    for row, region in enumerate(block.region(asked)[entry].tolist()):
+        allowed[row, regions.members(region)] = True
+    return Withheld(np.empty(0, dtype=np.int64), entry, allowed, np.ones(len(entry), dtype=np.int64), by_row=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +95,17 @@ class HiddenBlock:
     products: CellProducts
     parts: tuple[NDArray[np.int32], NDArray[np.int32]] | None  # of cells, of entries: see matching.Weights
     # None: the weights of all cells are made first, which is cheaper where many rows share few cells.
+    repeated: "Repeated | None" = None  # groups beside `groups`, for sweeps alone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeated:
+    """Kinds of groups that are matched all at once."""
+
+    groups: matching.Groups  # one of each kind
+    times: NDArray[np.int64]  # (kinds,) how many there are
+    part: NDArray[np.int32]  # (entries, parts) of the kinds: see matching.Weights
+    rest_part: NDArray[np.int32]  # of the groups that are matched one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,11 +121,21 @@ class HiddenModel:
     own_counts: NDArray[np.int64]  # (all regions, values) rows that show a region beside their value
     value_counts: NDArray[np.int64]  # (values,) published ones
     layout: Layout  # of all attributes but the one asked
+    matched: NDArray[np.bool_]  # (attributes of the layout,) which are of a hidden block
 
     @property
     def values(self) -> int:
         """Sensitive values."""
         return len(self.value_counts)
+
+    def power(self, exponent: float) -> NDArray[np.float64]:
+        """(attributes of the layout,) what each one's likelihood is raised to: only matched cells are tempered."""
+        return np.where(self.matched, exponent, 1.0)
+
+    def heated(self, drawn: NDArray[np.float64], power: NDArray[np.float64]) -> Shares:
+        """Shares raised to a power, as the weights of tempered matchings have them."""
+        size = np.diff(self.layout.place)
+        return self.layout.shares(drawn ** np.repeat(power, size))
 
     @property
     def closed(self) -> bool:
@@ -119,7 +180,8 @@ class HiddenModel:
                 row = first[index] + own.region(index)[published]
                 np.add.at(own_counts, (row, value[published]), own.count[published])
         counts = np.bincount(value[published], weights=own.count[published], minlength=values).astype(np.int64)
-        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, layout)
+        matched = np.array([i not in own.attributes for i in others], dtype=bool)
+        return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, layout, matched)
 
     def log_shares(self, theta: Shares) -> NDArray[np.float64]:
         """(all regions, values) log share of each region given each value."""
@@ -132,19 +194,18 @@ class HiddenModel:
         theta: Shares,
         pi: NDArray[np.float64],
         current: NDArray[np.int64],
-        exponent: float = 1.0,
     ) -> matching.Weights:
         """Weights of the block's cells for each value and each kind of withheld row, scaled.
 
         `current`: the values that withheld rows hold, if each holds one.
         """
         if not len(self.withheld.rows):
-            table = block.products.scaled_tables(self.layout, theta, self.values, exponent)
+            table = block.products.scaled_tables(self.layout, theta, self.values)
 
             def some(cells: Cells) -> Tables:
                 found = np.empty((len(cells), self.values))
                 log_found = np.empty_like(found)
-                gibbs.weigh_cells(block.cells[cells], block.offset, self.log_shares(theta), exponent, log_found)
+                gibbs.weigh_cells(block.cells[cells], block.offset, self.log_shares(theta), log_found)
                 # Products of very many attributes are lost more often than not: the logarithms are there anyway.
                 if len(block.products.start) > MANY or block.products.scale(table, found, cells) <= LOST:
                     matching.scale(log_found, found)
@@ -155,7 +216,7 @@ class HiddenModel:
             weight = np.empty((len(block.cells), self.values))
             if block.products.scale(table, weight) > LOST:
                 return replace(matching.Weights.of(block.groups, weight, weight), some=some)
-        log_weight = self.log_weights(block, self.log_shares(theta), pi, current, exponent)
+        log_weight = self.log_weights(block, self.log_shares(theta), pi, current)
         weight = np.empty_like(log_weight)
         matching.scale(log_weight, weight)
         return matching.Weights.of(block.groups, weight, log_weight)
@@ -166,12 +227,11 @@ class HiddenModel:
         log_share: NDArray[np.float64],
         pi: NDArray[np.float64],
         current: NDArray[np.int64],
-        exponent: float = 1.0,
     ) -> NDArray[np.float64]:
         """(cells, columns) logarithms of weights; see `weights`."""
         kinds = 0 if self.withheld.by_row else len(self.withheld.rows)
         plain = np.empty((len(block.cells), self.values))
-        gibbs.weigh_cells(block.cells, block.offset, log_share, exponent if not kinds else 1.0, plain)
+        gibbs.weigh_cells(block.cells, block.offset, log_share, plain)
         if self.withheld.by_row:
             return np.ascontiguousarray(np.concatenate([plain, plain[:, current]], axis=1))
         if not kinds:
@@ -179,7 +239,7 @@ class HiddenModel:
         summed = np.empty((len(block.cells), kinds))
         for kind in range(kinds):
             summed[:, kind] = _log_sum(plain + self.log_own(kind, log_share, pi))
-        return np.ascontiguousarray(np.concatenate([plain, summed], axis=1) * exponent)
+        return np.ascontiguousarray(np.concatenate([plain, summed], axis=1))
 
     def log_own(
         self, kind: int | slice, log_share: NDArray[np.float64], pi: NDArray[np.float64]
@@ -192,236 +252,6 @@ class HiddenModel:
             if index != self.asked:
                 total = total + log_share[self.first[index] + own.region(index)[entry]]
         return np.asarray(total)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Draw:
-    """One kept state of a chain."""
-
-    theta: Shares
-    mean: Shares  # the same averaged given the matched rows (Rao-Blackwell)
-    pi: NDArray[np.float64]  # (values,)
-    pi_mean: NDArray[np.float64]
-    partner: tuple[NDArray[np.int32], ...]  # by hidden block: the state of groups too large to match exactly
-    key: np.uint64
-    current: NDArray[np.int64]  # (withheld rows,) the values they hold, if each holds one
-    # By hidden block, at these parameters; only of the state just reached:
-    weights: tuple[matching.Weights, ...] | None = None
-    expected: tuple[NDArray[np.float64], ...] | None = None  # (pairs,) how many of each; written over by the next state
-    reckoned: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # the same, by block, once asked for
-
-
-@dataclass(slots=True, eq=False)
-class Chain:
-    """A chain where it stands. It can be saved as it is and goes on with the same draws."""
-
-    keys: NDArray[np.uint64]  # of the matchings, of the parameters
-    drawn: NDArray[np.float64]  # of each attribute the shares of its codes, or of its centres if it is smoothed; flat
-    theta: Shares  # of codes
-    pi: NDArray[np.float64]
-    partners: list[NDArray[np.int32]]
-    counter: np.uint64  # draws of the parameters so far
-    current: NDArray[np.int64]  # (withheld rows,) the values they hold, if each holds one
-    sweep: int = 0
-
-    @classmethod
-    def start(cls, model: HiddenModel, engine: Engine) -> "Chain":
-        """Anywhere: chains that start apart and end together agree."""
-        random = engine.generator()
-        keys = random.integers(0, 2**64, size=2, dtype=np.uint64)
-        pieces = [random.dirichlet(np.ones(codes), size=values).ravel() for values, codes in model.layout.shape]
-        drawn = np.maximum(np.concatenate([np.empty(0), *pieces]), 1e-12)
-        theta = model.layout.shares(drawn)
-        pi = np.maximum(random.dirichlet(model.prior.alpha + model.value_counts), 1e-300)
-        partners = []
-        for block in model.hidden:
-            partner = np.zeros(int(block.groups.row_start[-1]), dtype=np.int32)
-            key = keys[0] ^ np.uint64(block.number)
-            matching.start_matching(block.groups, 0, len(block.groups.method), key, partner)
-            partners.append(partner)
-        return cls(keys, drawn, theta, pi, partners, np.uint64(0), start_values(model, random))
-
-    def run_to(
-        self, model: HiddenModel, sweep: int, *, burn_in: int, anneal: bool, every: int
-    ) -> Iterator[Draw | None]:
-        """Sweep on up to this sweep; after each the state, if it is one to look at (every so many after burn-in).
-
-        With `anneal` the weights of the matching rise to their full force during burn-in.
-        """
-        ready: tuple[Ready, ...] | None = None
-        expected = tuple(np.empty(len(block.entry) if model.closed else 0) for block in model.hidden)
-        while self.sweep < sweep:
-            exponent = 1.0
-            if anneal and self.sweep < burn_in:
-                exponent = min(1.0, ANNEAL_FROM + (1 - ANNEAL_FROM) * self.sweep / (ANNEAL_SHARE * burn_in))
-            # A hash, not a sum: keys a fixed step apart would share draws between neighbouring groups and sweeps.
-            key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
-            keys = key, self.keys[1]
-            mirror = exponent == 1.0 and self.sweep % FRESH_EVERY > 0
-            state = self.theta, self.drawn, self.pi, self.partners, self.current
-            found = sweep_on(model, *state, keys, self.counter, exponent, mirror, ready)
-            ready = None
-            self.theta, self.drawn, mean, self.pi, pi_mean, self.current, self.counter = found
-            self.sweep += 1
-            after = self.sweep - burn_in
-            if after > 0 and after % every == 0:
-                partner = tuple(p.copy() for p in self.partners)
-                # For whoever looks, and for the next sweep.
-                weights = tuple(model.weights(b, self.theta, self.pi, self.current) for b in model.hidden)
-                if model.closed:  # whoever looks asks for what the next sweep computes anyway
-                    next_key = np.uint64(draw(self.keys[0], np.uint64(self.sweep)))
-                    matched = zip(model.hidden, weights, self.partners, expected, strict=True)
-                    ready = tuple((w, _match(b, w, next_key, p, out)) for b, w, p, out in matched)
-                else:
-                    ready = tuple((w, None) for w in weights)
-                more = weights, expected if model.closed else None
-                yield Draw(self.theta, mean, self.pi, pi_mean, partner, key, self.current, *more)
-            else:
-                yield None
-
-
-State = tuple[
-    Shares, NDArray[np.float64], Shares, NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], np.uint64
-]
-
-
-def start_values(model: HiddenModel, random: np.random.Generator) -> NDArray[np.int64]:
-    """Any values that the withheld rows may have, where each holds one."""
-    if not model.withheld.by_row:
-        return np.empty(0, dtype=np.int64)
-    chance = model.withheld.allowed * (1 - random.random(model.withheld.allowed.shape))
-    return np.asarray(chance.argmax(axis=1), dtype=np.int64)
-
-
-def sweep_on(
-    model: HiddenModel,
-    theta: Shares,
-    drawn: NDArray[np.float64],
-    pi: NDArray[np.float64],
-    partners: list[NDArray[np.int32]],
-    current: NDArray[np.int64],
-    keys: tuple[np.uint64, np.uint64],
-    counter: np.uint64,
-    exponent: float,
-    mirror: bool,
-    ready: tuple[Ready, ...] | None = None,
-) -> State:
-    """Matchings, withheld values and parameters drawn anew, in this order; `keys`: of the matchings, of the rest.
-
-    `drawn` is what `theta` came from. `partners` change in place. `mirror`: parameters are drawn on the other side of
-    where they were. `ready`: what of the hidden blocks is known at these parameters already.
-    """
-    key, parameter_key = keys
-    values = model.values
-    counts = model.own_counts.copy()
-    value_counts = model.value_counts.copy()
-    kinds = len(model.withheld.rows)
-    log_share = model.log_shares(theta) if kinds else np.empty(0)
-    tallies = []
-    beside = model.log_own(slice(None), log_share, pi) if model.withheld.by_row else np.empty(0)
-    for place, block in enumerate(model.hidden):
-        if ready is None:
-            weights, done = model.weights(block, theta, pi, current, exponent), None
-        else:
-            weights, done = ready[place]
-        tally = _match(block, weights, key, partners[place], np.empty(0)) if done is None else done
-        every = np.arange(len(block.cells), dtype=np.int32)
-        if model.withheld.by_row:
-            beside += weights.some(every)[1][tally[:, values:].argmax(axis=0), :values]
-        elif kinds:
-            log_weight = weights.some(every)[1]
-            counter = _reveal(model, log_weight, log_share, pi, tally, counts, value_counts, parameter_key, counter)
-        tallies.append(tally)
-    if model.withheld.by_row:
-        current, counter = _redraw(model, beside, tallies, counts, value_counts, parameter_key, counter)
-    for block, tally in zip(model.hidden, tallies, strict=True):
-        if block.parts is None:
-            block.products.collect(np.ascontiguousarray(tally[:, :values]), counts)
-        else:
-            block.products.collect_rows(tally, counts)
-    if kinds and not model.hidden:
-        tally = np.zeros((1, values + kinds), dtype=np.int64)
-        tally[0, values:] = model.withheld.rows
-        counter = _reveal(
-            model, np.zeros((1, values + kinds)), log_share, pi, tally, counts, value_counts, parameter_key, counter
-        )
-    new, mean, counter = model.layout.draw(counts, drawn, mirror, parameter_key, counter)
-    pi_mean, new_pi = np.empty((1, values)), np.empty((1, values))
-    counts_and_key = model.prior.alpha[None], value_counts[None], new_pi[:0], parameter_key, counter
-    counter = np.uint64(gibbs.draw_parameters(*counts_and_key, pi_mean, new_pi))
-    shares = model.layout.shares
-    return shares(new), new, shares(mean), new_pi[0], pi_mean[0], current, counter
-
-
-def _match(
-    block: HiddenBlock,
-    weights: matching.Weights,
-    key: np.uint64,
-    partner: NDArray[np.int32],
-    expected: NDArray[np.float64],
-) -> NDArray[np.int64]:
-    """(rows of the table, columns) the cells that a sweep matched; `expected` (pairs,) is filled if not empty."""
-    tally = np.zeros(weights.table.shape, dtype=np.int64)
-    block_key = np.uint64(int(key) ^ (block.number + 1))
-    groups, none = block.groups, np.empty(0, np.int32)
-    matching.sweep(groups, 0, len(groups.method), weights, block_key, matching.ROUNDS, partner, expected, none, tally)
-    return tally
-
-
-def _redraw(
-    model: HiddenModel,
-    beside: NDArray[np.float64],
-    tallies: list[NDArray[np.int64]],
-    counts: NDArray[np.int64],
-    value_counts: NDArray[np.int64],
-    key: np.uint64,
-    counter: np.uint64,
-) -> tuple[NDArray[np.int64], np.uint64]:
-    """Draw the value of every withheld row given its own and its matched cells, `beside` (rows, values) in logarithms;
-    move its cells to that value's column."""
-    values, own = model.values, model.release.block_of(model.asked)
-    chance = np.exp(beside - beside.max(axis=1, keepdims=True))
-    current = np.empty(len(beside), dtype=np.int64)
-    for row in range(len(beside)):
-        drawn = np.zeros(values, dtype=np.int64)
-        counter = np.uint64(multinomial(1, chance[row], key, counter, drawn))
-        current[row] = drawn.argmax()
-    np.add.at(value_counts, current, 1)
-    for index in own.attributes:
-        if index != model.asked:
-            np.add.at(counts, (model.first[index] + own.region(index)[model.withheld.entry], current), 1)
-    for tally in tallies:
-        np.add.at(tally, (tally[:, values:].argmax(axis=0), current), 1)
-    return current, counter
-
-
-def _reveal(
-    model: HiddenModel,
-    log_weight: NDArray[np.float64],
-    log_share: NDArray[np.float64],
-    pi: NDArray[np.float64],
-    tally: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    value_counts: NDArray[np.int64],
-    key: np.uint64,
-    counter: np.uint64,
-) -> np.uint64:
-    """Draw the value of every withheld row, given the cell it was matched with; move it to that value's column."""
-    values = model.values
-    own = model.release.block_of(model.asked)
-    for kind in range(len(model.withheld.rows)):
-        log_own = model.log_own(kind, log_share, pi)
-        entry = model.withheld.entry[kind]
-        for cell in np.flatnonzero(tally[:, values + kind]).tolist():
-            chance = np.exp(log_own + log_weight[cell, :values] - (log_own + log_weight[cell, :values]).max())
-            drawn = np.zeros(values, dtype=np.int64)
-            counter = np.uint64(multinomial(int(tally[cell, values + kind]), chance, key, counter, drawn))
-            tally[cell, :values] += drawn
-            value_counts += drawn
-            for index in own.attributes:
-                if index != model.asked:
-                    counts[model.first[index] + own.region(index)[entry]] += drawn
-    return counter
 
 
 def region_shares(regions: Regions, theta: NDArray[np.float64]) -> NDArray[np.float64]:

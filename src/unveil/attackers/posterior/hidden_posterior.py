@@ -1,22 +1,25 @@
 """The posterior where the release hides the link: chains that can be drawn on, and what they say of targets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import BATCHES, Averages, Running
-from unveil.attackers.posterior.chains import Chains
-from unveil.attackers.posterior.convergence import PRECISION
+from unveil.attackers.posterior.averages import Averages, DistinctTargets, Running
+from unveil.attackers.posterior.averages import shares as shares_of
+from unveil.attackers.posterior.chain import Chain, Draw, each_alone
+from unveil.attackers.posterior.chain_facts import Reading, chain_facts, parted, readings_in_words
+from unveil.attackers.posterior.checkpoint import Arrays, Checkpoint
+from unveil.attackers.posterior.convergence import BATCHES, FAR, PRECISION, Chains
 from unveil.attackers.posterior.draws import conditional_term
-from unveil.attackers.posterior.hidden import Chain, Draw, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
-from unveil.attackers.posterior.row_states import chain_facts
-from unveil.attackers.posterior.saved import Arrays, Checkpoint
+from unveil.attackers.posterior.tempering import Likelihood, Tempering
 from unveil.data.belief import Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine
@@ -27,7 +30,10 @@ __all__ = ["HiddenPosterior", "averages_of"]
 
 MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
 TASK = "learning through hidden links"
-SLOWER = 3  # times as long a burn-in, where chains disagree
+FIT_EVERY = 20  # states that are looked at, to one whose log posterior is noted
+TRIPS = 8  # states that must have come all the way down the ladders
+BETTER = 5.0  # in log posterior: a start that ends this much above the chains found a better place; without a ladder,
+# one that ends no more than this below has found one as good
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
 
@@ -73,8 +79,10 @@ class HiddenPosterior:
     goal: int  # sweeps of each chain at the end of this round
     saved: Checkpoint | None = None
     refused: list[tuple[str, Targets, NotApplicable]] = field(default_factory=list)
-    burn_in: int = 0
-    attempt: int = 0  # how often the chains have started again
+    distinct: DistinctTargets = field(default_factory=DistinctTargets)
+    ladders: list[Tempering] = field(default_factory=list)  # beside each chain, where matchings can be summed out
+    disagreed: int = 0  # rounds after which chains did not agree
+    fits: list[list[float]] = field(default_factory=list)  # by chain: log posterior of some states after burn-in
 
     @classmethod
     def of(
@@ -87,8 +95,9 @@ class HiddenPosterior:
     ) -> "HiddenPosterior":
         """Chains that start apart, or where they were saved."""
         number = range(settings.chains)
-        asked, refused = [], []
-        for kind, targets in questions:
+        asked, refused, distinct = [], [], DistinctTargets()
+        for kind, everyone in questions:
+            targets = distinct.of(everyone)[0]
             try:
                 asked.append(Question(kind, targets, TERMS[kind](model, targets), [Running() for _ in number]))
             except NotApplicable as reason:  # said when it is asked for: other questions go on
@@ -98,13 +107,21 @@ class HiddenPosterior:
         every = int(np.clip(cost // (4 * _cost(model)), settings.every, 10 * settings.every))
         every = min(every, max(settings.sweeps // BATCHES, 1))
         most = _most_kept(model, settings)
-        started = [Chain.start(model, engine.named(f"chain {chain}")) for chain in number]
+        started = [_start(model, engine.named(f"chain {chain}"), chain) for chain in number]
         goal = settings.burn_in + settings.sweeps
         found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
-        found.burn_in = settings.burn_in
+        found.distinct, found.fits = distinct, [[] for _ in number]
+        if Tempering.suits(model) and settings.burn_in:
+            likelihood = Likelihood.of(model)
+            found.ladders = [Tempering.of(model, likelihood, engine.named(f"chain {chain}")) for chain in number]
         if saved is not None and (arrays := saved.load()) is not None:
             found._restore(arrays)
         return found
+
+    @property
+    def reusable(self) -> bool:
+        """See Posterior: later questions are answered from the few states that were kept."""
+        return False
 
     @property
     def release(self) -> Release:
@@ -120,12 +137,19 @@ class HiddenPosterior:
         """Every chain to the end of this round."""
         lock, done = Lock(), [sum(chain.sweep for chain in self.chains)]
         total = self.goal * len(self.chains)
-        shape = {"burn_in": self.burn_in, "anneal": self.settings.anneal, "every": self.every}
+        burn_in = self.settings.burn_in
 
         def one(number: int) -> None:
+            ladder = self.ladders[number] if self.ladders else None
+            move = None if ladder is None else partial(ladder.step, self.model, burn_in=burn_in)
+            anneal = self.settings.anneal and not (ladder is not None and ladder.hot)
+            shape = {"burn_in": burn_in, "every": self.every, "anneal": anneal, "move": move}
             for draw in self.chains[number].run_to(self.model, self.goal, **shape):  # type: ignore[arg-type]
                 if draw is not None:
                     self.kept[number].add(draw)
+                    if ladder is not None and self.kept[number].seen % FIT_EVERY == 1:
+                        chain = self.chains[number]
+                        self.fits[number].append(ladder.likelihood.log_posterior(chain.drawn, chain.pi))
                     for question in self.questions:
                         _look(question.term, question.running[number], draw)
                 with lock:
@@ -140,26 +164,14 @@ class HiddenPosterior:
         if self.saved is not None:
             self.saved.save(self._arrays())
 
-    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
-        """See Posterior. Chains that sit in different modes stay there: they start again and cool more slowly."""
-        drawn = self.goal - self.burn_in
-        if self.engine.stop.is_set():
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
+        """See Posterior."""
+        self.disagreed += not agree
+        drawn = self.goal - self.settings.burn_in
+        ahead = min(int(np.ceil((times - 1) * drawn)), self.settings.most_sweeps - drawn)
+        if self.engine.stop.is_set() or ahead <= 0:
             return False
-        if afresh and self.settings.anneal and 0 < SLOWER * self.burn_in <= self.settings.most_sweeps:
-            self.attempt, self.burn_in = self.attempt + 1, SLOWER * self.burn_in
-            start = self.engine.named(f"start {self.attempt}")
-            self.chains = [Chain.start(self.model, start.named(f"chain {n}")) for n in range(len(self.chains))]
-            self.goal = self.burn_in + self.settings.sweeps
-        else:
-            left = self.settings.most_sweeps - drawn
-            ahead = drawn if afresh else min(int(np.ceil((times - 1) * drawn)), left)
-            if not 0 < ahead <= left:
-                return False
-            self.goal += ahead
-        if afresh:
-            for question in self.questions:
-                question.running = [Running() for _ in self.chains]
-            self.kept = [Kept(kept.most) for kept in self.kept]
+        self.goal += ahead
         self.run()
         return True
 
@@ -168,21 +180,74 @@ class HiddenPosterior:
         if self.saved is not None and done:
             self.saved.remove()
 
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+        """See Posterior."""
+        ladders = [ladder for ladder in self.ladders if ladder.hot]
+        trips = [ladder.trips for ladder in ladders]
+        if trips and (sum(trips) < TRIPS or not min(trips)):
+            return "too few states came from the prior all the way to the posterior; a reading may have been missed"
+        for number, start in enumerate(starts):
+            said = self._probe(start, number) if self.ladders else ""
+            if said:
+                return said
+        return ""
+
+    def _probe(self, start: Mapping[int, NDArray[np.float64]], number: int) -> str:
+        """A chain from a given start: does it fit as well, and believe something else? It is never believed."""
+        model, layout, settings = self.model, self.model.layout, self.settings
+        shares = {i: start[i] if i in start else model.prior.shares(i) for i in layout.attributes}
+        chain = Chain.start(model, self.engine.named(f"probe {number}")).put(model, layout.join(shares))
+        likelihood, running = self.ladders[0].likelihood, [Running() for _ in self.questions]
+        fits, long = [], max(settings.sweeps // 4, 50)
+        for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every):
+            if draw is not None:
+                fits.append(likelihood.log_posterior(chain.drawn, chain.pi))
+                for question, one in zip(self.questions, running, strict=True):
+                    _look(question.term, one, draw)
+        mine = [fit for each in self.fits for fit in each[len(each) // 2 :]]
+        better = float(np.mean(fits) - np.mean(mine)) if fits and mine else -np.inf
+        if better < (BETTER if self.ladders[0].hot else -BETTER):
+            return ""
+        for question, one in zip(self.questions, running, strict=True):
+            mean = one.mean()
+            assert mean is not None
+            here = shares_of(question.term.weights(mean))
+            pooled = _averages(question.term, question.running, settings.precision).mean.mean(axis=0)
+            apart = np.abs(here - shares_of(pooled)).max(axis=1, initial=0.0)
+            if len(apart) and float(np.quantile(apart, 0.99)) > FAR:
+                return (
+                    f"a chain from another start fits as well (log posterior {better:+.1f}) and believes something else"
+                )
+        return ""
+
+    def readings(self, targets: Targets) -> list[Reading]:
+        """Readings of the release that differ, the likeliest first, and what each alone would have one believe."""
+        term = support_term(self.model, targets)
+        states = [state for kept in self.kept for state in kept.states]
+        return [
+            Reading(weight, shares_of(averages_of(term, [part], self.engine.workers).mean[0]))
+            for weight, part in parted(self.model, states)
+        ]
+
     def joint(self, targets: Targets) -> Averages:
         """See Posterior."""
-        return self._answer("joint", targets)
+        return self._of_everyone("joint", targets)
 
     def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
         """See Posterior."""
-        return self.joint(targets).mean
+        return self._answer("joint", targets).mean
 
     def support(self, targets: Targets) -> Averages:
         """See Posterior."""
-        return self._answer("support", targets)
+        return self._of_everyone("support", targets)
 
     def conditional(self, targets: Targets) -> Averages:
         """See Posterior."""
-        return self._answer("conditional", targets)
+        return self._of_everyone("conditional", targets)
+
+    def _of_everyone(self, kind: str, targets: Targets) -> Averages:
+        distinct, number = self.distinct.of(targets)
+        return replace(self._answer(kind, distinct), number=number)
 
     def _answer(self, kind: str, targets: Targets) -> Averages:
         for refused_kind, refused_targets, reason in self.refused:
@@ -206,20 +271,29 @@ class HiddenPosterior:
     def facts(self) -> dict[str, float | str]:
         """See Posterior."""
         facts: dict[str, float | str] = {
-            "sweeps": float(min(chain.sweep for chain in self.chains) - self.burn_in),
-            "burn_in": float(self.burn_in),
+            "sweeps": float(min(chain.sweep for chain in self.chains) - self.settings.burn_in),
+            "burn_in": float(self.settings.burn_in),
+            "disagreed": float(self.disagreed),
         }
+        each = [ladder.facts() for ladder in self.ladders]
+        for name, combine in (("levels", max), ("round_trips", sum), ("exchange_rate_least", min), ("trade_rate", max)):
+            values = [found[name] for found in each if name in found]
+            if values:
+                facts[name] = float(combine(values))
+        asked = next((question.targets for question in self.questions if question.kind == "support"), None)
+        if asked is not None and asked.count and any(ladder.hot for ladder in self.ladders):
+            said = readings_in_words(self.readings(asked))
+            facts |= {"readings": said} if said else {}
         return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
 
     def _arrays(self) -> Arrays:
-        found: Arrays = {"goal": np.array([self.goal, self.burn_in, self.attempt])}
+        found: Arrays = {"goal": np.array([self.goal, self.disagreed])}
         for number, (chain, kept) in enumerate(zip(self.chains, self.kept, strict=True)):
             at = f"chain{number}"
-            found |= {f"{at}/keys": chain.keys, f"{at}/pi": chain.pi, f"{at}/counter": np.array(chain.counter)}
-            found[f"{at}/sweep"] = np.array(chain.sweep)
-            found[f"{at}/drawn"] = chain.drawn
-            found[f"{at}/current"] = chain.current
-            found |= {f"{at}/partner/{b}": partner for b, partner in enumerate(chain.partners)}
+            found |= chain.arrays(at)
+            if self.ladders:
+                found |= self.ladders[number].arrays(f"{at}/ladder")
+            found[f"{at}/fits"] = np.array(self.fits[number])
             found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
             for name, each in _saved_states(kept.states).items():
                 found[f"{at}/states/{name}"] = each
@@ -228,16 +302,14 @@ class HiddenPosterior:
         return found
 
     def _restore(self, arrays: Arrays) -> None:
-        self.goal, self.burn_in, self.attempt = arrays["goal"].tolist()
+        self.goal, self.disagreed = arrays["goal"].tolist()
         blocks, layout = range(len(self.model.hidden)), self.model.layout
         for number, chain in enumerate(self.chains):
             at = f"chain{number}"
-            chain.keys, chain.pi = arrays[f"{at}/keys"], arrays[f"{at}/pi"]
-            chain.counter, chain.sweep = np.uint64(arrays[f"{at}/counter"]), int(arrays[f"{at}/sweep"])
-            chain.drawn = arrays[f"{at}/drawn"]
-            chain.theta = layout.shares(chain.drawn)
-            chain.current = arrays[f"{at}/current"]
-            chain.partners = [arrays[f"{at}/partner/{b}"] for b in blocks]
+            chain.restore(self.model, arrays, at)
+            if self.ladders:
+                self.ladders[number].restore(self.model, arrays, f"{at}/ladder")
+            self.fits[number] = arrays[f"{at}/fits"].tolist()
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
             self.kept[number] = Kept(most, [], seen, every)
             saved = f"{at}/states"
@@ -248,6 +320,12 @@ class HiddenPosterior:
                 self.kept[number].states.append(Draw(theta, mean, pi, pi_mean, partner, np.uint64(key), current))
             for which, question in enumerate(self.questions):
                 question.running[number] = _running_of(arrays, f"{at}/question{which}")
+
+
+def _start(model: HiddenModel, engine: Engine, number: int) -> Chain:
+    """Anywhere, but every third chain where each attribute alone points."""
+    chain = Chain.start(model, engine)
+    return chain if number % 3 != 2 else chain.put(model, each_alone(model))
 
 
 def _saved_states(states: Sequence[Draw]) -> Arrays:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import watched
-from unveil.attackers.posterior.fits import Overlaps, check_targets, knowledge_likelihood
-from unveil.attackers.posterior.hidden import Draw, HiddenBlock, HiddenModel, region_shares
+from unveil.attackers.posterior.chain import Draw
+from unveil.attackers.posterior.fits import Fitted, Overlaps, check_targets, knowledge_likelihood
+from unveil.attackers.posterior.hidden import HiddenBlock, HiddenModel, region_shares
 from unveil.attackers.posterior.products import CellProducts
-from unveil.attackers.posterior.weigh import Fitted
 from unveil.data.belief import Known, Targets
 from unveil.data.release import Release
 from unveil.kernels import matching

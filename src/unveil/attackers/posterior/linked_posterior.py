@@ -1,6 +1,6 @@
 """The posterior where values stand beside their cells: each attribute on its own, exactly or by chains."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -8,17 +8,14 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import BATCHES, Averages, watched
-from unveil.attackers.posterior.batch_means import BatchMeans
-from unveil.attackers.posterior.chains import Chains
-from unveil.attackers.posterior.convergence import geweke
+from unveil.attackers.posterior.averages import Averages, BatchMeans, DistinctTargets, watched
+from unveil.attackers.posterior.checkpoint import Arrays, Checkpoint
+from unveil.attackers.posterior.convergence import BATCHES, Chains, geweke
 from unveil.attackers.posterior.draws import LinkedDraws, average_over
-from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood
+from unveil.attackers.posterior.fits import Fitted, check_targets, held_values, knowledge_likelihood
 from unveil.attackers.posterior.linked import AttributePosterior
 from unveil.attackers.posterior.linked_support import LinkedSupport
-from unveil.attackers.posterior.saved import Arrays, Checkpoint
 from unveil.attackers.posterior.share_chains import ShareChains
-from unveil.attackers.posterior.weigh import Fitted, held_values
 from unveil.data.belief import Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine
@@ -47,12 +44,19 @@ class LinkedPosterior:
     draws: LinkedDraws | None = None  # for readers whom means do not serve; nothing is drawn before it is asked for
     conditioned: bool = False  # whether it was
     goal: int = 0  # batches of each chain at the end of a round
-    drawn: int = 0  # sweeps of each chain in all rounds, forgotten ones included
+    drawn: int = 0  # sweeps of each chain in all rounds
+    disagreed: int = 0  # rounds after which chains did not agree
     burned: set[tuple[int, int, int]] = field(default_factory=set)  # (attribute, chain, value) past burn-in
+    distinct: DistinctTargets = field(default_factory=lambda: DistinctTargets(most=8))
     chains: int = field(init=False)  # how many there are; 1 if all is exact
 
     def __post_init__(self) -> None:
         self.chains = max((a.chains for a in self.attributes.values()), default=1)
+
+    @property
+    def reusable(self) -> bool:
+        """See Posterior: all there is to know is in the counts and the chains' means."""
+        return True
 
     def samplers(self) -> dict[int, ShareChains]:
         """By attribute: the chains of those that have no tree for some value."""
@@ -71,9 +75,10 @@ class LinkedPosterior:
             self._restore(self.saved.load())
         self._round()
 
-    def run_on(self, *, afresh: bool, times: float = 2.0) -> bool:
+    def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
         """See Posterior. Batches are merged two by two first, so that there are never more than at the end."""
         samplers = self.samplers()
+        self.disagreed += not agree
         if self.conditioned and self.draws is not None and not self.engine.stop.is_set():
             if 2 * self.draws.sweeps > self.settings.most_sweeps:
                 return False
@@ -81,15 +86,11 @@ class LinkedPosterior:
             if not samplers:
                 return True
         size = next((s.size for s in samplers.values()), 0)
-        ahead = self.goal * size * (2 if afresh else 1)  # as much again
+        ahead = self.goal * size  # as much again
         if not samplers or self.engine.stop.is_set() or self.drawn + ahead > self.settings.most_sweeps:
             return False
         for sampler in samplers.values():
-            if afresh:
-                sampler.forget()
-                sampler.size *= 2
-            else:
-                sampler.merge()
+            sampler.merge()
         self.drawn += ahead
         self._round()
         return True
@@ -133,11 +134,12 @@ class LinkedPosterior:
 
     def joint(self, targets: Targets) -> Averages:
         """See Posterior."""
+        targets, number = self.distinct.of(targets)
         mean = self.joint_mean(targets)
         few = targets.take(watched(targets.count, len(self.value_share)))
         batches = self.batches()
         watching = self._joint(few, batches) if batches else mean[None][:, :, : few.count]
-        return Averages(mean, watching, self.settings.precision)
+        return Averages(mean, watching, self.settings.precision, number)
 
     def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
         """See Posterior."""
@@ -162,23 +164,25 @@ class LinkedPosterior:
 
     def support(self, targets: Targets) -> Averages:
         """See Posterior."""
+        targets, number = self.distinct.of(targets)
         batches = self.batches()
         fitted = Fitted.of(self.release, targets, merged=True)
         mean = self._support(fitted, None)[0]
         if not batches:
-            return Averages(mean, mean[None], self.settings.precision)
+            return Averages(mean, mean[None], self.settings.precision, number)
         few = watched(targets.count, len(self.value_share))
         if len(few) < targets.count:
             fitted = Fitted.of(self.release, targets.take(few), merged=True)
-        return Averages(mean, self._support(fitted, batches), self.settings.precision)
+        return Averages(mean, self._support(fitted, batches), self.settings.precision, number)
 
     def conditional(self, targets: Targets) -> Averages:
         """See Posterior."""
+        targets, number = self.distinct.of(targets)
         check_targets(self.release, targets)
         if self.draws is None:
             raise UsageError("conditional_learner needs a posterior that can be drawn from, not a mode")
         self.conditioned = True
-        return replace(average_over(self.draws, targets), precision=self.settings.precision)
+        return replace(average_over(self.draws, targets), precision=self.settings.precision, number=number)
 
     def _support(self, fitted: Fitted, batches: int | None) -> NDArray[np.float64]:
         """(batches, chains, targets, values), of the first so many batches; None: one, of all draws."""
@@ -217,10 +221,14 @@ class LinkedPosterior:
             for chain in sampler.running.values()
             if len(chain.share) >= FEWEST
         ]
-        facts: dict[str, float | str] = {"sweeps": float(self.drawn)}
+        facts: dict[str, float | str] = {"sweeps": float(self.drawn), "disagreed": float(self.disagreed)}
         if beyond:
             facts["geweke_share_beyond_2"] = float(np.concatenate(beyond).mean())
         return facts
+
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+        """See Posterior: each attribute is sampled alone, and has one mode where pseudo-counts are 1 or more."""
+        return ""
 
     def _arrays(self) -> Arrays:
         found: Arrays = {"goal": np.array(self.goal), "drawn": np.array(self.drawn)}

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.fits import BlockFits, Overlaps
+from unveil.attackers.posterior.fits import BlockFits, Fitted, Overlaps
 from unveil.attackers.posterior.linked import AttributePosterior
 from unveil.attackers.posterior.share_chains import listed_codes
-from unveil.attackers.posterior.weigh import Fitted
 from unveil.data.release import Release, row_numbers
 
 __all__ = ["LinkedSupport"]

@@ -109,14 +109,23 @@ class Layout:
         return found
 
     def draw(
-        self, count: NDArray[np.int64], drawn: Floats, mirror: bool, key: np.uint64, counter: np.uint64
+        self,
+        count: NDArray[np.int64],
+        drawn: Floats,
+        power: Floats,
+        mirror: bool,
+        key: np.uint64,
+        counter: np.uint64,
     ) -> tuple[Floats, Floats, np.uint64]:
         """New shares and their mean given the `count` (all regions, values) of rows, and the counter reached.
 
-        `drawn`: those so far; with `mirror` the new ones lie on the other side.
+        `drawn`: those so far; with `mirror` the new ones lie on the other side. `power` (attributes,): what each
+        attribute's likelihood is raised to.
         """
         mean, new = np.empty_like(drawn), np.empty_like(drawn)
         runs = self.row, self.start, self.low, self.high
         near = self.smoothed, self.near.start, self.near.centre, self.near.weight
-        reached = gibbs.draw_all(count, self.place, *runs, *near, self.beta, drawn, mirror, key, counter, mean, new)
+        reached = gibbs.draw_all(
+            count, self.place, *runs, *near, self.beta, drawn, power, mirror, key, counter, mean, new
+        )
         return new, mean, np.uint64(reached)

@@ -108,9 +108,9 @@ class CellProducts:
         gibbs.fill_tables(share, self.region, self.at, self.first, found)
         return found
 
-    def scaled_tables(self, layout: Layout, theta: Shares, values: int, exponent: float) -> NDArray[np.float64]:
-        """The tables of shares that are divided by each region's maximum and raised to a power."""
+    def scaled_tables(self, layout: Layout, theta: Shares, values: int) -> NDArray[np.float64]:
+        """The tables of shares that are divided by each region's maximum."""
         found = np.empty((int(self.first[-1]) if self.joined else int(layout.row[-1]), values))
         runs = layout.place, layout.row, layout.start, layout.low, layout.high
-        gibbs.scaled_tables(theta.flat, *runs, exponent, self.region, self.at, self.first, found)
+        gibbs.scaled_tables(theta.flat, *runs, self.region, self.at, self.first, found)
         return found

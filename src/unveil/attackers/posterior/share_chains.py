@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.batch_means import BatchMeans
+from unveil.attackers.posterior.averages import BatchMeans
 from unveil.attackers.posterior.partial_sums import PartialSums
 from unveil.data.regions import Regions, rank_sequences
 from unveil.data.smoothing import Centres
@@ -202,11 +202,6 @@ class ShareChains:
             chain.share.halve()
             chain.ratio.halve()
         self.size *= 2
-
-    def forget(self) -> None:
-        """Start the means anew: what was drawn so far was on the way."""
-        for chain in self.running.values():
-            chain.share, chain.ratio = BatchMeans(), BatchMeans()
 
     @property
     def numbers(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.chains import Chains
+from unveil.attackers.posterior.convergence import Chains
 from unveil.data.belief import Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine, open_checkpoint, save_checkpoint
@@ -18,7 +18,7 @@ from unveil.engine import Engine, open_checkpoint, save_checkpoint
 __all__ = ["Arrays", "Checkpoint"]
 
 Arrays = dict[str, NDArray[Any]]
-VERSION = 5  # of what is saved
+VERSION = 6  # of what is saved
 SAVING = Lock()  # two threads may be at work on the same question
 
 

@@ -1,24 +1,67 @@
-"""Single chains held to tests of their own: parameters to Geweke's, rows to Weiss', and how well each fits."""
+"""What else there is to say of chains: tests of parameters and rows, how well each fits, and readings that differ."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers.posterior.chain import Draw
 from unveil.attackers.posterior.convergence import geweke, weiss
-from unveil.attackers.posterior.hidden import Draw, HiddenModel
+from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import chances
 from unveil.engine import Engine
 from unveil.kernels import matching
 
-__all__ = ["chain_facts", "log_fit"]
+__all__ = ["Reading", "chain_facts", "log_fit", "parted", "readings_in_words"]
 
 MOST_STATES = 200  # of a chain, whose rows are looked at
 MOST_ROWS = 2000
 LEAST_STATES = 50
+APART = 4.0  # standard deviations between two readings
+MOST_READ = 200  # states of a reading
 NODES, ROUNDS = 8, 20  # of the path along which the fit of large groups is added up
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """One of several ways to read a release that contradict each other."""
+
+    weight: float  # its share of the posterior
+    probability: Floats  # (targets, values) what it alone would have one believe
+
+
+def parted(model: HiddenModel, states: Sequence[Draw]) -> list[tuple[float, list[Draw]]]:
+    """States parted in two where they lie furthest apart, with their shares; all in one part if the two touch."""
+    columns = np.repeat(model.matched, np.diff(model.layout.place))
+    points = np.stack([state.theta.flat[columns] for state in states])
+    axis = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2][0]
+    along = (points - points.mean(axis=0)) @ axis
+    order = np.argsort(along, kind="stable")
+    along, few = along[order], max(len(states) // 50, 1)
+    gaps = np.diff(along)[few - 1 : len(along) - few]
+    cut = int(gaps.argmax()) + few if len(gaps) else 0
+    spread = max(along[:cut].std(), along[cut:].std()) if cut else np.inf
+    apart = cut and along[cut:].mean() - along[:cut].mean() > APART * spread
+    parts = [order[:cut], order[cut:]] if apart else [order]
+    found = [(len(part) / len(states), [states[i] for i in part[:MOST_READ].tolist()]) for part in parts]
+    return sorted(found, key=lambda one: -one[0])
+
+
+def readings_in_words(found: Sequence[Reading]) -> str:
+    """Whether several readings of the release fit, and what each would say."""
+    if len(found) < 2:
+        return ""
+    one, other = found[0], found[1]
+    differ = float((one.probability.argmax(axis=1) != other.probability.argmax(axis=1)).mean())
+    sure = " and ".join(f"{reading.probability.max(axis=1).mean():.0%}" for reading in found)
+    return (
+        f"two readings of the release fit, one with {one.weight:.1%} of the posterior, one with {other.weight:.1%}; "
+        f"they name another value for {differ:.0%} of the kinds of people asked about, and are {sure} sure on average; "
+        "what is believed is the average of both"
+    )
 
 
 def chain_facts(model: HiddenModel, chains: Sequence[Sequence[Draw]], engine: Engine) -> dict[str, float | str]:

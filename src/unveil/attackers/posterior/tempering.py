@@ -1,0 +1,310 @@
+"""Parallel tempering: moves between the modes of a posterior, with the right weights.
+
+Beside each chain run others at lower powers of the likelihood of matched cells, down to 0, where it is the prior. Their
+law is prior(theta) · sum over matchings of prod theta^power: matchings are summed out, so that states of neighbours can
+be exchanged often (non-reversible swaps, Okabe 2001, Syed et al. 2022). At each level two sensitive values also trade
+their shares, in all matched attributes or in one: a release often fits a world and its mirror image.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.posterior.chain import FRESH_EVERY, Chain
+from unveil.attackers.posterior.hidden import HiddenBlock, HiddenModel, Repeated
+from unveil.engine import Engine
+from unveil.kernels import matching, tempering
+from unveil.kernels.random import uniform
+from unveil.kernels.repeated_groups import MOST_WAYS, ways_of
+
+__all__ = ["Likelihood", "Tempering"]
+
+LEVELS = 10  # at first, the chain's own among them
+MOST_LEVELS = 24
+LOWEST = 0.01  # the power above 0
+MOVE_EVERY = 2  # sweeps
+ALONE_EVERY = 50  # sweeps between trades of values, where the table is too large for a ladder
+SPACED_AT = (0.15, 0.3, 0.5, 0.75)  # of burn-in
+REJECTED = 0.5  # of exchanges between neighbours, at most, on average: else there are more levels
+MOST_PARAMETERS = 60  # of matched attributes: levels must lie the closer the more there are
+MOST_NUMBERS = 3_000  # pairs and shares that a sweep works on
+
+SAVED = "exponents", "rejected", "heading", "trades", "counter", "tried", "trips"
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Likelihood:
+    """log of the sum over all matchings of the weights of matched cells, groups of the same kind worked out once."""
+
+    model: HiddenModel
+    kinds: tuple[tuple[HiddenBlock, matching.Groups, Floats], ...]  # groups of each kind, and how many there are
+
+    @classmethod
+    def of(cls, model: HiddenModel) -> "Likelihood":
+        """Of a model whose groups are all matched exactly."""
+        return cls(model, tuple((block, *_kinds(block.groups)) for block in model.hidden))
+
+    def __call__(self, drawn: Floats, pi: Floats, exponent: float = 1.0) -> float:
+        """At these parameters, the likelihood of each matching raised to `exponent`."""
+        model = self.model
+        if not (model.layout.kernels or len(model.withheld.rows)):
+            layout, power, total = model.layout, model.power(exponent), 0.0
+            runs = layout.place, layout.row, layout.start, layout.low, layout.high
+            for block, groups, times in self.kinds:
+                cells = block.cells, block.offset, model.values
+                total += tempering.log_likelihood(drawn, power, *runs, *cells, groups, times)
+            return total
+        log_share = model.log_shares(model.heated(drawn, model.power(exponent)))
+        total, none = 0.0, np.empty(0, dtype=np.int64)
+        for block, groups, times in self.kinds:
+            each = np.empty(len(times))
+            matching.log_permanent(groups, 0, len(times), model.log_weights(block, log_share, pi, none), each)
+            total += float(each @ times)
+        return total
+
+    def log_posterior(self, drawn: Floats, pi: Floats) -> float:
+        """Up to a constant, as a density of logarithms of shares: that of shares is infinite where beta is below 1."""
+        return self(drawn, pi) + float((self.model.layout.beta * np.log(drawn))[self._matched()].sum())
+
+    def _matched(self) -> NDArray[np.bool_]:
+        return np.repeat(self.model.matched, np.diff(self.model.layout.place))
+
+
+def repeated(model: HiddenModel) -> HiddenModel:
+    """The same for sweeps alone: groups of one kind are matched all at once, where there are few ways to do it."""
+    blocks = []
+    for block in model.hidden:
+        kinds, times = _kinds(block.groups)
+        few = np.array([ways_of(kinds.value_count[a:b]) <= MOST_WAYS for a, b in pairwise(kinds.value_start.tolist())])
+        many = np.repeat(np.flatnonzero(~few), times[~few].astype(np.int64))  # each group for itself
+        some = _selected(kinds, np.flatnonzero(few))
+        rest = _selected(kinds, many)
+        of_cell = block.parts[0] if block.parts is not None else np.arange(len(block.cells), dtype=np.int32)[:, None]
+        part, rest_part = (np.ascontiguousarray(of_cell[groups.cell]) for groups in (some, rest))
+        parts = None if block.parts is None else (block.parts[0], rest_part)
+        one = Repeated(some, times[few].astype(np.int64), part, rest_part)
+        blocks.append(replace(block, groups=rest, parts=parts, repeated=one))
+    return replace(model, hidden=tuple(blocks))
+
+
+def _kinds(groups: matching.Groups) -> tuple[matching.Groups, Floats]:
+    """One group of each kind, and how many of it there are."""
+    seen: dict[tuple[bytes, ...], int] = {}
+    which: list[int] = []
+    for g in range(len(groups.method)):
+        entries = slice(groups.start[g], groups.start[g + 1])
+        order = np.lexsort((groups.cell_count[entries], groups.cell[entries]))
+        cells, counts = groups.cell[entries][order], groups.cell_count[entries][order]
+        values = slice(groups.value_start[g], groups.value_start[g + 1])
+        parts = cells, counts, groups.value[values], groups.value_count[values]
+        which.append(seen.setdefault(tuple(part.tobytes() for part in parts), len(seen)))
+    times = np.bincount(which).astype(np.float64)
+    return _selected(groups, np.unique(which, return_index=True)[1]), times
+
+
+def _selected(groups: matching.Groups, which: NDArray[np.int64]) -> matching.Groups:
+    """Some groups, laid out."""
+    entry, start = _gathered(groups.start, which)
+    value, value_start = _gathered(groups.value_start, which)
+    laid = start, groups.cell[entry], groups.cell_count[entry]
+    return matching.lay_out(*laid, value_start, groups.value[value], groups.value_count[value])
+
+
+def _gathered(start: NDArray[np.int64], which: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The items of some groups, and where each group's start among them."""
+    length = start[which + 1] - start[which]
+    stop = np.cumsum(length)
+    item = np.repeat(start[which] - stop + length, length) + np.arange(int(stop[-1]) if len(stop) else 0)
+    return item, np.concatenate([[0], stop]).astype(np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class Tempering:
+    """The chains beside one, and what has become of their exchanges."""
+
+    likelihood: Likelihood
+    fast: HiddenModel  # for sweeps of the other chains
+    key: np.uint64
+    exponents: Floats  # (levels,) from 1 down to 0; 1 alone where the table is too large
+    hot: list[Chain]  # (levels - 1,)
+    counter: int = 0
+    rejected: Floats = field(default_factory=lambda: np.zeros(0))  # (levels - 1,) chances of it, summed
+    tried: int = 0  # exchanges of each pair
+    heading: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))  # (levels,) 1: comes from the prior
+    trips: int = 0  # states that came from the prior to the posterior
+    trades: Floats = field(default_factory=lambda: np.zeros(2))  # of values at the chain's own level: tried, made
+
+    @classmethod
+    def of(cls, model: HiddenModel, likelihood: Likelihood, engine: Engine) -> "Tempering":
+        """Chains that start anywhere."""
+        key = engine.named("ladder").generator().integers(0, 2**64, dtype=np.uint64)
+        fast = repeated(model)
+        free = sum(
+            (codes - 1) * values for (values, codes), m in zip(model.layout.shape, model.matched, strict=True) if m
+        )
+        if free > MOST_PARAMETERS or _numbers(fast) > MOST_NUMBERS:
+            return cls(likelihood, fast, key, np.ones(1), [])
+        exponents = np.append(np.geomspace(1.0, LOWEST, LEVELS - 1), 0.0)
+        hot = [Chain.start(model, engine.named(f"level {k}")) for k in range(1, LEVELS)]
+        found = cls(likelihood, fast, key, exponents, hot)
+        found._reset()
+        return found
+
+    @staticmethod
+    def suits(model: HiddenModel) -> bool:
+        """Whether matchings can be summed out."""
+        return bool(model.hidden) and not model.withheld.by_row and all(_exact(block) for block in model.hidden)
+
+    def step(self, model: HiddenModel, chain: Chain, burn_in: int) -> bool:
+        """One sweep of every level but the chain's own, and moves; whether the chain's own state has changed."""
+        for replica, exponent in zip(self.hot, self.exponents[1:].tolist(), strict=True):
+            if self.quick:
+                self._sweep(replica, exponent)
+            else:
+                replica.advance(self.fast, exponent)
+        if chain.sweep % (MOVE_EVERY if self.hot else ALONE_EVERY):
+            return False
+        everyone, x = [chain, *self.hot], self.exponents.tolist()
+        fits = [self.likelihood(one.drawn, one.pi, exponent) for one, exponent in zip(everyone, x, strict=True)]
+        before = chain.drawn
+        for k, one in enumerate(everyone):
+            fits[k] = self._trade(model, one, x[k], fits[k])
+        if self.hot:
+            self._exchange(everyone, fits)
+            if chain.sweep in [int(share * burn_in) // MOVE_EVERY * MOVE_EVERY for share in SPACED_AT]:
+                self._space()
+        return chain.drawn is not before
+
+    @property
+    def quick(self) -> bool:
+        """Whether one kernel does all of a sweep: one block to match, few ways to match a group, nothing withheld."""
+        model = self.fast
+        return len(model.hidden) == 1 and not len(model.withheld.rows) and not len(model.hidden[0].groups.method)
+
+    def _sweep(self, replica: Chain, exponent: float) -> None:
+        """`Chain.advance` of a quick model; pi is not drawn, as the likelihood of matchings does not know it."""
+        model, layout = self.fast, self.fast.layout
+        block = model.hidden[0]
+        assert block.repeated is not None
+        kinds, mirror = block.repeated.groups, replica.sweep % FRESH_EVERY > 0
+        drawn = replica.drawn.copy()
+        runs = layout.place, layout.row, layout.start, layout.low, layout.high
+        near = layout.smoothed, layout.near.start, layout.near.centre, layout.near.weight, layout.beta
+        shape = kinds.start, kinds.cell, kinds.cell_count, kinds.value_start, kinds.value, kinds.value_count
+        numbers = block.repeated.times, replica.keys[0], replica.sweep, replica.counter
+        before = drawn, model.power(exponent), mirror, model.own_counts
+        reached = tempering.sweep(*before, *runs, *near, block.cells, block.offset, *shape, *numbers)
+        replica.drawn, replica.counter = drawn, np.uint64(reached)
+        replica.sweep += 1
+
+    def arrays(self, at: str) -> dict[str, NDArray[Any]]:
+        """All there is to save, by name."""
+        found = {f"{at}/{name}": np.asarray(getattr(self, name)) for name in SAVED}
+        for number, replica in enumerate(self.hot):
+            found |= replica.arrays(f"{at}/{number}")
+        return found
+
+    def restore(self, model: HiddenModel, arrays: Mapping[str, NDArray[Any]], at: str) -> None:
+        """Go on where `arrays` was taken."""
+        self.exponents, self.rejected, self.heading, self.trades = (arrays[f"{at}/{name}"] for name in SAVED[:4])
+        self.counter, self.tried, self.trips = (int(arrays[f"{at}/{name}"]) for name in SAVED[4:])
+        levels = len(self.exponents) - 1
+        self.hot = [self.hot[min(number, len(self.hot) - 1)].copied(number) for number in range(levels)]
+        for number, replica in enumerate(self.hot):
+            replica.restore(model, arrays, f"{at}/{number}")
+
+    def facts(self) -> dict[str, float]:
+        """How often neighbours exchange, how often a state came all the way, and how often values traded places."""
+        found = {"levels": float(len(self.exponents)), "round_trips": float(self.trips)}
+        if self.tried:
+            found["exchange_rate_least"] = float(1 - (self.rejected / self.tried).max())
+        if self.trades[0]:
+            found["trade_rate"] = float(self.trades[1] / self.trades[0])
+        return found
+
+    def _uniform(self) -> float:
+        self.counter += 1
+        return float(uniform(self.key, np.uint64(self.counter)))
+
+    def _trade(self, model: HiddenModel, chain: Chain, exponent: float, fit: float) -> float:
+        """Two values trade their shares in all matched attributes, or in one of them; the log likelihood after it."""
+        layout, matched = model.layout, np.flatnonzero(model.matched)
+        held = np.flatnonzero(model.value_counts + (model.values if len(model.withheld.rows) else 0))
+        a, b, which = (self._uniform() for _ in range(3))
+        if len(held) < 2 or not len(matched):
+            return fit
+        first = int(a * len(held))
+        other = (first + 1 + int(b * (len(held) - 1))) % len(held)
+        # Half of the time all of them; else one.
+        some = matched if which < 0.5 else matched[[int((2 * which - 1) * len(matched))]]
+        drawn, prior = chain.drawn.copy(), 0.0
+        for place in some.tolist():
+            span = slice(layout.place[place], layout.place[place + 1])
+            table, beta = drawn[span].reshape(layout.shape[place]), layout.beta[span].reshape(layout.shape[place])
+            rows = [held[first], held[other]]
+            old = np.log(table[rows])
+            prior += float(((beta[rows] - 1) * (old[::-1] - old)).sum())
+            table[rows] = table[rows[::-1]]
+        new = self.likelihood(drawn, chain.pi, exponent)
+        taken = self._uniform() < math.exp(min(new - fit + prior, 0.0))
+        if exponent == 1.0:
+            self.trades += 1, taken
+        if taken:
+            chain.drawn, chain.theta = drawn, layout.shares(drawn)
+        return new if taken else fit
+
+    def _exchange(self, chains: list[Chain], fits: list[float]) -> None:
+        """Neighbours exchange their states, every second pair in turn."""
+        x, at = self.exponents.tolist(), self.likelihood
+        for k in range(self.tried % 2, len(chains) - 1, 2):
+            upper, lower = chains[k], chains[k + 1]
+            gain = at(lower.drawn, lower.pi, x[k]) + at(upper.drawn, upper.pi, x[k + 1])
+            chance = math.exp(min(gain - fits[k] - fits[k + 1], 0.0))
+            self.rejected[k] += 2 * (1 - chance)  # a pair is tried every second time
+            if self._uniform() < chance:
+                upper.drawn, lower.drawn = lower.drawn, upper.drawn
+                upper.pi, lower.pi = lower.pi, upper.pi
+                for one in (upper, lower):
+                    one.theta = self.likelihood.model.layout.shares(one.drawn)
+                self.heading[[k, k + 1]] = self.heading[[k + 1, k]]
+        self.tried += 1
+        self.heading[-1] = 1
+        self.trips += int(self.heading[0])
+        self.heading[0] = 0
+
+    def _space(self) -> None:
+        """Levels at equal distances of rejection; more of them where exchanges are rare."""
+        barrier = np.maximum(self.rejected / max(self.tried, 1), 1e-3)
+        levels = int(np.clip(math.ceil(float(barrier.sum()) / REJECTED) + 1, 4, MOST_LEVELS))
+        far = np.concatenate([[0], np.cumsum(barrier)])
+        new = np.interp(np.linspace(0, far[-1], levels), far, self.exponents)
+        new[0], new[-1] = 1.0, 0.0
+        nearest = np.abs(self.exponents[1:, None] - new[None, 1:]).argmin(axis=0)
+        keys = [int(self.key) ^ (self.counter + 1 + k) for k in range(levels)]
+        self.hot = [self.hot[n].copied(keys[k]) for k, n in enumerate(nearest.tolist())]
+        self.exponents = new
+        self._reset()
+
+    def _reset(self) -> None:
+        self.rejected, self.tried, self.trips = np.zeros(len(self.hot)), 0, 0
+        self.heading = np.zeros(len(self.exponents), dtype=np.int8)
+
+
+def _exact(block: HiddenBlock) -> bool:
+    return bool(matching.exact(block.groups).all())
+
+
+def _numbers(model: HiddenModel) -> int:
+    """That a sweep of a repeated model works on."""
+    pairs = 0
+    for block in model.hidden:
+        assert block.repeated is not None
+        pairs += int(block.groups.pair_start[-1] + block.repeated.groups.pair_start[-1])
+    return pairs + len(model.layout.beta)

@@ -1,0 +1,151 @@
+"""Posteriors with several modes: no run may be called converged while it is wrong by more than it says."""
+
+import numpy as np
+import pytest
+
+from modes import Hidden, by_counts, by_integration, misled, tables
+from thorough import chosen
+from unveil.attackers import Chains, learn
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.learner import Learner
+from unveil.attackers.posterior.chain import Chain
+from unveil.attackers.posterior.hidden import HiddenModel
+from unveil.attackers.posterior.tempering import Likelihood, Tempering, repeated
+from unveil.data.belief import Belief
+from unveil.engine import Engine
+
+TABLES = {table.name: table for table in tables()}
+FEW = [
+    "misled",
+    "case-control, 100 rows, 0.8",
+    "case-control, 3000 rows, 0.6",
+    "tilted by 0.3, 240 rows",
+    "near-deterministic 0.99, 60 rows",
+    "beta 0.1, 40 rows",
+    "three modes, 24 rows",
+    "three codes, 60 rows",
+]
+SEEDS = [str(seed) for seed in range(10)]
+QUICK = Chains(burn_in=600, sweeps=600, most_sweeps=600)  # enough to see whether modes are found
+BINARY = [n for n, t in TABLES.items() if t.values == 2 and set(t.codes) == {2} and t.beta == 1]
+
+
+def run(table: Hidden, seed: int, chains: Chains) -> dict[str, Belief]:
+    release = table.release()
+    targets = table.targets(release)
+    both = {"": (Learner(), targets), "bayesian": (Bayesian(), targets)}
+    return learn(release, len(table.codes), table.prior(release), Engine(seed=seed), chains, both)[0]
+
+
+def errors(belief: Belief, exact: np.ndarray) -> tuple[float, float]:
+    """The largest error, and what is stated: the chains' own, or what a mode that none of them met could change."""
+    assert belief.chains is not None
+    facts = belief.diagnostics.facts
+    between = float(belief.chains.std(axis=0, ddof=1).max()) / len(belief.chains) ** 0.5
+    stated = max(between, float(facts["error_max"]), float(facts["unseen_mode"]))
+    return float(np.abs(belief.probability - exact).max()), stated
+
+
+def test_there_are_forty_tables() -> None:
+    assert len(TABLES) >= 40
+    assert {40, 3000} <= {t.rows for t in TABLES.values()}
+
+
+@pytest.mark.parametrize("name", chosen(BINARY, ["case-control, 1000 rows, 0.8", "tilted by 0.3, 240 rows"]))
+def test_counting_and_integrating_agree(name: str) -> None:
+    """Two ways that share nothing: matchings by their counts, parameters on a grid."""
+    table = TABLES[name]
+    if len(table.codes) == 2 and table.rows > 60:
+        pytest.skip("a grid of four dimensions is too coarse for it")
+    counted, integrated = by_counts(table), by_integration(table, 300 if len(table.codes) == 1 else 48)
+    for one, other in zip(counted, integrated, strict=True):
+        assert one == pytest.approx(other, abs=1e-9 if len(table.codes) == 1 else 1e-6)
+
+
+@pytest.mark.parametrize("name", chosen(list(TABLES), FEW))
+@pytest.mark.parametrize("seed", chosen(SEEDS, ["0"]))
+def test_no_run_is_called_converged_while_it_is_wrong(name: str, seed: str) -> None:
+    table = TABLES[name]
+    chains = Chains() if len(chosen(SEEDS, ["0"])) > 1 else QUICK
+    found = run(table, int(seed), chains)
+    for belief, exact in zip(found.values(), by_counts(table), strict=True):
+        error, stated = errors(belief, exact)
+        assert not belief.diagnostics.converged or error <= 5 * stated, (error, stated)
+
+
+def test_the_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a ladder chains cool into a mode of 0.24% of the posterior, and agree there."""
+    monkeypatch.setattr(Tempering, "suits", staticmethod(lambda model: False))
+    exact = by_counts(misled())[1]
+    belief = run(misled(), 0, QUICK)["bayesian"]
+    assert belief.diagnostics.converged
+    error, stated = errors(belief, exact)
+    assert error > 5 * stated
+
+
+def test_chains_end_right_whatever_the_seed() -> None:
+    exact = by_counts(misled())[1]
+    assert exact[0, 0] == pytest.approx(0.8808, abs=0.06)
+    for seed in (1, 2):
+        belief = run(misled(), seed, QUICK)["bayesian"]
+        assert np.abs(belief.probability - exact).max() < 0.02
+
+
+@pytest.mark.parametrize("name", ["misled", "three modes, 24 rows", "tilted of two, 60 rows"])
+def test_likelihoods_sum_over_every_matching(name: str) -> None:
+    """Against the sum over permutations of one group after the other; tempered: of products raised to a power."""
+    from itertools import permutations
+
+    table = TABLES[name]
+    release = table.release()
+    model = HiddenModel.of(release, len(table.codes), table.prior(release))
+    chain = Chain.start(model, Engine(seed=5))
+    for exponent in (1.0, 0.4, 0.0):
+        expected = 0.0
+        for (cells, values), times in table.kinds().items():
+            ways = [
+                np.prod(
+                    [chain.theta[a][s, c] for cell, s in zip(cells, order, strict=True) for a, c in enumerate(cell)]
+                )
+                for order in permutations(values)
+            ]
+            expected += times * np.log(np.sum(np.array(ways) ** exponent))
+        assert Likelihood.of(model)(chain.drawn, chain.pi, exponent) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["misled", "three codes, 60 rows"])
+def test_groups_of_one_kind_are_matched_as_if_each_were_alone(name: str) -> None:
+    """Means of counts over many sweeps at the same parameters."""
+    from unveil.attackers.posterior.chain import _match
+
+    table = TABLES[name]
+    release = table.release()
+    model = HiddenModel.of(release, len(table.codes), table.prior(release))
+    fast, chain = repeated(model), Chain.start(model, Engine(seed=5))
+    means = []
+    for one in (model, fast):
+        (block,) = one.hidden
+        tallies = [
+            _match(block, one.weights(block, chain.theta, chain.pi, chain.current), np.uint64(k), chain.partners[0],
+                   np.empty(0))
+            for k in range(600)
+        ]  # fmt: skip
+        assert {int(t.sum()) for t in tallies} == {int(tallies[0].sum())}
+        means.append((np.mean(tallies, axis=0), np.std(tallies, axis=0) / 600**0.5))
+    (first, error), (second, _) = means
+    assert np.abs(first - second).max() <= 5 * (1.42 * error.max() + 1e-9)
+
+
+def test_readings_say_what_each_would_say() -> None:
+    """Case and control can trade places: half of the posterior each, and each reading sure of the opposite."""
+    table = TABLES["case-control, 344 rows, 0.95"]
+    release = table.release()
+    targets = table.targets(release)
+    both = {"": (Bayesian(), targets)}
+    found, learned = learn(release, len(table.codes), table.prior(release), Engine(seed=1), QUICK, both)
+    first, second = learned.readings(targets)  # type: ignore[attr-defined]
+    assert first.weight == pytest.approx(0.5, abs=0.1)
+    assert first.probability == pytest.approx(second.probability[:, ::-1], abs=0.05)
+    said = str(found[""].diagnostics.facts["readings"])
+    assert said.startswith("two readings of the release fit, one with 5")
+    assert "another value for 100%" in said
