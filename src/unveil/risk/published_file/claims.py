@@ -1,0 +1,171 @@
+"""What a sidecar claims, against the original: masked columns, chances of PRAM, noise on counts."""
+
+import re
+
+import numpy as np
+
+from unveil.data.attribute import Kind
+from unveil.data.release import row_numbers
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, places, plural
+
+__all__ = ["claimed_masking", "claimed_noise"]
+
+# Methods that leave many values as they are, and say so.
+_KEEPING = ("top_bottom", "sampling", "rounding", "microaggregation", "synthetic", "dp_histogram")
+
+
+def claimed_masking(file: PublishedFile) -> list[Leak]:
+    """Columns said to be perturbed that are not, are only rescaled, or are perturbed less than the matrix says."""
+    if file.original is None:
+        return []
+    found = []
+    for name in file.sidecar.masked:
+        if name in file.columns and name in file.original:
+            leak = _unchanged(file, name) if file.origin is not None else None
+            if leak is not None:
+                found.append(leak)
+    if file.origin is None and not found:
+        found += _whole_rows(file)
+    return found
+
+
+def _unchanged(file: PublishedFile, name: str) -> Leak | None:
+    assert file.original is not None
+    assert file.origin is not None
+    published, source = file.columns[name], file.original[name]
+    known = file.origin >= 0
+    here = np.array([t.strip() for t in published.texts], dtype=object)[file.codes(name)][known]
+    there = np.array([t.strip() for t in source.texts], dtype=object)[np.asarray(source.text_of_row)][
+        file.origin[known]
+    ]
+    x = file.numbers(name)[file.codes(name)][known]
+    y = places(
+        source.texts,
+        file.schema.declaration(name).kind if file.schema.declaration(name).kind.measured else Kind.NUMERIC,
+        file.original_decimal,
+    )
+    y = y[np.asarray(source.text_of_row)][file.origin[known]]
+    same = (here == there) | (np.isfinite(x) & (x == y))
+    share, rows = float(same.mean()), len(same)
+    if rows < 20:
+        return None
+    promised = _retained(file, name, there)
+    if promised is not None:
+        if share <= promised + 6 * np.sqrt(max(promised * (1 - promised), 1e-4) / rows):
+            return None
+        return _claim(
+            file,
+            name,
+            f"The sidecar's matrix says that {percent(promised)} of {name} stay as they were; "
+            f"in truth {percent(share)} did.",
+            round(share * rows),
+            share,
+        )
+    if np.isfinite(x).all() and np.isfinite(y).all() and np.std(y) > 0 and len(np.unique(y)) > 10:
+        slope, start = np.polyfit(y, x, 1)
+        scale = max(np.abs(x).max(), 1e-12)
+        if (np.abs(slope * y + start - x) < 1e-9 * scale).mean() > 0.9 and (
+            abs(slope - 1) > 1e-9 or abs(start) > 1e-9 * scale
+        ):
+            return _claim(
+                file,
+                name,
+                f"{name} is said to be masked, but it is only rescaled (times {slope:.4g}, plus {start:.4g}): "
+                f"ranks are the same, and everybody who knows {name} finds the row.",
+                rows,
+                1.0,
+            )
+    if share < 0.9 or file.sidecar.method.startswith(_KEEPING) or len(np.unique(there)) < 5:
+        return None  # less than that is a weak mask, which linkage measures, not a false claim
+    ends = np.isin(x[~same], [np.nanmin(x), np.nanmax(x)]) if np.isfinite(x).any() else np.zeros(0)
+    if share < 0.99 and (not np.isfinite(x).all() or ends.mean() > 0.9):
+        return None  # swapped categories, or tails cut off
+    return _claim(
+        file,
+        name,
+        f"{name} is said to be masked, but {persons(round(share * rows))} "
+        f"({percent(share)}) still have their true value.",
+        round(share * rows),
+        share,
+    )
+
+
+def _retained(file: PublishedFile, name: str, there: np.ndarray) -> float | None:
+    """The share of rows that the published matrix keeps, for the values that the original has."""
+    matrix = file.sidecar.channel.get(name)
+    if matrix is None or name not in file.shared:
+        return None
+    code = file.cells(name).value_of_person
+    good = code[(code >= 0) & (code < len(matrix))]
+    keep = np.array([row[i] if i < len(row) else 0.0 for i, row in enumerate(matrix)])
+    return float(keep[good].mean()) if len(good) else None
+
+
+def _claim(file: PublishedFile, name: str, sentence: str, people: int, share: float) -> Leak:
+    return Leak(
+        "claimed_masking",
+        "file",
+        "exceeded",
+        sentence,
+        f"mask {name} once more, or take the claim out of the sidecar and audit the values as they are",
+        (name,),
+        people,
+        share,
+    )
+
+
+def _whole_rows(file: PublishedFile) -> list[Leak]:
+    """Without an assignment: how many published rows stand in the original as they are."""
+    names = [n for n in file.shared if (file.cells(n).exact[file.cells(n).text_of_row] >= 0).mean() > 0.9]
+    masked = [n for n in names if n in file.sidecar.masked]
+    if not masked or file.sidecar.method.startswith(_KEEPING):
+        return []
+    here = [file.cells(n).exact[file.cells(n).text_of_row] for n in names]
+    there = [file.cells(n).value_of_person for n in names]
+    both = row_numbers([np.concatenate(pair) for pair in zip(here, there, strict=True)])
+    kinds = np.bincount(both[file.rows :], minlength=int(both.max()) + 1)
+    alone = kinds[both[: file.rows]] == 1
+    share = float(alone.mean())
+    if share < 0.99:
+        return []
+    people = int(alone.sum())
+    return [
+        _claim(
+            file,
+            masked[0],
+            f"{', '.join(masked)} {'is' if len(masked) == 1 else 'are'} said to be masked, but {plural(people, 'row')} "
+            f"({percent(share)}) stand in the original as they are, each once.",
+            people,
+            share,
+        )
+    ]
+
+
+def claimed_noise(file: PublishedFile) -> list[Leak]:
+    """Counts said to be differentially private that are exact."""
+    method = file.sidecar.method
+    if file.original is None or not re.search(r"\bdp|epsilon|differential", method) or not file.shared:
+        return []
+    known = file.person_classes
+    if known is None:
+        return []
+    _, of_row, of_person, _ = known
+    kinds = int(max(of_row.max(), of_person.max())) + 1
+    here, there = np.bincount(of_row, weights=file.times, minlength=kinds), np.bincount(of_person, minlength=kinds)
+    used = (here > 0) | (there > 0)
+    same = float((here[used] == there[used]).mean())
+    if used.sum() < 20 or same < 0.95:
+        return []
+    return [
+        Leak(
+            "claimed_noise",
+            "file",
+            "exceeded",
+            f"The sidecar claims differential privacy ({method}), but {percent(same)} of "
+            f"{plural(int(used.sum()), 'count')} are exactly the original's.",
+            "add the noise, or take the claim out of the sidecar",
+            tuple(known[0]),
+            file.rows,
+            same,
+        )
+    ]

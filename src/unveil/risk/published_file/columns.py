@@ -1,0 +1,360 @@
+"""Columns that tell who a row is: identifiers, hashes, times, texts, weights, counters, households, leftovers."""
+
+import base64
+import hashlib
+import re
+import zlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from unveil.data.attribute import Kind, Role, position
+from unveil.data.draft.names import NAMING_WORDS, SENSITIVE_WORDS, hinted
+from unveil.data.table import CodedColumn
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, places, plural
+from unveil.risk.published_file.statistics import small_sets
+
+__all__ = ["doubtful_roles", "exact_values", "identifying_columns", "leftover_columns"]
+
+FEW = 5  # a value that fewer rows than this share points at people
+_SHARE = 0.2  # of the rows, from which such values single out
+_HOUSEHOLD = 8  # rows that share a value on average, up to which they look like a household or a file
+_TRIED = 2_000  # identifiers that are hashed
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{2,4}|\d{4}[./]\d\d?[./]\d\d?")
+_TIME = re.compile(r"(?:\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{2,4})[ T]\d\d?:\d\d(?::\d\d(?:\.\d+)?)?Z?")
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{8,128}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+
+_HASHES: dict[str, Callable[[bytes], Sequence[str]]] = {
+    "MD5": lambda b: [hashlib.md5(b, usedforsecurity=False).hexdigest()],
+    "SHA-1": lambda b: [hashlib.sha1(b, usedforsecurity=False).hexdigest()],
+    "SHA-256": lambda b: [hashlib.sha256(b).hexdigest()],
+    "SHA-512": lambda b: [hashlib.sha512(b).hexdigest()],
+    "CRC-32": lambda b: [f"{zlib.crc32(b):08x}", str(zlib.crc32(b))],
+    "Base64": lambda b: [base64.b64encode(b).decode(), base64.b64encode(b).decode().rstrip("=")],
+    "reversing": lambda b: [b.decode()[::-1]],
+}
+
+
+def doubtful_roles(file: PublishedFile) -> list[Leak]:
+    """Published columns whose names say a secret or an identifier, and whose roles say otherwise."""
+    found = []
+    for name in file.columns:
+        role = file.role(name)
+        if role not in (Role.QUASI_IDENTIFIER, Role.INSENSITIVE):
+            continue
+        for words, meant in ((SENSITIVE_WORDS, Role.SENSITIVE), (NAMING_WORDS, Role.IDENTIFIER)):
+            if hinted(name, words):
+                what = "what people keep to themselves" if meant is Role.SENSITIVE else "something that names a person"
+                found.append(
+                    Leak(
+                        "doubtful_roles",
+                        "inference" if meant is Role.SENSITIVE else "linking",
+                        "suspicious",
+                        f"The name of {name} says {what}, the schema calls it {role}: nobody is asked what the "
+                        f"file tells of it.",
+                        f'set role = "{meant}" for {name} in the schema, or waive this with a reason',
+                        (name,),
+                        file.rows,
+                    )
+                )
+    return found
+
+
+def leftover_columns(file: PublishedFile) -> list[Leak]:
+    """Identifiers, the column that pairs rows with the original, columns without a role, counts that multiply rows."""
+    found = []
+    for name in file.columns:
+        column = file.columns[name]
+        shown = int((~file.absent(name)[column.text_of_row]).sum())
+        if name == file.key or file.role(name) is Role.IDENTIFIER:
+            if shown:
+                word = "the key that pairs rows with the original" if name == file.key else "an identifier"
+                found.append(
+                    Leak(
+                        "leftover_columns",
+                        "linking",
+                        "exceeded",
+                        f"The file still has {word}, {name}: {persons(shown)} can be looked up in it.",
+                        f"drop the column {name}",
+                        (name,),
+                        shown,
+                        1.0,
+                    )
+                )
+        elif file.role(name) is None and name not in (
+            file.sidecar.group,
+            file.count_name,
+            *file.schema.extra_columns,
+        ):
+            found.append(
+                Leak(
+                    "leftover_columns",
+                    "file",
+                    "exceeded",
+                    f"The file has a column that the schema does not name: {name}.",
+                    f"drop the column {name}, or give it a role in the schema",
+                    (name,),
+                    file.rows,
+                )
+            )
+    return found + _multiplied(file)
+
+
+def _multiplied(file: PublishedFile) -> list[Leak]:
+    name = file.count_name
+    if name is None or file.original is None:
+        return []
+    total = int(file.times.sum())
+    if total <= file.people * 1.02 + 1:
+        return []
+    said = name in (file.sidecar.count, file.schema.document.frequency)
+    return [
+        Leak(
+            "leftover_columns",
+            "singling out",
+            "exceeded",
+            f"The column {name}{'' if said else ', which nothing explains,'} makes {plural(file.rows, 'row')} count as "
+            f"{persons(total)}; the original has {file.people:,}.",
+            f"drop the column {name}, or correct its counts",
+            (name,),
+            file.rows,
+            1.0,
+        )
+    ]
+
+
+def exact_values(file: PublishedFile) -> list[Leak]:
+    """Exact numbers or dates where the schema has bins: people are as easy to find as the file shows, not as binned."""
+    found = []
+    for name in file.columns:
+        if name not in file.schema.names or name in file.sidecar.masked:
+            continue
+        declared = file.schema.declaration(name)
+        if declared.bins is None or declared.role is Role.IDENTIFIER:
+            continue
+        column = file.columns[name]
+        attribute = file.schema.attribute(name, decimal=file.decimal)
+        place = places(column.texts, declared.kind, file.decimal)
+        labelled = np.array([t.strip() in attribute.values for t in column.texts], dtype=bool)
+        exact = ~np.isnan(place) & ~labelled
+        if not exact.any():
+            continue
+        rows = exact[column.text_of_row]
+        # A value alone in its bin is no more exact than the bin.
+        code = attribute.encode(column.texts, file.decimal)
+        low, high = attribute.low, attribute.high
+        assert low is not None
+        assert high is not None
+        narrow = np.array([c >= 0 and low[c] == high[c] for c in code], dtype=bool)
+        rows &= ~narrow[column.text_of_row]
+        people = int(file.times[rows].sum())
+        if not people:
+            continue
+        alone = file.joint([n for n in file.keys if n != name] + [name])
+        few = int(file.times[rows & (np.bincount(alone, weights=file.times)[alone] < FEW)].sum())
+        secret = declared.role is Role.SENSITIVE
+        what = (
+            "so a reader learns it and not the bin"
+            if secret
+            else f"and {persons(few)} share theirs with fewer than {FEW}"
+        )
+        found.append(
+            Leak(
+                "exact_values",
+                "inference" if secret else "singling out",
+                "exceeded",
+                f"The schema cuts {name} into {plural(len(attribute.values), 'bin')}, but the file shows the exact "
+                f"{'day' if declared.kind is Kind.DATE else 'number'} of {persons(people)}: "
+                f"{len(np.unique(place[exact])):,} different values, {what}.",
+                f"publish the bins of {name} instead of its values, or take the bins out of the schema",
+                (name,),
+                people,
+                people / max(int(file.times.sum()), 1),
+            )
+        )
+    return found
+
+
+def identifying_columns(file: PublishedFile) -> list[Leak]:
+    """Columns beside quasi-identifiers and sensitive ones whose values few share: they single out or link."""
+    found = []
+    for name in file.others:
+        if name == file.key or file.role(name) is Role.IDENTIFIER or name in file.sidecar.masked:
+            continue  # how far masked values can be linked is for the attackers to try
+        leak = _copied(file, name) or _few_share(file, name)
+        if leak is not None:
+            found.append(leak)
+    return found or _few_share_together(file)
+
+
+def _few_share(file: PublishedFile, name: str) -> Leak | None:
+    column = file.columns[name]
+    ids = file.codes(name)
+    shown = ~file.absent(name)[ids]
+    if int(shown.sum()) < 2 * FEW:
+        return None
+    size = np.bincount(ids[shown], minlength=len(column.texts))
+    alone = int((size[ids[shown]] == 1).sum())
+    few = int((size[ids[shown]] < FEW).sum())
+    share = few / int(shown.sum())
+    form, what = _form(file, name, np.flatnonzero(size))
+    sets = max(int((size > 0).sum()), 1)
+    small = shown.sum() <= _HOUSEHOLD * sets and sets >= 20
+    if share < _SHARE and not small:
+        return None
+    if alone < few / 4 and form not in ("time", "text"):
+        return Leak(
+            "identifying_columns",
+            "linking",
+            "exceeded",
+            f"{name} puts {persons(int(shown.sum()))} into {plural(sets, 'small set')} of about "
+            f"{shown.sum() / sets:.1f}, as households or files do: who knows one member finds the others.",
+            f"drop the column {name}",
+            (name,),
+            int(shown.sum()),
+            share,
+        )
+    return Leak(
+        "identifying_columns",
+        "linking" if form in ("hash", "counter", "decimals", "code") else "singling out",
+        "exceeded",
+        f"{name} is called {file.role(name) or 'neither'}, but {what}: {persons(few)} "
+        f"({percent(share)}) share their value with fewer than {FEW}, {alone:,} with nobody.",
+        f"drop the column {name}, or coarsen it and make it a quasi-identifier",
+        (name,),
+        few,
+        share,
+    )
+
+
+def _form(file: PublishedFile, name: str, used: np.ndarray) -> tuple[str, str]:
+    """What a column of rare values looks like: a word for the program, words for people."""
+    texts = [file.columns[name].texts[i].strip() for i in used[:: max(len(used) // 500, 1)].tolist()]
+    texts = [t for t in texts if t]
+    if not texts:
+        return "code", "its values are rare"
+
+    def share(test: Callable[[str], object]) -> float:
+        return sum(map(bool, map(test, texts))) / len(texts)
+
+    if share(_TIME.fullmatch) > 0.9:
+        return "time", "it holds times to the minute or second"
+    if share(_DATE.fullmatch) > 0.9:
+        return "time", "it holds dates to the day"
+    if share(_UUID.fullmatch) > 0.9 or (share(_HEX.fullmatch) > 0.9 and share(str.isdigit) < 0.5):
+        return "hash", "it looks like a hash or a token: the same person has the same one wherever it is used"
+    if share(lambda t: len(t.split()) >= 3) > 0.5:
+        return "text", "it holds free text"
+    number = places(texts, Kind.NUMERIC, file.decimal)
+    if np.isfinite(number).mean() > 0.9:
+        point = "," if file.decimal == "," else "."
+        decimals = [len(t.partition(point)[2]) for t in texts]
+        if np.median(decimals) >= 3:
+            return "decimals", "it holds numbers with many decimals, almost each of its own"
+        every = np.sort(places([file.columns[name].texts[i] for i in used.tolist()], Kind.NUMERIC, file.decimal))
+        every = every[np.isfinite(every)]
+        if len(every) > 2 and 1e9 <= np.median(every) < 2.2e9 and np.ptp(every) > len(every) * 10:
+            return "time", "it holds times in seconds since 1970"
+        steps = np.diff(every)
+        if len(steps) and (steps == steps[0]).mean() > 0.9:
+            return "counter", "it counts rows or records one after another"
+        return "number", "it holds exact numbers that few share"
+    return "code", "its values are nearly as many as the people"
+
+
+def _copied(file: PublishedFile, name: str) -> Leak | None:
+    """A column made from an identifier or a place in the original: equal, moved, read backwards, encoded or hashed."""
+    column = file.columns[name]
+    if file.original is None or len(column.texts) < 2 * FEW:
+        return None
+    published = {t.strip().casefold() for t in column.texts}
+    for other, source in file.original.items():
+        if file.role(other) is not Role.IDENTIFIER:
+            continue
+        how = _made_from(published, column, source)
+        if how is not None:
+            people = file.rows
+            return Leak(
+                "identifying_columns",
+                "linking",
+                "exceeded",
+                f"{name} gives back {other}, an identifier of the original, {how}: everybody who has a list of "
+                f"{other} finds all {persons(people)}.",
+                f"drop the column {name}; a random number that is kept nowhere else is safe",
+                (name, other),
+                people,
+                1.0,
+            )
+    small = {str(i) for i in range(2 * file.people + 1)}
+    if len(published) > 0.9 * file.rows and sum(map(bool, map(_HEX.fullmatch, column.texts))) > 0.9 * len(column.texts):
+        for word, made in _HASHES.items():
+            if word != "reversing" and _matches(published, sorted(small, key=int)[:_TRIED], made):
+                return Leak(
+                    "identifying_columns",
+                    "linking",
+                    "exceeded",
+                    f"{name} is the {word} of a small whole number: a reader hashes all of them in a second and has "
+                    f"the numbers of {persons(file.rows)} back.",
+                    f"drop the column {name}",
+                    (name,),
+                    file.rows,
+                    1.0,
+                )
+    return None
+
+
+def _made_from(published: set[str], column: CodedColumn, source: CodedColumn) -> str | None:
+    used = np.unique(source.text_of_row)
+    if len(used) < 2 * FEW or not source.texts:
+        return None
+    texts = [source.texts[i].strip() for i in used[:: max(len(used) // _TRIED, 1)].tolist()]
+    if sum(t.casefold() in published for t in texts) > len(texts) / 2:
+        return "as it stands"
+    for word, made in _HASHES.items():
+        if _matches(published, texts, made):
+            return {"reversing": "read backwards", "Base64": "only encoded (Base64)"}.get(word, f"hashed with {word}")
+    there = np.array([position(t, Kind.NUMERIC) or np.nan for t in texts])
+    here = np.array([position(t, Kind.NUMERIC) or np.nan for t in column.texts])
+    if np.isfinite(there).all() and np.isfinite(here).all() and len(here) >= 2 * FEW:
+        shift = np.sort(here)[0] - np.sort(there)[0]
+        if np.isin(there + shift, here).mean() > 0.9:
+            return f"moved by {shift:g}"
+    return None
+
+
+def _matches(published: set[str], texts: Sequence[str], made: Callable[[bytes], Sequence[str]]) -> bool:
+    """Whether most of the texts, so made, are published whole or cut to the length that the file shows."""
+    length = len(next(iter(published)))
+    hits = 0
+    for text in texts[:200]:
+        shown = [m.casefold() for m in made(text.encode())]
+        hits += any(m in published or (len(m) > length >= 6 and m[:length] in published) for m in shown)
+    return hits > min(len(texts), 200) / 2
+
+
+def _few_share_together(file: PublishedFile) -> list[Leak]:
+    """Whether the insensitive columns, known too, leave classes small that are large without them."""
+    extra = [n for n in file.others if file.role(n) is Role.INSENSITIVE and file.together(n, (file.keys or [n])[0])]
+    if not extra or not file.keys:
+        return []
+    total = int(file.times.sum())
+    plain = small_sets(file.classes, FEW, file.times)
+    both = small_sets(file.joint([*file.keys, *extra]), FEW, file.times)
+    if both - plain < max(total / 2, 2 * FEW):
+        return []
+    worst = max(extra, key=lambda n: small_sets(file.joint([*file.keys, n]), FEW, file.times))
+    return [
+        Leak(
+            "identifying_columns",
+            "singling out",
+            "suspicious",
+            f"Who also knows {', '.join(extra)} finds {persons(both)} in classes below {FEW} "
+            f"({percent(both / total)}; {plain:,} by the quasi-identifiers alone); {worst} adds most.",
+            f"drop or coarsen {worst}, or make it a quasi-identifier so that classes hold for it",
+            tuple(extra),
+            both,
+            both / total,
+        )
+    ]

@@ -1,0 +1,298 @@
+"""Columns that tell another: an insensitive one the secret, one secret another, and what was withheld given back."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Kind, Role
+from unveil.data.release import row_numbers
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places
+from unveil.risk.published_file.statistics import Prediction, guess, information
+
+__all__ = ["given_back", "telling_columns"]
+
+_BINS = 64
+_MOST_SETS = 4  # rows a set, at least, on average: beyond that values are too rare to learn from
+_STRONG, _WEAK = 0.5, 0.15  # the share of blind mistakes that a column avoids
+
+
+def telling_columns(file: PublishedFile) -> list[Leak]:
+    """Insensitive columns, alone or in pairs, that tell a sensitive one; sensitive ones that tell each other."""
+    found: list[Leak] = []
+    coarse = {n: _coarse(file, n) for n in [*file.others, *file.secrets]}
+    known = {n: ids for n, ids in coarse.items() if ids is not None}
+    insensitive = [n for n in known if file.role(n) is not Role.SENSITIVE]
+    group = file.sidecar.group
+    if group is not None and group in file.columns and file.linked:
+        ids = _coarse(file, group)
+        if ids is not None:
+            known[group] = ids
+            insensitive.append(group)
+    for secret in file.secrets:
+        values = _coarse(file, secret)
+        if values is None or len(np.unique(values)) < 2:
+            continue
+        told = False
+        found += _told_across(file, secret)
+        for name in [n for n in insensitive if file.together(n, secret)]:
+            leak = _told(file, (name,), secret, guess(known[name], values))
+            if leak is not None:
+                found.append(leak)
+                told = True
+        if not told:
+            found += _in_pairs(file, [n for n in insensitive if file.together(n, secret)], known, secret, values)
+        for name in file.secrets:
+            if name != secret and name in known and file.together(name, secret):
+                leak = _told(file, (name,), secret, guess(known[name], values), background=True)
+                leak = leak or _told_in_classes(file, name, known[name], secret, values)
+                if leak is not None:
+                    found.append(leak)
+    return found
+
+
+def _told_across(file: PublishedFile, secret: str) -> list[Leak]:
+    """Insensitive columns in another block than the secret: the original says what they tell."""
+    found = []
+    for name in file.others if file.original is not None else []:
+        if file.together(name, secret) or name not in file.original or secret not in file.original:  # type: ignore[operator]
+            continue
+        known = np.asarray(file.original[name].text_of_row, dtype=np.int64)  # type: ignore[index]
+        values = np.asarray(file.original[secret].text_of_row, dtype=np.int64)  # type: ignore[index]
+        if len(np.unique(known)) <= len(known) // _MOST_SETS and len(np.unique(values)) <= len(values) // _MOST_SETS:
+            leak = _told(file, (name,), secret, guess(known, values))
+            if leak is not None and leak.severity == "exceeded":
+                found.append(leak)
+    return found
+
+
+def _coarse(file: PublishedFile, name: str) -> Ids | None:
+    """(rows,) values few enough to learn from: numbers by their ranks, anything else as it is; None if too rare."""
+    ids = file.codes(name)
+    used = np.unique(ids)
+    if len(used) <= max(file.rows // _MOST_SETS, 2) and len(used) <= 4 * _BINS:
+        return ids
+    number = file.numbers(name)[ids]
+    if np.isfinite(number).mean() < 0.9:
+        return ids if len(used) <= file.rows // _MOST_SETS else None
+    order = np.argsort(np.argsort(np.where(np.isfinite(number), number, -np.inf), kind="stable"))
+    cut = (order * min(_BINS, max(file.rows // 8, 2))) // file.rows
+    # Equal numbers stay together: each goes with the first of its kind.
+    first = np.full(int(ids.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, ids, cut)
+    return np.asarray(first[ids])
+
+
+def _told(
+    file: PublishedFile, names: tuple[str, ...], secret: str, found: Prediction, *, background: bool = False
+) -> Leak | None:
+    rows = file.rows
+    spread = 6 * np.sqrt(max(found.blind * (1 - found.blind), 1e-6) / rows)
+    significant = found.right - found.blind > spread and rows >= 20
+    strong = (significant and found.lift >= _STRONG) or found.learned >= _STRONG
+    pure = found.pure >= 10 and not background
+    weak = (significant and found.lift >= _WEAK) or found.learned >= 2 * _WEAK
+    if not strong and not pure and (background or not weak):
+        return None
+    column = " and ".join(names)
+    verb = "tells" if len(names) == 1 else "together tell"
+    called = "" if background or file.role(names[0]) is None else f", called {file.role(names[0])},"
+    if found.learned >= _STRONG and found.lift < _STRONG:
+        people = rows
+        sentence = (
+            f"{column}{called} {verb} much about {secret}: {percent(found.learned)} of what is uncertain about it is "
+            f"known by it, of {persons(people)}."
+        )
+    elif strong or not pure:
+        people = round(found.right * rows)
+        sentence = (
+            f"{column}{called} {verb} {secret}: it is guessed right for {persons(people)} "
+            f"({percent(found.right)}), against {percent(found.blind)} blindly."
+        )
+    else:
+        people = found.pure
+        value = file.columns[secret].texts[found.pure_value]
+        shown = (
+            f" ({value})"
+            if not file.absent(secret)[found.pure_value] and file.numbers(secret)[found.pure_value] != 0
+            else ""
+        )
+        sentence = (
+            f"Some values of {column}{called} stand for one {secret} only{shown}: that of {persons(people)} is certain."
+        )
+    return Leak(
+        "telling_columns",
+        "background" if background else "inference",
+        "exceeded" if strong or pure else "suspicious",
+        sentence,
+        f"publish {column} apart from {secret}, or not at all"
+        if background
+        else f"drop {column}, or make it sensitive and hide its link with the quasi-identifiers",
+        (*names, secret),
+        people,
+        found.right,
+    )
+
+
+def _told_in_classes(file: PublishedFile, name: str, known: Ids, secret: str, values: Ids) -> Leak | None:
+    """One secret tells another only to somebody who knows the class too."""
+    if not file.keys:
+        return None
+    both = guess(_joined(file.classes, known), values, least=5)
+    alone = guess(file.classes, values)
+    spread = 6 * np.sqrt(0.25 / file.rows)
+    if both.right - max(alone.right, alone.blind) < max(_STRONG * (1 - both.blind), spread):
+        return None
+    people = round(both.right * file.rows)
+    return Leak(
+        "telling_columns",
+        "background",
+        "exceeded",
+        f"Who knows the quasi-identifiers and {name} of a person also knows {secret}: right for "
+        f"{persons(people)} ({percent(both.right)}), against {percent(alone.right)} without {name}.",
+        f"publish {name} apart from {secret}, or not at all",
+        (name, secret),
+        people,
+        both.right,
+    )
+
+
+def _joined(one: Ids, other: Ids) -> Ids:
+    return row_numbers([one, other])
+
+
+def _in_pairs(file: PublishedFile, names: list[str], known: dict[str, Ids], secret: str, values: Ids) -> list[Leak]:
+    """Two columns that tell together what neither tells alone; the classes count as one of them."""
+    sets = {n: len(np.unique(known[n])) for n in names}
+    found = []
+    for one, other in list(combinations(names, 2))[:45]:
+        if sets[one] * sets[other] <= file.rows // 2:
+            pair = guess(_joined(known[one], known[other]), values)
+            if pair.lift >= _STRONG:
+                leak = _told(file, (one, other), secret, pair)
+                if leak is not None:
+                    found.append(leak)
+    if found or not file.keys:
+        return found
+    classes = len(np.unique(file.classes))
+    for name in names:
+        if classes * sets[name] <= file.rows // 2:
+            pair = guess(_joined(file.classes, known[name]), values)
+            alone = guess(file.classes, values)
+            if pair.lift >= _STRONG and pair.right - alone.right > 0.3:
+                leak = _told(file, (name,), secret, pair)
+                if leak is not None:
+                    found.append(leak)
+    return found
+
+
+def given_back(file: PublishedFile) -> list[Leak]:
+    """Cells that were widened or withheld, though another column of the file, insensitive, still tells them."""
+    if file.original is None:
+        return []
+    found = []
+    extra = [n for n in file.others if n in file.original and file.role(n) is Role.INSENSITIVE]
+    for name in (n for n in file.shared if file.role(n) in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)):
+        cells = file.cells(name)
+        if name in file.sidecar.masked:
+            continue
+        hidden = cells.exact[cells.text_of_row] < 0
+        people = int(hidden.sum())
+        if people < 5:
+            continue
+        good = cells.value_of_person >= 0
+        truth = cells.value_of_person[good]
+        if len(np.unique(truth)) < 2:
+            continue
+        for other in extra:
+            leak = _one_gives_back(file, name, other, truth, good, people)
+            if leak is not None:
+                found.append(leak)
+        if not any(name in leak.columns for leak in found):
+            found += _sums(file, name, extra, people)
+    return found
+
+
+def _one_gives_back(
+    file: PublishedFile, name: str, other: str, truth: Ids, good: NDArray[np.bool_], people: int
+) -> Leak | None:
+    assert file.original is not None
+    if not file.together(name, other):
+        return None
+    told = np.asarray(file.original[other].text_of_row, dtype=np.int64)[good]
+    if len(np.unique(told)) > len(told) // 4:
+        return None  # nearly everyone's own value: that is another finding
+    direct = guess(told, truth)
+    fix = f"drop {other}, or withhold it where {name} is withheld"
+    if direct.right >= 0.9 and direct.lift >= _STRONG:
+        return Leak(
+            "given_back",
+            "inference" if file.role(name) is Role.SENSITIVE else "singling out",
+            "exceeded",
+            f"{name} is withheld or coarsened for {persons(people)}, but {other} gives it "
+            f"back: right for {percent(direct.right)}.",
+            fix,
+            (other, name),
+            round(direct.right * people),
+            direct.right,
+        )
+    shown, apart = file.cells(name).texts_of_value
+    if not apart:
+        return None
+    cell = shown[truth] + 1
+    learned, unknown, z = information(told, truth, cell.astype(np.int64))
+    if unknown <= 0 or learned / unknown < _WEAK or z < 10:
+        return None
+    return Leak(
+        "given_back",
+        "singling out",
+        "exceeded",
+        f"{other} narrows what was coarsened in {name}: it removes {percent(learned / unknown)} of the uncertainty "
+        f"that the cells leave, for {persons(people)}.",
+        f"drop {other}, or coarsen it as {name} is coarsened",
+        (other, name),
+        people,
+        learned / unknown,
+    )
+
+
+def _sums(file: PublishedFile, name: str, extra: list[str], people: int) -> list[Leak]:
+    """A number that others add up to: total less rent is the wage."""
+    assert file.original is not None
+    if not file.schema.declaration(name).kind.measured:
+        return []
+    numeric = [n for n in extra if np.isfinite(file.numbers(n)).all() and file.together(name, n)][:12]
+    if len(numeric) < 2:
+        return []
+    columns = []
+    for n in [name, *numeric]:
+        column = file.original[n]
+        columns.append(_numbers(file, column.texts)[column.text_of_row])
+    table = np.stack(columns, axis=1)
+    table = table[np.isfinite(table).all(axis=1)][:5_000]
+    if len(table) < 10 * len(columns):
+        return []
+    design = np.column_stack([table[:, 1:], np.ones(len(table))])
+    solved = np.linalg.lstsq(design, table[:, 0], rcond=None)[0]
+    rest = np.abs(design @ solved - table[:, 0])
+    if np.std(table[:, 0]) == 0 or np.median(rest) > 1e-6 * np.std(table[:, 0]):
+        return []
+    used = [n for n, weight in zip(numeric, solved, strict=False) if abs(weight) > 1e-6]
+    return [
+        Leak(
+            "given_back",
+            "inference" if file.role(name) is Role.SENSITIVE else "singling out",
+            "exceeded",
+            f"{name} is withheld or coarsened for {persons(people)}, but it is a sum of "
+            f"{', '.join(used)}: a reader works it out.",
+            f"drop one of {', '.join(used)}",
+            (*used, name),
+            people,
+            1.0,
+        )
+    ]
+
+
+def _numbers(file: PublishedFile, texts: Sequence[str]) -> NDArray[np.float64]:
+    return places(texts, Kind.NUMERIC, file.original_decimal)

@@ -1,0 +1,234 @@
+"""The form of cells: spellings that mark a source, what is missing and where, names of groups."""
+
+import re
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Role, canonical
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, plural
+from unveil.risk.published_file.statistics import guess, information
+
+__all__ = ["group_names", "missing_cells", "spelling", "withheld_values"]
+
+
+def spelling(file: PublishedFile) -> list[Leak]:
+    """One value written in two ways: 30 and 30.0, padding, case, notations; and quotes in the file itself."""
+    found = []
+    for name, column in file.columns.items():
+        if file.role(name) is Role.IDENTIFIER or name == file.key:
+            continue
+        used = np.unique(column.text_of_row)
+        if len(used) > max(file.rows // 2, 50):
+            continue
+        spelled: dict[object, list[int]] = defaultdict(list)
+        region = file.cells(name).region_of_text if name in file.shared else None
+        absent, number = file.absent(name), file.numbers(name)
+        for text in used.tolist():
+            spelled[_meaning(file, name, text, region, absent, number)].append(text)
+        several = {k: v for k, v in spelled.items() if len(v) > 1}
+        if not several:
+            continue
+        size = np.bincount(file.codes(name), minlength=len(column.texts))
+        marked = int(sum(size[t] for texts in several.values() for t in sorted(texts, key=lambda i: -size[i])[1:]))
+        example = max(several.values(), key=lambda texts: sum(size[t] for t in texts))
+        shown = " and ".join(f"“{column.texts[t]}”" for t in sorted(example, key=lambda i: -size[i])[:2])
+        found.append(
+            Leak(
+                "spelling",
+                "file",
+                "exceeded" if marked >= 5 else "suspicious",
+                f"{name} is written in several ways that mean the same, {shown} for instance: the rarer spelling marks "
+                f"{plural(marked, 'row')}, and whoever knows where it comes from knows whose they are.",
+                f"write each value of {name} in one way",
+                (name,),
+                marked,
+                marked / file.rows,
+            )
+        )
+    return found + _quotes(file)
+
+
+def _meaning(
+    file: PublishedFile,
+    name: str,
+    text: int,
+    region: NDArray[np.int64] | None,
+    absent: NDArray[np.bool_],
+    number: NDArray[np.float64],
+) -> object:
+    """What a text says, however it is written."""
+    if absent[text]:
+        stars = file.columns[name].texts[text].strip()
+        whole = not stars.strip("*") and bool(stars)
+        return ("absent", whole)
+    if region is not None and region[text] >= 0:
+        # Two labels of a hierarchy may mean the same at two levels: that is no spelling.
+        label = file.columns[name].texts[text].strip() if name in file.schema.ladders else ""
+        return (int(region[text]), label if label[:1].isalpha() else "")
+    if not np.isnan(number[text]):
+        return ("number", canonical(float(number[text]), file._kind(name)))
+    return ("text", " ".join(file.columns[name].texts[text].casefold().split()))
+
+
+def _quotes(file: PublishedFile) -> list[Leak]:
+    """Values that stand in quotes on some lines and without them on others, in one column."""
+    raw = file.raw
+    names = list(file.columns)
+    if raw is None or raw.count(b'"') < 10:
+        return []
+    mark = next((d for d in (b",", b";", b"\t", b"|") if raw.split(b"\n", 1)[0].count(d) >= len(names) - 1 > 0), b",")
+    cell = re.compile(rb'("(?:[^"]|"")*"|[^"\r\n' + re.escape(mark) + rb"]*)(" + re.escape(mark) + rb"|\r?\n|\r|\Z)")
+    seen: dict[tuple[int, bytes], list[int]] = {}
+    for place, match in enumerate(cell.finditer(raw)):
+        if place >= len(names):
+            text = match[1]
+            quoted = text.startswith(b'"')
+            seen.setdefault((place % len(names), text[1:-1] if quoted else text), [0, 0])[quoted] += 1
+    both = {key: n for key, n in seen.items() if key[1].strip() and n[0] and n[1]}
+    found = []
+    for place in sorted({key[0] for key in both}):
+        marked = sum(min(n) for key, n in both.items() if key[0] == place)
+        if marked >= 5:
+            found.append(
+                Leak(
+                    "spelling",
+                    "file",
+                    "exceeded",
+                    f"Values of {names[place]} stand in quotes on some lines and without on others: that marks "
+                    f"{plural(marked, 'row')}.",
+                    "write the file once more with one rule for quotes",
+                    (names[place],),
+                    marked,
+                    marked / file.rows,
+                )
+            )
+    return found
+
+
+def missing_cells(file: PublishedFile) -> list[Leak]:
+    """Cells that are empty or withheld where the secret is a certain one: that they are missing tells it."""
+    found = []
+    for name in file.columns:
+        if name == file.sidecar.group or file.role(name) in (Role.SENSITIVE, Role.IDENTIFIER):
+            continue
+        gone = file.absent(name)[file.codes(name)].astype(np.int64)
+        number = int(gone.sum())
+        if number < 5 or number > file.rows - 5:
+            continue
+        for secret in file.secrets:
+            if not file.together(name, secret):
+                continue
+            values = file.codes(secret)
+            if len(np.unique(values)) > file.rows // 4:
+                continue
+            _, _, z = information(values, gone)
+            told = guess(gone, values)
+            counted = np.bincount(values[gone > 0], minlength=int(values.max()) + 1)
+            value = int(counted.argmax())
+            share, usual = float(counted[value] / number), float((values == value).mean())
+            if z > 10 and (told.pure >= 5 or told.lift >= 0.15 or (share >= 0.5 and usual <= 0.25)):
+                found.append(
+                    Leak(
+                        "missing_cells",
+                        "inference",
+                        "exceeded",
+                        f"{name} is missing for {persons(number)}, and "
+                        f"{percent(share)} of them have one {secret}: that the cell is empty tells it.",
+                        f"drop {name}, or withhold it for others too",
+                        (name, secret),
+                        number,
+                        share,
+                    )
+                )
+    return found
+
+
+def withheld_values(file: PublishedFile) -> list[Leak]:
+    """A secret value that is never shown: who has no row, or a row without the value, has it."""
+    if file.original is None or (file.rows < 20 and file.second is None):
+        return []
+    found = []
+    for name in (n for n in file.shared if file.role(n) is Role.SENSITIVE and n not in file.sidecar.masked):
+        cells = file.cells(name)
+        exact = cells.exact[cells.text_of_row]
+        shown = np.bincount(exact[exact >= 0], weights=file.times[exact >= 0], minlength=cells.regions.codes)
+        real = np.bincount(cells.value_of_person[cells.value_of_person >= 0], minlength=cells.regions.codes)
+        hidden = np.maximum(real - shown, 0)
+        total = float(hidden.sum())
+        value = int(hidden.argmax())
+        if total < 5 or hidden[value] < 0.9 * total or (real > 0).sum() < 2:
+            continue
+        usual = real[value] / real.sum()
+        if usual > 0.5 or total * np.log(max(usual, 1e-300)) > -20 or abs(shown.sum() - real.sum()) > 0.5 * real.sum():
+            continue
+        found.append(
+            Leak(
+                "withheld_values",
+                "inference",
+                "exceeded",
+                f"Of the {persons(int(total))} whose {name} is not shown, "
+                f"{percent(hidden[value] / total)} have the same one: that it is withheld tells it.",
+                f"withhold {name} of others too, drawn at random, or show it in wider cells for all",
+                (name,),
+                int(hidden[value]),
+                float(hidden[value] / total),
+            )
+        )
+    return found
+
+
+def group_names(file: PublishedFile) -> list[Leak]:
+    """Names of groups that hold a value of the original which the rows do not show."""
+    name = file.sidecar.group
+    if name is None or name not in file.columns or file.original is None:
+        return []
+    column = file.columns[name]
+    label = file.codes(name)
+    parts = [[t.strip(), *re.findall(r"[^\W_]+", t)] for t in column.texts]
+    used = set(np.unique(label).tolist())
+    found = []
+    for other, source in file.original.items():
+        texts = {t.strip() for t in source.texts}
+        hit = np.array([any(p in texts for p in ps) and i in used for i, ps in enumerate(parts)], dtype=bool)
+        share = hit[label].mean()
+        if file.role(other) is Role.IDENTIFIER:
+            long = np.array([any(p in texts and len(p) >= 4 for p in ps) for ps in parts], dtype=bool)
+            if long[label].mean() > 0.9:
+                found.append(_group_leak(file, name, other, len(used), float(long[label].mean()), "linking"))
+            continue
+        if share < 0.9 or other not in file.shared:
+            continue
+        cells = file.cells(other)
+        code = {t.strip(): int(c) for t, c in zip(source.texts, _codes(file, other), strict=True)}
+        value = np.array([next((code[p] for p in ps if p in code), -1) for ps in parts])[label]
+        hidden = cells.exact[cells.text_of_row] < 0
+        fits = cells.fits(cells.text_of_row, value)
+        turned = cells.fits(np.random.default_rng(0).permutation(cells.text_of_row), value)
+        if hidden.mean() > 0.5 and fits.mean() > 0.95 and turned.mean() < 0.8:
+            kind = "inference" if file.role(other) is Role.SENSITIVE else "singling out"
+            found.append(_group_leak(file, name, other, int((fits & hidden).sum()), float(fits.mean()), kind))
+    return found
+
+
+def _codes(file: PublishedFile, name: str) -> NDArray[np.int64]:
+    """(texts of the original,) the code of each."""
+    assert file.original is not None
+    source = file.original[name]
+    code = np.full(len(source.texts), -1, dtype=np.int64)
+    code[np.asarray(source.text_of_row)] = file.cells(name).value_of_person
+    return code
+
+
+def _group_leak(file: PublishedFile, name: str, other: str, people: int, share: float, kind: str) -> Leak:
+    return Leak(
+        "group_names",
+        kind,  # type: ignore[arg-type]
+        "exceeded",
+        f"The names in {name} are values of {other}, which the rows do not show: {persons(people)}.",
+        f"number the groups in {name} at random",
+        (name, other),
+        people,
+        share,
+    )

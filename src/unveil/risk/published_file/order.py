@@ -1,0 +1,388 @@
+"""The order of rows: whether it is the original's, or that of a column not shown; and blocks in pairs.
+
+An order that follows from what the file shows anyway (sorted, or equal cells together) tells nothing: chance is always
+taken among the orders that look the same in this respect.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Kind
+from unveil.data.release import row_numbers
+from unveil.data.table import CodedColumn
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places
+from unveil.risk.published_file.statistics import within_runs
+
+__all__ = ["paired_blocks", "row_order"]
+
+_LEAST = 60  # rows; fewer say too little
+_DRAWS = 3
+_FIRST_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def row_order(file: PublishedFile) -> list[Leak]:
+    """Whether rows stand in the original's order, or in that of one of its columns."""
+    if file.original is None or file.rows < _LEAST or file.people < _LEAST or not file.linked:
+        return []
+    run = _runs(file, [n for n in file.columns if n != file.key], np.zeros(file.rows, dtype=np.int64))
+    content = file.joint([n for n in file.columns if n != file.key])
+    if len(np.unique(run * (int(content.max()) + 1) + content)) == int(run[-1]) + 1:
+        return []  # the order follows from the cells
+    best = _by_classes(file, run) or _in_pieces(file, run) or _by_place(file, run)
+    if best is None:
+        return []
+    column, strength, how = best
+    own = "the order of the original" if column is None else f"sorted by {column}"
+    held = "the list in its order" if column is None else f"everybody's {column}"
+    hidden = column is not None and column in file.columns
+    return [
+        Leak(
+            "row_order",
+            "linking" if column is None or not hidden else "singling out",
+            "exceeded",
+            f"The rows stand in {own}{how}: who has {held} finds the rows of {persons(file.rows)}."
+            if column is None
+            else f"The rows are {own}{how}, which the file does not show so finely: who has {held} finds or narrows "
+            f"down the rows of {persons(file.rows)}.",
+            "shuffle the rows, or sort them by what is published",
+            () if column is None else (column,),
+            file.rows,
+            strength,
+        )
+    ]
+
+
+# --- what the file shows of its own order -----------------------------------------------------------------------------
+
+
+def _runs(file: PublishedFile, names: Sequence[str], run: Ids) -> Ids:
+    """(rows,) numbers of runs, growing: the file is sorted or gathered by these columns, one after another."""
+    left = [(n, _ranks(file, n)) for n in names]
+    while left:
+        for index, (_, ranks) in enumerate(left):
+            refined = next((r for r in (_refined(run, key) for key in ranks) if r is not None), None)
+            if refined is not None:
+                run = refined
+                del left[index]
+                break
+        else:
+            return run
+    return run
+
+
+def _ranks(file: PublishedFile, name: str) -> list[Ids]:
+    """(rows,) each: the text's place among texts, by its first number, by its values; falling too, by the sign."""
+    column = file.columns[name]
+    used = np.unique(column.text_of_row)
+    by_text = np.zeros(len(column.texts), dtype=np.int64)
+    by_text[sorted(used.tolist(), key=lambda i: column.texts[i])] = np.arange(len(used))
+    found = [by_text]
+    numbers = [_FIRST_NUMBER.search(column.texts[i]) for i in used.tolist()]
+    if any(numbers):
+        value = np.array([np.inf if m is None else float(m[0]) for m in numbers])
+        by_number = np.zeros(len(column.texts), dtype=np.int64)
+        by_number[used] = np.unique(value, return_inverse=True)[1]
+        # Ties by text, so that equal first numbers still give one order of the texts.
+        both = by_number * (len(used) + 1) + by_text
+        found.append(both)
+    if name in file.shared:
+        found.append(
+            np.where(
+                file.cells(name).region_of_text < 0, len(file.cells(name).regions), file.cells(name).region_of_text
+            )
+        )
+    return [rank[file.codes(name)] for rank in found] + [-rank[file.codes(name)] for rank in found]
+
+
+def _refined(run: Ids, key: Ids) -> Ids | None:
+    """The runs cut further where the key changes, if it never falls within a run, or equal keys stand together."""
+    same = run[1:] == run[:-1]
+    change = key[1:] != key[:-1]
+    rising = not bool((same & (key[1:] < key[:-1])).any())
+    fresh = np.concatenate([[0], np.cumsum(~same | change)]).astype(np.int64)
+    if rising:
+        return fresh
+    pieces = int(fresh[-1]) + 1
+    if pieces > len(run) // 2:
+        return None
+    _, number = np.unique(key, return_inverse=True)
+    kinds = len(np.unique(run * (int(number.max()) + 1) + number))
+    return fresh if kinds == pieces else None
+
+
+# --- the original's order ---------------------------------------------------------------------------------------------
+
+
+def _orders(file: PublishedFile) -> list[tuple[str | None, NDArray[np.float64]]]:
+    """What people may be sorted by: their place in the original, and every column of it."""
+    assert file.original is not None
+    found: list[tuple[str | None, NDArray[np.float64]]] = [(None, np.arange(file.people, dtype=np.float64))]
+    for name, column in file.original.items():
+        rank = _rank_texts(file, name, column)
+        if len(np.unique(rank)) > 1:
+            found.append((name, rank[np.asarray(column.text_of_row)].astype(np.float64)))
+    return found
+
+
+def _rank_texts(file: PublishedFile, name: str, column: CodedColumn) -> Ids:
+    kind = file.schema.declaration(name).kind if name in file.schema.names else Kind.NUMERIC
+    place = places(column.texts, kind if kind.measured else Kind.NUMERIC, file.original_decimal)
+    if np.isfinite(place).mean() > 0.9:
+        return np.unique(np.where(np.isfinite(place), place, np.inf), return_inverse=True)[1].astype(np.int64)
+    rank = np.zeros(len(column.texts), dtype=np.int64)
+    rank[sorted(range(len(column.texts)), key=lambda i: column.texts[i])] = np.arange(len(column.texts))
+    return rank
+
+
+def _by_classes(file: PublishedFile, explained: Ids) -> tuple[str | None, float, str] | None:
+    """The places of each class's rows against the ranks of its people, by every column.
+
+    The statistic is the mean distance between the j-th row of a class and the j-th of its people.
+    """
+    known = file.person_classes
+    if known is None:
+        return None
+    names, of_row, of_person, good = known
+    shown = _runs(file, names, np.zeros(file.rows, dtype=np.int64))[good]
+    row = of_row[good]
+    kinds = int(max(of_row.max(), of_person.max())) + 1
+    run_of_kind = np.full(kinds, -1, dtype=np.int64)
+    run_of_kind[row] = np.unique(shown, return_inverse=True)[1]
+    run = run_of_kind[row]
+    if not np.array_equal(run, np.unique(shown, return_inverse=True)[1]) or len(row) < _LEAST:
+        return None
+    people = np.flatnonzero(run_of_kind[of_person] >= 0)
+    if len(people) < max(_LEAST, len(row) // 2):
+        return None
+    kind, group = of_person[people], run_of_kind[of_person[people]]
+    draw = np.random.default_rng(0)
+    places_of = [_place_in_run(run, np.arange(len(run)))]
+    places_of += [_place_in_run(run, within_runs(explained[good], draw)) for _ in range(_DRAWS)]
+    best: tuple[str | None, float, str] | None = None
+    for column, value in _orders(file):
+        low, high = _span_in_run(group, value[people])
+        for turned in (False, True):
+            ends = (1 - high, 1 - low) if turned else (low, high)
+            distance = [_distance(row, place, kind, ends, run) for place in places_of]
+            chance = min(distance[1:])
+            limit = 0.6 if len(row) >= 200 else 0.3
+            if (
+                chance > 1
+                and distance[0] < limit * chance
+                and (best is None or 1 - distance[0] / chance > best[1] + 0.02)
+            ):
+                best = column, 1 - distance[0] / chance, " backwards" if turned else ""
+    return best
+
+
+def _place_in_run(run: Ids, order: Ids) -> NDArray[np.float64]:
+    """(rows,) where each row stands in its run, 0 to 1, if the rows stood in this order."""
+    place = np.empty(len(run), dtype=np.int64)
+    place[order] = np.arange(len(run))
+    first = np.searchsorted(run, run, side="left") if (np.diff(run) >= 0).all() else None
+    assert first is not None
+    size = np.bincount(run)[run]
+    return (place - first + 0.5) / size
+
+
+def _span_in_run(run: Ids, value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(people,) the first and last place that a person may take among those of the run, sorted by the value."""
+    order = np.lexsort((value, run))
+    r, v = run[order], value[order]
+    size = np.bincount(run, minlength=int(run.max()) + 1)
+    start = np.concatenate([[0], np.cumsum(size)])[:-1]
+    fresh = np.concatenate([[True], (r[1:] != r[:-1]) | (v[1:] != v[:-1])])
+    block = np.cumsum(fresh) - 1
+    begin = np.flatnonzero(fresh)
+    end = np.append(begin[1:], len(r))
+    low, high = np.empty(len(r)), np.empty(len(r))
+    low[order] = (begin[block] - start[r]) / size[r]
+    high[order] = (end[block] - start[r]) / size[r]
+    return low, high
+
+
+def _distance(
+    row: Ids, place: NDArray[np.float64], kind: Ids, ends: tuple[NDArray[np.float64], NDArray[np.float64]], run: Ids
+) -> float:
+    """Mean distance, in rows, of the j-th row of each kind from the j-th person of it."""
+    by_row, by_person = np.lexsort((place, row)), np.lexsort((ends[0], kind))
+    kinds = int(max(row.max(), kind.max())) + 1
+    rows, people = np.bincount(row, minlength=kinds), np.bincount(kind, minlength=kinds)
+    first_row, first_person = np.cumsum(rows) - rows, np.cumsum(people) - people
+    k = row[by_row]
+    nth = np.arange(len(by_row)) - first_row[k]
+    has = people[k] > 0
+    k, nth, by_row = k[has], nth[has], by_row[has]
+    other = by_person[first_person[k] + ((nth + 0.5) * people[k] / rows[k]).astype(np.int64)]
+    low, high = ends[0][other], ends[1][other]
+    p = place[by_row]
+    off = np.maximum(np.maximum(low - p, p - high), 0.0) * np.bincount(run)[run[by_row]]
+    return float(off.mean()) if len(off) else 0.0
+
+
+def _in_pieces(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | None:
+    """Whether rows that follow each other follow each other in the original: also in pieces, and backwards."""
+    known = file.person_classes
+    if known is None:
+        return None
+    _, of_row, of_person, _ = known
+    share = np.bincount(of_person) / len(of_person)
+    share = share[share > 0]
+    kinds = float(np.exp(-(share * np.log(share)).sum()))  # as many equally frequent ones
+    if kinds < 1.5:
+        return None
+    length = int(np.clip(np.ceil(np.log(30 * file.people) / np.log(kinds)), 2, 12))
+    if min(file.rows, file.people) < 4 * length:
+        return None
+    draw = np.random.default_rng(0)
+    for turned in (False, True):
+        pieces = _pieces(of_person[::-1] if turned else of_person, length)
+        seen = np.isin(_pieces(of_row, length), pieces).mean()
+        chance = max(np.isin(_pieces(of_row[within_runs(run, draw)], length), pieces).mean() for _ in range(_DRAWS))
+        if seen > 0.3 and seen > chance + 0.25:
+            return None, float(seen), f"{' backwards' if turned else ''}, in pieces"
+    return None
+
+
+def _pieces(ids: Ids, length: int) -> NDArray[np.uint64]:
+    """One number for each piece of so many neighbours."""
+    found = np.zeros(len(ids) - length + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for step in range(length):
+            part = ids[step : step + len(found)].astype(np.uint64) + np.uint64(1)
+            found = found * np.uint64(0x9E3779B97F4A7C15) + part * np.uint64(0xBF58476D1CE4E5B9)
+            found ^= found >> np.uint64(29)
+    return found
+
+
+def _by_place(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | None:
+    """Row i against person i: for files whose cells overlap, so that nobody has one kind of row."""
+    assert file.original is not None
+    if file.rows != file.people or not file.shared:
+        return None
+    draw = np.random.default_rng(0)
+    drawn = [within_runs(run, draw) for _ in range(_DRAWS)]
+    best: tuple[str | None, float, str] | None = None
+    for column, value in _orders(file):
+        for turned in (False, True):
+            order = np.argsort(-value if turned else value, kind="stable")
+            seen = _agreement(file, np.arange(file.rows), order)
+            if seen < 0.3:
+                continue
+            chance = max(_agreement(file, d, order) for d in drawn)
+            spread = 8 * np.sqrt(max(chance * (1 - chance), 1e-4) / file.rows)
+            gain = (seen - chance) / max(1 - chance, 1e-12)
+            if seen - chance > spread and gain > 0.5 and (best is None or gain > best[1] + 0.02):
+                best = column, gain, " backwards" if turned else ""
+    return best
+
+
+def _agreement(file: PublishedFile, rows: Ids, people: Ids) -> float:
+    """Share of rows whose every cell fits the person at its place."""
+    fits = np.ones(len(rows), dtype=bool)
+    for name in file.shared:
+        cells = file.cells(name)
+        fits &= cells.fits(cells.text_of_row[rows], cells.value_of_person[people])
+    return float(fits.mean())
+
+
+# --- blocks in pairs --------------------------------------------------------------------------------------------------
+
+
+def paired_blocks(file: PublishedFile) -> list[Leak]:
+    """Blocks said to be apart whose lines still stand in true pairs, in one file or across Anatomy's two tables."""
+    if file.original is None or file.linked or file.sidecar.group not in file.columns or file.rows < _LEAST:
+        return []
+    group = file.codes(str(file.sidecar.group))
+    lines = [(b, _block_lines(file, b)) for b in file.blocks]
+    if file.second is not None:
+        lines.append(_second_lines(file))
+    draw = np.random.default_rng(0)
+    found = []
+    for i, (one, first) in enumerate(lines):
+        for other, second in lines[i + 1 :]:
+            if first is None or second is None or (first[2] and second[2]):
+                continue  # both sorted: the order follows from what is shown
+            seen = _overlap(first, second, None)
+            chance = [_overlap(first, second, np.lexsort((draw.random(file.rows), group)), group) for _ in range(20)]
+            mean, spread = float(np.mean(chance)), max(float(np.std(chance)), 1 / file.rows)
+            if seen > mean + (4 if seen > 0.999 else 6) * spread and seen - mean > 0.3 * (1 - mean):
+                found.append(
+                    Leak(
+                        "paired_blocks",
+                        "inference",
+                        "exceeded",
+                        f"{', '.join(one)} and {', '.join(other)} are said to stand apart within a group, but "
+                        f"their lines stand in true pairs: {percent(seen)} of them are pairs of the original, "
+                        f"{percent(mean)} would be by chance.",
+                        "shuffle each block within its groups, or sort it by its own cells",
+                        (*one, *other),
+                        file.rows,
+                        (seen - mean) / max(1 - mean, 1e-12),
+                    )
+                )
+    return found
+
+
+Lines = tuple[Ids, Ids, bool]  # (lines,) and (people,) kinds of cells; whether the block is sorted in every group
+
+
+def _block_lines(file: PublishedFile, block: Sequence[str]) -> Lines | None:
+    names = [n for n in block if n in file.shared and file.cells(n).texts_of_value[1]]
+    if not names:
+        return None
+    lines = [file.codes(n) for n in names]
+    people = [np.append(file.cells(n).texts_of_value[0], -1)[file.cells(n).value_of_person] for n in names]
+    both = row_numbers([np.concatenate(pair) for pair in zip(lines, people, strict=True)])
+    group = file.codes(str(file.sidecar.group))
+    start = np.concatenate([[0], np.cumsum(group[1:] != group[:-1])]).astype(np.int64)
+    run = _runs(file, names, start)
+    kind = both[: file.rows]
+    settled = len(np.unique(run * (int(kind.max()) + 1) + kind)) == int(run.max()) + 1
+    return both[: file.rows], both[file.rows :], settled
+
+
+def _second_lines(file: PublishedFile) -> tuple[tuple[str, ...], Lines | None]:
+    """Anatomy's second table written out, a line a person, in the order of the first table's groups."""
+    assert file.second is not None
+    assert file.original is not None
+    name = next((n for n in file.second.columns if n not in (file.sidecar.group, "count")), "")
+    if name not in file.original or str(file.sidecar.group) not in file.second.columns:
+        return (name,), None
+    table = file.second.columns
+    number = np.array([int(t) if t.strip().isdigit() else 1 for t in table["count"].texts])[table["count"].text_of_row]
+    row = np.repeat(np.arange(file.second.rows), number)
+    groups = {t: i for i, t in enumerate(file.columns[str(file.sidecar.group)].texts)}
+    of_line = np.array([groups.get(t, -1) for t in table[str(file.sidecar.group)].texts])[
+        np.asarray(table[str(file.sidecar.group)].text_of_row)[row]
+    ]
+    main = file.codes(str(file.sidecar.group))
+    if len(row) != file.rows:
+        return (name,), None
+    # The j-th line of a group here goes beside the j-th line of the group there.
+    here = np.argsort(main, kind="stable")
+    there = np.argsort(of_line, kind="stable")
+    if not np.array_equal(main[here], of_line[there]):
+        return (name,), None
+    texts = {t.strip(): i for i, t in enumerate(file.original[name].texts)}
+    value = np.array([texts.get(t.strip(), -1) for t in table[name].texts])[np.asarray(table[name].text_of_row)[row]]
+    lines = np.empty(file.rows, dtype=np.int64)
+    lines[here] = value[there]
+    return (name,), (lines + 1, np.asarray(file.original[name].text_of_row, dtype=np.int64) + 1, True)
+
+
+def _overlap(one: Lines, other: Lines, order: Ids | None, group: Ids | None = None) -> float:
+    """Share of lines whose pair of cells is one of the original's, each pair as often as it occurs there."""
+    right = other[0]
+    if order is not None and group is not None:
+        settled = np.argsort(group, kind="stable")
+        right = np.empty_like(other[0])
+        right[settled] = other[0][order]
+    width = int(max(other[0].max(), other[1].max())) + 1
+    pairs, count = np.unique(one[0] * width + right, return_counts=True)
+    real, held = np.unique(one[1] * width + other[1], return_counts=True)
+    _, a, b = np.intersect1d(pairs, real, assume_unique=True, return_indices=True)
+    return float(np.minimum(count[a], held[b]).sum() / len(right))

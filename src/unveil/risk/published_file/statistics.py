@@ -1,0 +1,106 @@
+"""How well one column tells another, and what chance alone would give: counts of codes in, shares out."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Prediction", "guess", "information", "small_sets", "within_runs"]
+
+Ids = NDArray[np.int64]
+
+
+class Prediction(NamedTuple):
+    """How often a value is guessed by the most frequent one among the *other* rows that look alike."""
+
+    right: float  # share of rows
+    blind: float  # the same without looking
+    pure: int  # rows in sets that show one rare value (almost) only, beyond chance
+    pure_value: int  # the most frequent of these values, -1 if there are none
+    learned: float  # the share of the uncertainty that looking removes, beyond chance; 0 if it may be chance
+
+    @property
+    def lift(self) -> float:
+        """The share of blind mistakes that looking avoids."""
+        return (self.right - self.blind) / max(1 - self.blind, 1e-12)
+
+
+def guess(known: Ids, secret: Ids, *, least: int = 10, purity: float = 0.95) -> Prediction:
+    """Predict `secret` from `known`, each row left out of its own set: chance gives no lift, however many sets."""
+    rows = len(known)
+    blind = _left_out(np.zeros(rows, dtype=np.int64), secret)[0]
+    right, counts = _left_out(known, secret)
+    of_known, of_secret, number, size = counts
+    share = np.bincount(secret) / rows
+    top = (number >= purity * size[of_known]) & (size[of_known] >= least) & (share[of_secret] <= 0.5)
+    # As many of one value by chance: share ** number, times the sets that were tried.
+    chance = number * np.log(np.maximum(share[of_secret], 1e-300)) + np.log(len(number))
+    top &= chance < -20
+    pure = int(number[top].sum())
+    value = int(np.bincount(of_secret[top], weights=number[top]).argmax()) if pure else -1
+    shared, unknown, z = information(known, secret)
+    return Prediction(right, blind, pure, value, shared / unknown if unknown > 0 and z > 10 else 0.0)
+
+
+def _left_out(known: Ids, secret: Ids) -> tuple[float, tuple[Ids, Ids, Ids, Ids]]:
+    values = int(secret.max(initial=0)) + 1
+    pair, number = np.unique(known * values + secret, return_counts=True)
+    of_known, of_secret = pair // values, pair % values
+    sets = int(known.max(initial=0)) + 1
+    size = np.bincount(known, minlength=sets)
+    first = np.zeros(sets, dtype=np.int64)
+    np.maximum.at(first, of_known, number)
+    is_first = number == first[of_known]
+    ties = np.bincount(of_known, weights=is_first, minlength=sets)
+    second = np.zeros(sets, dtype=np.int64)
+    np.maximum.at(second, of_known[~is_first], number[~is_first])
+    best_other = np.where(is_first & (ties[of_known] < 2), second[of_known], first[of_known])
+    right = np.where(number - 1 > best_other, 1.0, np.where((number - 1 == best_other) & (number > 1), 0.5, 0.0))
+    return float((right * number).sum() / max(len(known), 1)), (of_known, of_secret, number, size)
+
+
+def information(known: Ids, secret: Ids, given: Ids | None = None) -> tuple[float, float, float]:
+    """I(known; secret | given) in nats less what chance gives on average, H(secret | given), and the z of it.
+
+    The bound is that of the chi-square test: 2 n I has as many degrees of freedom as the tables have.
+    """
+    rows = len(known)
+    given = np.zeros(rows, dtype=np.int64) if given is None else given
+    k, s = int(known.max(initial=0)) + 1, int(secret.max(initial=0)) + 1
+    cells = [given, given * k + known, given * s + secret, (given * k + known) * s + secret]
+    entropies, kinds = [], []
+    for cell in cells:
+        number = np.unique(cell, return_counts=True)[1]
+        entropies.append(float(np.log(rows) - (number * np.log(number)).sum() / rows))
+        kinds.append(len(number))
+    found = max(entropies[1] + entropies[2] - entropies[0] - entropies[3], 0.0)
+    freedom = max(kinds[3] - kinds[1] - kinds[2] + kinds[0], 1)
+    most = _table_freedom(given, known, secret)
+    freedom = max(freedom, most)
+    return (
+        max(found - freedom / (2 * rows), 0.0),
+        entropies[2] - entropies[0],
+        (2 * rows * found - freedom) / np.sqrt(2 * freedom),
+    )
+
+
+def _table_freedom(given: Ids, known: Ids, secret: Ids) -> int:
+    """The sum over tables of (rows - 1) (columns - 1)."""
+    sets = int(given.max(initial=0)) + 1
+    wide = []
+    for column in (known, secret):
+        pair = np.unique(given * (int(column.max(initial=0)) + 1) + column)
+        wide.append(np.bincount(pair // (int(column.max(initial=0)) + 1), minlength=sets))
+    return int(((wide[0] - 1) * (wide[1] - 1))[np.bincount(given, minlength=sets) > 0].sum())
+
+
+def small_sets(ids: Ids, below: int, times: Ids | None = None) -> int:
+    """Rows that share their number with fewer than `below` rows, themselves counted."""
+    size = np.bincount(ids, weights=times)
+    held = np.ones(len(ids)) if times is None else times
+    return int(held[size[ids] < below].sum())
+
+
+def within_runs(run: Ids, draw: np.random.Generator) -> Ids:
+    """A random order of rows that keeps every run in its place; `run` does not fall."""
+    return np.lexsort((draw.random(len(run)), run))

@@ -1,0 +1,149 @@
+"""`python -m tests.leaks`: every planted leak and every control under the default limits and every preset.
+
+    python -m tests.leaks [--seed N] [--only TEXT] [--default] [--workers N] [--json FILE]
+
+A leak is caught if no run of it ends with exit code 0, whatever the preset. Exit code 1 if a leak passes, or fewer than
+13 of 15 controls do.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from tests.leaks import columns, controls, form, people, secrets
+from tests.leaks.case import CONTROLS, LEAKS, Case
+from unveil.risk.published_file import Leak
+
+__all__ = ["Outcome", "audit", "findings", "main", "outcomes"]
+
+del columns, controls, form, people, secrets  # imported for what they register
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one audit of one case ended with."""
+
+    case: str
+    family: str
+    kind: str
+    preset: str  # "" for the default limits
+    exit: int
+    why: str  # an error's line
+
+    @property
+    def verdict(self) -> str:
+        """The word for the exit code."""
+        return ("within", "exceeded", "refused", "inconclusive")[self.exit]
+
+    @property
+    def passed(self) -> bool:
+        """Whether a steward would read it as permission."""
+        return self.exit == 0
+
+
+def audit(case: Case, folder: Path, preset: str = "") -> Outcome:
+    """Run `unveil audit` on a written case, in this process."""
+    from unveil.cli import main as unveil
+
+    arguments = ["audit", *case.write(folder), *(["--preset", preset] if preset else [])]
+    held, sys.argv = sys.argv, ["unveil", *arguments]
+    out, errors = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                code = unveil()
+            except SystemExit as ended:
+                code = ended.code
+    except Exception as error:  # a traceback is what a user would see: it is counted as exit 1, and shown
+        code, _ = 1, errors.write(f"traceback: {type(error).__name__}: {error}")
+    finally:
+        sys.argv = held
+    code = 0 if code is None else int(code)
+    lines = [line for line in errors.getvalue().splitlines() if line.strip()]
+    why = lines[-1] if lines and (code == 2 or "traceback" in lines[-1]) else ""
+    return Outcome(case.name, case.family, case.kind, preset, code, why)
+
+
+def findings(case: Case, folder: Path) -> list[Leak]:
+    """What the checks of the published file find in a case; nothing that is fine."""
+    from unveil.data.schema import read_schema
+    from unveil.formats.masked import read_origin
+    from unveil.formats.tables import read_columns
+    from unveil.risk.published_file import read_as_a_stranger, read_published_file
+
+    arguments = case.write(folder)
+    schema = read_schema(folder / "schema.toml")
+    original = read_columns(folder / "original.csv", missing=schema.missing_token)
+    key = arguments[arguments.index("--key") + 1] if "--key" in arguments else None
+    origin = None
+    if "assignment.csv" in case.files:
+        origin = read_origin(folder / "assignment.csv", original.rows, len(next(iter(case.release.values()))))
+    file = read_published_file(arguments[0], schema, original=original, origin=origin, key=key)
+    return [leak for leak in read_as_a_stranger(file) if leak.severity in ("exceeded", "suspicious")]
+
+
+def outcomes(name: str, seed: int, presets: Sequence[str]) -> list[Outcome]:
+    """One case under the default limits and each preset."""
+    case = (LEAKS | CONTROLS)[name](seed)
+    with tempfile.TemporaryDirectory() as folder:
+        return [audit(case, Path(folder), preset) for preset in ("", *presets)]
+
+
+def _presets() -> list[str]:
+    from unveil.audit import read_presets
+
+    return list(read_presets())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.leaks", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="cases whose name or family holds this text")
+    parser.add_argument("--default", action="store_true", help="the default limits alone, without presets")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--json", type=Path, help="write all outcomes")
+    asked = parser.parse_args(arguments)
+    presets = [] if asked.default else _presets()
+    cases = {n: make(asked.seed) for n, make in (LEAKS | CONTROLS).items()}
+    names = [n for n, c in cases.items() if asked.only in n or asked.only in c.family]
+    found: list[Outcome] = []
+    widths = (44, 34, 14)
+    print("  ".join(h.ljust(w) for h, w in zip(("case", "family", "kind"), widths, strict=True)), "verdict, exit")
+    with ProcessPoolExecutor(asked.workers, get_context("spawn")) as pool:
+        for outcome in pool.map(outcomes, names, [asked.seed] * len(names), [presets] * len(names)):
+            found += outcome
+            case = cases[outcome[0].case]
+            passing = [o.preset or "default" for o in outcome if o.passed]
+            said = f"{outcome[0].verdict} ({outcome[0].exit})"
+            if case.safe:
+                word = "within" if outcome[0].passed else "FALSE ALARM"
+            else:
+                word = f"PASSED under {', '.join(passing)}" if passing else "caught"
+            line = "  ".join(t.ljust(w) for t, w in zip((case.name, case.family, case.kind), widths, strict=True))
+            print(f"{line} {said:<20} {word}{'  ' + outcome[0].why[:90] if outcome[0].why else ''}", flush=True)
+    if asked.json:
+        asked.json.write_text(json.dumps([vars(o) for o in found], indent=1))
+    passed = {o.case for o in found if o.passed}
+    leaks = [n for n in names if not cases[n].safe]
+    safe = [n for n in names if cases[n].safe]
+    default = {o.case for o in found if o.passed and not o.preset}
+    families = Counter(cases[n].family for n in leaks if n in passed)
+    print(f"\n{len(leaks)} leaks of {len({cases[n].family for n in leaks})} families:", end=" ")
+    print(f"{sum(n in passed for n in leaks)} pass somewhere, {sum(n in default for n in leaks)} by default")
+    print(f"{len(safe)} safe controls: {sum(n in default for n in safe)} are within by default")
+    if families:
+        print("families that pass:", ", ".join(f"{f} {n}" for f, n in families.most_common()))
+    enough = sum(n in default for n in safe) * 15 >= 13 * len(safe)
+    return 0 if not any(n in passed for n in leaks) and enough else 1

@@ -1,0 +1,141 @@
+"""The fast part: what the generators promise, and what the checks of the published file say about each case."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import tests.leaks.run as run
+from tests.leaks.case import CONTROLS, LEAKS, Case
+from unveil.cli.hospital import made_up_hospital
+from unveil.data.schema import read_schema
+from unveil.formats.tables import read_columns, read_table
+from unveil.risk.published_file import read_as_a_stranger, read_published_file
+
+# Families that the form of the file gives away, and the checks of which one must find it.
+FOUND_BY = {
+    "exact under bins": {"exact_values"},
+    "kept index": {"identifying_columns", "leftover_columns"},
+    "hashed ids": {"identifying_columns"},
+    "dates called insensitive": {"identifying_columns", "given_back"},
+    "free text": {"identifying_columns"},
+    "weights and counters": {"identifying_columns"},
+    "households": {"identifying_columns"},
+    "insensitive tells sensitive": {"telling_columns"},
+    "insensitive tells quasi-identifier": {"given_back"},
+    "row order": {"row_order"},
+    "blocks in pairs": {"paired_blocks"},
+    "group names": {"group_names", "telling_columns"},
+    "spelling": {"spelling"},
+    "missingness": {"missing_cells", "withheld_values", "spelling"},
+    "suppressed cells given back": {"given_back"},
+    "several rows a person": {"repeated_people", "telling_columns"},
+    "padding": {"rows_of_nobody", "leftover_columns"},
+    "fits no row": {"unplaced_people"},
+    "wrong claims": {"claimed_masking", "claimed_noise", "telling_columns"},
+    "one secret tells another": {"telling_columns"},
+    "secret called insensitive": {"doubtful_roles"},
+    "secret called quasi-identifier": {"doubtful_roles"},
+}
+SEED = 1
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    return {name: make(SEED) for name, make in (LEAKS | CONTROLS).items()}
+
+
+def test_enough_leaks_of_enough_families(cases: dict[str, Case]) -> None:
+    families = Counter(c.family for c in cases.values() if not c.safe)
+    assert families.total() >= 80
+    assert len(families) >= 12
+    assert len(CONTROLS) >= 20
+    assert set(FOUND_BY) <= set(families)
+
+
+def test_every_leak_has_somebody_to_lose_and_no_control_has(cases: dict[str, Case]) -> None:
+    for case in cases.values():
+        assert (case.truth.people == 0) == case.safe, case.name
+        assert 0 <= case.truth.people <= max(case.truth.of, len(next(iter(case.original.values())))), case.name
+        assert len({len(values) for values in case.release.values()}) == 1, case.name
+
+
+def test_cases_depend_on_the_seed_alone() -> None:
+    for make in (LEAKS["row_numbers"], LEAKS["mostly_in_order"], CONTROLS["bands"]):
+        assert make(3) == make(3)
+        assert make(3).release != make(4).release
+
+
+@pytest.mark.parametrize("name", [n for n, make in LEAKS.items() if make(SEED).family in FOUND_BY])
+def test_the_file_gives_the_leak_away(name: str, cases: dict[str, Case], tmp_path: Path) -> None:
+    case = cases[name]
+    found = run.findings(case, tmp_path)
+    assert FOUND_BY[case.family] & {leak.check for leak in found}, found
+    said = " ".join(leak.sentence + leak.fix for leak in found)
+    assert not any(number in said for number in case.original.get("number", [])), "a sentence names a person"
+
+
+@pytest.mark.parametrize("name", list(CONTROLS))
+@pytest.mark.parametrize("seed", [SEED, 2])
+def test_no_false_alarm_about_a_safe_file(name: str, seed: int, tmp_path: Path) -> None:
+    assert run.findings(CONTROLS[name](seed), tmp_path) == []
+
+
+RELEASES = [
+    "mondrian:k=5",
+    "mondrian:k=20",
+    "full_domain:k=5",
+    "anatomy:l=3",
+    "injector:l=2",
+    "slicing:k=5",
+    "slicing:k=5,columns=sex+diagnosis",
+    "microaggregation:k=5",
+    "microaggregation:k=3,publish=true",
+    "noise:amount=0.3",
+    "pram:retain=0.8",
+    "pram:retain=0.5,publish=true",
+    "rank_swapping:p=10",
+    "rounding:base=5",
+    "sampling:share=0.5",
+    "top_bottom",
+    "dp_histogram:epsilon=1,attributes=sex+diagnosis",
+]
+
+
+@pytest.mark.parametrize("scheme", RELEASES)
+def test_no_false_alarm_about_a_release_of_ours(scheme: str, tmp_path: Path) -> None:
+    """Every anonymizer, on the demo's hospital."""
+    from unveil import Engine, anonymizer
+    from unveil.data.masked import Masked
+    from unveil.errors import RequirementError
+    from unveil.formats.masked import write_masked
+    from unveil.formats.releases import write_release
+
+    hospital = made_up_hospital(400, seed=5)
+    (tmp_path / "hierarchies").mkdir()
+    for name, text in hospital.hierarchies.items():
+        (tmp_path / "hierarchies" / name).write_text(text)
+    (tmp_path / "schema.toml").write_text(hospital.schema_toml)
+    with open(tmp_path / "patients.csv", "w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(hospital.columns)
+        writer.writerows(zip(*hospital.columns.values(), strict=True))
+    schema = read_schema(tmp_path / "schema.toml")
+    table = read_table(tmp_path / "patients.csv", schema)
+    try:
+        made = anonymizer(scheme).anonymize(table, Engine(seed=7))
+    except RequirementError as error:
+        pytest.skip(str(error))
+    published = getattr(made, "masked", None) or getattr(made, "release", None) or made
+    path = tmp_path / "release.csv"
+    (write_masked if isinstance(published, Masked) else write_release)(published, path)
+    file = read_published_file(path, schema, original=read_columns(tmp_path / "patients.csv"))
+    assert [leak for leak in read_as_a_stranger(file) if leak.severity in ("exceeded", "suspicious")] == []
+
+
+@pytest.mark.parametrize("name", ["bands", "identifier_left_in"])
+def test_the_runner_reads_the_exit_code(name: str, cases: dict[str, Case], tmp_path: Path) -> None:
+    outcome = run.audit(cases[name], tmp_path)
+    assert outcome.exit == {"bands": 0, "identifier_left_in": 2}[name]
+    assert ("identifier" in outcome.why) == (name == "identifier_left_in")
