@@ -2,22 +2,28 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+RUNTIME := $(VENV)/.runtime
+TOOLS := $(VENV)/.tools
+DEMO_KERNELS := $(VENV)/.demo-kernels
 KERNELS := $(VENV)/.kernels
 KERNEL_SOURCES := $(wildcard src/unveil/kernels/*.py)
+# Not compiled: Python compiles what is imported, and most of these modules never are.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+# From the sources: beside it pip may be replacing the link to them.
+COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test setup chromium postgresql check bench papers fuzz constraints clean
 
-demo: setup
+demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
 
 test: setup chromium postgresql
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-setup: $(STAMP) $(KERNELS)
+setup: $(TOOLS) $(KERNELS)
 
 chromium:
 	@tests/browser/install-chromium
@@ -25,21 +31,29 @@ chromium:
 postgresql: chromium  # after it: apt-get serves one at a time
 	@tests/database/install-postgresql
 
-$(STAMP): pyproject.toml constraints.txt
+$(RUNTIME): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"unveil needs Python 3.11 or newer, this is {v[0]}.{v[1]}: make PYTHON=python3.11 …")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing the pinned packages into $(VENV) …"
-	@# Not compiled: Python compiles what is imported, and most of these modules never are.
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]'
+	@$(INSTALL) --editable .
 	@touch $@
 
-$(KERNELS): $(STAMP) $(KERNEL_SOURCES)
-	@# Numba does not see that a kernel of another file has changed: compile all anew.
+$(TOOLS): $(RUNTIME)
+	@echo "installing the optional packages and the test tools …"
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+$(DEMO_KERNELS): $(RUNTIME) $(KERNEL_SOURCES)
+	@# Numba does not see that a kernel of another file has changed: compile all of them again.
 	@find src/unveil/kernels -name '*.nb[ic]' -delete
-	@$(BIN)/python -m unveil.kernels
+	@$(COMPILE) demo
 	@touch $@
 
-check: $(STAMP)
+$(KERNELS): $(DEMO_KERNELS)
+	@$(COMPILE)
+	@touch $@
+
+check: $(TOOLS)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

@@ -60,7 +60,7 @@ def reproduce() -> Iterator[Figure]:
     yield Figure("X and X', K.Reid: links that can be claimed", TABLES, None, claimed(links).value, reading=OURS)
     assert links.chance is not None
     bound = bool((links.chance <= 1 / links.size + 1e-12).all())
-    yield Figure("r(b)[true(b)] is at most 1/|A_b|", REIDS, 1.0, float(bound))
+    yield Figure("r(b)[true(b)] is at most 1/|A_b|", REIDS, 1.0, float(bound), self_check=True)
     true = np.array([0, 1, 2])
     point, sets = single_links(np.array([0, 1, 1]), 3), anonymity_sets([[0, 1], [1], [0, 1, 2]], 3)
     yield Figure("Reid_d of two right links of three", REIDS, None, reid_of(point, true).value, reading=OURS)
@@ -183,7 +183,8 @@ def _linkage(table: Table) -> Iterator[Figure]:
     yield Figure("Adult, 15% changed: K.Reid of nearest rows", REIDS, None, claimed(nearest).value)
     files = compare_values(published, held)
     counts = pattern_counts(files)
-    yield Figure("Adult, patterns of all pairs add up to n²", REIDS, 1.0, float(counts.sum() == table.rows**2))
+    all_pairs = float(counts.sum() == table.rows**2)
+    yield Figure("Adult, patterns of all pairs add up to n²", REIDS, 1.0, all_pairs, self_check=True)
     agree = np.array([counts[np.arange(64) >> bit & 1 == 1].sum() for bit in range(6)]) / counts.sum()
     models = {
         "m of the true links": from_true_links(files, everyone),

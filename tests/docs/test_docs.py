@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hospitals import hospital_csv, shared_hospital, write_hospital
 from unveil import cli, risk, utility
 from unveil.audit.differential.shape import DifferentialDocument
 from unveil.audit.disclosure import DisclosureDocument
@@ -17,9 +18,7 @@ from unveil.audit.linking.shape import LinkDocument
 from unveil.audit.membership_trial.shape import MembershipDocument
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import members
-from unveil.cli.hospital import made_up_hospital
 from unveil.data.schema import Schema
-from unveil.formats.output import csv_bytes
 from unveil.frontier.shape import FrontierDocument
 from unveil.privacy.distances import DISTANCES
 from unveil.privacy.models import MODELS
@@ -53,7 +52,7 @@ def commands(text: str) -> list[list[str]]:
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
     if arguments[1] in ("attack", "audit", "frontier"):
         # The command as written, with short chains: whether they agree is not asked here.
-        arguments = [*arguments, "--sweeps", "60"]
+        arguments = [*arguments, "--sweeps", "60", "--precision", "0.9"]
     monkeypatch.setattr(sys, "argv", arguments)
     with pytest.raises(SystemExit) as stopped:
         cli.main()
@@ -64,16 +63,14 @@ def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
 def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """A folder with patients.csv and a confirmed schema.toml, as the README's reader has after the first step."""
     many = "anonymizers" in request.node.name  # its requirements cannot be met with few people
-    hospital = made_up_hospital(800 if many else 300, seed=3)
-    (tmp_path / "patients.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
-    (tmp_path / "register.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
+    hospital = write_hospital(tmp_path, 800 if many else 300, 3, name="patients.csv")
+    (tmp_path / "register.csv").write_bytes(hospital_csv(hospital))
     (tmp_path / "neighbours.csv").write_text('age,sex\n"[20,29]",female\n,male\n')
     attackers = (ROOT / "docs" / "attackers.md").read_text()
     by_header = {block.partition(",")[0]: block for block in blocks(attackers, "csv")}
     (tmp_path / "prior.csv").write_text(by_header["attribute"])
     (tmp_path / "heard.csv").write_text(by_header["chronic bronchitis"])
-    others = made_up_hospital(100, seed=4)
-    (tmp_path / "others.csv").write_bytes(csv_bytes(list(others.columns), list(others.columns.values())))
+    (tmp_path / "others.csv").write_bytes(hospital_csv(shared_hospital(100, 4)))
     audit = (ROOT / "docs" / "audit.md").read_text()
     (tmp_path / "audit.toml").write_text(next(b for b in blocks(audit, "toml") if "releases" in b))
     frontier = (ROOT / "docs" / "frontier.md").read_text()
@@ -85,12 +82,8 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fi
     (tmp_path / "answers.csv").write_text(next(iter(blocks(membership, "csv"))))
     fact = (ROOT / "docs" / "disclosure.md").read_text()
     (tmp_path / "fact.csv").write_text(next(iter(blocks(fact, "csv"))))
-    (tmp_path / "schema.toml").write_text(hospital.schema_toml)
     unsplit = hospital.schema_toml.partition("harmless")[0].replace('"sensitive"', '"quasi-identifier"')
     (tmp_path / "no-sensitive.toml").write_text(unsplit)
-    (tmp_path / "hierarchies").mkdir()
-    for name, text in hospital.hierarchies.items():
-        (tmp_path / "hierarchies" / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unveil.attackers.posterior.chains import Chains
-from unveil.cli.hospital import made_up_hospital
-from unveil.formats.output import csv_bytes
+from hospitals import write_hospital
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {"steward": "may", "statistician": "microaggregation:k=10", "researcher": "bits on average"}
@@ -24,15 +22,8 @@ def test_every_script_is_known_and_named_in_the_readme() -> None:
 def test_it_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hospital = made_up_hospital(200)
-    (tmp_path / "hospital.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
-    (tmp_path / "schema.toml").write_text(hospital.schema_toml)
-    (tmp_path / "hierarchies").mkdir()
-    for file, text in hospital.hierarchies.items():
-        (tmp_path / "hierarchies" / file).write_text(text)
+    write_hospital(tmp_path, 80)
     monkeypatch.chdir(tmp_path)
-    for option in ("sweeps", "burn_in"):  # that it runs is asked here, not how precise it is
-        monkeypatch.setitem(Chains.__init__.__kwdefaults__, option, 100)
     monkeypatch.setattr(sys, "argv", [f"{name}.py", "hospital.csv", "schema.toml"])
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")

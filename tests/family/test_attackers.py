@@ -22,7 +22,7 @@ from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 
-SHORT = Chains(chains=2, sweeps=100, burn_in=50, keep=50, most_sweeps=0)
+SHORT = Chains(chains=2, sweeps=100, burn_in=50, keep=50, most_sweeps=0, every=10)
 
 
 @dataclass(frozen=True)

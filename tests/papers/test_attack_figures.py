@@ -105,7 +105,7 @@ def test_the_toy_table_by_enumeration() -> None:
     exact = [float(p) for p in linked_attacker(release, 2, prior, knowledge)]
     assert exact[heart] == pytest.approx(7 / 12, abs=1e-15)
     assert exact[flu] == pytest.approx(5 / 12, abs=1e-15)
-    chains = Chains(sweeps=20_000, most_sweeps=0)
+    chains = Chains(sweeps=20_000, most_sweeps=0, every=10)
     attacker = ask(Bayesian(chains=chains), release, target).probability[0]
     assert attacker == pytest.approx(exact, abs=0.003)
     joint = np.array([float(p) for p in linked_learner_joint(release, 2, prior, knowledge)])

@@ -3,13 +3,16 @@
 import importlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import papers
-from papers import boreale_2020, kassem_2019, kifer_2009, li_2010
+from papers import Figure, boreale_2020, kassem_2019, kifer_2009, li_2010
+from papers.__main__ import page, unexplained_names
 from papers._printed import level
 from realdata.adult import AdultMissing, read_adult
 from unveil.anonymizers.anatomy import Anatomy
+from unveil.data.belief import Belief
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError
@@ -31,7 +34,7 @@ def adult() -> dict[str, list[str]]:
 def test_every_figure_agrees_or_says_why_not(name):
     figures = list(importlib.import_module(f"papers.{name}").reproduce())
     assert figures
-    assert [f.name for f in figures if f.agrees is False and not f.why_not] == []
+    assert unexplained_names(figures) == []
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,50 @@ def test_every_figure_agrees_or_says_why_not(name):
 def test_every_figure_on_adult_agrees_or_says_why_not(name, adult):
     figures = list(importlib.import_module(f"papers.{name}").reproduce_on_adult(adult))
     assert figures
-    assert [f.name for f in figures if f.agrees is False and not f.why_not] == []
+    assert unexplained_names(figures) == []
+
+
+def test_a_miss_by_numpy_is_a_miss():
+    """`np.bool_(False) is False` does not hold: such a miss once passed as explained."""
+    assert Figure("rows", "Table 1", 45_222, np.int64(7578)).agrees is False
+    assert Figure("rows", "Table 1", np.float64(0.5), np.float64(0.5)).agrees is True
+    assert unexplained_names([Figure("rows", "Table 1", 45_222, np.int64(7578))]) == ["rows"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "agrees"),
+    [("0.580", 0.5833, False), ("0.58", 0.5833, True), ("0.2930", 0.29304, True), ("0.2930", 0.2931, False),
+     ("250", 250.4, True), ("250", 251, False), (0.25, 0.2504, True), (0.25, 0.251, False)],
+)  # fmt: skip
+def test_a_figure_agrees_to_the_printed_digits(printed, ours, agrees):
+    assert Figure("GT", "Table IV", printed, ours).agrees is agrees
+
+
+def test_what_no_paper_prints_stands_apart():
+    figures = [
+        Figure("printed", "Table 1", "0.5", 0.5),
+        Figure("missed", "Table 1", "0.5", 0.7, why_not="the rows are not published"),
+        Figure("behind a curve", "figure 2", None, 0.3),
+        Figure("a|b adds up", "section 2", 1.0, 1.0, self_check=True),
+    ]
+    printed, alone = page(figures).split("### Ours alone")
+    assert printed.startswith("1 of 2 printed figures agree.")
+    assert "| missed | Table 1 | 0.5 | 0.7 | no | the rows are not published |" in printed
+    assert "behind a curve" not in printed
+    assert "| a\\|b adds up | section 2 | 1 | 1 | yes |  |" in alone
+    assert unexplained_names(figures) == []
+    wrong = Figure("a check of ours", "section 2", 1.0, 0.9, why_not="a check may not miss", self_check=True)
+    assert unexplained_names([wrong]) == ["a check of ours"]
+
+
+def test_in_anatomy_every_rule_for_ties_hits_one_in_l():
+    """Where everybody matches one bucket of l values; printed is .1669 for l = 4."""
+    belief = Belief(np.kron(np.eye(3), np.full((4, 4), 0.25)))
+    truth = np.arange(12)
+    found = boreale_2020.tie_rules(belief, truth)
+    assert found.pop("no guess") == 0
+    assert list(found.values()) == pytest.approx([0.25] * 4)
+    assert boreale_2020.tie_rules(Belief(np.eye(3)), np.arange(3)) == dict.fromkeys([*found, "no guess"], 1.0)
 
 
 def test_earth_mover_distances_of_the_thesis_are_exact():

@@ -116,7 +116,7 @@ def test_linked_releases_equal_enumeration(name: str) -> None:
     small = SMALL[name]
     prior = prior_of(small.release, small.asked)
     uneven = uneven_pseudo_counts(small.release, small.asked)
-    learned = posterior(small.release, small.asked, prior, Engine(seed=5), Chains(sweeps=1500))
+    learned = posterior(small.release, small.asked, prior, Engine(seed=5), Chains(sweeps=1500, most_sweeps=0, every=10))
     for group_known in GROUP_KNOWN:
         check_attacker(learned, small, small.targets, uneven, group_known)
     check_learner(learned, small, small.targets, uneven)
@@ -147,7 +147,7 @@ def test_the_same_seed_gives_the_same_numbers_for_any_number_of_threads() -> Non
     for workers in (1, 2, 5):
         engine = Engine(seed=9, workers=workers)
         found.append(
-            Bayesian(chains=Chains(sweeps=100, burn_in=20, keep=50, most_sweeps=0)).attack(
+            Bayesian(chains=Chains(sweeps=100, burn_in=20, keep=50, most_sweeps=0, every=10)).attack(
                 small.release, asked, prior, engine
             )
         )
@@ -218,8 +218,10 @@ def _agrees(belief: object, exact: Sequence[Fraction], name: str, row: int = 0) 
 def test_chains_agree_with_the_tree_where_both_apply(name: str) -> None:
     small = SMALL[name]
     prior = prior_of(small.release, small.asked)
-    tree = posterior(small.release, small.asked, prior, Engine(seed=1), Chains(sweeps=500))
-    sampled = posterior(small.release, small.asked, prior, Engine(seed=1), Chains(sweeps=1500), tree=False)
+    tree = posterior(small.release, small.asked, prior, Engine(seed=1), Chains(sweeps=500, most_sweeps=0, every=10))
+    sampled = posterior(
+        small.release, small.asked, prior, Engine(seed=1), Chains(sweeps=1500, most_sweeps=0, every=10), tree=False
+    )
     for index, attribute in tree.attributes.items():
         if attribute.sampler is None:
             found = sampled.shares(index)

@@ -20,7 +20,7 @@ from unveil.data.release import BlockRows, Release, build_release
 from unveil.engine import Engine
 
 TABLES, ROWS, GROUP = 120, 24, 3
-CHAINS = Chains(chains=2, sweeps=50, burn_in=30, keep=50, most_sweeps=0)
+CHAINS = Chains(chains=2, sweeps=50, burn_in=30, keep=50, most_sweeps=0, every=10)
 ATTRIBUTES = (AGE, SEX, ILL)
 ASKED = 2
 Codes = NDArray[np.int64]

@@ -88,10 +88,14 @@ def test_beliefs_are_those_of_all_true_tables(s_too: bool) -> None:
 
 def test_a_known_value_that_did_not_change_gives_certainty() -> None:
     masked = Masked(TABLE.attributes, release(s_too=False).columns, (0,), {0: np.eye(3)})
-    found = channel_beliefs(masked, 2, {0: np.array([2]), 1: np.array([0])}, chains=Chains(sweeps=60, burn_in=10))
+    found = channel_beliefs(
+        masked, 2, {0: np.array([2]), 1: np.array([0])}, chains=Chains(sweeps=60, burn_in=10, most_sweeps=0, every=10)
+    )
     assert found["bayesian"].probability.tolist() == [[0, 1]]
     with pytest.raises(UsageError, match="target 1 fits no row"):
-        channel_beliefs(masked, 2, {0: np.array([2]), 1: np.array([1])}, chains=Chains(sweeps=60))
+        channel_beliefs(
+            masked, 2, {0: np.array([2]), 1: np.array([1])}, chains=Chains(sweeps=60, most_sweeps=0, every=10)
+        )
 
 
 def test_what_cannot_be_read() -> None:

@@ -140,7 +140,7 @@ def test_codes_that_no_region_separates() -> None:
     """20 and 21 always stand together in regions that overlap others: they share what is sampled for the two."""
     blocks = {"age sex disease": "20,21,22 f flu; 22,23 f flu / 20,21,22 m hiv; 22,23 m hiv; 20,21,22 m hiv"}
     release = written_release((AGE, SEX, ILL), blocks)
-    chains = Chains(chains=8, sweeps=800, most_sweeps=0)
+    chains = Chains(chains=8, sweeps=800, most_sweeps=0, every=10)
     for code in (0, 1):
         targets = known_exactly(release, {0: np.array([code])}, 2)
         belief = ConditionalLearner(chains=chains).attack(release, targets, prior_of(release, 2), Engine(seed=1))
@@ -188,7 +188,7 @@ def test_tiny_pseudo_counts_do_not_underflow() -> None:
     small = SMALL["the original"]
     prior = Prior.uninformative(small.release, small.asked, alpha=0.001, beta=0.001)
     targets = known_exactly(small.release, {0: np.array([2]), 1: np.array([0])}, small.asked)
-    chains = Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0)
+    chains = Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0, every=10)
     belief = ConditionalLearner(chains=chains).attack(small.release, targets, prior, Engine())
     assert np.isfinite(belief.probability).all()
     assert belief.probability[0].max() < 0.9  # no value was seen with age 22: each is as likely as its counts allow

@@ -45,7 +45,7 @@ AGE = 0  # of every small release, with four codes
 # Exact as floats; not symmetric, one value out of reach of another, one row a single value.
 KERNEL = tuple(tuple(Fraction(x, 8) for x in row) for row in ((5, 2, 1, 0), (1, 4, 2, 1), (0, 2, 3, 3), (0, 0, 0, 8)))
 ONE = np.zeros(1, dtype=np.int64)
-LONG = Chains(sweeps=1500)
+LONG = Chains(sweeps=1500, most_sweeps=0, every=10)
 OVERLAPPING = ["horizontal overlapping, not nested", "missing is a value"]
 TWICE = "disease suppressed twice beside sex, three blocks"
 
@@ -169,7 +169,7 @@ def test_what_was_never_seen_keeps_its_prior() -> None:
 def test_the_same_seed_gives_the_same_numbers_for_any_number_of_threads(name: str) -> None:
     small = SMALL[name]
     asked = targets_of(small, small.targets[0], False)
-    chains = Chains(sweeps=100, burn_in=20, keep=50, most_sweeps=0)
+    chains = Chains(sweeps=100, burn_in=20, keep=50, most_sweeps=0, every=10)
     found = [
         Bayesian(chains=chains)
         .attack(small.release, asked, smooth_prior(small), Engine(seed=9, workers=workers))

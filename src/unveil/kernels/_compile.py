@@ -1,4 +1,4 @@
-"""Compile and cache every kernel, several at a time, with a line of progress."""
+"""Compile and cache kernels ahead of use, several at a time, with a line of progress."""
 
 import contextlib
 import importlib
@@ -6,7 +6,7 @@ import os
 import pkgutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,22 +16,33 @@ import unveil.kernels as family
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["compile_all"]
+__all__ = ["DEMO", "compile_kernels", "kernel_modules"]
 
+# What `unveil demo` calls, directly or through another kernel; any other kernel is compiled at its first use.
+DEMO = (
+    "anatomy", "assignment", "cell_weights", "closed_forms", "expected", "gibbs", "incidence",
+    "linkage", "matching", "matching_groups", "partition", "random", "scan", "shares", "supersets",
+)  # fmt: skip
 MOST_PROCESSES = 4  # kernels that several modules call are compiled by each: more would do little else
 
 
-def compile_all() -> None:
-    """Warm every kernel module, several at a time."""
-    found = [m.name for m in pkgutil.iter_modules(family.__path__) if not m.name.startswith("_")]
-    names = sorted(found, key=_length, reverse=True)  # the long ones first, so that none is left alone at the end
+def kernel_modules() -> list[str]:
+    """The family: every module of the folder that is not private."""
+    return [m.name for m in pkgutil.iter_modules(family.__path__) if not m.name.startswith("_")]
+
+
+def compile_kernels(names: Collection[str] | None = None) -> None:
+    """Warm these kernel modules (all, unless named), several at a time."""
+    wanted = sorted(names or kernel_modules(), key=_length, reverse=True)  # the long ones first: none is left alone
     processes = min(os.cpu_count() or 1, MOST_PROCESSES) if sys.platform != "win32" else 1  # it has no lock
     start = time.monotonic()
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_take_turns) as pool:
-        for done, future in enumerate(as_completed([pool.submit(_warm, name) for name in names]), start=1):
-            end = "\n" if not sys.stderr.isatty() and done == len(names) else "\r"
-            print(f"compiling kernels {done}/{len(names)} {future.result():<16}", end=end, file=sys.stderr, flush=True)
-    print(f"kernels ready after {time.monotonic() - start:.1f} s              ", file=sys.stderr)
+        for done, future in enumerate(as_completed([pool.submit(_warm, name) for name in wanted]), start=1):
+            name = future.result()
+            if sys.stderr.isatty():
+                print(f"\rcompiling kernels {done}/{len(wanted)} {name:<16}", end="", file=sys.stderr, flush=True)
+    end = "\r" if sys.stderr.isatty() else ""
+    print(f"{end}{len(wanted)} kernel modules ready after {time.monotonic() - start:.1f} s", file=sys.stderr)
 
 
 def _length(name: str) -> int:

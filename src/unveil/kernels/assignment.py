@@ -163,4 +163,6 @@ def warm():
     """Compile every kernel here."""
     held = np.array([[0.5, 0.5], [0.2, 0.8]])
     ends, kinds, ones = np.array([0, 2], np.int64), np.array([0, 1], np.int64), np.ones(2, np.int64)
-    solve_groups(ends, ones, ends, kinds, ones, held, 1e6, np.zeros((2, 2)), np.zeros(1, np.int64))
+    start, count = ends.copy(), ones.copy()
+    start.flags.writeable = count.flags.writeable = False  # as a release's are
+    solve_groups(start, count, ends, kinds, ones, held, 1e6, np.zeros((2, 2)), np.zeros(1, np.int64))

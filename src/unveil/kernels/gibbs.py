@@ -317,7 +317,10 @@ def _reflected(shape, total, before, key, counter, out):
 def warm():
     """Compile every kernel here."""
     cells, offset = np.zeros((1, 1), np.int32), np.zeros(1, np.int64)
-    weigh_cells(cells, offset, np.zeros((1, 2)), 1.0, np.empty((1, 2)))
+    read_only, prior = cells.copy(), np.ones((2, 2))
+    read_only.flags.writeable = prior.flags.writeable = False  # as a release's cells are
+    for each in (cells, read_only):
+        weigh_cells(each, offset, np.zeros((1, 2)), 1.0, np.empty((1, 2)))
     add_products(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     scaled_cells(cells, offset, np.ones((1, 2)), np.empty((1, 2)))
     collect(cells, offset, np.ones((1, 2), np.int64), np.zeros((1, 2), np.int64))
@@ -332,4 +335,4 @@ def warm():
     scaled_tables(flat, place, row, *runs, 0.5, *tables, np.empty((1, 2)))
     collect_tables(np.ones((1, 2), np.int64), *tables, np.zeros((1, 2), np.int64))
     share = np.full((2, 2), 0.5)
-    draw_parameters(share + 1, np.zeros((2, 2), np.int64), share[:0], key, counter, np.empty((2, 2)), share)
+    draw_parameters(prior, np.zeros((2, 2), np.int64), share[:0], key, counter, np.empty((2, 2)), share)

@@ -16,7 +16,9 @@ from unveil.engine import Engine
 
 
 def drawn(learned: LinkedPosterior, sweeps: int) -> LinkedPosterior:
-    found = posterior(learned.release, DISEASE, learned.prior, Engine(seed=1), Chains(sweeps=sweeps, most_sweeps=200))
+    found = posterior(
+        learned.release, DISEASE, learned.prior, Engine(seed=1), Chains(sweeps=sweeps, most_sweeps=200, every=10)
+    )
     assert isinstance(found, LinkedPosterior)
     return found
 

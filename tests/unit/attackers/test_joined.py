@@ -29,7 +29,7 @@ JOINED = [["age", "sex"]]
 BOTH = Attribute(
     "both", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, tuple(f"{a}{s}" for a in AGE.values for s in SEX.values)
 )
-CHAINS = Chains(chains=8, sweeps=800, burn_in=200, most_sweeps=0)
+CHAINS = Chains(chains=8, sweeps=800, burn_in=200, most_sweeps=0, every=10)
 SHAPES = {
     "nested": {"age sex disease": "20 f flu; 20,21 * flu / 20,21 * hiv; 22 m flu / 23 f none; 22,23 f hiv"},
     "overlapping": {"age sex disease": "20,21 f flu; 21 * flu / 21,22 f hiv; 22 m flu / 21,22 f hiv; 22 * hiv"},
@@ -110,7 +110,7 @@ def test_readers_that_do_not_learn_are_as_before() -> None:
     for blocks in SHAPES.values():
         release = written_release((AGE, SEX, ILL), blocks)
         readers = {"worlds": RandomWorlds(), "fixed": FixedPrior()}
-        chains = Chains(chains=2, sweeps=50, burn_in=10, most_sweeps=0)
+        chains = Chains(chains=2, sweeps=50, burn_in=10, most_sweeps=0, every=10)
         found = [run_attack(release, people(release), readers, chains=chains, joined=joined) for joined in ((), JOINED)]
         for name in readers:
             assert found[0].attackers[name].probability == pytest.approx(found[1].attackers[name].probability)

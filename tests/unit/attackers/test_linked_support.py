@@ -29,7 +29,7 @@ SCHEMA = made_schema(
 )
 AGES = Regions.intervals(4, [0, 1, 2, 0, 3], [1, 2, 3, 2, 3])
 SEXES = Regions.intervals(2, [0, 1, 0], [0, 1, 1])
-SHORT = Chains(sweeps=BATCHES, most_sweeps=0)
+SHORT = Chains(sweeps=BATCHES, most_sweeps=0, every=10)
 ROWS = [(0, 0, 0), (0, 0, 0), (0, 0, 1), (1, 1, 0), (1, 1, 1), (2, 2, 0), (2, 2, 1), (3, 0, 0)]
 ROWS += [(3, 0, 2), (4, 1, 2), (1, 0, 1)]
 

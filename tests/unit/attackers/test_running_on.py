@@ -39,7 +39,7 @@ def asked(name: str, engine: Engine, chains: Chains) -> dict[str, Belief]:
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_chains_run_on_until_they_are_precise(name: str) -> None:
-    short = Chains(sweeps=50, burn_in=50, most_sweeps=0)
+    short = Chains(sweeps=50, burn_in=50, most_sweeps=0, every=10)
     first = asked(name, Engine(seed=1), short)["bayesian"].diagnostics
     error = float(first.facts["error_max"])
     found = asked(name, Engine(seed=1), replace(short, most_sweeps=50_000, precision=error / 3))["bayesian"].diagnostics
@@ -57,7 +57,7 @@ def test_a_round_is_as_long_as_the_error_asks_for() -> None:
     error = float(found.facts["error_max"])  # of few beliefs all must be precise
     assert diagnostics("sampled", batches, batches.mean(axis=0), error / 3).wanted == pytest.approx(9)
     small = SMALL["vertical"]
-    settings = Chains(sweeps=60, burn_in=50, most_sweeps=100)
+    settings = Chains(sweeps=60, burn_in=50, most_sweeps=100, every=10)
     learned = posterior(small.release, small.asked, prior_of(small.release, small.asked), Engine(seed=3), settings)
     assert isinstance(learned, HiddenPosterior)
     assert learned.run_on(afresh=False, times=1.5)
@@ -69,7 +69,7 @@ def test_a_round_is_as_long_as_the_error_asks_for() -> None:
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_a_budget_that_ends_is_said(name: str) -> None:
-    found = asked(name, Engine(seed=1), Chains(sweeps=50, burn_in=50, most_sweeps=200, precision=1e-6))
+    found = asked(name, Engine(seed=1), Chains(sweeps=50, burn_in=50, most_sweeps=200, precision=1e-6, every=10))
     for belief in found.values():
         assert belief.diagnostics.converged
         assert not belief.diagnostics.precise
@@ -80,7 +80,7 @@ def test_a_budget_that_ends_is_said(name: str) -> None:
 @pytest.mark.parametrize("stop", chosen(["3", "40", "130"], ["3", "130"]))
 def test_a_run_that_was_stopped_goes_on_bit_for_bit(name: str, stop: str, tmp_path: Path) -> None:
     stop_at = int(stop)
-    chains = Chains(sweeps=100, burn_in=50, most_sweeps=400, precision=1e-6)
+    chains = Chains(sweeps=100, burn_in=50, most_sweeps=400, precision=1e-6, every=10)
     whole = asked(name, Engine(seed=4), chains)
     engine = Engine(seed=4, checkpoints=tmp_path / "saved", workers=2)
     reports = []
@@ -125,15 +125,15 @@ def test_every_kept_state_is_saved(name: str) -> None:
 
 def test_a_checkpoint_goes_when_all_is_done_and_stays_when_there_is_more(tmp_path: Path) -> None:
     engine = Engine(seed=4, checkpoints=tmp_path)
-    asked("vertical", engine, Chains(sweeps=500, burn_in=100, most_sweeps=0, precision=1e-6))
+    asked("vertical", engine, Chains(sweeps=500, burn_in=100, most_sweeps=0, precision=1e-6, every=10))
     assert len(list(tmp_path.iterdir())) == 1
-    asked("vertical", engine, Chains(sweeps=500, burn_in=100, most_sweeps=0, precision=0.9))  # the same file
+    asked("vertical", engine, Chains(sweeps=500, burn_in=100, most_sweeps=0, precision=0.9, every=10))  # the same file
     assert list(tmp_path.iterdir()) == []
 
 
 def test_another_question_does_not_go_on_from_it(tmp_path: Path) -> None:
     engine = Engine(seed=4, checkpoints=tmp_path)
-    chains = Chains(sweeps=60, burn_in=20, most_sweeps=0, precision=1e-6)
+    chains = Chains(sweeps=60, burn_in=20, most_sweeps=0, precision=1e-6, every=10)
     asked("vertical", engine, chains)
     asked("vertical", replace(engine, seed=5), chains)
     assert len(list(tmp_path.iterdir())) == 2
@@ -141,7 +141,7 @@ def test_another_question_does_not_go_on_from_it(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_checkpoint_is_an_error(tmp_path: Path) -> None:
     engine = Engine(seed=4, checkpoints=tmp_path)
-    chains = Chains(sweeps=60, burn_in=20, most_sweeps=0, precision=1e-6)
+    chains = Chains(sweeps=60, burn_in=20, most_sweeps=0, precision=1e-6, every=10)
     asked("vertical", engine, chains)
     (file,) = tmp_path.iterdir()
     file.write_text("not an archive")
@@ -163,7 +163,7 @@ def test_chains_that_disagree_start_again_and_cool_more_slowly(tmp_path: Path) -
     small = SMALL["vertical"]
     prior = prior_of(small.release, small.asked)
     saved = Engine(seed=3, checkpoints=tmp_path)
-    settings = Chains(sweeps=60, burn_in=50, most_sweeps=200)
+    settings = Chains(sweeps=60, burn_in=50, most_sweeps=200, every=10)
     learned = posterior(small.release, small.asked, prior, saved, settings)
     assert isinstance(learned, HiddenPosterior)
     first = learned.chains[0].theta[0].copy()

@@ -25,7 +25,7 @@ from unveil.errors import RequirementError, UsageError
 from unveil.privacy.models import DistinctL, ProbabilisticL
 from unveil.privacy.requirement import Requirement
 
-SHORT = Chains(sweeps=60, burn_in=20, most_sweeps=60)
+SHORT = Chains(sweeps=60, burn_in=20, most_sweeps=60, every=10)
 NAMES = ("a", "b", "c", "d")
 SCHEMA = made_schema({name: {"role": QI, "domain": list("0123")} for name in NAMES})
 

@@ -29,7 +29,7 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.formats.tables import Columns
 from unveil.report.audit_terminal import print_audit
 
-SHORT = Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0)
+SHORT = Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10)
 SEX = {"role": QI, "domain": ["f", "m"]}
 AB = {"role": SENSITIVE, "domain": ["a", "b"]}
 FOUR = (("f", "a"), ("f", "a"), ("m", "b"), ("m", "a"))
@@ -739,7 +739,7 @@ def test_who_knows_the_group_is_asked_about_members_alone() -> None:
 def test_r_hat_is_drawn_for_the_people_who_are_watched() -> None:
     table = made_table(made_schema({"sex": SEX, "disease": AB}), *([("f", "a"), ("m", "b")] * 10))
     release = anonymizer("anatomy:l=2").anonymize(table, Engine(seed=1)).release
-    found = audited(release, table, chains=Chains(sweeps=100, burn_in=20, most_sweeps=0))
+    found = audited(release, table, chains=Chains(sweeps=100, burn_in=20, most_sweeps=0, every=10))
     charts = found.document.charts["r.csv"]["disease"]["convergence"]
     assert charts["random_worlds"]["r_hat"] is None
     drawn = charts["bayesian"]["r_hat"]

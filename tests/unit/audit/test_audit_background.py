@@ -39,7 +39,10 @@ PAIRS = [(g, sex) for g in range(20) for sex in "fm"]
 VALUES = [(g, ill) for g in range(20) for ill in ("aa" if g < 10 else "ab")]
 RELEASE = made_release(TABLE.attributes, [([0], PAIRS), ([1], VALUES)])
 SURE = Background(bandwidths=(0.5, 1.2), pairs=(), t=0.2, l=2, at_least=0.9)
-SHORT = {"chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0), "attackers": {"worlds": RandomWorlds()}}
+SHORT = {
+    "chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10),
+    "attackers": {"worlds": RandomWorlds()},
+}
 
 
 def audited(**options: Any) -> Audit:

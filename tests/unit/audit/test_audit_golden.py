@@ -1,7 +1,7 @@
 """Whole audit documents as they were when last looked at; `run` is left out.
 
 Exact ones must not move. Sampled ones may move within their error: another machine draws other chains. To write them
-anew after a change that was meant: UNVEIL_WRITE_GOLDEN=1 python -m pytest tests/unit/test_audit_golden.py
+anew after a change that was meant: UNVEIL_WRITE_GOLDEN=1 python -m pytest tests/unit/audit/test_audit_golden.py
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from hospitals import write_hospital
 from papers import kassem_2019, li_2010
 from small import QI, SENSITIVE, made_schema
 from unveil.attackers.posterior.contract import Chains
@@ -20,15 +21,13 @@ from unveil.audit import Audit, run_audit
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.cli.demo import LIMITS, RELEASES
-from unveil.cli.hospital import made_up_hospital
 from unveil.data.schema import read_schema
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.formats.output import csv_bytes
 from unveil.formats.tables import read_table
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-SHORT = Chains(chains=2, sweeps=200, burn_in=200, most_sweeps=0)
+SHORT = Chains(chains=2, sweeps=200, burn_in=200, most_sweeps=0, every=10)
 
 
 def li_table_2_2(folder: Path) -> Audit:
@@ -58,17 +57,12 @@ def kassem_table_2(folder: Path) -> Audit:
 
 def demo(folder: Path) -> Audit:
     """The demo's two releases of a smaller hospital, with short chains."""
-    hospital = made_up_hospital(500, seed=1)
-    (folder / "hierarchies").mkdir()
-    (folder / "hospital.csv").write_bytes(csv_bytes(list(hospital.columns), list(hospital.columns.values())))
-    (folder / "schema.toml").write_text(hospital.schema_toml)
-    for name, text in hospital.hierarchies.items():
-        (folder / "hierarchies" / name).write_text(text)
+    write_hospital(folder, 500, 1)
     table = read_table(folder / "hospital.csv", read_schema(folder / "schema.toml").confirmed())
     releases = {
         name: anonymizer(method).anonymize(table, Engine(seed=1)).release for name, (method, _) in RELEASES.items()
     }
-    chains = Chains(sweeps=400, burn_in=400, most_sweeps=0)
+    chains = Chains(sweeps=400, burn_in=400, most_sweeps=0, every=10)
     return run_audit(releases, original=table, limits=LIMITS, chains=chains, engine=Engine(seed=1))
 
 

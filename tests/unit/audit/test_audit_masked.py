@@ -140,7 +140,7 @@ def test_assignments_and_domains_must_fit() -> None:
         run_audit({"noisy.csv": MADE.masked}, original=other, assignments={"noisy.csv": MADE.origin})
 
 
-FEW = Chains(chains=2, sweeps=60, burn_in=20)
+FEW = Chains(chains=2, sweeps=60, burn_in=20, most_sweeps=0, every=10)
 
 
 def test_published_chances_are_read_by_the_bayesian_attacker_alone() -> None:

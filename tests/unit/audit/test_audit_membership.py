@@ -52,7 +52,7 @@ def audited(release: Release | None = None, **options: Any) -> Audit:
     defaults: dict[str, Any] = {
         "original": TABLE,
         "attackers": {"random_worlds": RandomWorlds()},
-        "chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0),
+        "chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10),
         "engine": Engine(seed=1, workers=1),
     }
     found = run_audit({"r.csv": generalised() if release is None else release}, **{**defaults, **options})

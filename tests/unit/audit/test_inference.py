@@ -38,7 +38,7 @@ SCHEMA = made_schema(
     }
 )
 
-SHORT = Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0)
+SHORT = Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10)
 
 
 def people(count: int, seed: int = 0) -> Table:

@@ -26,7 +26,7 @@ from unveil.kernels import matching
 from unveil.report.combination_words import combination_words
 from unveil.report.combinations import MOST_SHOWN, print_combinations
 
-SHORT = Chains(chains=2, sweeps=50, burn_in=20, every=1)
+SHORT = Chains(chains=2, sweeps=50, burn_in=20, every=1, most_sweeps=0)
 SETS = [["a0"], ["a1", "a2"], ["a0", "a1", "a2"]]
 
 

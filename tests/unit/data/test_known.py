@@ -69,7 +69,9 @@ def test_regions_that_no_target_has_do_not_count() -> None:
 )
 def test_every_attacker_says_it(name: str, what: dict[int, list[int]], said: str) -> None:
     cls = catalog.member("attackers", name)
-    options = {"chains": Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0)} if "chains" in cls.__slots__ else {}
+    options = (
+        {"chains": Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0, every=10)} if "chains" in cls.__slots__ else {}
+    )
     pieces = {
         i: Known(Regions.sets(PLAIN.attributes[i].codes, [codes]), np.zeros(2, dtype=np.int64))
         for i, codes in what.items()

@@ -217,7 +217,7 @@ def test_attackers_say_what_an_audit_says() -> None:
 
 
 def test_chains_that_did_not_converge_are_hollow_and_never_recommended() -> None:
-    reading = Reading(chains=Chains(chains=2, sweeps=50, burn_in=0))
+    reading = Reading(chains=Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0, every=10))
     found = run_frontier(
         TABLE, ["anatomy:l=2"], risks=["relative_threat.max"], utilities=["query_error"], reading=reading, engine=QUICK
     )

@@ -22,7 +22,7 @@ def test_three_schemes_at_equal_l_are_audited_beside_each_other() -> None:
         level = next(f.value for f in run_check(release, name=name).findings if f.id == "probabilistic_l")
         assert level >= L - 1e-9, name
         assert len(release.blocks) == (1 if name == "generalisation" else 2)
-    found = compared(table, Chains(sweeps=50, burn_in=10, most_sweeps=50))
+    found = compared(table, Chains(sweeps=50, burn_in=10, most_sweeps=50, every=10))
     assert set(found) == {(scheme, id) for scheme in SCHEMES for id in MEASURES}
     # Nine kinds of people, six of each, one for every value: nothing can be learned, and cuts keep each kind together.
     assert found["generalisation", "random_worlds.global_threat"] == pytest.approx(1 / 6)

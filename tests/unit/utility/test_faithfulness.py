@@ -13,7 +13,7 @@ from unveil.privacy.models import KAnonymity
 from unveil.utility import faithfulness as module
 from unveil.utility.faithfulness import faithfulness
 
-SHORT = Chains(chains=4, sweeps=300, burn_in=100, keep=100, most_sweeps=0)
+SHORT = Chains(chains=4, sweeps=300, burn_in=100, keep=100, most_sweeps=0, every=10)
 
 
 def made_up(rows: int = 60) -> Table:
