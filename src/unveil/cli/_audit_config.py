@@ -43,7 +43,7 @@ class Names:
 
 AUDIT = Names(
     paths=("schema", "original", "report", "people", "presets", "control", "population", "prior", "checkpoint"),
-    lists=("limit", "attacker", "smooth", "cells"),
+    lists=("limit", "attacker", "smooth", "cells", "waive"),
     path_lists=("releases", "assignment"),
     texts=(
         *("preset", "background", "release_type", "recipient", "variant", "key", *_DIALECT),

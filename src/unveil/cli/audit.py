@@ -128,6 +128,10 @@ def audit(
             help="Readers with background knowledge: if cheap, never, or always (yes:bandwidths=0.1+0.3,t=0.2,l=3).",
         ),
     ] = "auto",
+    waive: Annotated[
+        list[str] | None,
+        _option("A kind of disclosure that need not be judged, and why: KIND='reason'; repeatable.", "KIND=REASON"),
+    ] = None,
     config: Annotated[FileOption, _option("A TOML file with the same names as these options.", "FILE")] = None,
 ) -> None:
     """Attackers, risks, utility and a verdict. Exit code 1: a limit is exceeded; 3: inconclusive."""
@@ -182,6 +186,7 @@ def _audit(
     key: str | None,
     membership_prior: float | None,
     background: str,
+    waive: list[str],
     config: Path | None,
 ) -> None:
     from unveil.attackers.posterior.contract import Chains
@@ -200,6 +205,7 @@ def _audit(
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.audit_terminal import print_audit
     from unveil.report.html import render_html
+    from unveil.risk.published_file import read_published_file
 
     if not releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
@@ -252,6 +258,22 @@ def _audit(
             else:
                 assigned[name] = read_assignment(path, table.rows, published[name].groups)
     engine = engine_of(seed, workers, checkpoint)
+    shown_file: dict[str, Any] = {"key": key, "delimiter": release_delimiter, "decimal": release_decimal}
+    columns = (
+        None if original is None or projects else read_columns(original, missing=document.missing_token, **dialect)
+    )
+    files = {
+        name: read_published_file(
+            path,
+            document,
+            original=columns,
+            origin=assigned.get(name) if name in masked else None,
+            encoding=release_encoding,
+            **shown_file,
+        )
+        for name, path in zip(names, releases, strict=True)
+        if path.suffix.lower() != ".deid"
+    }
     missing = document.missing_token
     others = None
     if control is not None and table is not None:
@@ -295,6 +317,8 @@ def _audit(
             joint=joint,
             assignments=assigned,
             background=held_before,
+            waive=_waivers(waive),
+            files=files,
             limits=limit,
             preset=preset,
             presets=known_presets,
@@ -312,6 +336,17 @@ def _audit(
         elif of in found.answers and found.answers[of].attackers:
             private[path] = people_content(path, found.people(*of))
     give_results(found, page=render_html, show=print_audit, report=report, json=json, people=private)
+
+
+def _waivers(texts: list[str]) -> dict[str, str]:
+    """KIND=REASON, by kind."""
+    found = {}
+    for text in texts:
+        kind, sign, reason = text.partition("=")
+        if not sign:
+            raise UsageError(f"--waive {shown(text)}: write KIND='reason', for instance membership='public register'")
+        found[kind.strip()] = reason.strip().strip("'\"")
+    return found
 
 
 def _names(releases: list[Path]) -> list[str]:

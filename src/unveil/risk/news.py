@@ -4,7 +4,9 @@ A value that nine people in ten have is believed of everyone without any release
 odds are several times those of the value's share among all people.
 """
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +16,11 @@ from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
 from unveil.risk._compare import Floats, checked_truth, estimated
 from unveil.risk.numeric import interval_width
+from unveil.risk.similarity import coarse_codes
 
-__all__ = ["disclosed", "disclosed_people", "misled", "narrowed"]
+__all__ = ["disclosed", "disclosed_people", "in_kinds", "kinds_of", "misled", "narrowed", "raised"]
 
+CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
 TIMES = 4.0  # from one in two to four in five, from one in ten to three in ten
 ROUNDING = 1e-9
 
@@ -100,9 +104,70 @@ def narrowed(
     return estimated(near, belief, least=0.0, most=1.0)
 
 
+def raised(
+    attacker: Belief,
+    learner: Belief,
+    truth: NDArray[np.integer],
+    share: Floats,
+    *,
+    times: float = 10.0,
+    harmless: Sequence[int] = (),
+) -> Estimate:
+    """Share of people whose own value is believed at one in four or more, at `times` the odds of its overall share.
+
+    The attacker's odds must be twice the learner's: what anybody may learn in general raises nobody in particular.
+    """
+    codes = _checked(attacker, truth, share)
+    own_share = share[codes]
+    counts = ~np.isin(codes, list(harmless))
+
+    def higher(a: Floats, l: Floats) -> float:
+        rows = np.arange(len(a))
+        own, before = a[rows, codes], l[rows, codes]
+        likely = own >= 0.25 - ROUNDING
+        news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
+        gained = own * (1 - before) >= 2 * before * (1 - own) - ROUNDING
+        return float((likely & news & gained & counts & (own_share < 1)).mean())
+
+    return estimated(higher, attacker, learner, least=0.0, most=1.0)
+
+
+def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:
+    """(values,) the kind of each value, and the kinds' labels; None if values are of no kinds.
+
+    The schema's classes, else the first level of the hierarchy that joins values, else the letter that codes such as
+    F32.1 begin with.
+    """
+    if any(members for _, members in attribute.classes):
+        return coarse_codes(attribute)
+    if attribute.hierarchy is not None:
+        for level in range(1, attribute.hierarchy.height):
+            if 1 < len(attribute.hierarchy.labels[level]) < attribute.codes:
+                return coarse_codes(attribute, level=level)
+    letters = [value[0].upper() if CODE.fullmatch(value) else "" for value in attribute.values]
+    labels = tuple(sorted(set(letters)))
+    if attribute.kind.measured or letters.count("") > 0.1 * len(letters) or not 1 < len(labels) < attribute.codes:
+        return None
+    return np.array([labels.index(letter) for letter in letters], dtype=np.int64), labels
+
+
+def in_kinds(belief: Belief, node: NDArray[np.int64], kinds: int) -> Belief:
+    """The belief in kinds of values."""
+    member = np.zeros((len(node), kinds))
+    member[np.arange(len(node)), node] = 1.0
+    chains = None if belief.chains is None else belief.chains @ member
+    return replace(belief, probability=_normal(belief.probability @ member), chains=chains)
+
+
+def _normal(p: Floats) -> Floats:
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
 def _sure(p: Floats, share: Floats, at_least: float) -> NDArray[np.bool_]:
     """Beliefs of at least this, with odds TIMES those of the share: p (1 - f) >= TIMES f (1 - p)."""
-    return np.asarray((p >= at_least - ROUNDING) & (p * (1 - share) >= TIMES * share * (1 - p) - ROUNDING) & (share < 1))
+    return np.asarray(
+        (p >= at_least - ROUNDING) & (p * (1 - share) >= TIMES * share * (1 - p) - ROUNDING) & (share < 1)
+    )
 
 
 def _checked(belief: Belief, truth: NDArray[np.integer], share: Floats) -> NDArray[np.integer]:
