@@ -20,6 +20,7 @@ ROWS = 3_000_000
 SHEET_ROWS = 1_000_000  # a sheet holds 1,048,576
 NAMES = ("age", "workclass", "education", "marital-status", "relationship", "race", "sex", "native-country", SENSITIVE)
 FREE = 500e6
+SHEETS = (".xlsx", ".xlsb", ".ods")
 
 
 def measure() -> Iterator[Row]:
@@ -48,6 +49,9 @@ def measure() -> Iterator[Row]:
         rows = f"{int(found['rows']):,} rows, {path.suffix}"
         note = f"{size:.0f} MB; {found['coded'] / 1e6:.0f} MB coded"
         yield Row(f"{rows} → coded", found["seconds"], unit="s CPU", note=note)
+        if path.suffix in SHEETS:  # laid out whole by the library
+            yield Row(f"{rows}, peak", found["peak"] / 1e6, unit="MB", floor="<= 1,500")
+            continue
         share = found["peak"] / (2 * found["coded"] + FREE)
         note = f"{found['peak'] / 1e6:.0f} MB"
         yield Row(f"{rows}, peak of 2 × coded + 500 MB", share, unit="times", floor="<= 1", note=note)
@@ -74,6 +78,11 @@ def _related(ending: str) -> str:
     parts = {"worksheet": f"worksheets/sheet1.{ending}", "sharedStrings": f"sharedStrings.{ending}"}
     found = "".join(f'<Relationship Id="{k}" Type="{RELATION}/{k}" Target="{part}"/>' for k, part in parts.items())
     return f'<Relationships xmlns="{PACKAGE}/relationships">{found}</Relationships>'
+
+
+def _root(ending: str) -> str:
+    main = f'<Relationship Id="r1" Type="{RELATION}/officeDocument" Target="xl/workbook.{ending}"/>'
+    return f'<Relationships xmlns="{PACKAGE}/relationships">{main}</Relationships>'
 
 
 def _texts(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -104,6 +113,7 @@ def _write_sheet(frame: pl.DataFrame, path: Path) -> None:
     )
     sheets = '<sheets><sheet name="one" sheetId="1" r:id="worksheet"/></sheets>'
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as book:
+        book.writestr("_rels/.rels", _root("xml"))
         book.writestr("xl/workbook.xml", f'<workbook xmlns="{MAIN}" xmlns:r="{RELATION}">{sheets}</workbook>')
         book.writestr("xl/_rels/workbook.xml.rels", _related("xml"))
         items = "".join(f"<si><t>{escape(text)}</t></si>" for text in shared)
@@ -129,15 +139,19 @@ def _write_binary_sheet(frame: pl.DataFrame, path: Path) -> None:
 
     sheet = bytes(4) + bytes([1, 0, 0, 0]) + text("worksheet") + text("one")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as book:
-        book.writestr("xl/workbook.bin", bytes([0x9C, 1, len(sheet)]) + sheet)
+        book.writestr("_rels/.rels", _root("bin"))
+        listed = bytes([0x8F, 1, 0, 0x9C, 1, len(sheet)]) + sheet + bytes([0x90, 1, 0])
+        book.writestr("xl/workbook.bin", bytes([0x83, 1, 0]) + listed + bytes([0x84, 1, 0]))
         book.writestr("xl/_rels/workbook.bin.rels", _related("bin"))
         items = [b"\0" + text(each) for each in shared]
-        book.writestr("xl/sharedStrings.bin", b"".join(bytes([19, len(item)]) + item for item in items))
+        count = len(items).to_bytes(4, "little") * 2
+        strings = b"".join(bytes([19, len(item)]) + item for item in items)
+        book.writestr("xl/sharedStrings.bin", bytes([0x9F, 1, 8]) + count + strings + bytes([0xA0, 1, 0]))
         with book.open("xl/worksheets/sheet1.bin", "w") as part:
-            part.write(bytes([0x91, 1, 0]))
+            part.write(bytes([0x81, 1, 0, 0x94, 1, 16]) + bytes(16) + bytes([0x91, 1, 0]))
             for start in range(0, len(line), 50_000):
                 part.write(line[start : start + 50_000].tobytes())
-            part.write(bytes([0x92, 1, 0]))
+            part.write(bytes([0x92, 1, 0, 0x82, 1, 0]))
 
 
 def _write_open_document(frame: pl.DataFrame, path: Path) -> None:
@@ -152,6 +166,8 @@ def _write_open_document(frame: pl.DataFrame, path: Path) -> None:
     top = f'<office:document-content {spaces}><office:body><office:spreadsheet><table:table table:name="one">'
     end = "</table:table></office:spreadsheet></office:body></office:document-content>"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as book:
+        book.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet", zipfile.ZIP_STORED)
+        book.writestr("META-INF/manifest.xml", "<manifest/>")
         _write_lines(book, "content.xml", lines, top, end)
 
 

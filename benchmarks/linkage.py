@@ -19,13 +19,14 @@ from unveil.kernels.linkage import warm
 from unveil.privacy.models import KAnonymity
 from unveil.risk.linkage.aggregates import AGGREGATES
 from unveil.risk.linkage.by_splink import estimate_by_splink
-from unveil.risk.linkage.held import Held, held_of_table
-from unveil.risk.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels
+from unveil.risk.linkage.distance import link_by_distance
+from unveil.risk.linkage.levels import agreement_levels, level_counts, levels_of_rows, link_by_levels
 from unveil.risk.linkage.links import reid
 from unveil.risk.linkage.pairs import Pairs
 from unveil.risk.linkage.patterns import pattern_counts, person_patterns
 from unveil.risk.linkage.probabilistic import classify
-from unveil.risk.linkage.readers import Published, compare_values, link_by_distance, published_of
+from unveil.risk.linkage.published import Published, compare_values, published_of
+from unveil.risk.linkage.register import Register, register_of_table
 from unveil.risk.linkage.supervised import compare_own, learn_distance, links_by, prove
 from unveil.risk.uniqueness import ESTIMATORS, intervals_of, key_counts, minimal_uniques, uniqueness_curve
 
@@ -48,14 +49,16 @@ def measure() -> Iterator[Row]:
         "categorical with hierarchies (6), 15% changed": _categorical(table, hierarchies=True),
         "mixed (4 numbers, 5 categories)": _mixed(numeric, _categorical(table, hierarchies=False)),
     }.items():
-        links = link_by_distance(published, held)
-        spent = best_cpu(lambda published=published, held=held: link_by_distance(published, held), 3)
+        links = link_by_distance(published, held, scales=("common",))
+        spent = best_cpu(
+            lambda published=published, held=held: link_by_distance(published, held, scales=("common",)), 3
+        )
         floor = "<= 2" if name.startswith("numeric") else "<= 5"
         yield Row(
             f"nearest rows, {name}, {size}", spent, unit="s CPU", floor=floor, note=f"Reid {reid(links).value:.3f}"
         )
     release = Mondrian(require=(KAnonymity(k=5),)).anonymize(table, Engine(seed=1)).release
-    everyone = held_of_table(table, release.attributes)
+    everyone = register_of_table(table, release.attributes)
     regions = published_of(release, tuple(everyone.known))
     spent = best_cpu(lambda: link_by_distance(regions, everyone), 3)
     note = f"Reid {reid(link_by_distance(regions, everyone)).value:.3f}; as in every audit"
@@ -88,14 +91,16 @@ def measure() -> Iterator[Row]:
         "categorical (6), 15% changed": _categorical(larger, hierarchies=False),
         "numeric (4), noise of a tenth": _numeric(columns, LARGE),
     }.items():
-        spent = best_cpu(lambda published=published, held=held: link_by_distance(published, held), 1)
+        spent = best_cpu(
+            lambda published=published, held=held: link_by_distance(published, held, scales=("common",)), 1
+        )
         yield Row(f"nearest rows, {name}, {LARGE:,} × {LARGE:,}", spent, unit="s CPU", floor="<= 180", note="exact")
     yield from _worst_case(columns)
     yield Row("peak memory of all of this", memory("VmHWM") / 1e6, unit="MB", floor="<= 2000")
 
 
-def _levels(published: Published, held: Held) -> None:
-    files = levelled(published, held)
+def _levels(published: Published, held: Register) -> None:
+    files = agreement_levels(published, held)
     model = levels_of_rows(files, level_counts(files))
     link_by_levels(files, model, classify(model, false_links=1e-3, missed_links=0.05))
 
@@ -124,7 +129,7 @@ def _worst_case(columns: dict[str, list[str]]) -> Iterator[Row]:
     )
 
 
-def _numeric(columns: dict[str, list[str]], rows: int | None = None) -> tuple[Published, Held]:
+def _numeric(columns: dict[str, list[str]], rows: int | None = None) -> tuple[Published, Register]:
     """Four numbers with normal noise of a tenth of their deviation; `rows`: drawn again, fnlwgt moved a little."""
     random = np.random.default_rng(SEED)
     numbers = [np.array([float(text) for text in columns[name]]) for name in NUMERIC]
@@ -142,7 +147,7 @@ def _numeric(columns: dict[str, list[str]], rows: int | None = None) -> tuple[Pu
     return _files(attributes, codes, noisy)
 
 
-def _categorical(table: Table, *, hierarchies: bool) -> tuple[Published, Held]:
+def _categorical(table: Table, *, hierarchies: bool) -> tuple[Published, Register]:
     """The six quasi-identifiers, each of 15% of people drawn anew; ages as categories."""
     random = np.random.default_rng(SEED)
     attributes, codes, changed = [], [], []
@@ -158,7 +163,7 @@ def _categorical(table: Table, *, hierarchies: bool) -> tuple[Published, Held]:
     return _files(attributes, codes, changed)
 
 
-def _mixed(numeric: tuple[Published, Held], categorical: tuple[Published, Held]) -> tuple[Published, Held]:
+def _mixed(numeric: tuple[Published, Register], categorical: tuple[Published, Register]) -> tuple[Published, Register]:
     """All numbers, and all categories but age."""
     held = {n: k for part in (categorical, numeric) for n, k in part[1].known.items()}
     published = Published(
@@ -170,13 +175,13 @@ def _mixed(numeric: tuple[Published, Held], categorical: tuple[Published, Held])
         numeric[0].origin,
         numeric[0].perturbed | categorical[0].perturbed,
     )
-    return published, Held(held, numeric[1].people, numeric[1].row)
+    return published, Register(held, numeric[1].people, numeric[1].row)
 
 
 def _files(
     attributes: Sequence[Attribute], codes: Sequence[NDArray[np.integer]], columns: Sequence[NDArray[np.generic]]
-) -> tuple[Published, Held]:
+) -> tuple[Published, Register]:
     rows = len(codes[0])
     masked = Masked(tuple(attributes), tuple(columns), tuple(range(len(attributes))))
     known = {a.name: Known.exactly(a, c) for a, c in zip(attributes, codes, strict=True)}
-    return published_of(masked, list(known), np.arange(rows)), Held(known, rows, np.arange(rows))
+    return published_of(masked, list(known), np.arange(rows)), Register(known, rows, np.arange(rows))

@@ -29,10 +29,10 @@ def measure() -> Iterator[Row]:
         table = read_table(path, schema)
         method = Mondrian(require=(KAnonymity(k=K),))
         requirement = Requirement.of(method.require, table, "mondrian")
-        made = method.anonymize(table, Engine())
-        cut = best_cpu(lambda: partition_table(method, table, requirement, Engine()), 30)
-        release = best_cpu(lambda: method.anonymize(table, Engine()), 15)
-        whole = best_cpu(lambda: method.anonymize(read_table(path, schema), Engine()), 10)
+        made = method.anonymize(table, Engine(seed=0))
+        cut = best_cpu(lambda: partition_table(method, table, requirement, Engine(seed=0)), 30)
+        release = best_cpu(lambda: method.anonymize(table, Engine(seed=0)), 15)
+        whole = best_cpu(lambda: method.anonymize(read_table(path, schema), Engine(seed=0)), 10)
         plain = read_table(path, adult_schema(columns, hierarchies="none"))
         peer = run_peer("anonypy_mondrian.py", str(path), str(K), str(Path(folder) / "groups.npy"))
         their_group = np.load(Path(folder) / "groups.npy")
@@ -54,7 +54,7 @@ def measure() -> Iterator[Row]:
     yield Row("discernibility", ours.discernibility, theirs.discernibility, floor=">= 1", of_ratio=True, note=who)
     note = f"{who}; ours knows the order of our hierarchies (realdata/adult.py)"
     yield Row("GCP (sets)", ours.certainty_penalty, theirs.certainty_penalty, "", ">= 1", True, note)
-    bare = evaluate(columns, QUASI_IDENTIFIERS, method.anonymize(plain, Engine()).group_of_row)
+    bare = evaluate(columns, QUASI_IDENTIFIERS, method.anonymize(plain, Engine(seed=0)).group_of_row)
     note = f"{who}; a schema that names no hierarchy, so that both know the same"
     yield Row(
         "GCP (sets) without hierarchies", bare.certainty_penalty, theirs.certainty_penalty, "", ">= 1", True, note
@@ -65,9 +65,9 @@ def measure() -> Iterator[Row]:
         "k=5, distinct l=3": Mondrian(require=(KAnonymity(k=K), DistinctL(l=3))),
         "k=5, t=0.2 (equal)": Mondrian(require=(KAnonymity(k=K), TCloseness(t=0.2))),
     }.items():
-        found = evaluate(columns, QUASI_IDENTIFIERS, other.anonymize(table, Engine()).group_of_row)
+        found = evaluate(columns, QUASI_IDENTIFIERS, other.anonymize(table, Engine(seed=0)).group_of_row)
         bound = Requirement.of(other.require, table, "mondrian")
-        spent = best_cpu(lambda other=other, bound=bound: partition_table(other, table, bound, Engine()), 10)  # type: ignore[misc]
+        spent = best_cpu(lambda other=other, bound=bound: partition_table(other, table, bound, Engine(seed=0)), 10)  # type: ignore[misc]
         note = f"{found.groups} groups of {found.smallest} or more, DM {found.discernibility:,.0f}"
         note += f", GCP {found.certainty_penalty:.4f}"
         yield Row(name, spent, unit="s CPU", note=note)

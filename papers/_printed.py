@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil.audit.levels import Check, run_check
-from unveil.data.hierarchy import Ladder
+from unveil.data.hierarchy import HierarchyTable
 from unveil.data.release import Release
 from unveil.data.schema import Schema, SchemaDocument
 from unveil.formats.releases import read_release
@@ -14,10 +14,12 @@ from unveil.formats.releases import read_release
 __all__ = ["level", "printed_release", "printed_schema"]
 
 
-def printed_schema(attributes: Mapping[str, Any], ladders: Mapping[str, Ladder] | None = None, **top: Any) -> Schema:
+def printed_schema(
+    attributes: Mapping[str, Any], hierarchies: Mapping[str, HierarchyTable] | None = None, **top: Any
+) -> Schema:
     """A confirmed schema from what schema.toml would hold."""
     content = {"version": 1, "confirmed": True, **top, "attributes": dict(attributes)}
-    return Schema(SchemaDocument.model_validate(content), dict(ladders or {}), name="printed")
+    return Schema(SchemaDocument.model_validate(content), dict(hierarchies or {}), name="printed")
 
 
 def printed_release(text: str, schema: Schema, *, sidecar: str = "", second: str = "") -> Release:

@@ -19,7 +19,8 @@ from unveil.audit.attack import run_attack
 from unveil.catalog import anonymizer
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Belief, Prior, Targets, known_exactly
-from unveil.data.hierarchy import Ladder, interval_ladder, prefix_ladder
+from unveil.data.hierarchy import HierarchyTable
+from unveil.data.hierarchy_builders import interval_hierarchy, prefix_hierarchy
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.schema import Schema
@@ -198,17 +199,17 @@ def trait_known(share: float) -> Prior:
 def _reproduce_remarks() -> Iterator[Figure]:
     release, target = remark_5()
     prior = Prior.uninformative(release, 1)
-    learner = float(Learner().attack(release, target, prior, Engine()).probability[0, 0])
-    attacker = float(Bayesian().attack(release, target, prior, Engine()).probability[0, 0])
+    learner = float(Learner().attack(release, target, prior, Engine(seed=0)).probability[0, 0])
+    attacker = float(Bayesian().attack(release, target, prior, Engine(seed=0)).probability[0, 0])
     yield Figure("Remark 5, p_L", "Remark 5", "0.004", learner, reading="printed as ≈ 0.004")
     rounded = "printed as ≈ 250, which is 1 / .004; before rounding p_L is .003984"
     yield Figure("Remark 5, Ti", "Remark 5", "250", attacker / learner, why_not=rounded)
     for people, tested, share in ((100, 0, 0.01), (1000, 300, 0.004)):
         release, target = island(people, tested)
-        ours = float(FixedPrior().attack(release, target, trait_known(share), Engine()).probability[0, 1])
+        ours = float(FixedPrior().attack(release, target, trait_known(share), Engine(seed=0)).probability[0, 1])
         name = f"Remark 2, {people} people, {tested} tested, trait {share:g}"
         yield Figure(name, "Remark 2", 1 / (1 + (people - 1 - tested) * share), ours, 1e-9)
-        learned = Bayesian().attack(release, target, Prior.uninformative(release, 1), Engine())
+        learned = Bayesian().attack(release, target, Prior.uninformative(release, 1), Engine(seed=0))
         reading = "the share learned from Beta(1, 1): (k + 2) / (N + 1)"
         expected = (tested + 2) / (people + 1)
         yield Figure(
@@ -222,10 +223,10 @@ def subset(columns: dict[str, list[str]], seed: int = 0, *, recoded: bool = Fals
     rows = np.sort(np.random.default_rng(seed).choice(len(columns["age"]), ROWS, replace=False))
     schema = adult_schema(columns, QUASI_IDENTIFIERS)
     if recoded:
-        ladders = {"age": interval_ladder(range(17, 91), [5, 10, 20]), **schema.ladders}
+        ladders = {"age": interval_hierarchy(range(17, 91), [5, 10, 20]), **schema.hierarchies}
         for name in QUASI_IDENTIFIERS:
             if name not in ladders:
-                ladders[name] = Ladder(tuple((value, "*") for value in sorted(set(columns[name]))))
+                ladders[name] = HierarchyTable(tuple((value, "*") for value in sorted(set(columns[name]))))
         schema = Schema(schema.document, ladders, schema.name)
     table = Table.from_columns(schema, {name: columns[name] for name in names})
     return Table(table.attributes, tuple(column[rows] for column in table.columns))
@@ -426,5 +427,5 @@ def _schema() -> Schema:
             "zip": {"role": "quasi-identifier", "domain": ZIPS},
             "dis": {"role": "sensitive", "domain": DISEASES},
         },
-        {"zip": prefix_ladder(ZIPS, [4])},
+        {"zip": prefix_hierarchy(ZIPS, [4])},
     )

@@ -13,21 +13,22 @@ from unveil.anonymizers.full_domain import FullDomain
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.audit.levels import run_check
 from unveil.data.belief import Belief
-from unveil.data.hierarchy import Ladder, interval_ladder, prefix_ladder
+from unveil.data.hierarchy import HierarchyTable
+from unveil.data.hierarchy_builders import interval_hierarchy, prefix_hierarchy
 from unveil.data.release import Release
 from unveil.data.schema import Schema
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.privacy.distances import Ground, earth_mover_hierarchical, earth_mover_ordered
+from unveil.privacy.distances import Geometry, earth_mover_hierarchical, earth_mover_ordered
 from unveil.privacy.models import (
     DistinctL,
     EntropyL,
     KAnonymity,
     NTCloseness,
-    Overall,
     PrivacyModel,
     ProbabilisticL,
     RecursiveCL,
+    Reference,
     TCloseness,
 )
 from unveil.risk import group_belief, overall_belief, privacy_loss, privacy_loss_max
@@ -69,7 +70,7 @@ DISEASES = {
     "colitis": ("colon disease", "digestive"),
     "colon cancer": ("colon disease", "digestive"),
 }
-DISEASE_LADDER = Ladder(tuple((leaf, *labels, "*") for leaf, labels in DISEASES.items()), source="figure 2.2")
+DISEASE_LADDER = HierarchyTable(tuple((leaf, *labels, "*") for leaf, labels in DISEASES.items()), source="figure 2.2")
 DISEASE_LEVELS = DISEASE_LADDER.over(tuple(DISEASES), missing=None, attribute="disease").node
 
 TABLE_2_2 = """
@@ -129,14 +130,14 @@ def table_2_5() -> Release:
 
 def table_2_4() -> Release:
     """Table 2.4, page 22: (1000, 0.1)-close, not 0.1-close."""
-    ages = Ladder(tuple((str(age), f"{age // 10}0s", "*") for age in range(20, 50)), source="age")
+    ages = HierarchyTable(tuple((str(age), f"{age // 10}0s", "*") for age in range(20, 50)), source="age")
     schema = printed_schema(
         {
             "zip": {"role": "quasi-identifier"},
             "age": {"role": "quasi-identifier", "kind": "numeric"},
             "disease": {"role": "sensitive"},
         },
-        {"zip": prefix_ladder(ZIPS, [4, 3]), "age": ages},
+        {"zip": prefix_hierarchy(ZIPS, [4, 3]), "age": ages},
         frequency="count",
     )
     return printed_release(TABLE_2_4, schema)
@@ -155,7 +156,7 @@ def reproduce() -> Iterator[Figure]:
         )
     found = run_check(table_2_5())
     yield Figure("Table 2.5, t of salary", "section 2.3.3, p. 39", 0.167, level(found, "t_closeness", "salary"))
-    equal = earth_mover_hierarchical(*_disease_groups(), Ground(level=DISEASE_LEVELS))
+    equal = earth_mover_hierarchical(*_disease_groups(), Geometry(level=DISEASE_LEVELS))
     where = "section 2.3.3, p. 39"
     reading = "the six diseases of the table equally frequent"
     yield Figure("Table 2.5, t of disease", where, 0.278, float(equal.max()), reading=reading)
@@ -197,7 +198,7 @@ def reproduce_on_adult(columns: dict[str, list[str]]) -> Iterator[Figure]:
         yield Figure(
             f"tuples open to the similarity attack, {name}", "section 2.4.1, p. 41", published, ours, why_not=why_not
         )
-    release = Mondrian(require=five).anonymize(table, Engine()).release
+    release = Mondrian(require=five).anonymize(table, Engine(seed=0)).release
     reading = "cut at or below the median, the better balanced; a prototype that did only one had .0845 and .517"
     if (SHARED / "hierarchies").is_dir():
         yield from _large_populations(columns)
@@ -209,7 +210,7 @@ def _global_optimum(columns: dict[str, list[str]]) -> Iterator[Figure]:
     """The best global recoding for k = 5: the same groups as ARX's optimum, and why its GCP was read as .577."""
     schema = with_ages(adult_schema(columns, hierarchies="shared"))
     table = Table.from_columns(schema, {name: columns[name] for name in (*QUASI_IDENTIFIERS, SENSITIVE)})
-    made = FullDomain(require=(KAnonymity(k=5),), suppress=0.0).anonymize(table, Engine())
+    made = FullDomain(require=(KAnonymity(k=5),), suppress=0.0).anonymize(table, Engine(seed=0))
     found = evaluate(columns, QUASI_IDENTIFIERS, made.group_of_row)
     where = "ARX, optimal global recoding, one run on this data"
     yield Figure("full_domain k=5, groups", where, 20, made.release.groups, 0, self_check=True)
@@ -224,12 +225,14 @@ def _global_optimum(columns: dict[str, list[str]]) -> Iterator[Figure]:
 
 def with_ages(schema: Schema) -> Schema:
     """The same schema with ages in steps of 5, 10 and 20 years, as the hierarchies beside the data have them."""
-    return Schema(schema.document, {**schema.ladders, "age": interval_ladder(range(17, 91), [5, 10, 20])}, schema.name)
+    return Schema(
+        schema.document, {**schema.hierarchies, "age": interval_hierarchy(range(17, 91), [5, 10, 20])}, schema.name
+    )
 
 
 def vulnerable(table: Table, require: tuple[PrivacyModel, ...]) -> int:
     """Rows in groups whose sensitive values all lie in one class."""
-    release = Mondrian(require=require).anonymize(table, Engine()).release
+    release = Mondrian(require=require).anonymize(table, Engine(seed=0)).release
     sensitive = release.index(SENSITIVE)
     histograms, _ = release.histograms(sensitive)
     values = release.attributes[sensitive].values
@@ -245,7 +248,7 @@ def _salary_schema() -> Schema:
             "salary": {"role": "sensitive", "kind": "ordinal", "domain": SALARIES},
             "disease": {"role": "sensitive"},
         },
-        {"zip": prefix_ladder(ZIPS, [4, 3]), "disease": DISEASE_LADDER},
+        {"zip": prefix_hierarchy(ZIPS, [4, 3]), "disease": DISEASE_LADDER},
     )
 
 
@@ -253,7 +256,7 @@ def _earth_movers() -> Iterator[Figure]:
     where = "section 2.3.3, with Table 2.5, p. 39"
     whole = np.full(9, 1 / 9)
     for held, published in (("3K 4K 5K", 0.375), ("6K 8K 11K", 0.167)):
-        ours = earth_mover_ordered(_share(held.split(), SALARIES)[None, :], whole, Ground())
+        ours = earth_mover_ordered(_share(held.split(), SALARIES)[None, :], whole, Geometry())
         yield Figure(f"EMD of salaries {held}", where, published, float(ours[0]))
     names = tuple(DISEASES)
     column = _diseases(TABLE_2_2)
@@ -265,7 +268,7 @@ def _earth_movers() -> Iterator[Figure]:
     groups = (("gastric ulcer", "gastritis", "stomach cancer"), ("gastric ulcer", "stomach cancer", "pneumonia"))
     for reading, reference, printed in readings:
         for group, value in zip(groups, printed, strict=True):
-            ours = earth_mover_hierarchical(_share(group, names)[None, :], reference, Ground(level=DISEASE_LEVELS))
+            ours = earth_mover_hierarchical(_share(group, names)[None, :], reference, Geometry(level=DISEASE_LEVELS))
             yield Figure(f"EMD of {', '.join(group)}", where, value, float(ours[0]), reading=reading)
 
 
@@ -300,11 +303,14 @@ def _large_populations(columns: dict[str, list[str]]) -> Iterator[Figure]:
     yield Figure("large populations, minSup 5%", where, None, len(populations))
     yield Figure("large populations, minSup 2%", where, None, len(large_populations(table, minimum_support=0.02)))
     tops = [a.hierarchy.height for a in table.attributes[:-1] if a.hierarchy is not None]
-    nothing = FullDomain(levels=tuple(tops)).anonymize(table, Engine()).release
+    nothing = FullDomain(levels=tuple(tops)).anonymize(table, Engine(seed=0)).release
     loss = utility_loss(nothing, table, populations=populations).value
     yield Figure("U_loss with every quasi-identifier removed", where, "0.05", loss)
     asked = len(names) - 1
-    everything, coarse = table.as_release(), Mondrian(require=(KAnonymity(k=5000),)).anonymize(table, Engine()).release
+    everything, coarse = (
+        table.as_release(),
+        Mondrian(require=(KAnonymity(k=5000),)).anonymize(table, Engine(seed=0)).release,
+    )
     printed = (("the original", everything, ("0.692", 0)), ("k=5000", coarse, ("0.086", "0.0288")))
     for name, release, published in printed:
         belief, _ = group_belief(release, asked)
@@ -318,7 +324,7 @@ def _large_populations(columns: dict[str, list[str]]) -> Iterator[Figure]:
 def _skewness() -> Iterator[Figure]:
     """10,000 people, 1% positive: groups that every l-diversity lets pass."""
     where = "example 2.1.1, section 2.1 from p. 17"
-    overall = Overall(np.array([100, 9900]))
+    overall = Reference(np.array([100, 9900]))
     even, positive, negative = (np.array([pair]) for pair in ((25, 25), (49, 1), (1, 49)))
 
     def measured(model: PrivacyModel, group: NDArray[np.int64]) -> float:

@@ -12,19 +12,19 @@ from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.injector import Injector
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.data.hierarchy import Ladder
+from unveil.data.hierarchy import HierarchyTable
 from unveil.data.release import Anonymized
 from unveil.data.schema import Schema
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.kernels.assignment import exact_marginals, omega_marginals
-from unveil.privacy.distances import Ground, jensen_shannon
+from unveil.privacy.distances import Geometry, jensen_shannon
 from unveil.privacy.knowledge.kernel import Kernel
-from unveil.privacy.knowledge.mining.valid import valid_values
+from unveil.privacy.knowledge.mining.cells import valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 from unveil.privacy.models import BTPrivacy, DistinctL, KAnonymity, PrivacyModel, ProbabilisticL, TCloseness
-from unveil.risk.exposure import Exposure, describe_knowledge, expose
+from unveil.risk.background import BackgroundRisk, background_risk, describe_knowledge
 
 # Figure 3.3: minExp, |R|, and the shares of tuples with 0, 1, 2, 3, 4, 5 or more incompatible values.
 FIGURE_3_3 = (
@@ -59,8 +59,10 @@ def adult_table(columns: dict[str, list[str]]) -> Table:
     """30,162 people with the six quasi-identifiers, ages in a hierarchy, too."""
     schema = adult_schema(columns)
     ages = sorted({int(age) for age in columns["age"]})
-    steps = Ladder(tuple((str(a), *(f"[{a // w * w},{a // w * w + w - 1}]" for w in (5, 10, 20)), "*") for a in ages))
-    known = Schema(schema.document, {**schema.ladders, "age": steps}, name="adult")
+    steps = HierarchyTable(
+        tuple((str(a), *(f"[{a // w * w},{a // w * w + w - 1}]" for w in (5, 10, 20)), "*") for a in ages)
+    )
+    known = Schema(schema.document, {**schema.hierarchies, "age": steps}, name="adult")
     return Table.from_columns(known, {name: columns[name] for name in (*QUASI_IDENTIFIERS, SENSITIVE)})
 
 
@@ -143,14 +145,16 @@ def _omega(table: Table) -> Iterator[Figure]:
 
 
 def _js(share: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:
-    return jensen_shannon(share, reference, Ground())
+    return jensen_shannon(share, reference, Geometry())
 
 
-def _exposed(table: Table, made: Anonymized, b: tuple[float, ...], cost: float = 0.0) -> Exposure:
+def _exposed(table: Table, made: Anonymized, b: tuple[float, ...], cost: float = 0.0) -> BackgroundRisk:
     """By the Omega-estimate, as in the thesis, unless a cost is allowed."""
     asked = len(table.attributes) - 1
     roster = targets_of_table(table, made.release, asked, group=made.group_of_row.astype(np.int64))
-    return expose(made.release, asked, Kernel(bandwidth=b).prior(table), roster=roster, cost=cost, matching=False)
+    return background_risk(
+        made.release, asked, Kernel(bandwidth=b).prior(table), roster=roster, cost=cost, matching=False
+    )
 
 
 def _kernel_attacks(table: Table) -> Iterator[Figure]:
@@ -167,7 +171,7 @@ def _kernel_attacks(table: Table) -> Iterator[Figure]:
             "(B,t), b=.3, exact": BTPrivacy(t=t),
         }
         for name, model in models.items():
-            made = Mondrian(require=(KAnonymity(k=k), model)).anonymize(table, Engine())
+            made = Mondrian(require=(KAnonymity(k=k), model)).anonymize(table, Engine(seed=0))
             tried = BANDWIDTHS if number == 2 else (0.3,)
             counts = []
             for b in tried:
@@ -191,7 +195,9 @@ def _kernel_attacks(table: Table) -> Iterator[Figure]:
 def _continuity(table: Table) -> Iterator[Figure]:
     """The worst-case disclosure risk, k = 4 and t = .2: one bandwidth, then two."""
     for b in BANDWIDTHS:
-        made = Mondrian(require=(KAnonymity(k=4), BTPrivacy(t=0.2, bandwidth=(b,), cost=0))).anonymize(table, Engine())
+        made = Mondrian(require=(KAnonymity(k=4), BTPrivacy(t=0.2, bandwidth=(b,), cost=0))).anonymize(
+            table, Engine(seed=0)
+        )
         for theirs in BANDWIDTHS:
             worst = _exposed(table, made, (theirs,)).worst
             label = f"worst-case risk, b={b:g}, b'={theirs:g}"
@@ -201,7 +207,7 @@ def _continuity(table: Table) -> Iterator[Figure]:
         for second in (0.3, 0.6, 0.9, 1.2):
             width = (first,) * 3 + (second,) * 3
             model = BTPrivacy(t=0.2, bandwidth=width, cost=0)
-            made = Mondrian(require=(KAnonymity(k=4), model)).anonymize(table, Engine())
+            made = Mondrian(require=(KAnonymity(k=4), model)).anonymize(table, Engine(seed=0))
             worst = _exposed(table, made, (0.3,)).worst
             label = f"worst-case risk, b1={first:g}, b2={second:g}, b'=.3"
             yield Figure(label, "figure 3.11 (b), from p. 88", None, worst, reading=reading)

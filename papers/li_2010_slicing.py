@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from papers import Figure
 from papers._printed import printed_schema
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
-from unveil.anonymizers.parts.columns import contingency_of
-from unveil.anonymizers.parts.slices import likely_values, make_slices
+from unveil.anonymizers.parts.attribute_partition import contingency_of
+from unveil.anonymizers.parts.match_probabilities import likely_values, make_slices
 from unveil.anonymizers.slicing import Slicing, asked_of, columns_of, sliced
 from unveil.data.attribute import Role
 from unveil.data.release import row_numbers
@@ -129,14 +129,14 @@ def reproduce_on_adult(columns: dict[str, list[str]]) -> Iterator[Figure]:
         reading = f"no bucket is cut: by definition 4.2.2 l is {1 / p.max():.3f} at most"
         reading += "; the thesis' 5, 8 and 10 can only be distinct values" if alpha == 2 else ""
         yield Figure(f"largest p of the whole table, alpha = {alpha}", "ours alone", None, p.max(), reading=reading)
-    strict = Slicing(alpha=2, require=(ProbabilisticL(l=3),)).anonymize(table, Engine())
+    strict = Slicing(alpha=2, require=(ProbabilisticL(l=3),)).anonymize(table, Engine(seed=0))
     p, matching = shares(table, columns_of(Slicing(alpha=2), table), strict.group_of_row)
     yield Figure("3-diverse slicing, largest p", "ours alone", None, float(p.max()))
     yield Figure("3-diverse slicing, largest distance of a sum of p from 1", "fact 4.2.1", 0, _apart(p), 1e-9)
     reading = "strict cuts on every quasi-identifier: protection by several matching buckets does not come about"
     yield Figure("3-diverse slicing, most buckets anybody matches", "ours alone", None, matching.max(), reading=reading)
     for l in (5, 8, 10):
-        made = Slicing(alpha=2, require=(DistinctL(l=l),)).anonymize(table, Engine())
+        made = Slicing(alpha=2, require=(DistinctL(l=l),)).anonymize(table, Engine(seed=0))
         reading = f"distinct values of p(t, ·) for everybody; {made.release.sizes.mean():.1f} rows a bucket"
         yield Figure(
             f"buckets of distinct {l}-diverse slicing", "ours alone", None, made.release.groups, reading=reading

@@ -10,7 +10,7 @@ from papers.li_2010_slicing import EIGHT, F, table_4_1
 from realdata.adult import COMPLETE_ROWS, NAMES, QUASI_IDENTIFIERS, SENSITIVE, AdultMissing, adult_schema
 from realdata.adult_whole import read_adult_whole
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.anonymizers.parts.columns import contingency_of
+from unveil.anonymizers.parts.attribute_partition import contingency_of
 from unveil.anonymizers.slicing import Slicing, sliced
 from unveil.data.release import Release
 from unveil.data.table import Table

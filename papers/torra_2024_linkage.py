@@ -20,12 +20,13 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.privacy.models import KAnonymity
 from unveil.risk.linkage.by_splink import estimate_by_splink
-from unveil.risk.linkage.held import Held, held_of_table
-from unveil.risk.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels
+from unveil.risk.linkage.distance import link_by_distance
+from unveil.risk.linkage.levels import agreement_levels, level_counts, levels_of_rows, link_by_levels
 from unveil.risk.linkage.links import Links, anonymity_sets, claimed, reid, reid_of, single_links
 from unveil.risk.linkage.patterns import pattern_counts
 from unveil.risk.linkage.probabilistic import classify, estimate_unsupervised, from_true_links, link_by_patterns
-from unveil.risk.linkage.readers import Published, compare_values, link_by_distance, published_of
+from unveil.risk.linkage.published import Published, compare_values, published_of
+from unveil.risk.linkage.register import Register, register_of_table
 from unveil.risk.uniqueness import (
     ESTIMATORS,
     KeyCounts,
@@ -164,7 +165,7 @@ def reproduce_slowly(columns: dict[str, list[str]]) -> Iterator[Figure]:
     yield from _overlapping(table)
 
 
-def _changed(table: Table) -> tuple[Published, Held]:
+def _changed(table: Table) -> tuple[Published, Register]:
     """Six attributes, each of 15% of the people drawn anew."""
     random = np.random.default_rng(0)
     attributes = [Attribute(a.name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, a.values) for a in table.attributes[:6]]
@@ -203,11 +204,11 @@ def _linkage(table: Table) -> Iterator[Figure]:
 def _overlapping(table: Table) -> Iterator[Figure]:
     """Cells that overlap: all that fits alike, and the narrower the heavier."""
     made = Mondrian(require=(KAnonymity(k=5),), relaxed=True).anonymize(table, Engine(seed=1))
-    held = held_of_table(table, made.release.attributes)
+    held = register_of_table(table, made.release.attributes)
     published = published_of(made.release, tuple(held.known), made.group_of_row)
     where = "Adult, mondrian:k=5,relaxed=true"
     yield Figure(f"{where}: Reid of all cells that fit", REIDS, None, reid(link_by_distance(published, held)).value)
-    files = levelled(published, held)
+    files = agreement_levels(published, held)
     model = levels_of_rows(files, level_counts(files))
     links = link_by_levels(files, model, classify(model, false_links=1e-3, missed_links=0.05))
     note = "levels of agreement by how many people lie in a cell"
@@ -222,10 +223,10 @@ def linked() -> Links:
     table = Table.from_columns(schema, dict(zip(("city", "age"), zip(*ORIGINAL, strict=True), strict=True)))
     city, age = (np.array(column) for column in zip(*PUBLISHED, strict=True))
     masked = Masked(table.attributes, (city.astype(np.int64), age.astype(np.float64)), (1,))
-    held = held_of_table(table, table.attributes)
+    held = register_of_table(table, table.attributes)
     return link_by_distance(published_of(masked, ["city", "age"], np.arange(5)), held)
 
 
-def _held(attributes: list[Attribute], codes: list[NDArray[np.int64]]) -> Held:
+def _held(attributes: list[Attribute], codes: list[NDArray[np.int64]]) -> Register:
     known = {a.name: Known.exactly(a, c) for a, c in zip(attributes, codes, strict=True)}
-    return Held(known, len(codes[0]), np.arange(len(codes[0])))
+    return Register(known, len(codes[0]), np.arange(len(codes[0])))

@@ -14,12 +14,13 @@ from unveil.anonymizers.rank_swapping import RankSwapping
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.risk.linkage.aggregates import AGGREGATES
-from unveil.risk.linkage.held import held_of_table
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.links import reid
 from unveil.risk.linkage.pairs import Pairs
-from unveil.risk.linkage.readers import link_by_distance, published_of
+from unveil.risk.linkage.published import published_of
+from unveil.risk.linkage.register import register_of_table
 from unveil.risk.linkage.supervised import compare_own, learn_distance, links_by, prove
-from unveil.risk.linkage.transparency import link_knowing
+from unveil.risk.linkage.transparency import link_by_method
 from unveil.risk.membership import infer_membership
 
 LEARNED = "ML for distance-based record linkage parameters"
@@ -81,9 +82,9 @@ def swapped() -> tuple[float, float]:
     table = Table.from_columns(schema, columns)
     method = RankSwapping(p=5)
     made = method.anonymize(table, Engine(seed=0))
-    held = held_of_table(table, table.attributes)
-    plain = link_by_distance(published_of(made.masked, names, made.origin), held)
-    return reid(plain).value, reid(link_knowing(made.masked, held, method, made.origin)).value
+    held = register_of_table(table, table.attributes)
+    plain = link_by_distance(published_of(made.masked, names, made.origin), held, scales=("common",))
+    return reid(plain).value, reid(link_by_method(made.masked, held, method, made.origin)).value
 
 
 def shadows(depth: int | None) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from unveil.data.hierarchy import Ladder, read_ladder
+from unveil.data.hierarchy import HierarchyTable, read_hierarchy
 from unveil.data.schema import Schema, SchemaDocument
 
 __all__ = [
@@ -176,7 +176,7 @@ def adult_schema(
     hierarchies: Literal["ours", "shared", "none"] = "ours",
 ) -> Schema:
     """Roles, kinds and hierarchies; domains are the values that the complete rows have."""
-    ladders: dict[str, Ladder] = {}
+    ladders: dict[str, HierarchyTable] = {}
     attributes: dict[str, dict[str, str | list[str]]] = {}
     for name in (*quasi_identifiers, sensitive):
         role = "sensitive" if name == sensitive else "quasi-identifier"
@@ -185,9 +185,9 @@ def adult_schema(
             continue
         attributes[name] = {"role": role}
         if hierarchies == "shared":
-            ladders[name] = read_ladder(SHARED / "hierarchies" / f"{name}.csv")
+            ladders[name] = read_hierarchy(SHARED / "hierarchies" / f"{name}.csv")
         elif hierarchies == "ours" and name in HIERARCHIES:
-            ladders[name] = Ladder(
+            ladders[name] = HierarchyTable(
                 tuple((*row, "*") for row in _ladder_rows(HIERARCHIES[name])), source=f"{name} (ours)"
             )
         if name in ladders:

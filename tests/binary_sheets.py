@@ -49,6 +49,11 @@ def cell(column: int, value: object, style: int = 0, *, short: bool = False, sha
     return record(7 + more, place + struct.pack("<I", shared.setdefault(text, len(shared))))
 
 
+def _counted(kind: int, items: list[bytes]) -> bytes:
+    """How many there are, the items, and their end, whose kind is the next."""
+    return record(kind, struct.pack("<I", len(items))) + b"".join(items) + record(kind + 1)
+
+
 def write_xlsb(
     path: Path,
     rows: Iterable[tuple[int, list[object]]],
@@ -61,28 +66,29 @@ def write_xlsb(
     """A workbook of one sheet: rows by number, cells as values or pairs of a value and the number of its format."""
     shared: dict[str, int] = {}
     styles = [0, *(formats or {})]
-    sheet = [record(129), record(145)]
+    sheet = [record(129), record(148, bytes(16)), record(145)]
     for number, values in rows:
         sheet.append(record(0, struct.pack("<I", number - 1) + bytes(13)))
         for column, value in enumerate(values):
             value, form = value if isinstance(value, tuple) else (value, 0)
             sheet.append(cell(column, value, styles.index(form), short=short and column > 0, shared=shared))
     sheet += [record(146), record(130)]
-    declared = b"".join(record(44, struct.pack("<H", number) + wide(code)) for number, code in (formats or {}).items())
-    used = b"".join(record(47, struct.pack("<HH", 0, number) + bytes(12)) for number in styles)
-    book = record(153, struct.pack("<III", from_1904, 0, 0)) + record(
-        156, struct.pack("<II", 2 * hidden, 1) + wide("r1") + wide("one")
-    )
+    declared = [record(44, struct.pack("<H", number) + wide(code)) for number, code in (formats or {}).items()]
+    used = [record(47, struct.pack("<HH", 0, number) + bytes(12)) for number in styles]
+    style = record(278) + _counted(615, declared) + _counted(626, [record(47, bytes(16))]) + _counted(617, used)
+    bundle = record(156, struct.pack("<II", 2 * hidden, 1) + wide("r1") + wide("one"))
+    book = record(131) + record(153, struct.pack("<III", from_1904, 0, 0)) + record(143) + bundle + record(144)
     targets = {"r1": ("worksheet", "worksheets/sheet1.bin"), "r2": ("styles", "styles.bin")}
     targets["r3"] = ("sharedStrings", "sharedStrings.bin")
     related = "".join(
         f'<Relationship Id="{key}" Type="{RELATION}/{kind}" Target="{part}"/>' for key, (kind, part) in targets.items()
     )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/workbook.bin", book)
+        archive.writestr("xl/workbook.bin", book + record(132))
         archive.writestr("xl/_rels/workbook.bin.rels", f'<Relationships xmlns="{PACKAGE}">{related}</Relationships>')
         archive.writestr("xl/worksheets/sheet1.bin", b"".join(sheet))
-        archive.writestr("xl/styles.bin", declared + record(626) + record(47, bytes(16)) + record(617) + used)
+        archive.writestr("xl/styles.bin", style + record(279))
         items = b"".join(record(19, b"\0" + wide(text)) for text in shared)
-        archive.writestr("xl/sharedStrings.bin", items)
+        count = struct.pack("<II", len(shared), len(shared))
+        archive.writestr("xl/sharedStrings.bin", record(159, count) + items + record(160))
     return path

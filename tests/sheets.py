@@ -47,6 +47,11 @@ def xml_workbook(path: Path, rows: str | bytes, *, styles: str = "", book: str =
             '<extLst><ext><x15:workbookPr chartTrackingRefBase="1"/></ext></extLst></workbook>',
         )
         archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{PACKAGE}">{related}</Relationships>')
+        archive.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{PACKAGE}"><Relationship Id="r1" Type="{RELATION}/officeDocument" '
+            'Target="xl/workbook.xml"/></Relationships>',
+        )
         archive.writestr("xl/worksheets/sheet1.xml", sheet)
         archive.writestr("xl/styles.xml", f'<styleSheet xmlns="{MAIN}">{styles}</styleSheet>')
     return path
@@ -130,7 +135,8 @@ def write_wanted_xlsx(path: Path, *, constant: bool = False, from_1904: bool = F
     return path
 
 
-def write_wanted_xls(path: Path) -> Path:
+def write_wanted_xls(path: Path, *, errors: bool = False) -> Path:
+    """Without its error unless asked for: that is not read from these files."""
     book = xlwt.Workbook()
     sheet = book.add_sheet("one")
     formats = {name: xlwt.easyxf(num_format_str=code) for name, code in FORMATS.items()}
@@ -138,7 +144,7 @@ def write_wanted_xls(path: Path) -> Path:
         sheet.write(0, column, name)
     for number, row in enumerate(_rows(), start=1):
         for column, (name, value) in enumerate(zip(WANTED, row, strict=True)):
-            if value == "#N/A":
+            if value == "#N/A" and errors:
                 sheet.row(number).set_cell_error(column, "#N/A!")  # its own name of it
             elif isinstance(value, bool):
                 sheet.row(number).set_cell_boolean(column, value)

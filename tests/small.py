@@ -8,7 +8,7 @@ import numpy as np
 from unveil.audit.document import Finding
 from unveil.audit.measures import parse_id
 from unveil.data.attribute import Attribute
-from unveil.data.hierarchy import Ladder
+from unveil.data.hierarchy import HierarchyTable
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.schema import Schema, SchemaDocument
@@ -21,12 +21,12 @@ QI, SENSITIVE, INSENSITIVE, IDENTIFIER = "quasi-identifier", "sensitive", "insen
 
 def made_schema(
     attributes: Mapping[str, Mapping[str, Any]],
-    ladders: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
     **top: Any,
 ) -> Schema:
-    """A confirmed schema; ladders as rows of a hierarchy file."""
+    """A confirmed schema; hierarchies as rows of a hierarchy file."""
     content = {"version": 1, "confirmed": True, "attributes": attributes, **top}
-    rows = {name: Ladder(tuple(map(tuple, ladder))) for name, ladder in (ladders or {}).items()}
+    rows = {name: HierarchyTable(tuple(map(tuple, tree))) for name, tree in (hierarchies or {}).items()}
     return Schema(SchemaDocument.model_validate(content), rows)
 
 

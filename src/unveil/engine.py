@@ -2,12 +2,13 @@
 
 import hashlib
 import os
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import numpy as np
 
@@ -23,14 +24,34 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Seed, threads and progress. Draws depend on the seed and the name, not on who ran before or beside."""
+    """Seed, threads and progress. Draws depend on the seed and the name, not on who ran before or at the same time.
 
-    seed: int = 0
+    Without a seed it comes from the operating system: whoever knows an anonymizer's seed can replay its draws and undo
+    the release. Attacks and audits, which must be repeatable, are run with an engine of seed 0 unless given another.
+    """
+
+    seed: int = field(default=None, repr=False)  # type: ignore[assignment]  # None: drawn, 128 bits
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     name: str = ""
     progress: Progress | None = None
     stop: threading.Event = field(default_factory=threading.Event)  # set: end soon, and keep what was reached
     checkpoints: Path | None = None  # the folder where long work saves its state; it goes on from there
+    secret: bool = False  # the seed was drawn: it may have made a release, so no document names it
+
+    def __post_init__(self) -> None:
+        if cast("int | None", self.seed) is None:
+            object.__setattr__(self, "seed", secrets.randbits(128))
+            object.__setattr__(self, "secret", True)
+
+    @property
+    def stated_seed(self) -> int | None:
+        """The seed as a document names it: None if it was drawn."""
+        return None if self.secret else self.seed
+
+    @property
+    def small_seed(self) -> int:
+        """The seed in 32 bits, for libraries that take no more."""
+        return self.seed % 2**32
 
     def named(self, name: str) -> "Engine":
         """The engine one piece of work gets."""
@@ -62,7 +83,7 @@ def open_checkpoint(path: Path) -> Iterator[IO[bytes] | None]:
         raise OutputError(f"{path}: the checkpoint cannot be read ({error.strerror})") from None
     with file:
         if file.read(SIZE) != _digest(file):
-            raise OutputError(f"{path}: is no checkpoint; delete it, or choose another folder")
+            raise OutputError(f"{path}: not a checkpoint; delete it or choose another folder")
         file.seek(SIZE)
         yield file
 
@@ -83,7 +104,7 @@ def save_checkpoint(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         os.replace(part, path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise OutputError(f"{path.parent}: no checkpoint can be written ({error.strerror})") from None
+        raise OutputError(f"{path.parent}: the checkpoint cannot be written ({error.strerror})") from None
 
 
 def _digest(file: IO[bytes]) -> bytes:

@@ -1,7 +1,7 @@
 """Every error a user can cause. One root, so that a caller can catch them all.
 
 UnveilError
-├── UsageError         an option, a member name or a parameter that makes no sense
+├── UsageError         an option, a name or a parameter that is not valid
 ├── SchemaError        schema.toml, a hierarchy or a domain
 ├── TableError         an original table
 ├── ReleaseError       a published file or its sidecar
@@ -41,7 +41,7 @@ class UnveilError(Exception):
 
 
 class UsageError(UnveilError):
-    """An option, a member name or a parameter that makes no sense."""
+    """An option, a name or a parameter that is not valid."""
 
 
 class SchemaError(UnveilError):

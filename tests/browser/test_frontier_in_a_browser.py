@@ -19,7 +19,7 @@ def test_the_chart_is_drawn_and_can_be_zoomed(browser: Browser, tmp_path: Path) 
     ages = random.integers(20, 40, 90)
     rows = [(int(age), ["<b>a</b>", "b", "c"][int(age) // 5 % 3 if random.random() < 0.7 else 1]) for age in ages]
     table = made_table(schema, *rows)
-    found = run_frontier(table, ["mondrian:k=5+15", "anatomy:l=2"], engine=Engine(workers=1)).to_dict()
+    found = run_frontier(table, ["mondrian:k=5+15", "anatomy:l=2"], engine=Engine(seed=0, workers=1)).to_dict()
     found["diagnostics"]["points"][2]["status"] = "unsure"
     file = tmp_path / "frontier.html"
     file.write_text(render_frontier(found), encoding="utf-8")

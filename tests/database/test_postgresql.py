@@ -115,17 +115,28 @@ def test_many_batches_and_counted_columns(people: Server) -> None:
         ("@{}/insert.sql", "the statement may only read: cannot execute INSERT"),
         ("@{}/commit.sql", "multiple commands"),
         ("@{}/set.sql", "the statement gives no columns"),
+        ("@{}/do.sql", "invalid transaction termination"),
+        ("@{}/hidden.sql", "the statement may only read: cannot execute INSERT"),
     ],
 )
 def test_statements_that_give_no_table(people: Server, tmp_path: Path, what: str, says: str) -> None:
     (tmp_path / "insert.sql").write_text("insert into people values (61, 20, 'f', 'flu')")
     (tmp_path / "commit.sql").write_text("commit; delete from people")
     (tmp_path / "set.sql").write_text("set transaction read write")
+    (tmp_path / "do.sql").write_text("do $$ begin commit; delete from people; end $$")
+    (tmp_path / "hidden.sql").write_text("do $$ begin insert into people values (61, 20, 'f', 'flu'); end $$")
     with pytest.raises(TableError) as fault:
         read_columns(people.address(what.format(tmp_path)))
     assert says in str(fault.value)
     assert "\n" not in str(fault.value)
     assert PASSWORD not in str(fault.value)
+
+
+def test_options_of_the_connection_do_not_let_it_write(people: Server, tmp_path: Path) -> None:
+    (tmp_path / "insert.sql").write_text("insert into people values (61, 20, 'f', 'flu') returning id")
+    allowed = "?options=-c%20default_transaction_read_only%3Doff"
+    with pytest.raises(TableError, match="the statement may only read: cannot execute INSERT"):
+        read_columns(people.address(f"@{tmp_path}/insert.sql", options=allowed))
 
 
 def test_nothing_was_written(people: Server) -> None:

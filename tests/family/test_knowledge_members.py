@@ -11,7 +11,7 @@ from strategies import tables
 from small import QI, SENSITIVE, made_schema
 from unveil import catalog
 from unveil.data.attribute import Role
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError
 
@@ -56,10 +56,10 @@ def table_of(rows: list[tuple[str, str, str]], values: tuple[str, ...] = ILL, mo
     )
 
 
-def prior_of(name: str, options: str, table: Table, asked: str | None = None) -> CellPrior:
+def prior_of(name: str, options: str, table: Table, asked: str | None = None) -> PersonPrior:
     kind, given_options = catalog.parse(f"{name}:{options}" if options else name)
     prior = catalog.make(catalog.member("knowledge", kind), given_options, kind).prior(table, asked)
-    assert isinstance(prior, CellPrior)
+    assert isinstance(prior, PersonPrior)
     return prior
 
 
@@ -105,12 +105,12 @@ def test_renaming_the_values_permutes_the_columns(name: str, options: str) -> No
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_of_several_sensitive_attributes_one_is_named(name: str, options: str) -> None:
     table = table_of(PEOPLE, more=True)
-    with pytest.raises(UsageError, match="say which sensitive attribute is meant: ill, pay"):
+    with pytest.raises(UsageError, match="name the sensitive attribute: ill, pay"):
         prior_of(name, options, table)
     assert np.array_equal(
         prior_of(name, options, table, "ill").of(DOMAIN), prior_of(name, options, table_of(PEOPLE)).of(DOMAIN)
     )
-    with pytest.raises(UsageError, match="no sensitive attribute"):
+    with pytest.raises(UsageError, match="unknown sensitive attribute"):
         prior_of(name, options, table, "age")
 
 

@@ -149,36 +149,34 @@ def _without_age(w: Ward, **more: Mapping[str, object]) -> str:
 
 @leak("blocks in pairs", "inference")
 def three_slices_in_true_pairs(draw: random.Random) -> Fields:
-    w = Ward(draw, 360)
+    w = Ward(draw, 144)
     people, bucket = _anatomy(w)
     order = sorted(range(len(people)), key=lambda j: (int(bucket[j]), people[j]))
-    cells = w.cells()
     release = {
         "group": [bucket[j] for j in order],
-        "age": [cells[people[j]][0] for j in order],
-        "sex": [cells[people[j]][1] for j in order],
-        "region": [cells[people[j]][2] for j in order],
+        "sex": [w.sex[people[j]] for j in order],
+        "region": [w.region[people[j]] for j in order],
         "diagnosis": [w.diagnosis[people[j]] for j in order],
     }
     return w.case(
+        original={n: v for n, v in w.original().items() if n != "age"},
+        schema=_without_age(w),
         release=release,
-        sidecar='group = "group"\nblocks = [["age"], ["sex", "region"], ["diagnosis"]]\n',
+        sidecar='group = "group"\nblocks = [["sex"], ["region"], ["diagnosis"]]\n',
         truth=Truth(w.people, "the diagnosis beside their line", w.people),
     )
 
 
 @leak("blocks in pairs", "inference")
 def buckets_sorted_by_the_secret(draw: random.Random) -> Fields:
+    """The quasi-identifiers stand in the order of their owners' diagnoses; the second table is sorted, too."""
     w = Ward(draw, 360)
     people, bucket = _anatomy(w)
-    # The quasi-identifiers stand in the order of their owners' diagnoses, and the diagnoses are sorted too.
     order = sorted(range(len(people)), key=lambda j: (int(bucket[j]), w.diagnosis[people[j]], people[j]))
-    cells = w.cells()
     release = {
         "group": [bucket[j] for j in order],
-        "age": [cells[people[j]][0] for j in order],
-        "sex": [cells[people[j]][1] for j in order],
-        "region": [cells[people[j]][2] for j in order],
+        "sex": [w.sex[people[j]] for j in order],
+        "region": [w.region[people[j]] for j in order],
     }
     counted = Counter((bucket[j], w.diagnosis[people[j]]) for j in order)
     second = sorted(counted, key=lambda c: (int(c[0]), c[1]))
@@ -188,10 +186,11 @@ def buckets_sorted_by_the_secret(draw: random.Random) -> Fields:
         "count": [str(counted[c]) for c in second],
     }
     return w.case(
+        original={n: v for n, v in w.original().items() if n != "age"},
+        schema=_without_age(w),
         release=release,
         sidecar=(
-            'group = "group"\nblocks = [["age", "sex", "region"], ["diagnosis"]]\n'
-            'sensitive_table = "release-sensitive.csv"\n'
+            'group = "group"\nblocks = [["sex", "region"], ["diagnosis"]]\nsensitive_table = "release-sensitive.csv"\n'
         ),
         files={"release-sensitive.csv": csv_text(table)},
         truth=Truth(w.people, "the diagnosis by the place in the bucket", w.people),
@@ -353,6 +352,37 @@ def quotes_mark_some(draw: random.Random) -> Fields:
         release=columns,
         release_text="\n".join(lines) + "\n",
         truth=Truth(sum(secret), "a second secret: who was treated for an addiction", w.people),
+    )
+
+
+@leak("spelling", "file")
+def line_ends_mark_some(draw: random.Random) -> Fields:
+    w = Ward(draw)
+    secret = _few(w)
+    rows = [(*c, d, s) for c, d, s in zip(w.cells(), w.diagnosis, secret, strict=True)]
+    draw.shuffle(rows)
+    names = ("age", "sex", "region", "diagnosis")
+    lines = [f'"{a}",{x},{r},{d}' + ("\r\n" if s else "\n") for a, x, r, d, s in rows]
+    return w.case(
+        original=w.original(addiction=["yes" if s else "no" for s in secret]),
+        schema=w.schema(addiction=attribute("s", domain=["no", "yes"])),
+        release={name: [row[i] for row in rows] for i, name in enumerate(names)},
+        release_text=(",".join(names) + "\n" + "".join(lines)).encode(),
+        truth=Truth(sum(secret), "a second secret: who was treated for an addiction", w.people),
+    )
+
+
+@leak("spelling", "file")
+def capitals_mark_some(draw: random.Random) -> Fields:
+    """The original came from two hospitals; one wrote capitals. It is the one for addictions."""
+    w = Ward(draw)
+    secret = _few(w)
+    told = [d.capitalize() if s else d for d, s in zip(w.diagnosis, secret, strict=True)]
+    return w.case(
+        original={**w.original(), "diagnosis": told},
+        schema=w.schema(diagnosis=attribute("s")),
+        release=shuffled({**w.in_order(), "diagnosis": told}, draw),
+        truth=Truth(sum(secret), "which hospital they were in", w.people),
     )
 
 

@@ -64,6 +64,27 @@ def six_visits_with_other_diagnoses(draw: random.Random) -> Fields:
     )
 
 
+@leak("several rows a person", "singling out")
+def visits_without_a_number(draw: random.Random) -> Fields:
+    """Six visits of each person; nothing in the original says that they are one person's."""
+    w = Ward(draw, 150)
+    original = {n: v for n, v in _times(w.original(), 6).items() if n != "number"}
+    original["diagnosis"] = [draw.choice(DIAGNOSES) for _ in original["diagnosis"]]
+    kinds = {
+        "age": attribute("q", "numeric", domain={"from": 20, "to": 79, "step": 1}),
+        "sex": attribute("q", domain=["f", "m"]),
+        "region": attribute("q", domain=list(REGIONS)),
+        "diagnosis": attribute("s", domain=list(DIAGNOSES)),
+    }
+    people = determined(joined(w.original(), ["age", "sex", "region"]), w.number)
+    return w.case(
+        original=original,
+        schema=schema_text(kinds),
+        release=shuffled(original, draw),
+        truth=Truth(people, "all their visits: a class is one person", w.people),
+    )
+
+
 @leak("several rows a person", "inference")
 def families_share_the_disease(draw: random.Random) -> Fields:
     """A class of eight is two families; each family has one disease and the file has its number."""
@@ -399,6 +420,20 @@ def a_few_swapped(draw: random.Random) -> Fields:
     return _masked(w, original, release, schema, 'masked = ["income"]\nmethod = "swapping"\n', same, "their row")
 
 
+@leak("masked", "linking")
+def noise_in_the_order_of_the_original(draw: random.Random) -> Fields:
+    w, original, schema = _numbers(draw)
+    pay = [str(max(0, int(p) + 10 * draw.randrange(-500, 501))) for p in original["income"]]
+    age = [str(min(120, max(0, int(a) + draw.randrange(-15, 16)))) for a in original["age"]]
+    return w.case(
+        original=original,
+        schema=_open_schema(schema),
+        release=_release_of(original, income=pay, age=age),
+        sidecar='masked = ["age", "income"]\nmethod = "noise"\n',
+        truth=Truth(w.people, "their row: it stands where they stand", w.people),
+    )
+
+
 # --- claims that are not true -----------------------------------------------------------------------------------------
 
 
@@ -453,6 +488,22 @@ def pram_that_changed_nothing(draw: random.Random) -> Fields:
 def pram_weaker_than_it_says(draw: random.Random) -> Fields:
     w = Ward(draw, 300)
     return _pram(w, 0.4, [r if draw.random() < 0.9 else draw.choice(tuple(REGIONS)) for r in w.region])
+
+
+@leak("wrong claims", "file")
+def pram_claimed_without_an_assignment(draw: random.Random) -> Fields:
+    w = Ward(draw, 600)
+    skewed = [r if draw.random() < 0.3 else "north" for r in w.region]
+    rows = [[0.4 if a == b else 0.2 for b in range(4)] for a in range(4)]
+    original = {**w.original(), "age": [band(a).strip("[]").split(",")[0] for a in w.age], "region": skewed}
+    release = shuffled({n: original[n] for n in ("age", "sex", "region", "diagnosis")}, draw)
+    return w.case(
+        original=original,
+        release=release,
+        schema=w.schema(region=attribute("q", domain=list(REGIONS))),
+        sidecar=f'masked = ["region"]\nmethod = "pram:retain=0.4"\n[channel]\nregion = {rows}\n',
+        truth=Truth(w.people, "their region: nothing was changed", w.people),
+    )
 
 
 @leak("wrong claims", "file")

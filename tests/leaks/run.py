@@ -75,12 +75,19 @@ def audit(case: Case, folder: Path, preset: str = "") -> Outcome:
     return Outcome(case.name, case.family, case.kind, preset, code, why)
 
 
-def findings(case: Case, folder: Path) -> list[Leak]:
-    """What the checks of the published file find in a case; nothing that is fine."""
+def findings(case: Case, folder: Path, *, beliefs: bool = True) -> list[Leak]:
+    """What the checks of the published file find in a case, and what its classes tell; nothing that is fine."""
     from unveil.data.schema import read_schema
-    from unveil.formats.masked import read_origin
+    from unveil.formats.assignments import read_origin
     from unveil.formats.tables import read_columns
-    from unveil.risk.published_file import read_as_a_stranger, read_published_file
+    from unveil.risk.published_file import (
+        across_releases,
+        harmful_classes,
+        likely_members,
+        published_file,
+        read_as_a_stranger,
+        read_published_file,
+    )
 
     arguments = case.write(folder)
     schema = read_schema(folder / "schema.toml")
@@ -90,7 +97,15 @@ def findings(case: Case, folder: Path) -> list[Leak]:
     if "assignment.csv" in case.files:
         origin = read_origin(folder / "assignment.csv", original.rows, len(next(iter(case.release.values()))))
     file = read_published_file(arguments[0], schema, original=original, origin=origin, key=key)
-    return [leak for leak in read_as_a_stranger(file) if leak.severity in ("exceeded", "suspicious")]
+    found = [leak for leak in read_as_a_stranger(file) if leak.severity in ("exceeded", "suspicious")]
+    if not beliefs:
+        return found
+    found += harmful_classes(file)
+    if "--population" in arguments:
+        register = read_columns(arguments[arguments.index("--population") + 1])
+        found += likely_members(published_file(read_columns(arguments[0]), schema, original=register))
+    others = [read_published_file(folder / name, schema, original=original) for name in case.more_releases]
+    return found + (across_releases([file, *others]) if others else [])
 
 
 def outcomes(name: str, seed: int, presets: Sequence[str]) -> list[Outcome]:

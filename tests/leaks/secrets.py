@@ -1,7 +1,7 @@
 """Leaks of the secret itself: homogeneous classes, skew, similar and close values, secrets that tell each other."""
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from tests.leaks.case import (
@@ -83,13 +83,13 @@ def yes_or_no_by_class(draw: random.Random) -> Fields:
 
 @leak("homogeneous classes", "inference")
 def buckets_of_one_diagnosis(draw: random.Random) -> Fields:
-    """Anatomy whose buckets hide nothing: each holds one diagnosis."""
-    w = Ward(draw)
-    release = w.in_order()
-    told = release["diagnosis"]
+    """Anatomy of exact cells whose buckets hide nothing: each holds one diagnosis."""
+    w = Ward(draw, 360)
+    told = w.diagnosis
     order = sorted(range(w.people), key=lambda i: (DIAGNOSES.index(told[i]) * 37 % 10, i * 7919 % w.people))
     group = {d: str(DIAGNOSES.index(d) * 37 % 10 + 1) for d in DIAGNOSES}
-    main = {"group": [group[told[i]] for i in order], **{n: [release[n][i] for i in order] for n in _KNOWN}}
+    exact = {n: w.original()[n] for n in _KNOWN}
+    main = {"group": [group[told[i]] for i in order], **{n: [exact[n][i] for i in order] for n in _KNOWN}}
     counted = Counter(told)
     table = {
         "group": [group[d] for d in DIAGNOSES],
@@ -103,7 +103,7 @@ def buckets_of_one_diagnosis(draw: random.Random) -> Fields:
             'sensitive_table = "release-sensitive.csv"\n'
         ),
         files={"release-sensitive.csv": csv_text(table)},
-        truth=Truth(w.people, "the diagnosis of every row: only whose row it is stays hidden", w.people),
+        truth=Truth(determined(joined(exact, _KNOWN), told), "their diagnosis: all their buckets hold one", w.people),
     )
 
 
@@ -348,25 +348,32 @@ def class_and_second_secret(draw: random.Random) -> Fields:
 
 @leak("two releases", "composition")
 def classes_that_cross_each_other(draw: random.Random) -> Fields:
-    """Ages by decade in one file, by last digit in the other: each class has all diagnoses, each crossing one."""
-    ages = [v % 100 for v in range(1_200)]
+    """Ages by decade in one file, by last digit in the other: ten values in each class, one in each crossing."""
+    people = 1_200
+    ages = [v % 100 for v in range(people)]
     draw.shuffle(ages)
-    diagnosis = [DIAGNOSES[(a // 10 + a) % 10] for a in ages]
-    original = {"age": [str(a) for a in ages], "diagnosis": diagnosis}
-    first = {"age": [f"[{a // 10 * 10},{a // 10 * 10 + 9}]" for a in ages], "diagnosis": diagnosis}
+    names = [a + b for a in ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu") for b in "lnrstvwxyz"]
+    draw.shuffle(names)
+    tens, ones = draw.sample(range(10), 10), draw.sample(range(10), 10)
+    secret = [names[10 * tens[a // 10] + ones[a % 10]] for a in ages]
+    decades = [f"[{a // 10 * 10},{a // 10 * 10 + 9}]" for a in ages]
     digits = ["{" + ",".join(str(d + a % 10) for d in range(0, 100, 10)) + "}" for a in ages]
     kinds = {
         "age": attribute("q", "numeric", domain={"from": 0, "to": 99, "step": 1}),
-        "diagnosis": attribute("s", domain=list(DIAGNOSES)),
+        "diagnosis": attribute("s", domain=sorted(names)),
     }
-    both = list(zip(first["age"], digits, strict=True))
+    here, there = defaultdict(set), defaultdict(set)
+    for one, two, value in zip(decades, digits, secret, strict=True):
+        here[one].add(value)
+        there[two].add(value)
+    certain = sum(len(here[one] & there[two]) == 1 for one, two in zip(decades, digits, strict=True))
     return {
-        "original": original,
+        "original": {"age": [str(a) for a in ages], "diagnosis": secret},
         "schema": schema_text(kinds),
-        "release": shuffled(first, draw),
-        "files": {"second.csv": csv_text(shuffled({"age": digits, "diagnosis": diagnosis}, draw))},
+        "release": shuffled({"age": decades, "diagnosis": secret}, draw),
+        "files": {"second.csv": csv_text(shuffled({"age": digits, "diagnosis": secret}, draw))},
         "more_releases": ("second.csv",),
-        "truth": Truth(determined(both, diagnosis), "their diagnosis, from both files together", 1_200),
+        "truth": Truth(certain, "their diagnosis: the only one in both of their classes", people),
     }
 
 

@@ -147,6 +147,6 @@ def test_anatomy_is_eligible_up_to_seven_on_adult(adult):
     names = (*kifer_2009.QUASI_IDENTIFIERS, "occupation")
     schema = adult_schema(adult, kifer_2009.QUASI_IDENTIFIERS)
     table = Table.from_columns(schema, {name: adult[name] for name in names})
-    assert Anatomy(l=7).anonymize(table, Engine()).release.sizes.min() >= 7
+    assert Anatomy(l=7).anonymize(table, Engine(seed=0)).release.sizes.min() >= 7
     with pytest.raises(RequirementError, match="l=7 can be met"):
-        Anatomy(l=8).anonymize(table, Engine())
+        Anatomy(l=8).anonymize(table, Engine(seed=0))

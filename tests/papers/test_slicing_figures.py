@@ -41,6 +41,6 @@ def test_what_cannot_be_met_on_adult_says_what_could(adult: dict[str, list[str]]
     table = Table.from_columns(adult_schema(adult), {name: adult[name] for name in names})
     asked = "slicing:columns=sex+occupation,require=probabilistic_l:l="
     with pytest.raises(RequirementError, match=r"value of occupation is 0\.257; l=3\.894 can be met"):
-        catalog.anonymizer(asked + "5").anonymize(table, Engine())
-    made = catalog.anonymizer(asked + "3.894").anonymize(table, Engine())
+        catalog.anonymizer(asked + "5").anonymize(table, Engine(seed=0))
+    made = catalog.anonymizer(asked + "3.894").anonymize(table, Engine(seed=0))
     assert np.bincount(made.group_of_row).sum() == table.rows

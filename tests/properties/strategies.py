@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from unveil.data.attribute import Attribute
-from unveil.data.hierarchy import Ladder
+from unveil.data.hierarchy import HierarchyTable
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.schema import Schema, SchemaDocument
@@ -67,7 +67,7 @@ def hostile_texts() -> st.SearchStrategy[str]:
 
 
 @st.composite
-def hierarchies(draw: st.DrawFn, values: Sequence[str]) -> Ladder:
+def hierarchies(draw: st.DrawFn, values: Sequence[str]) -> HierarchyTable:
     """A nested hierarchy of one to three levels above the values; labels are hostile too."""
     heights = draw(st.integers(1, 3))
     rows = [[value] for value in values]
@@ -83,7 +83,7 @@ def hierarchies(draw: st.DrawFn, values: Sequence[str]) -> Ladder:
         above = {node: labels[number] for node, number in zip(below, classes, strict=True)}
         for row in rows:
             row.append(above[row[-1]])
-    return Ladder(tuple((*row, "*") for row in rows))
+    return HierarchyTable(tuple((*row, "*") for row in rows))
 
 
 @st.composite

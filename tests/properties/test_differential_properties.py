@@ -50,11 +50,11 @@ def test_leaving_out_any_record_of_any_table(table: Table, k: int, recoding: str
     mondrian = Mondrian(require=(KAnonymity(k=k),), recoding=recoding, regions=regions, median=median)  # type: ignore[arg-type]
     asked = table.with_role(Role.SENSITIVE)[0]
     known = table.with_role(Role.QUASI_IDENTIFIER)
-    found = without_each(mondrian, table, asked, Engine())
+    found = without_each(mondrian, table, asked, Engine(seed=0))
     row = table.rows // 2
     rest = Table(table.attributes, tuple(np.delete(column, row) for column in table.columns))
     codes = np.array([[int(table.columns[i][row]) for i in known]])
-    slow = counts_of(mondrian.anonymize(rest, Engine()).release, asked, codes)
+    slow = counts_of(mondrian.anonymize(rest, Engine(seed=0)).release, asked, codes)
     assert not len(found.open)
     np.testing.assert_array_equal(found.without.each[row], slow.each[0])
     np.testing.assert_array_equal(found.without.joint[row], slow.joint[0])

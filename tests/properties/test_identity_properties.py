@@ -16,13 +16,13 @@ from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.backwards import rows_found
-from unveil.risk.linkage.held import held_of_table
-from unveil.risk.linkage.levels import level_counts, levelled
+from unveil.risk.linkage.distance import link_by_distance, rows_found
+from unveil.risk.linkage.levels import agreement_levels, level_counts
 from unveil.risk.linkage.links import reid
 from unveil.risk.linkage.patterns import pattern_counts
 from unveil.risk.linkage.probabilistic import classify, from_true_links, link_by_patterns
-from unveil.risk.linkage.readers import compare_values, link_by_distance, published_of
+from unveil.risk.linkage.published import compare_values, published_of
+from unveil.risk.linkage.register import register_of_table
 
 
 def table_of(rows: int, seed: int) -> Table:
@@ -66,7 +66,7 @@ def test_risks_are_shares_and_pairs_are_all_pairs(rows: int, seed: int, scheme: 
     for reader in found.document.diagnostics["readers"]:
         if reader["pairs"]:
             assert sum(reader["pairs"][k] for k in ("link", "clerical", "no_link")) == rows * release.rows
-    held = held_of_table(table, release.attributes)
+    held = register_of_table(table, release.attributes)
     published = published_of(release, tuple(held.known), origin)
     if masked:
         around = rows_found(published, table)
@@ -74,7 +74,7 @@ def test_risks_are_shares_and_pairs_are_all_pairs(rows: int, seed: int, scheme: 
         assert all(f.value is None or f.value >= 0 for f in masked_utility(table, release, origin, "r"))
         with_counts = pattern_counts(compare_values(published, held))
     else:
-        with_counts = level_counts(levelled(published, held))
+        with_counts = level_counts(agreement_levels(published, held))
         with pytest.raises(NotApplicable):
             compare_values(published, held)
     assert with_counts.sum() == rows * release.rows
@@ -83,7 +83,7 @@ def test_risks_are_shares_and_pairs_are_all_pairs(rows: int, seed: int, scheme: 
 @pytest.mark.parametrize("readers", ["forwards", "backwards", "probabilistic"])
 def test_more_noise_never_finds_more_people_on_average(readers: str) -> None:
     table = table_of(150, 1)
-    held = held_of_table(table, table.attributes)
+    held = register_of_table(table, table.attributes)
     found = []
     for retain in (1.0, 0.9, 0.7, 0.4, 0.1):
         risks = []

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from unveil.privacy.distances import DISTANCES, Ground
+from unveil.privacy.distances import DISTANCES, Geometry
 from unveil.privacy.models import (
     MODELS,
     AlphaK,
@@ -24,11 +24,11 @@ from unveil.privacy.models import (
     EpsilonM,
     KAnonymity,
     NTCloseness,
-    Overall,
     PrivacyModel,
     ProbabilisticL,
     PSensitiveK,
     RecursiveCL,
+    Reference,
     StrictNTCloseness,
     Supersets,
     TCloseness,
@@ -71,8 +71,8 @@ def histograms(values: int, least: int) -> st.SearchStrategy[list[Row]]:
 
 
 @st.composite
-def tables(draw: st.DrawFn, least: int = 0) -> tuple[np.ndarray, Overall]:
-    """Groups' histograms and an Overall with all a model may need, nested supersets included."""
+def tables(draw: st.DrawFn, least: int = 0) -> tuple[np.ndarray, Reference]:
+    """Groups' histograms and an Reference with all a model may need, nested supersets included."""
     values = draw(st.integers(2, 6))
     groups = draw(histograms(values, least))
     counts = np.array(groups)
@@ -82,9 +82,9 @@ def tables(draw: st.DrawFn, least: int = 0) -> tuple[np.ndarray, Overall]:
     level = np.array([np.arange(values), np.minimum(np.arange(values) // 2, 9), np.zeros(values, dtype=int)])
     level[1, -1] = values if missing else level[1, -1]
     pairs = [(g, counts[: g + 1 + more].sum(axis=0)) for g in range(len(groups)) for more in (0, 1, 2)]
-    overall = Overall(
+    overall = Reference(
         counts.sum(axis=0),
-        Ground(position=position, level=level, missing=missing),
+        Geometry(position=position, level=level, missing=missing),
         Supersets(np.array([g for g, _ in pairs]), np.array([h for _, h in pairs])),
         counts.sum(axis=1) * draw(st.integers(1, 4)) + draw(st.integers(0, 3)),
     )
@@ -127,7 +127,7 @@ def loop_enhanced(row: Row, table: Row) -> float:
     return float(max((gain for gain, _ in gains), default=Fraction(0)))
 
 
-def loop_neighbours(row: Row, ground: Ground, epsilon: float) -> float:
+def loop_neighbours(row: Row, ground: Geometry, epsilon: float) -> float:
     assert ground.position is not None
     people = [v for v, c in enumerate(row) for _ in range(c)]
 
@@ -139,7 +139,7 @@ def loop_neighbours(row: Row, ground: Ground, epsilon: float) -> float:
     return len(people) / max(sum(near(a, b) for b in people) for a in people)
 
 
-def loop_supersets(row: Row, group: int, overall: Overall, n: int, pick: Callable[..., float]) -> float:
+def loop_supersets(row: Row, group: int, overall: Reference, n: int, pick: Callable[..., float]) -> float:
     assert overall.supersets is not None
     large = [
         h.tolist()
@@ -149,7 +149,7 @@ def loop_supersets(row: Row, group: int, overall: Overall, n: int, pick: Callabl
     return pick(float(variational(row, other)) for other in [*large, overall.histogram.tolist()])
 
 
-def loop(model: PrivacyModel, row: Row, group: int, overall: Overall) -> float:
+def loop(model: PrivacyModel, row: Row, group: int, overall: Reference) -> float:
     """The level of one group, from the definition in the paper."""
     size, table = sum(row), overall.histogram.tolist()
     least_safe = 0.0 if model.higher_is_safer else inf
@@ -183,7 +183,7 @@ def loop(model: PrivacyModel, row: Row, group: int, overall: Overall) -> float:
         case BetaLikeness():
             return float(max((gain for gain, _ in loop_gains(row, table)), default=Fraction(0)))
         case EpsilonM():
-            return loop_neighbours(row, overall.ground, model.epsilon)
+            return loop_neighbours(row, overall.geometry, model.epsilon)
         case DeltaPresence():
             assert overall.population is not None
             people = int(overall.population[group])
@@ -194,7 +194,7 @@ def loop(model: PrivacyModel, row: Row, group: int, overall: Overall) -> float:
 
 @steady
 @given(table=tables())
-def test_levels_agree_with_a_loop(table: tuple[np.ndarray, Overall]) -> None:
+def test_levels_agree_with_a_loop(table: tuple[np.ndarray, Reference]) -> None:
     counts, overall = table
     for model in MEASURES:
         expected = [loop(model, row, group, overall) for group, row in enumerate(counts.tolist())]
@@ -218,7 +218,7 @@ MERGEABLE = [
 
 @steady
 @given(table=tables(least=1))
-def test_merging_two_groups_never_worsens(table: tuple[np.ndarray, Overall]) -> None:
+def test_merging_two_groups_never_worsens(table: tuple[np.ndarray, Reference]) -> None:
     counts, overall = table
     assert overall.population is not None
     merged = replace(overall, population=overall.population[:2].sum(keepdims=True), supersets=None)
@@ -230,7 +230,7 @@ def test_merging_two_groups_never_worsens(table: tuple[np.ndarray, Overall]) -> 
 
 def test_merging_can_worsen_neighbourhoods() -> None:
     """{40, 60} and {50, 100} are (15, 2)-anonymous; together three of four lie around 50."""
-    overall = Overall(np.ones(4, dtype=int), Ground(position=np.array([40.0, 50.0, 60.0, 100.0])))
+    overall = Reference(np.ones(4, dtype=int), Geometry(position=np.array([40.0, 50.0, 60.0, 100.0])))
     levels = EpsilonM(epsilon=15).level(np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 1, 1, 1]]), overall)
     assert levels.tolist() == [2, 2, 4 / 3]
 
@@ -238,14 +238,14 @@ def test_merging_can_worsen_neighbourhoods() -> None:
 def test_merging_can_worsen_the_closest_superset() -> None:
     """Each group is like its own superset; together they are like neither, nor like the table."""
     supersets = Supersets(np.array([0, 1, 2, 2]), np.array([[50, 0, 0], [0, 50, 0], [50, 0, 0], [0, 50, 0]]))
-    overall = Overall(np.array([50, 50, 900]), supersets=supersets)
+    overall = Reference(np.array([50, 50, 900]), supersets=supersets)
     levels = NTCloseness(n=20).level(np.array([[5, 0, 0], [0, 5, 0], [5, 5, 0]]), overall)
     assert levels == pytest.approx([0, 0, 0.5])
 
 
 @steady
 @given(table=tables(least=1))
-def test_merging_never_worsens_the_strict_one_under_the_same_supersets(table: tuple[np.ndarray, Overall]) -> None:
+def test_merging_never_worsens_the_strict_one_under_the_same_supersets(table: tuple[np.ndarray, Reference]) -> None:
     counts, overall = table
     groups = np.vstack([counts[:2], counts[:2].sum(axis=0, keepdims=True)])
     same = Supersets(np.repeat(np.arange(3), len(counts)), np.tile(counts.cumsum(axis=0), (3, 1)))
@@ -278,7 +278,7 @@ REQUIREMENTS: st.SearchStrategy[PrivacyModel] = st.one_of(  # any model with any
 
 @settings(steady, max_examples=400)
 @given(model=REQUIREMENTS, table=tables(least=1))
-def test_no_smaller_group_ever_holds(model: PrivacyModel, table: tuple[np.ndarray, Overall]) -> None:
+def test_no_smaller_group_ever_holds(model: PrivacyModel, table: tuple[np.ndarray, Reference]) -> None:
     counts, overall = table
     held = counts.sum(axis=1)[model.holds(model.level(counts, overall))]
     assert (held >= model.smallest).all()
@@ -286,14 +286,14 @@ def test_no_smaller_group_ever_holds(model: PrivacyModel, table: tuple[np.ndarra
 
 @settings(steady, max_examples=200)
 @given(model=REQUIREMENTS, table=tables())
-def test_the_worst_group_decides(model: PrivacyModel, table: tuple[np.ndarray, Overall]) -> None:
+def test_the_worst_group_decides(model: PrivacyModel, table: tuple[np.ndarray, Reference]) -> None:
     levels = model.level(*table)
     assert bool(model.holds(np.array([model.worst(levels)]))[0]) == bool(model.holds(levels).all())
 
 
 @steady
 @given(models=st.lists(REQUIREMENTS, max_size=4), table=tables())
-def test_satisfied_is_the_conjunction(models: list[PrivacyModel], table: tuple[np.ndarray, Overall]) -> None:
+def test_satisfied_is_the_conjunction(models: list[PrivacyModel], table: tuple[np.ndarray, Reference]) -> None:
     expected = np.ones(len(table[0]), dtype=bool)
     for model in models:
         expected &= model.holds(model.level(*table))
@@ -308,7 +308,7 @@ SHARES = [m for m in MEASURES if m.name not in COUNTS_PEOPLE and getattr(m, "k",
 
 @steady
 @given(table=tables(), times=st.integers(2, 1000))
-def test_multiplying_every_count_changes_nothing(table: tuple[np.ndarray, Overall], times: int) -> None:
+def test_multiplying_every_count_changes_nothing(table: tuple[np.ndarray, Reference], times: int) -> None:
     counts, overall = table
     scaled = replace(overall, histogram=overall.histogram * times)
     for model in [*SHARES, *[TCloseness(distance=name) for name in DISTANCES]]:
@@ -318,13 +318,13 @@ def test_multiplying_every_count_changes_nothing(table: tuple[np.ndarray, Overal
 
 @steady
 @given(table=tables(), seed=st.integers(0, 99))
-def test_renaming_values_changes_nothing(table: tuple[np.ndarray, Overall], seed: int) -> None:
+def test_renaming_values_changes_nothing(table: tuple[np.ndarray, Reference], seed: int) -> None:
     """Of a nominal attribute: the ordered, hierarchical and smoothed distances and epsilon_m are not."""
     counts, overall = table
     assert overall.supersets is not None
     order = np.random.default_rng(seed).permutation(counts.shape[1])
     supersets = Supersets(overall.supersets.group, overall.supersets.histogram[:, order])
-    renamed = Overall(overall.histogram[order], Ground(), supersets, overall.population)
+    renamed = Reference(overall.histogram[order], Geometry(), supersets, overall.population)
     nominal = [model for model in MEASURES if "numeric" not in model.needs]
     for model in [*nominal, *[TCloseness(distance=name) for name in ("variational", "kl", "js", "equal")]]:
         level = model.level(counts, overall)
@@ -333,7 +333,7 @@ def test_renaming_values_changes_nothing(table: tuple[np.ndarray, Overall], seed
 
 @steady
 @given(table=tables())
-def test_groups_are_measured_alone(table: tuple[np.ndarray, Overall]) -> None:
+def test_groups_are_measured_alone(table: tuple[np.ndarray, Reference]) -> None:
     counts, overall = table
     assert overall.supersets is not None
     assert overall.population is not None

@@ -19,7 +19,7 @@ from strategies import attributes, regions
 from arx_projects import AGES, DEFINITION, made_newer_project, made_project
 from java_objects import arx_output
 from unveil.data.attribute import Attribute, Kind
-from unveil.data.hierarchy import read_ladder
+from unveil.data.hierarchy import read_hierarchy
 from unveil.data.regions import Regions
 from unveil.data.schema import Schema, SchemaDocument, read_schema
 from unveil.errors import TableError, UnveilError
@@ -182,7 +182,7 @@ def test_any_schema_and_hierarchy(content: bytes, hierarchy: bytes) -> None:
         ladder = _file(folder, "h.csv", hierarchy)
         path = _file(folder, "schema.toml", content)
         _only_unveil_errors(lambda: read_schema(path))
-        _only_unveil_errors(lambda: read_ladder(ladder))
+        _only_unveil_errors(lambda: read_hierarchy(ladder))
         _only_unveil_errors(lambda: mended_ladder(hierarchy, "h.csv"))
 
 

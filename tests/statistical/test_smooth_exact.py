@@ -37,7 +37,7 @@ from unveil.attackers.posterior.contract import Chains, posterior
 from unveil.attackers.posterior.hidden import Chain, HiddenModel
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Prior
-from unveil.data.smooth import Centres, gaussian
+from unveil.data.smoothing import Centres, gaussian
 from unveil.engine import Engine
 from unveil.kernels import distributions, gibbs, random, shares
 
@@ -93,7 +93,7 @@ def test_a_fixed_prior_is_smoothed(name: str, monkeypatch: pytest.MonkeyPatch) -
     theta[AGE] = [[sum(p * KERNEL[u][v] for u, p in enumerate(row)) for v in range(4)] for row in theta[AGE]]
     for known in GROUP_KNOWN:
         for asked, some in together(small, small.targets[::4], known):
-            belief = FixedPrior().attack(small.release, asked, prior, Engine())
+            belief = FixedPrior().attack(small.release, asked, prior, Engine(seed=0))
             for row, target in enumerate(some):
                 group = target.group if known else None
                 exact = enumerate_fixed_attacker(small.release, small.asked, pi, theta, target.knowledge, group)
@@ -148,7 +148,7 @@ def test_a_narrow_kernel_ties_nothing() -> None:
     small = SMALL["horizontal nested"]
     narrow = gaussian(small.release.attributes[AGE], 0.01)
     assert np.array_equal(narrow, np.eye(4))
-    tree = posterior(small.release, small.asked, prior_of(small.release, small.asked), Engine(), LONG)
+    tree = posterior(small.release, small.asked, prior_of(small.release, small.asked), Engine(seed=0), LONG)
     found = posterior(small.release, small.asked, smooth_prior(small, narrow), Engine(seed=3), LONG).shares(AGE)  # type: ignore[attr-defined]
     error = np.maximum(found.std(axis=0, ddof=1) / 2, 1e-3)
     assert (np.abs(found.mean(axis=0) - tree.shares(AGE)[0]) <= 6 * error).all()  # type: ignore[attr-defined]

@@ -6,30 +6,27 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.bucketize import bucketized, one_sensitive
+from unveil.anonymizers.parts.assemble import bucketized, one_sensitive
+from unveil.data.options import Options, whole
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import RequirementError, UsageError, shown
+from unveil.errors import RequirementError, shown
 from unveil.kernels import anatomy as kernels
 
 __all__ = ["Anatomy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anatomy:
+class Anatomy(Options):
     """Bucketization into groups of l rows with l different sensitive values (Xiao and Tao 2006).
 
     Ties between equally frequent values and the rows taken are drawn. Rows left over (at most l - 1) join a group
     that lacks their value, or are refused with `residue=refuse`.
     """
 
-    l: int
+    l: int = whole(2)
     residue: Literal["place", "refuse"] = "place"
-
-    def __post_init__(self) -> None:
-        if self.l < 2:
-            raise UsageError(f"anatomy: l={self.l} hides nothing; choose l ≥ 2")
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows · log(sensitive values)."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unveil.anonymizers.parts.masking import described
 from unveil.data.attribute import Role
 from unveil.data.masked import Masked, SyntheticTable, as_published
+from unveil.data.options import Options, number, whole
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, UsageError
@@ -20,7 +21,7 @@ MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DpHistogram:
+class DpHistogram(Options):
     """Counts with discrete Laplace noise of OpenDP (Dwork et al. 2006; Ghosh, Roughgarden and Sundararajan 2009).
 
     Every combination of the attributes' values is counted, also those nobody has. One person more or fewer changes one
@@ -28,15 +29,9 @@ class DpHistogram:
     counts alone: those below `least` become 0, the others as many rows. The rows are nobody's.
     """
 
-    epsilon: float
+    epsilon: float = number(0, above=True)
     attributes: tuple[str, ...] = ()  # quasi-identifiers and sensitive attributes, if none is named
-    least: int = 1  # the least noisy count that is released
-
-    def __post_init__(self) -> None:
-        if not 0 < self.epsilon < np.inf:
-            raise UsageError(f"dp_histogram: epsilon={self.epsilon:g} makes no sense; choose a positive number")
-        if self.least < 1:
-            raise UsageError(f"dp_histogram: least={self.least} makes no sense; a count that is released is 1 or more")
+    least: int = whole(1, default=1)  # the least noisy count that is released
 
     def anonymize(self, table: Table, engine: Engine) -> SyntheticTable:
         """Cost: rows, and some microseconds a combination for its noise.
@@ -62,7 +57,7 @@ class DpHistogram:
         rows = np.repeat(np.arange(len(kept)), kept)
         rows = rows[engine.named("dp_histogram").generator().permutation(len(rows))]
         columns = as_published(attributes, np.unravel_index(rows, sizes))
-        masked = Masked(tuple(attributes), columns, tuple(range(len(which))), {}, described(self, "dp_histogram"))
+        masked = Masked(tuple(attributes), columns, tuple(range(len(which))), {}, described(self))
         note = (
             f"epsilon {self.epsilon:g}: noise of scale {1 / self.epsilon:g} on each of {len(kept):,} combinations; "
             f"{int((kept > 0).sum()):,} are released"
@@ -72,7 +67,7 @@ class DpHistogram:
     def _chosen(self, table: Table) -> list[int]:
         """Positions. A domain must not be read off the table: that somebody has a value would be published."""
         if len(set(self.attributes)) != len(self.attributes):
-            raise UsageError("dp_histogram: attributes names one twice; keep one")
+            raise UsageError("dp_histogram: attributes lists one twice; keep one")
         roles = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
         which = sorted(map(table.index, self.attributes)) or [
             i for i, a in enumerate(table.attributes) if a.role in roles

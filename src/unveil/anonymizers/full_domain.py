@@ -6,13 +6,14 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.classes import height_of, nodes_of
-from unveil.anonymizers.parts.generalise import GroupRegions, generalised
+from unveil.anonymizers.parts.assemble import GroupRegions, generalised
 from unveil.anonymizers.parts.lattice import search
 from unveil.anonymizers.parts.node_loss import Measure
+from unveil.anonymizers.parts.roll_up import height_of, nodes_of
 from unveil.data.attribute import Attribute, Role
+from unveil.data.options import Options, number, whole
 from unveil.data.regions import Regions
-from unveil.data.release import Anonymized, row_numbers
+from unveil.data.release import Anonymized, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import RequirementError, UsageError
@@ -23,7 +24,7 @@ __all__ = ["FullDomain"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FullDomain:
+class FullDomain(Options):
     """One node of the generalisation lattice (Samarati 2001): a level for each quasi-identifier, in schema order.
 
     Level 0 is the values, the highest `*`; an attribute without a hierarchy has levels 0 and 1. Rows of groups that
@@ -32,16 +33,10 @@ class FullDomain:
     """
 
     levels: tuple[int, ...] | None = None
-    suppress: float = 0.0
+    suppress: float = number(0, 1, default=0.0)
     require: tuple[PrivacyModel, ...] = ()
     measure: Measure = "certainty_penalty"
-    nodes: int = 100_000
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.suppress <= 1:
-            raise UsageError(f"full_domain: suppress={self.suppress:g} is no share; choose a number from 0 to 1")
-        if self.nodes < 1:
-            raise UsageError(f"full_domain: nodes={self.nodes} leaves nothing to look at; choose at least 1")
+    nodes: int = whole(1, default=100_000)
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: one pass over the rows for each quasi-identifier; of a search, the classes of the nodes looked at."""
@@ -51,13 +46,10 @@ class FullDomain:
         self._check_levels(self.levels, [table.attributes[i] for i in known])
         nodes = [nodes_of(table.attributes[i], level) for i, level in zip(known, self.levels, strict=True)]
         columns = [node[table.columns[i]] for i, node in zip(known, nodes, strict=True)]
-        group = row_numbers(columns) if columns else np.zeros(table.rows, dtype=np.int64)
+        group = row_numbers(columns, table.rows)
         groups = int(group.max()) + 1
-        hidden = np.zeros(groups, dtype=bool)
-        if self.require:
-            hidden = self._failing(table, group, groups)
-        first = np.zeros(groups, dtype=np.int64)
-        first[group] = np.arange(table.rows)
+        hidden = self._failing(table, group, groups) if self.require else np.zeros(groups, dtype=bool)
+        first = example_rows(group)
         cells = {}
         for index, node, column in zip(known, nodes, columns, strict=True):
             codes = table.attributes[index].codes

@@ -5,21 +5,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.bucketize import bucketized, one_sensitive
-from unveil.data.release import Anonymized, row_numbers
+from unveil.anonymizers.parts.assemble import bucketized, one_sensitive
+from unveil.data.options import Options, whole
+from unveil.data.release import Anonymized, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import RequirementError, UsageError
+from unveil.errors import RequirementError
 from unveil.kernels import injector as kernels
-from unveil.privacy.knowledge.mining.cells import CountedCells
-from unveil.privacy.knowledge.mining.valid import valid_values
+from unveil.privacy.knowledge.mining.cells import CountedCells, valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 
 __all__ = ["Injector"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Injector:
+class Injector(Options):
     """Rule-based bucketization with matching l-diversity (Li 2010, section 3.4).
 
     Negative rules are mined (`min_expectation`, `predicates`: see the knowledge `negative_rules`); groups of l people
@@ -27,13 +27,12 @@ class Injector:
     they have l valid values. Of people with the same value and the same impossible ones it is drawn who goes where.
     """
 
-    l: int
+    l: int = whole(2)
     min_expectation: float = 0.9
     predicates: int = 1
 
     def __post_init__(self) -> None:
-        if self.l < 2:
-            raise UsageError(f"injector: l={self.l} hides nothing; choose l ≥ 2")
+        Options.__post_init__(self)
         NegativeRules(min_expectation=self.min_expectation, predicates=self.predicates)
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
@@ -45,8 +44,7 @@ class Injector:
         value = table.columns[sensitive].astype(np.int64)
         self._check_feasible(value, never)
         kind = row_numbers([value, *never.T.astype(np.int64)])
-        example = np.zeros(int(kind.max()) + 1, dtype=np.int64)
-        example[kind] = np.arange(table.rows)
+        example = example_rows(kind)
         engine.report("injector", 0, 1)
         groups, aside = kernels.form_groups(value[example], never[example], np.bincount(kind), self.l)
         group = _placed(kind, groups, engine)

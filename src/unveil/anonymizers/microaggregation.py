@@ -2,23 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.masking import NUMBERS, chosen, on_line, published
-from unveil.data.masked import MaskedTable, numbers_of
+from unveil.anonymizers.parts.masking import Masking
+from unveil.data.masked import numbers_of
+from unveil.data.options import whole
 from unveil.data.table import Table
-from unveil.engine import Engine
-from unveil.errors import RequirementError, UsageError
+from unveil.errors import RequirementError
 from unveil.kernels import masking
 
 __all__ = ["Microaggregation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Microaggregation:
+class Microaggregation(Masking):
     """Groups of k to 2k - 1 near rows; numbers become the mean of their group.
 
     `mdav`: all attributes together, each in units of its standard deviation (Domingo-Ferrer and Torra 2005).
@@ -27,25 +27,17 @@ class Microaggregation:
     and is published as its group's mean, so that it tells nobody apart.
     """
 
-    k: int
+    k: int = whole(2)
     method: Literal["mdav", "univariate"] = "mdav"
-    attributes: tuple[str, ...] = ()  # numeric and date quasi-identifiers, if none is named
-    publish: bool = False  # say in the sidecar how it was made
 
-    def __post_init__(self) -> None:
-        if self.k < 2:
-            raise UsageError(f"microaggregation: k={self.k} hides nothing; choose k ≥ 2")
-
-    def anonymize(self, table: Table, engine: Engine) -> MaskedTable:
+    def changed(self, table: Table, which: tuple[int, ...], random: np.random.Generator) -> dict[int, NDArray[Any]]:
         """Cost: rows² / k for mdav, rows · k an attribute for univariate."""
-        which = chosen(table, self.attributes, NUMBERS, "microaggregation")
         if table.rows < self.k:
             raise RequirementError(
                 f"microaggregation: {table.rows} rows make no group of k={self.k}; choose k ≤ {table.rows}"
             )
         means = self.means([numbers_of(table.attributes[i], table.columns[i]) for i in which])
-        changed = {i: on_line(table.attributes[i], mean) for i, mean in zip(which, means, strict=True)}
-        return published(table, changed, engine.named("microaggregation"), self, "microaggregation")
+        return dict(zip(which, means, strict=True))
 
     def means(self, values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Of each column of numbers the means that take their place; nothing is drawn."""

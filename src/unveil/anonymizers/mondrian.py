@@ -7,17 +7,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.generalise import GroupRegions, generalised
+from unveil.anonymizers.parts.assemble import GroupRegions, generalised
 from unveil.data.attribute import Attribute, Role
 from unveil.data.regions import Regions
-from unveil.data.release import Anonymized, row_numbers
+from unveil.data.release import Anonymized, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.kernels import partition as kernels
+from unveil.kernels.axes import CutAxis
 from unveil.privacy.models import PrivacyModel, Supersets
 from unveil.privacy.requirement import Requirement
 
-__all__ = ["Mondrian", "cut_axes", "partition_table"]
+__all__ = ["Mondrian", "cut_axes", "cut_axis", "partition_table"]
 
 ROWS_AT_ONCE = 1 << 16  # pieces that stay in the cache
 MOST_SEEN = 1 << 28  # bytes of a groups × codes table; above it, sort
@@ -135,7 +136,7 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
 
 def cut_axes(
     mondrian: Mondrian, table: Table, which: Sequence[int]
-) -> tuple[list[kernels.Axis], list[NDArray[np.unsignedinteger]]]:
+) -> tuple[list[CutAxis], list[NDArray[np.unsignedinteger]]]:
     """The axes along which some attributes are cut, and their columns with codes in split order."""
     axes, columns = [], []
     for index in which:
@@ -145,16 +146,16 @@ def cut_axes(
         place[order] = np.arange(attribute.codes, dtype=attribute.dtype)
         same = bool((order == np.arange(attribute.codes)).all())
         columns.append(table.columns[index] if same else place[table.columns[index]])
-        axes.append(_axis(attribute, order, mondrian.by_hierarchy(attribute)))
+        axes.append(cut_axis(attribute, order, mondrian.by_hierarchy(attribute)))
     return axes, columns
 
 
-def _axis(attribute: Attribute, order: NDArray[np.int64], by_hierarchy: bool) -> kernels.Axis:
+def cut_axis(attribute: Attribute, order: NDArray[np.int64], by_hierarchy: bool) -> CutAxis:
     position = attribute.positions() if attribute.kind.measured and not by_hierarchy else None
     levels = None
     if by_hierarchy and attribute.hierarchy is not None:
         levels = attribute.hierarchy.node[-2:0:-1, order[: attribute.real]]
-    return kernels.Axis(codes=attribute.codes, position=position, missing=attribute.missing, hierarchy=levels)
+    return CutAxis(codes=attribute.codes, position=position, missing=attribute.missing, hierarchy=levels)
 
 
 def _supersets(children: kernels.Candidates) -> list[Supersets] | None:
@@ -169,7 +170,8 @@ def _span_cells(
 ) -> GroupRegions:
     """Everything between two codes of the split order."""
     number = row_numbers([first, last])
-    lows, highs = _of_number(number, first), _of_number(number, last)
+    example = example_rows(number)
+    lows, highs = first[example], last[example]
     if (order == np.arange(attribute.codes)).all():
         return GroupRegions(Regions.intervals(attribute.codes, lows, highs), number)
     return GroupRegions(
@@ -189,7 +191,8 @@ def _hierarchy_cells(
         level = np.where(node[first] == node[last], height, level)
     node_of = hierarchy.node[level, order[first]].astype(np.int64)
     number = row_numbers([level, node_of])
-    pairs = zip(_of_number(number, level), _of_number(number, node_of), strict=True)
+    example = example_rows(number)
+    pairs = zip(level[example], node_of[example], strict=True)
     return GroupRegions(
         Regions.sets(attribute.codes, [np.flatnonzero(hierarchy.node[h] == n) for h, n in pairs]), number
     )
@@ -207,13 +210,6 @@ def _present_cells(attribute: Attribute, found: kernels.Partition, column: NDArr
         seen[found.group[piece].astype(np.int64) * codes + column[piece]] = True
     packed = np.packbits(seen.reshape(groups, codes), axis=1)
     number = row_numbers(list(packed.T))
-    distinct = _of_number(number, np.arange(groups))
+    distinct = example_rows(number)
     owner, code = np.nonzero(seen.reshape(groups, codes)[distinct])
     return GroupRegions(Regions.pairs(codes, owner, code, len(distinct)), number)
-
-
-def _of_number(number: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The value that belongs to each number."""
-    found = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
-    found[number] = values
-    return found

@@ -2,63 +2,65 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.masking import CODES, chosen, published
+from unveil.anonymizers.parts.masking import CODES, Masking
 from unveil.data.attribute import Attribute
-from unveil.data.masked import MaskedTable
+from unveil.data.options import number
 from unveil.data.table import Table
-from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 
 __all__ = ["Pram"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pram:
-    """A category stays with probability `retain`, else it is drawn anew (Gouweleeuw et al. 1998).
+class Pram(Masking):
+    """A category stays with probability `retain`, else it is drawn again (Gouweleeuw et al. 1998).
 
     `uniform`: every other category is equally likely. `invariant`: it is drawn from the table's own shares, which may
     give the same again, so that expected shares stay as they are. `matrix`, by attribute, one row of chances for each
     true category (in a file: `pram:@options.toml`), goes before both. Missing is one more category, the last.
     """
 
-    retain: float = 0.8
+    kinds = CODES
+
+    retain: float = number(0, 1, default=0.8)
     kind: Literal["uniform", "invariant"] = "uniform"
-    attributes: tuple[str, ...] = ()  # categorical and ordinal quasi-identifiers, if none is named
     matrix: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
-    publish: bool = False  # say in the sidecar how it was made, with the matrices
 
     def __post_init__(self) -> None:
-        if not 0 <= self.retain <= 1:
-            raise UsageError(f"pram: retain={self.retain:g} is no probability; choose one from 0 to 1")
+        Masking.__post_init__(self)
         if not isinstance(self.matrix, Mapping):
             raise UsageError("pram: matrix names attributes: [matrix] and below it NAME = [[0.9, 0.1], [0.2, 0.8]]")
-
-    def anonymize(self, table: Table, engine: Engine) -> MaskedTable:
-        """Cost: rows · categories an attribute."""
-        named = self.attributes or (tuple(self.matrix) if self.matrix else ())
-        strange = [name for name in self.matrix if name not in named]
+        strange = [name for name in self.matrix if self.attributes and name not in self.attributes]
         if strange:
             raise UsageError(f"pram: a matrix for {shown(strange[0])}, which is not among attributes; add it there")
-        which = chosen(table, named, CODES, "pram")
-        random = engine.named("pram").generator()
-        changed, channel = {}, {}
-        for index in which:
-            attribute, column = table.attributes[index], table.columns[index].astype(np.int64)
-            channel[index] = self._chances(attribute, column)
-            edges = np.cumsum(channel[index], axis=1)
+
+    def named(self) -> tuple[str, ...]:
+        """Where matrices alone are given, the attributes that they are of."""
+        return self.attributes or tuple(self.matrix)
+
+    def changed(self, table: Table, which: tuple[int, ...], random: np.random.Generator) -> dict[int, NDArray[Any]]:
+        """Cost: rows · categories an attribute."""
+        changed = {}
+        for index, chances in self.channel(table, which).items():
+            column = table.columns[index].astype(np.int64)
+            edges = np.cumsum(chances, axis=1)
             edges /= edges[:, -1:]
             drawn, new = random.random(len(column)), np.empty(len(column), dtype=np.int64)
-            for code in range(attribute.codes):
+            for code in range(len(chances)):
                 # A draw in [0, 1) falls before the first edge above it; a category of chance 0 has no width.
                 held = column == code
                 new[held] = np.searchsorted(edges[code], drawn[held], side="right")
             changed[index] = new
-        return published(table, changed, engine.named("pram"), self, "pram", channel=channel)
+        return changed
+
+    def channel(self, table: Table, which: tuple[int, ...]) -> dict[int, NDArray[np.float64]]:
+        """By position: (categories, categories) P(published | true)."""
+        return {i: self._chances(table.attributes[i], table.columns[i].astype(np.int64)) for i in which}
 
     def _chances(self, attribute: Attribute, column: NDArray[np.int64]) -> NDArray[np.float64]:
         """(categories, categories) P(published | true)."""

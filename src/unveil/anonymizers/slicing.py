@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.anonymizers.mondrian import Mondrian, cut_axes
-from unveil.anonymizers.parts.buckets import local_buckets, shared_buckets
-from unveil.anonymizers.parts.columns import clustered_columns, given_columns
-from unveil.anonymizers.parts.slices import MOST_LIKELY, Asked, Slices, likely_values, make_slices
+from unveil.anonymizers.parts.attribute_partition import clustered_columns, given_columns
+from unveil.anonymizers.parts.match_probabilities import MOST_LIKELY, AskedAttribute, Slices, likely_values, make_slices
+from unveil.anonymizers.parts.tuple_partition import local_buckets, shared_buckets
 from unveil.data.attribute import Role, asked_in_turn
+from unveil.data.options import Options, whole
 from unveil.data.regions import Regions
 from unveil.data.release import Anonymized, BlockRows, build_release, row_numbers
 from unveil.data.table import Table
@@ -24,38 +25,30 @@ __all__ = ["Slicing", "columns_of", "sliced"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slicing:
+class Slicing(Options):
     """Columns of attributes that go together, buckets of rows, under privacy models on p(t, s) (Li 2010, chapter 4).
 
     `c` columns by k-medoids, the sensitive one of `alpha` attributes, or `columns` by hand. Models of sensitive values
     are asked about each person's p(t, ·), the others about buckets. `grouping=strict` cuts as Mondrian does, `relaxed`
     lets rows at a median go to either side, drawn; both along the attributes named in `cut` (default: all that are
-    known). `random` draws buckets of `size` rows. `generalise` widens each column until its cells stand for so many
-    rows. `bins`: numbers are compared in so many intervals of equal width when columns are sought. Where no attribute
+    known). `random` draws buckets of `size` rows. `generalise` widens each column until its cells stand for that many
+    rows. `bins`: numbers are compared in that many intervals of equal width when columns are sought. Where no attribute
     is sensitive, models of values are asked about each quasi-identifier, all others being known, or only those `asked`.
     """
 
     require: tuple[PrivacyModel, ...] = ()
-    c: int = 2
-    alpha: int | None = None
+    c: int = whole(1, default=2)
+    alpha: int | None = whole(1, default=None)
     columns: tuple[tuple[str, ...], ...] = ()
     grouping: Literal["strict", "relaxed", "random"] = "strict"
     cut: tuple[str, ...] = ()
-    size: int | None = None
-    generalise: int | None = None
-    bins: int = 10
+    size: int | None = whole(1, default=None)
+    generalise: int | None = whole(1, default=None)
+    bins: int = whole(2, default=10)
     asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, value, least in (
-            ("c", self.c, 1),
-            ("alpha", self.alpha, 1),
-            ("size", self.size, 1),
-            ("generalise", self.generalise, 1),
-            ("bins", self.bins, 2),
-        ):
-            if value is not None and value < least:
-                raise UsageError(f"slicing: {name}={value} is too small; choose {name} ≥ {least}")
+        Options.__post_init__(self)
         if self.columns and self.alpha is not None:
             raise UsageError("slicing: columns are given, so alpha has no meaning; keep one")
         if (self.grouping == "random") != (self.size is not None):
@@ -70,7 +63,7 @@ class Slicing:
                 )
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
-        """Cost: rows · depth of the tree of cuts if everybody matches one bucket, else the matching pairs besides."""
+        """Cost: rows · depth of the tree of cuts if everybody matches one bucket, else the matching pairs as well."""
         columns = columns_of(self, table)
         cells, regions = _column_cells(self, table, columns, engine)
         slices = make_slices(cells)
@@ -90,7 +83,7 @@ class Slicing:
         which = tuple(i for i in known if not self.cut or table.attributes[i].name in self.cut)
         for name in self.cut:
             if name not in [table.attributes[i].name for i in known]:
-                raise UsageError(f"slicing: cut names {shown(name)}, which is no quasi-identifier")
+                raise UsageError(f"slicing: cut names {shown(name)}, which is not a quasi-identifier")
         requirement = Requirement.of(self.require, table, "slicing", _in_turn(self, table))
         asked = asked_of(table, columns, requirement)
         for index, one in enumerate(asked):
@@ -149,7 +142,7 @@ def columns_of(slicing: Slicing, table: Table) -> tuple[tuple[int, ...], ...]:
     return clustered_columns(table, slicing.c, slicing.alpha, slicing.bins)
 
 
-def asked_of(table: Table, columns: Sequence[Sequence[int]], requirement: Requirement) -> list[Asked]:
+def asked_of(table: Table, columns: Sequence[Sequence[int]], requirement: Requirement) -> list[AskedAttribute]:
     """The attributes that the models ask about, each in its column; of a quasi-identifier only the others are known."""
     found = []
     known = table.with_role(Role.QUASI_IDENTIFIER)
@@ -158,13 +151,13 @@ def asked_of(table: Table, columns: Sequence[Sequence[int]], requirement: Requir
         own = None
         if index in known:
             own = make_slices([_cells(table, [i for i in members if i in known and i != index]) for members in columns])
-        found.append(Asked(column, table.columns[index].astype(np.int64), table.attributes[index].codes, own))
+        found.append(AskedAttribute(column, table.columns[index].astype(np.int64), table.attributes[index].codes, own))
     return found
 
 
 def _cells(table: Table, known: Sequence[int]) -> NDArray[np.int64]:
     """(rows,) one number for rows with equal values of these attributes."""
-    return row_numbers([table.columns[i] for i in known]) if known else np.zeros(table.rows, dtype=np.int64)
+    return row_numbers([table.columns[i] for i in known], table.rows)
 
 
 def _in_turn(slicing: Slicing, table: Table) -> tuple[int, ...]:

@@ -1,22 +1,21 @@
 """Top and bottom coding: the largest and smallest numbers are published as less extreme ones."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.masking import NUMBERS, chosen, on_line, published
-from unveil.data.masked import MaskedTable, numbers_of
+from unveil.anonymizers.parts.masking import Masking
+from unveil.data.masked import numbers_of
 from unveil.data.table import Table
-from unveil.engine import Engine
 from unveil.errors import UsageError
 
 __all__ = ["TopBottom"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopBottom:
+class TopBottom(Masking):
     """At most a share `top` of the numbers lies above a limit and at most a share `bottom` below another.
 
     Those become the limit, or with `by=mean` the mean of all that lie beyond it (the total stays). The limits are
@@ -26,8 +25,6 @@ class TopBottom:
     top: float = 0.05
     bottom: float = 0.0
     by: Literal["limit", "mean"] = "limit"
-    attributes: tuple[str, ...] = ()  # numeric and date quasi-identifiers, if none is named
-    publish: bool = False  # say in the sidecar how it was made
 
     def __post_init__(self) -> None:
         if not (self.top >= 0 and self.bottom >= 0 and 0 < self.top + self.bottom < 1):
@@ -35,14 +32,9 @@ class TopBottom:
                 f"top_bottom: top={self.top:g} and bottom={self.bottom:g} must be shares that add up to less than 1"
             )
 
-    def anonymize(self, table: Table, engine: Engine) -> MaskedTable:
+    def changed(self, table: Table, which: tuple[int, ...], random: np.random.Generator) -> dict[int, NDArray[Any]]:
         """Cost: sorting each attribute."""
-        which = chosen(table, self.attributes, NUMBERS, "top_bottom")
-        changed = {}
-        for index in which:
-            attribute = table.attributes[index]
-            changed[index] = on_line(attribute, self._coded(numbers_of(attribute, table.columns[index])))
-        return published(table, changed, engine.named("top_bottom"), self, "top_bottom")
+        return {i: self._coded(numbers_of(table.attributes[i], table.columns[i])) for i in which}
 
     def _coded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         known = np.sort(values[~np.isnan(values)])

@@ -10,12 +10,12 @@ from unveil.attackers.posterior.fits import block_fits, check_targets
 from unveil.attackers.posterior.roster import member_block, put_apart, with_roster
 from unveil.attackers.posterior.weigh import refuse_misfits
 from unveil.data.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.release import Block, Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.kernels import assignment as kernels
-from unveil.privacy.distances import Ground, jensen_shannon
+from unveil.privacy.distances import Geometry, jensen_shannon
 
 __all__ = ["Background", "Groups", "OthersValues"]
 
@@ -41,7 +41,7 @@ class Background:
     """
 
     cost: float = 2e6
-    knowledge: CellPrior | None = None
+    knowledge: PersonPrior | None = None
     roster: Targets | None = None
     others: OthersValues | None = None
 
@@ -137,9 +137,9 @@ class Groups:
         columns = [release.regions[i].single()[self.block.region(i)] for i in indexes]
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.count), 0), dtype=np.int64)
 
-    def held(self, release: Release, knowledge: CellPrior | Prior) -> NDArray[np.float64]:
+    def held(self, release: Release, knowledge: PersonPrior | Prior) -> NDArray[np.float64]:
         """(entries, values) what is held of the people of each entry."""
-        if isinstance(knowledge, CellPrior):
+        if isinstance(knowledge, PersonPrior):
             if knowledge.sensitive.values != release.attributes[self.asked].values:
                 raise UsageError(f"the knowledge is not about {release.attributes[self.asked].name}")
             there = {release.attributes[i].name for i in self.block.attributes}
@@ -211,7 +211,7 @@ class Groups:
 
 
 def _js(share: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:
-    return jensen_shannon(share, reference, Ground())
+    return jensen_shannon(share, reference, Geometry())
 
 
 def _of_targets(

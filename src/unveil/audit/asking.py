@@ -40,7 +40,7 @@ class Readers:
     prior: Callable[[Release, int], Prior] | None = None  # for a release and the attribute asked about
     joined: tuple[tuple[str, ...], ...] = ()  # attributes that the model takes as one
     chains: Chains = field(default_factory=Chains)
-    engine: Engine = field(default_factory=Engine)
+    engine: Engine = field(default_factory=lambda: Engine(seed=0))
     in_group: Mapping[str, Any] = field(default_factory=dict)  # attackers who also know the group
 
     def prior_of(self, release: Release, asked: int) -> Prior:

@@ -96,7 +96,7 @@ def run_attacks(
     if any(targets.asked != index for targets in several):
         raise UsageError("targets that are asked about together are asked about one attribute")
     prior = Prior.uninformative(release, index) if prior is None else prior
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     asked = release.attributes[index]
     if asked.kind.measured and asked.codes > 1000:
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")

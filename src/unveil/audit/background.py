@@ -23,15 +23,15 @@ from unveil.errors import NotApplicable, TableError, UsageError
 from unveil.privacy.knowledge.kernel import MOST_ENTRIES, Kernel
 from unveil.privacy.knowledge.negative_rules import NegativeRules
 from unveil.privacy.knowledge.uniform import Uniform
-from unveil.risk.exposure import (
+from unveil.risk.background import (
     MOST_COUNTED,
-    Exposure,
-    Fact,
-    Foreknowledge,
-    expose,
-    expose_over_bandwidths,
+    BackgroundRisk,
+    PriorKnowledge,
+    RankedRule,
+    background_risk,
+    background_risk_by_bandwidth,
     omega_error,
-    rank_facts,
+    rank_rules,
     seen_by_members,
 )
 
@@ -139,13 +139,13 @@ def _section(
     told = asked if isinstance(asked, Background) else Background()
     roster = _roster(release, table, index, group)
     seen = seen_by_members(release, index, roster)
-    line = expose_over_bandwidths(seen, index, table, [(b,) for b in told.bandwidths], cost=COST)
+    line = background_risk_by_bandwidth(seen, index, table, [(b,) for b in told.bandwidths], cost=COST)
     grid = _pairs(seen, index, table, told, always=isinstance(asked, Background))
-    ruled = expose(seen, index, NegativeRules().prior(table, attribute.name), cost=COST)
-    plain = expose(seen, index, Uniform().prior(table, attribute.name), cost=0.0)
+    ruled = background_risk(seen, index, NegativeRules().prior(table, attribute.name), cost=COST)
+    plain = background_risk(seen, index, Uniform().prior(table, attribute.name), cost=0.0)
     rules = NegativeRules().rules(table, attribute.name)
     order = np.argsort(-rules.people, kind="stable")[:MOST_RULES]
-    facts = rank_facts(seen, index, table, rules.take(order), at_least=told.at_least)
+    facts = rank_rules(seen, index, table, rules.take(order), at_least=told.at_least)
     estimated = max(one.estimated for one in line)
     middle = told.bandwidths[len(told.bandwidths) // 2]
     error = omega_error(seen, index, Kernel(bandwidth=(middle,)).prior(table, attribute.name), COST) if estimated else 0
@@ -212,7 +212,7 @@ def _pairs(release: Release, index: int, table: Table, told: Background, *, alwa
         return None
     first = (len(known) + 1) // 2
     widths = [(a,) * first + (b,) * (len(known) - first) for a, b in product(told.pairs, repeat=2)]
-    worst = [one.worst for one in expose_over_bandwidths(release, index, table, widths, cost=COST)]
+    worst = [one.worst for one in background_risk_by_bandwidth(release, index, table, widths, cost=COST)]
     step = len(told.pairs)
     return {
         "first": known[:first],
@@ -226,10 +226,10 @@ def _findings(
     name: str,
     attribute: str,
     told: Background,
-    line: Sequence[Exposure],
-    possible: tuple[Exposure, Exposure],
+    line: Sequence[BackgroundRisk],
+    possible: tuple[BackgroundRisk, BackgroundRisk],
     rules: int,
-    facts: Sequence[Fact],
+    facts: Sequence[RankedRule],
 ) -> Iterator[Finding]:
     """The skyline's worst first, then each bandwidth; then rules (beside nobody's knowing them) and facts."""
     everybody = float(line[0].people.sum())
@@ -253,10 +253,10 @@ def _findings(
 
 def _words(
     told: Background,
-    line: Sequence[Exposure],
-    possible: tuple[Exposure, Exposure],
+    line: Sequence[BackgroundRisk],
+    possible: tuple[BackgroundRisk, BackgroundRisk],
     rules: int,
-    facts: Sequence[Fact],
+    facts: Sequence[RankedRule],
     least: int,
 ) -> str:
     """One paragraph; a number of people below `least` is not said."""
@@ -288,7 +288,7 @@ def _people(count: int, least: int) -> str:
     return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"
 
 
-def findings_of_exposure(found: Exposure, name: str, attribute: str, *, t: float, l: int) -> tuple[Finding, ...]:
+def findings_of_exposure(found: BackgroundRisk, name: str, attribute: str, *, t: float, l: int) -> tuple[Finding, ...]:
     """The worst case, and how many people are vulnerable under (B,t) and under the rules."""
     return (
         Finding.exact("worst_case_risk", name, attribute, found.worst),
@@ -297,7 +297,7 @@ def findings_of_exposure(found: Exposure, name: str, attribute: str, *, t: float
     )
 
 
-def prior_findings(held: Foreknowledge, name: str) -> tuple[Finding, ...]:
+def prior_findings(held: PriorKnowledge, name: str) -> tuple[Finding, ...]:
     """In numbers; the baseline is the reader who knows the overall distribution alone."""
     attribute = held.prior.sensitive.name
     rows = np.arange(len(held.truth))

@@ -74,7 +74,7 @@ class Sample:
     """A simple random sample of people without replacement: intervals by bootstrap, finite population corrected."""
 
     people: int  # in all
-    engine: Engine = field(default_factory=Engine)
+    engine: Engine = field(default_factory=lambda: Engine(seed=0))
 
     def widened(self, measure: Measure, people: People, estimate: Estimate) -> Estimate:
         """Add the sample's error to the Monte-Carlo error, in squares; a maximum has no upper end but its bound."""
@@ -178,8 +178,8 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
     """What readers are sure of, and could not have said of anybody."""
     own: dict[str, Any] = {"needs_truth": True, "of_learner": True}
     for level in (80, 95):
-        options = {"at_least": level / 100, "harmless": harmless}
-        yield Measure(f"disclosed.{level}", lambda p, o=options: news.disclosed(p.reader, _truth(p), share, **o), **own)
+        told = partial(_disclosed, share=share, at_least=level / 100, harmless=tuple(harmless))
+        yield Measure(f"disclosed.{level}", told, **own)
     yield Measure("misled.80", lambda p: news.misled(p.reader, _truth(p), share, harmless=harmless), **own)
     raised = lambda p: news.raised(p.reader, p.learner, _truth(p), share, harmless=harmless)  # noqa: E731
     yield Measure("raised.10x", raised, needs_truth=True)
@@ -189,17 +189,25 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
     if found is None:
         return
     node, labels = found
-    weight = np.bincount(node, weights=share, minlength=len(labels))
+    weight = np.bincount(node, weights=share, minlength=len(labels)).astype(np.float64)
     fine = [k for k in range(len(labels)) if set(np.flatnonzero(node == k).tolist()) <= set(harmless)]
     for level in (80, 95):
-        options = {"at_least": level / 100, "harmless": fine}
-        yield Measure(
-            f"disclosed_kind.{level}",
-            lambda p, o=options: news.disclosed(
-                news.in_kinds(p.reader, node, len(labels)), node[_truth(p)], weight, **o
-            ),
-            **own,
-        )
+        told = partial(_disclosed, share=weight, at_least=level / 100, harmless=tuple(fine), node=node)
+        yield Measure(f"disclosed_kind.{level}", told, **own)
+
+
+def _disclosed(
+    people: People,
+    *,
+    share: NDArray[np.float64],
+    at_least: float,
+    harmless: tuple[int, ...],
+    node: NDArray[np.int64] | None = None,
+) -> Estimate:
+    reader, truth = people.reader, _truth(people)
+    if node is not None:
+        reader, truth = news.in_kinds(reader, node, len(share)), node[truth]
+    return news.disclosed(reader, truth, share, at_least=at_least, harmless=harmless)
 
 
 def _of_truth(function: Callable[..., Estimate], **options: float) -> Callable[[People], Estimate]:

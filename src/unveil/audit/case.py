@@ -83,6 +83,8 @@ class Case:
     waive: Mapping[str, str] = field(default_factory=dict)  # kinds of disclosure that are not judged, each with why
     files: Mapping[str, PublishedFile] = field(default_factory=dict)  # the releases as a stranger reads them, by name
 
+    registers: Mapping[str, PublishedFile] = field(default_factory=dict)  # the same beside the population
+
     inputs: Sequence[Input] = ()  # the files that were read, for the record
     cells: Sequence[str] = ()  # notations that releases were read with
     key: str | None = None  # the column by which rows were paired
@@ -239,7 +241,7 @@ class Case:
             "sweeps": readers.chains.sweeps,
             "most_sweeps": readers.chains.most_sweeps,
             "precision": readers.chains.precision,
-            "seed": self.engine.seed,
+            "seed": self.engine.stated_seed,
             "sample": self.sample,
             "control": _name(self.control),
             "population": _name(self.population),

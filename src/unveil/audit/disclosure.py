@@ -22,7 +22,7 @@ from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.risk.disclosure import (
     MODELS,
-    ByInputs,
+    DisclosureByInputs,
     absent_disclosure,
     deviation_interval_baseline,
     deviation_interval_disclosure,
@@ -85,7 +85,7 @@ def run_disclosure(
     are published if not given. `most_inputs`: up to how many inputs chosen best first; 0 = none.
     """
     started = time.monotonic()
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     _check(table, made, model, percentages, limits)
     sensitive = [made.masked.attributes[i].name for i in made.masked.with_role(Role.SENSITIVE)]
     wanted = sensitive if asked is None else list(asked)
@@ -142,7 +142,7 @@ def run_disclosure(
             "model": model,
             "most_inputs": most_inputs,
             "fact": None if fact is None else "people of the original" if fact.sample is None else "other people",
-            "seed": engine.seed,
+            "seed": engine.stated_seed,
             "limits": list(limits),
         },
         inputs=tuple(inputs),
@@ -213,7 +213,7 @@ def _of_fact(fact: Fact, agree: Estimate, base: Estimate) -> str:
     )
 
 
-def _point(one: ByInputs) -> dict[str, Any]:
+def _point(one: DisclosureByInputs) -> dict[str, Any]:
     return {
         "inputs": list(one.inputs),
         "share": one.disclosure.value,
@@ -246,7 +246,7 @@ class DisclosureSettings(_Part):
     model: str
     most_inputs: int
     fact: Literal["people of the original", "other people"] | None
-    seed: int
+    seed: int | None
     limits: list[str]
 
 

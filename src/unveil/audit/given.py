@@ -14,7 +14,7 @@ from unveil.audit.attack import Attack, targets_of_file
 from unveil.catalog import make, member, parse
 from unveil.data.attribute import Role
 from unveil.data.belief import Belief, Prior, Targets
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -31,7 +31,7 @@ class Given:
     release: Release
     targets: Targets
     published: Release  # as everybody sees it
-    held: CellPrior | None  # of everybody, beforehand
+    held: PersonPrior | None  # of everybody, beforehand
     prior: Prior | None  # the same for those who learn
     everyone: Targets | None  # all rows of the original, in its order
     values: NDArray[np.int64] | None  # (rows,) what each knows of themselves

@@ -13,7 +13,7 @@ from unveil.data.release import Release, row_numbers
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
 from unveil.privacy.knowledge.kernel import Kernel
-from unveil.privacy.reference import Members, Overall, overall_of
+from unveil.privacy.reference import GroupMembers, Reference, reference_of
 
 __all__ = ["groups_and_members", "groups_and_population"]
 
@@ -25,7 +25,7 @@ def groups_and_members(
     bandwidths: Iterable[tuple[float, ...]],
     *,
     group: NDArray[np.integer] | None = None,
-) -> tuple[NDArray[np.int64], Overall]:
+) -> tuple[NDArray[np.int64], Reference]:
     """(groups, values) histograms, and what they are compared with: the members and their kernel priors.
 
     `group`: of each row of the table; without it the only one that fits. Buckets say it themselves.
@@ -43,12 +43,12 @@ def groups_and_members(
     name = release.attributes[asked].name
     priors = {b: groups.held(seen, Kernel(bandwidth=b).prior(table, name)) for b in bandwidths}
     people = np.concatenate([[0], np.cumsum(groups.count)])[groups.block.start]
-    members = Members(people, np.repeat(np.arange(len(groups.count)), groups.count), priors)
-    plain = overall_of(release.attributes[asked], counts.sum(axis=0))
-    return counts, Overall(plain.histogram, plain.ground, members=members)
+    members = GroupMembers(people, np.repeat(np.arange(len(groups.count)), groups.count), priors)
+    plain = reference_of(release.attributes[asked], counts.sum(axis=0))
+    return counts, Reference(plain.histogram, plain.geometry, members=members)
 
 
-def groups_and_population(release: Release, population: Table) -> tuple[NDArray[np.int64], Overall]:
+def groups_and_population(release: Release, population: Table) -> tuple[NDArray[np.int64], Reference]:
     """Group sizes, and how many people of the population each group's cells may stand for."""
     known = release.with_role(Role.QUASI_IDENTIFIER)
     block = release.blocks[0]
@@ -78,7 +78,7 @@ def groups_and_population(release: Release, population: Table) -> tuple[NDArray[
             mask[release.regions[i].members(int(block.region(i)[entry[unit]]))] = True
             inside &= mask[code]
         found[unit] = people[inside].sum()
-    return size[:, None], Overall(np.ones(1, dtype=np.int64), population=found)
+    return size[:, None], Reference(np.ones(1, dtype=np.int64), population=found)
 
 
 def _everybody(release: Release, asked: int, table: Table, group: NDArray[np.integer] | None) -> Targets:

@@ -28,16 +28,16 @@ from unveil.privacy.models import (
     EpsilonM,
     KAnonymity,
     NTCloseness,
-    Overall,
     PrivacyModel,
     ProbabilisticL,
     PSensitiveK,
     RecursiveCL,
+    Reference,
     StrictNTCloseness,
     Supersets,
     TCloseness,
 )
-from unveil.privacy.reference import overall_of
+from unveil.privacy.reference import reference_of
 from unveil.utility import certainty_penalty, discernibility
 
 __all__ = ["Check", "natural_distance", "run_check"]
@@ -93,7 +93,7 @@ def run_check(
             raise NotApplicable(f"{model.name} is about people whose cells are known; add --original DATA")
     hidden = release.suppressed()
     sizes = release.class_sizes()
-    one = Overall(np.ones(1, dtype=np.int64))
+    one = Reference(np.ones(1, dtype=np.int64))
     findings = []
     for model in _asked(KAnonymity(), require):
         findings.append(_finding(model.name, name, None, model, model.level(sizes[:, None], one)))
@@ -162,7 +162,7 @@ class _Units:
     start: NDArray[np.int64]  # (units + 1,) where the entries of each begin
     value: NDArray[np.int64]  # (entries,)
     count: NDArray[np.int64]  # (entries,) rows
-    overall: Overall
+    overall: Reference
     total: NDArray[np.int64]  # (values,) the whole release's
     ladders: tuple[NDArray[np.int64], ...]  # per quasi-identifier beside the value: (levels, units) ever wider cells
 
@@ -180,7 +180,7 @@ class _Units:
             start,
             value[mine][order],
             count[mine][order].astype(np.int64),
-            overall_of(release.attributes[index], np.maximum(total, 0)),
+            reference_of(release.attributes[index], np.maximum(total, 0)),
             total,
             tuple(ladder[:, keep] for ladder in _ladders(release, index)),
         )
@@ -209,12 +209,12 @@ class _Units:
         )
         return found.astype(np.int64).reshape(last - first, codes)
 
-    def merged(self, values: NDArray[np.int64]) -> Overall:
+    def merged(self, values: NDArray[np.int64]) -> Reference:
         """The whole release with all other values as one."""
         of_values = self.overall.histogram[values]
-        return Overall(np.append(of_values, self.overall.histogram.sum() - of_values.sum()))
+        return Reference(np.append(of_values, self.overall.histogram.sum() - of_values.sum()))
 
-    def pieces(self, model: PrivacyModel) -> Iterator[tuple[NDArray[np.int64], Overall]]:
+    def pieces(self, model: PrivacyModel) -> Iterator[tuple[NDArray[np.int64], Reference]]:
         """Some units at a time: with thousands of values all at once would fill the memory.
 
         Where the model allows, values that none of them shows are taken as one: the cost is then that of the rows,

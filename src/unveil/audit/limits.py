@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from unveil.audit.document import Finding, FindingId, Verdict, amount, number
 from unveil.audit.measures import READERS, kind_of, parse_ids, stands_for
-from unveil.data.toml_lines import read_toml
+from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 
 __all__ = ["Limit", "Preset", "check_limits", "judge", "parse_limit", "read_presets", "worst"]

@@ -12,9 +12,10 @@ from unveil.audit.masked_identity import found_masked, identity_charts
 from unveil.audit.part import Part
 from unveil.data.masked import Masked
 from unveil.errors import NotApplicable, UsageError
-from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.links import Links, claimed, reid
-from unveil.risk.linkage.readers import Published, link_by_distance, published_of
+from unveil.risk.linkage.published import Published, published_of
+from unveil.risk.linkage.register import Register, register_of_table
 
 __all__ = ["linked", "with_linkability"]
 
@@ -48,20 +49,20 @@ def with_linkability(case: Case, part: Part) -> Part:
     return replace(part, findings=(*part.findings, *findings), links=compared, charts=charts)
 
 
-def _compared(case: Case, name: str) -> tuple[Published, Held] | None:
+def _compared(case: Case, name: str) -> tuple[Published, Register] | None:
     """Everybody in the original and the published rows; None where they cannot be compared."""
     release: Any = case.releases[name]
     if case.original is None:
         return None
     origin = case.assignments.get(name) if isinstance(release, Masked) else None
     try:
-        held = held_of_table(case.original, release.attributes, case.readers.known)
+        held = register_of_table(case.original, release.attributes, case.readers.known)
         return published_of(release, tuple(held.known), None if origin is None else np.asarray(origin)), held
     except (NotApplicable, UsageError):  # links hidden, nothing known, or domains that differ
         return None
 
 
-def _findings(name: str, compared: tuple[Published, Held] | None, links: Links | None) -> list[Finding]:
+def _findings(name: str, compared: tuple[Published, Register] | None, links: Links | None) -> list[Finding]:
     found = [Finding.of(id, name, None, None) for id in ("reid", "claimed")]
     if compared is None or links is None:
         return found

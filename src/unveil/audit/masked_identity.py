@@ -14,10 +14,10 @@ from unveil.data.masked import Masked, as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.risk.linkage.backwards import rows_found
-from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.distance import rows_found
 from unveil.risk.linkage.links import Links, claim_precision
-from unveil.risk.linkage.readers import Published
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
 from unveil.risk.linkage.sweep import known_points, link_by_subsets
 from unveil.risk.uniqueness import key_counts, uniqueness_curve
 from unveil.utility.masked import correlation_error, deviation_error, il1s, mean_error, share_error
@@ -32,7 +32,7 @@ IDS = ("claim_precision", "prosecutor_risk.max", "prosecutor_risk.mean", "market
 def found_masked(
     name: str,
     published: Published | None,
-    held: Held | None,
+    held: Register | None,
     links: Links | None,
     *,
     table: Table | None,
@@ -88,7 +88,7 @@ def masked_utility(table: Table | None, masked: Masked, origin: NDArray[np.int64
     return found
 
 
-def identity_charts(case: Case, name: str, masked: Masked, published: Published, held: Held) -> dict[str, Any]:
+def identity_charts(case: Case, name: str, masked: Masked, published: Published, held: Register) -> dict[str, Any]:
     """Linkage by how many attributes are known, and uniqueness of the original's values by sampling fraction."""
     assert case.original is not None
     engine = case.engine.named(f"charts/{name}")

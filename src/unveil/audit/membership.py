@@ -16,12 +16,12 @@ from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
+from unveil.risk.membership.belief import BINS, MembershipBelief, bin_of, frequency_score, learn_membership
 from unveil.risk.membership.drawing import drawn_members, published_shares
 from unveil.risk.membership.matching import matching_groups
-from unveil.risk.membership.posterior import BINS, MembershipReader, bin_of, frequency_score, learn_membership
-from unveil.risk.membership.presence import delta_presence
-from unveil.risk.membership.scores import FALSE_ALARMS, Told, tell_apart
-from unveil.risk.membership.tuples import BANDS, Counted, FakeTuples, fake_tuples
+from unveil.risk.membership.presence import Presence, delta_presence
+from unveil.risk.membership.scores import FALSE_ALARMS, ScoreQuality, score_quality
+from unveil.risk.membership.tuples import BANDS, FakeTuples, TupleCount, fake_tuples
 
 __all__ = [
     "MEASURES",
@@ -72,7 +72,7 @@ def hold_out(table: Table, share: float, engine: Engine | None = None) -> tuple[
     """People to release, and a random share of people held out, who are the controls when the release is audited."""
     if not 0 < share < 1:
         raise UsageError(f"the share of people held out must lie between 0 and 1, not {share:g}")
-    order = (Engine() if engine is None else engine).named("hold_out").generator().permutation(table.rows)
+    order = (Engine(seed=0) if engine is None else engine).named("hold_out").generator().permutation(table.rows)
     out = round(share * table.rows)
     if not 0 < out < table.rows:
         raise UsageError(f"{share:g} of {table.rows} rows leaves one side empty")
@@ -114,21 +114,23 @@ def membership_of(
         return membership_refused(name, asked, str(reason))
     shares = published_shares(release, positions)
     if people is None:
-        random = (Engine() if engine is None else engine).named("membership people").generator()
-        degree = matching_groups(release, drawn_members(release, shares, min(release.rows, 20_000), random)).degree
+        random = (Engine(seed=0) if engine is None else engine).named("membership people").generator()
+        members = drawn_members(release, shares, min(release.rows, 20_000), random)
     else:
-        degree = matching_groups(release, people).degree
-    curves: dict[str, Told] = {}
+        members = people
+    degree = matching_groups(release, members).degree
+    inside = None if around is None else delta_presence(release, around, members)
+    curves: dict[str, ScoreQuality] = {}
     if people is not None and others is not None:
         outside = matching_groups(release, others).degree
-        curves["degree"] = tell_apart(reader.believe(degree), reader.believe(outside))
-        curves["frequency"] = tell_apart(*(frequency_score(release, part, shares) for part in (people, others)))
+        curves["degree"] = score_quality(reader.believe(degree), reader.believe(outside))
+        curves["frequency"] = score_quality(*(frequency_score(release, part, shares) for part in (people, others)))
     fakes = {} if table is None else dict(_fakes(release, table, people, engine))
     presence = None if around is None else delta_presence(release, around)
     findings = [
-        Finding.of("membership_posterior.max", name, None, reader.largest(degree), reader.prior),
-        Finding.of("membership_posterior.mean", name, None, reader.mean(degree), reader.prior),
-        Finding.of("membership_odds.max", name, None, reader.largest(degree, odds=True), 1.0),
+        Finding.of("membership_posterior.max", name, None, reader.largest(degree, inside), reader.prior),
+        Finding.of("membership_posterior.mean", name, None, reader.mean(degree, inside), reader.prior),
+        Finding.of("membership_odds.max", name, None, reader.largest(degree, inside, odds=True), 1.0),
         *told_findings(name, curves, ("degree", "frequency")),
         *_fake_findings(name, fakes),
     ]
@@ -145,7 +147,7 @@ def membership_of(
         "fake_tuples": {key: _fake_fact(found) for key, found in fakes.items()},
         "rows_nobody_fills": None if presence is None else presence.short,
         "reason": None,
-        "words": _words(asked, reader, degree, curves, fakes),
+        "words": _words(asked, reader, degree, inside, curves, fakes),
     }
     return Membership(tuple(findings), facts, _charts(reader, degree, curves, fakes))
 
@@ -166,7 +168,7 @@ def _fakes(
             yield key, fake_tuples(release, targets, engine=engine, most=MOST_PAIRS)
 
 
-def told_findings(release: str, told: Mapping[str, Told], scores: Sequence[str]) -> Iterator[Finding]:
+def told_findings(release: str, told: Mapping[str, ScoreQuality], scores: Sequence[str]) -> Iterator[Finding]:
     """How members are told from controls: each score's area, the largest, and the largest share found at few alarms."""
     for score in scores:
         id = f"membership_auc.{score}"
@@ -206,7 +208,7 @@ def _float(value: int) -> float:
     return float(value) if value.bit_length() < 1000 else float("inf")
 
 
-def _share(part: Counted, whole: Counted) -> Estimate:
+def _share(part: TupleCount, whole: TupleCount) -> Estimate:
     """The share of the fake tuples in a band; of none it is 0."""
     if not whole.value:
         return Estimate.exact(0.0)
@@ -239,17 +241,21 @@ def membership_refused(name: str, asked: MembershipAsked, reason: str) -> Member
 
 def _words(
     asked: MembershipAsked,
-    reader: MembershipReader,
+    reader: MembershipBelief,
     degree: NDArray[np.int64],
-    curves: dict[str, Told],
+    inside: Presence | None,
+    curves: dict[str, ScoreQuality],
     fakes: dict[str, FakeTuples],
 ) -> str:
     first = "Being in the table is sensitive" if asked.sensitive else "Being in the table is not said to be sensitive"
-    largest = reader.largest(degree).value
+    largest = reader.largest(degree, inside).value
     words = (
         f"{first}. Someone who gave a person in it a chance of {_percent(reader.prior)} of being there gives at most "
-        f"{_percent(largest)} after counting the groups that the person matches."
+        f"{_percent(largest)} after "
+        f"{'counting the groups that the person matches' if inside is None else 'reading it beside the population'}."
     )
+    if inside is not None and inside.certain:
+        words += f" {_percent(inside.certain)} of its people are certain to be in it: nobody else could fill its rows."
     if curves:
         words += told_words(curves)
     if "known" in fakes and not fakes["known"].fake.value:
@@ -258,7 +264,7 @@ def _words(
     return words
 
 
-def told_words(told: Mapping[str, Told]) -> str:
+def told_words(told: Mapping[str, ScoreQuality]) -> str:
     """How members are told from controls, by the best score."""
     best = max(told.values(), key=lambda one: one.auc.value)
     return (
@@ -273,7 +279,7 @@ def _percent(share: float) -> str:
 
 
 def _charts(
-    reader: MembershipReader, degree: NDArray[np.int64], curves: dict[str, Told], fakes: dict[str, FakeTuples]
+    reader: MembershipBelief, degree: NDArray[np.int64], curves: dict[str, ScoreQuality], fakes: dict[str, FakeTuples]
 ) -> dict[str, Any]:
     """Binned: bands of matching groups for rows and fake tuples, what is believed by bin, ROC at fixed points."""
     place = bin_of(degree)
@@ -298,7 +304,7 @@ def _charts(
     return found
 
 
-def roc_points(told: Mapping[str, Told]) -> dict[str, list[float]]:
+def roc_points(told: Mapping[str, ScoreQuality]) -> dict[str, list[float]]:
     """The curves at fixed points."""
     curves = {key: (one.roc.false_positive, one.roc.true_positive) for key, one in told.items()}
     found = {key: np.interp(ROC_POINTS, *curve).tolist() for key, curve in curves.items()}

@@ -15,8 +15,8 @@ from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.risk.linkage.nearness import nearest_distances
-from unveil.risk.membership.scores import tell_apart
+from unveil.risk.linkage.distance import nearest_distances
+from unveil.risk.membership.scores import score_quality
 
 __all__ = ["masked_membership"]
 
@@ -40,7 +40,7 @@ def masked_membership(
         distances = nearest_distances(masked, [table, control], known, engine=engine)
     except (NotApplicable, UsageError) as reason:
         return membership_refused(name, asked, str(reason))
-    told = {"nearest": tell_apart(*(-part for part in distances))}
+    told = {"nearest": score_quality(*(-part for part in distances))}
     refused = membership_refused(name, asked, REASON)
     found = list(told_findings(name, told, ("nearest",)))
     measured = {f.id for f in found}

@@ -9,8 +9,8 @@ from unveil.audit.background import Section
 from unveil.audit.document import Finding
 from unveil.audit.membership import Membership
 from unveil.data.belief import Belief
-from unveil.risk.linkage.held import Held
-from unveil.risk.linkage.readers import Published
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
 
 __all__ = ["Part"]
 
@@ -31,6 +31,6 @@ class Part:
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # likewise: why a reader does not apply
     membership: Membership | None = None
     background: Mapping[str, Section] = field(default_factory=dict)  # by attribute
-    links: tuple[Published, Held] | None = None  # of a masked release: who is compared with which rows
+    links: tuple[Published, Register] | None = None  # of a masked release: who is compared with which rows
     charts: Mapping[str, Any] = field(default_factory=dict)  # of a masked release, besides those of its findings
     combinations: tuple[dict[str, Any], ...] = ()  # one row a combination and sensitive attribute

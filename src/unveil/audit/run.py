@@ -37,10 +37,11 @@ from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.data.attribute import Role
 from unveil.data.masked import Masked
 from unveil.data.release import Release
-from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.people import people_frame as link_frame
-from unveil.risk.linkage.readers import Published, link_by_distance
-from unveil.risk.published_file import Leak, read_as_a_stranger
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
+from unveil.risk.published_file import Leak, across_releases, harmful_classes, likely_members, read_as_a_stranger
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +57,7 @@ class Audit(Judged):
 
     document: Document
     answers: Mapping[tuple[str, str], Answers] = field(repr=False)  # by release and attribute
-    compared: Mapping[str, tuple[Published, Held]] = field(repr=False, default_factory=dict)  # masked releases
+    compared: Mapping[str, tuple[Published, Register]] = field(repr=False, default_factory=dict)  # masked releases
 
     def to_dict(self) -> dict[str, Any]:
         """The document as plain data."""
@@ -129,6 +130,16 @@ def default_limits(case: Case, findings: Sequence[Finding]) -> list[str]:
     return found
 
 
+def read_files(case: Case) -> dict[str, list[Leak]]:
+    """What the published files give away, each by itself and all together; by release."""
+    found = {name: [*read_as_a_stranger(file), *harmful_classes(file)] for name, file in case.files.items()}
+    if case.membership is not None and case.membership.sensitive:
+        for name, file in case.registers.items():
+            found[name] += likely_members(file)
+    together = across_releases(list(case.files.values())) if len(case.files) > 1 else []
+    return {name: [*leaks, *together] for name, leaks in found.items()}
+
+
 def judge_release(
     case: Case, part: Part, findings: Sequence[Finding], leaks: Sequence[Leak] | None, unsure: bool
 ) -> Judgement:
@@ -141,7 +152,7 @@ def judge_release(
     }
     if len(case.releases) > 1:
         reasons["composition", None] = (
-            "Several releases are audited side by side, each alone. If more than one is published, readers combine them."
+            "Not considered beyond simple crossings of these releases: what else was published about these people."
         )
     if case.membership is None or not case.membership.sensitive:
         reasons["membership", None] = "Not considered: the schema does not say that being in the table is sensitive."
@@ -217,7 +228,7 @@ def _put_together(
     findings = judge([f for p in parts for f in p.findings], case.stated_limits()[0], case.attacker_names, unreliable)
     findings += tuple(of_combinations)
     findings = judge(findings, default_limits(case, findings), case.attacker_names, unreliable)
-    leaks = {name: read_as_a_stranger(file) for name, file in case.files.items()}
+    leaks = read_files(case)
     judgements = {
         p.name: judge_release(case, p, findings, leaks.get(p.name), any(r == p.name for r, _, _ in unreliable))
         for p in parts

@@ -37,7 +37,7 @@ class AuditSettings(_Part):
     sweeps: int
     most_sweeps: int
     precision: float
-    seed: int
+    seed: int | None
     sample: int | None
     control: str | None
     population: str | None

@@ -5,7 +5,7 @@ steward who knows better waives a kind by name, with a reason that is printed be
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -101,7 +101,7 @@ def kind_of_finding(finding: Finding) -> Kind | None:
         return "singling out" if counted else "inference"
     if kind in ("disclosure", "differential"):
         return "inference"
-    return None if kind == "utility" else kind
+    return None if kind == "utility" else cast(Kind, kind)
 
 
 def check_waivers(waivers: Mapping[str, str]) -> None:

@@ -24,7 +24,6 @@ from unveil.cli._shared import (
     documents_of,
     keep_apart,
     located,
-    read_assignment,
     release_parts,
     say,
     write,
@@ -189,7 +188,7 @@ def schema(
 
 
 def _is_confirmed(path: Path) -> bool:
-    from unveil.data.toml_lines import read_toml
+    from unveil.data.toml import read_toml
 
     try:
         return path.is_file() and read_toml(path, UsageError).get("confirmed") is True
@@ -234,9 +233,10 @@ def anonymize(
     from unveil.data.masked import MaskedTable, SyntheticTable
     from unveil.data.schema import read_schema
     from unveil.engine import Engine
-    from unveil.formats.masked import masked_files, origin_bytes
+    from unveil.formats.assignments import assignment_bytes, origin_bytes
+    from unveil.formats.masked import masked_files
     from unveil.formats.output import write_whole
-    from unveil.formats.releases import assignment_bytes, release_files
+    from unveil.formats.releases import release_files
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
 
@@ -247,7 +247,7 @@ def anonymize(
     check_ending(output, "a release", names=published)  # said before the work, not after it
     table = read_table(data, known, delimiter=delimiter, decimal=decimal, encoding=encoding)
     if seed is None:
-        seed = secrets.randbits(63)
+        seed = secrets.randbits(128)
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     made = method.anonymize(table, Engine(seed=seed))
     if made.note:
@@ -309,6 +309,7 @@ def check(
     from unveil.audit.levels import run_check
     from unveil.catalog import privacy_model
     from unveil.data.schema import read_schema
+    from unveil.formats.assignments import read_assignment
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
     from unveil.report.terminal import print_check
@@ -337,7 +338,7 @@ def check(
     )
     group = None
     if assignment is not None and tables[0] is not None:
-        group = read_assignment(assignment, tables[0].rows, published.groups)
+        group = read_assignment(assignment, tables[0], published)
     found = run_check(
         published, name=release.name, require=models, n=n, population=tables[1], original=tables[0], group=group
     )

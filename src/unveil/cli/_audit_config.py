@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from unveil.data.toml_lines import read_toml
+from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 from unveil.formats.databases import located
 

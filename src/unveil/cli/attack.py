@@ -24,7 +24,6 @@ from unveil.cli._shared import (
     listed,
     located,
     long_work,
-    read_assignment,
     refuse_unsure,
     release_parts,
     say,
@@ -176,8 +175,9 @@ def attack(
     from unveil.audit.given import Given, others_of_file
     from unveil.data.belief import Prior, sensitive_attribute
     from unveil.data.schema import read_schema
-    from unveil.data.smooth import bandwidths
+    from unveil.data.smoothing import bandwidths
     from unveil.data.targets import targets_of_table
+    from unveil.formats.assignments import read_assignment
     from unveil.formats.masked import is_masked
     from unveil.formats.people import check_people_file, people_frame, write_people
     from unveil.formats.priors import read_held, read_prior
@@ -272,7 +272,7 @@ def attack(
     if assignment is not None:
         if table is None:
             raise UsageError("--assignment is that of the original's rows; give --original DATA")
-        placed = read_assignment(assignment, table.rows, published.groups)
+        placed = read_assignment(assignment, table, published)
     given = Given.of(published, asked_about, table, knowledge, roster=roster, assignment=placed, strength=strength)
     if prior is None and given.prior is not None:
         population = replace(given.prior, smooth=population.smooth)

@@ -27,7 +27,6 @@ from unveil.cli._shared import (
     listed,
     located,
     long_work,
-    read_assignment,
     release_parts,
 )
 from unveil.errors import UsageError, shown
@@ -195,10 +194,10 @@ def _audit(
     from unveil.data.attribute import Role
     from unveil.data.belief import Prior
     from unveil.data.schema import read_schema
-    from unveil.data.smooth import bandwidths
+    from unveil.data.smoothing import bandwidths
     from unveil.formats.arx_schema import project_schema
-    from unveil.formats.keys import read_paired
-    from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.assignments import read_assignment, read_origin, read_paired
+    from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.people import people_content
     from unveil.formats.priors import read_prior
     from unveil.formats.releases import read_release
@@ -256,24 +255,20 @@ def _audit(
             if name in masked:
                 assigned[name] = read_origin(path, table.rows, published[name].rows)
             else:
-                assigned[name] = read_assignment(path, table.rows, published[name].groups)
+                assigned[name] = read_assignment(path, table, published[name])
     engine = engine_of(seed, workers, checkpoint)
     shown_file: dict[str, Any] = {"key": key, "delimiter": release_delimiter, "decimal": release_decimal}
     columns = (
         None if original is None or projects else read_columns(original, missing=document.missing_token, **dialect)
     )
-    files = {
-        name: read_published_file(
-            path,
-            document,
-            original=columns,
-            origin=assigned.get(name) if name in masked else None,
-            encoding=release_encoding,
-            **shown_file,
+    plain = [(n, p) for n, p in zip(names, releases, strict=True) if p.suffix.lower() != ".deid"]
+
+    def read_file(path: Path, beside: Any, origin: Any = None) -> Any:
+        return read_published_file(
+            path, document, original=beside, origin=origin, encoding=release_encoding, **shown_file
         )
-        for name, path in zip(names, releases, strict=True)
-        if path.suffix.lower() != ".deid"
-    }
+
+    files = {n: read_file(p, columns, assigned.get(n) if n in masked else None) for n, p in plain}
     missing = document.missing_token
     others = None
     if control is not None and table is not None:
@@ -319,6 +314,7 @@ def _audit(
             background=held_before,
             waive=_waivers(waive),
             files=files,
+            registers={} if register is None else {n: read_file(p, register) for n, p in plain},
             limits=limit,
             preset=preset,
             presets=known_presets,

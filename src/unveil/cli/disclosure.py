@@ -97,9 +97,9 @@ def disclosure(
     from unveil.data.masked import MaskedTable
     from unveil.data.schema import read_schema
     from unveil.engine import Engine
-    from unveil.formats.facts import read_fact
-    from unveil.formats.keys import read_paired
-    from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.assignments import read_origin, read_paired
+    from unveil.formats.masked import is_masked, read_masked
+    from unveil.formats.priors import read_fact
     from unveil.formats.tables import read_table
     from unveil.report.disclosure import print_disclosure, render_disclosure
 

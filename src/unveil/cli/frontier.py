@@ -188,8 +188,9 @@ def _frontier(
         reading = replace(reading, attackers=attackers)
     table = read_table(data, document, delimiter=delimiter, decimal=decimal, encoding=encoding)
     if release_seed is None and output is not None:
-        release_seed = secrets.randbits(63)
+        release_seed = secrets.randbits(128)
         say(f"release seed {release_seed} (keep it secret: with it a reader could replay what was drawn)")
+    release_seed = seed if release_seed is None else release_seed  # nothing is written
     engine = engine_of(seed, workers, checkpoint)
     with long_work() as (progress, stop):
         found = run_frontier(

@@ -45,11 +45,11 @@ def hierarchy_round(
     output: Out = None,
 ) -> None:
     """Numbers to round intervals: widths of 5, 10, 50, 100 …"""
-    from unveil.data.ladders import round_ladder
+    from unveil.data.hierarchy_builders import round_hierarchy
 
     keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
     texts, decimal = values_of(column, data, schema)
-    write(output, round_ladder(_numbers(column, texts, decimal), first).to_csv())
+    write(output, round_hierarchy(_numbers(column, texts, decimal), first).to_csv())
 
 
 @hierarchy_app.command("equal-count")
@@ -60,24 +60,24 @@ def hierarchy_equal_count(
     output: Out = None,
 ) -> None:
     """Numbers to intervals with about equally many rows."""
-    from unveil.data.ladders import equal_count_ladder
+    from unveil.data.hierarchy_builders import equal_count_hierarchy
 
     keep_apart(inputs=[data], outputs=[output] if output is not None else [])
     counts, decimal = _counts(column, data)
     rows: dict[float, int] = {}
     for place, count in zip(_numbers(column, list(counts), decimal), counts.values(), strict=True):
         rows[place] = rows.get(place, 0) + count
-    write(output, equal_count_ladder(list(rows), list(rows.values()), groups).to_csv())
+    write(output, equal_count_hierarchy(list(rows), list(rows.values()), groups).to_csv())
 
 
 @hierarchy_app.command("frequency")
 def hierarchy_frequency(column: Column, data: Data, output: Out = None) -> None:
     """Names without an order: rare ones are put together first."""
-    from unveil.data.ladders import frequency_ladder
+    from unveil.data.hierarchy_builders import frequency_hierarchy
 
     keep_apart(inputs=[data], outputs=[output] if output is not None else [])
     counts, _ = _counts(column, data)
-    write(output, frequency_ladder(list(counts), list(counts.values())).to_csv())
+    write(output, frequency_hierarchy(list(counts), list(counts.values())).to_csv())
 
 
 @hierarchy_app.command("taxonomy")
@@ -85,7 +85,7 @@ def hierarchy_taxonomy(
     file: Annotated[Path, typer.Argument(help="A CSV with the columns child and parent.")], output: Out = None
 ) -> None:
     """A tree written as child and parent, one row a child."""
-    from unveil.data.ladders import taxonomy_ladder
+    from unveil.data.hierarchy_builders import taxonomy_hierarchy
     from unveil.formats.tables import read_columns
 
     keep_apart(inputs=[file], outputs=[output] if output is not None else [])
@@ -100,7 +100,7 @@ def hierarchy_taxonomy(
         if not below or below == "*" or parent_of.setdefault(below, above) != above:
             what = "has two parents" if below in parent_of else "is no name"
             raise SchemaError(f"{file}, {found.place(row)}: {below!r} {what}; mend the row")
-    write(output, taxonomy_ladder(parent_of, str(file)).to_csv())
+    write(output, taxonomy_hierarchy(parent_of, str(file)).to_csv())
 
 
 @hierarchy_app.command("auto")
@@ -109,8 +109,7 @@ def hierarchy_auto(schema: SchemaFile, data: Data, output: Folder) -> None:
     import numpy as np
 
     from unveil.data.attribute import Kind, Role, position
-    from unveil.data.hierarchy import date_ladder
-    from unveil.data.ladders import auto_ladder, frequency_ladder
+    from unveil.data.hierarchy_builders import auto_hierarchy, date_hierarchy, frequency_hierarchy
     from unveil.data.schema import read_schema
     from unveil.formats.arx_schema import file_names
     from unveil.formats.output import write_whole
@@ -126,12 +125,12 @@ def hierarchy_auto(schema: SchemaFile, data: Data, output: Folder) -> None:
         counts = np.bincount(column, minlength=attribute.codes)[: attribute.real]
         try:
             if attribute.binned or attribute.kind is Kind.ORDINAL:
-                made[attribute.name] = frequency_ladder(values, counts)
+                made[attribute.name] = frequency_hierarchy(values, counts)
             elif attribute.kind is Kind.DATE:
-                made[attribute.name] = date_ladder(values)
+                made[attribute.name] = date_hierarchy(values)
             else:
                 numeric = attribute.kind is Kind.NUMERIC
-                made[attribute.name] = auto_ladder(
+                made[attribute.name] = auto_hierarchy(
                     values, counts, (lambda text: position(text, Kind.NUMERIC)) if numeric else None
                 )
         except SchemaError as reason:
@@ -196,7 +195,7 @@ def hierarchy_export(schema: SchemaFile, output: Folder) -> None:
     from unveil.formats.arx_schema import file_names
     from unveil.formats.output import write_whole
 
-    ladders = read_schema(schema).ladders
+    ladders = read_schema(schema).hierarchies
     if not ladders:
         raise UsageError(f"{schema}: names no hierarchy")
     files = {output / Path(f).name: ladders[n].to_csv().encode() for n, f in file_names(ladders, ".").items()}
@@ -227,7 +226,7 @@ def hierarchy_mapping(
 ) -> None:
     """What a release made of each value: a CSV of attribute, value, cell, rows."""
     from unveil.data.schema import read_schema
-    from unveil.formats.mapping import mapping_bytes
+    from unveil.formats.cells import mapping_bytes
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
 

@@ -34,7 +34,7 @@ def hierarchy_intervals(
 ) -> None:
     """Numbers to intervals of growing width."""
     from unveil.data.attribute import Kind, position
-    from unveil.data.hierarchy import interval_ladder
+    from unveil.data.hierarchy_builders import interval_hierarchy
 
     texts, decimal = values_of(column, data, schema)
     values = [position(v, Kind.NUMERIC, decimal) for v in texts]
@@ -44,7 +44,7 @@ def hierarchy_intervals(
     if None in widths:
         raise UsageError("--width takes numbers joined by +, for instance 5+10+20")
     keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    write(output, interval_ladder(sorted(set(values)), widths, origin).to_csv())  # type: ignore[arg-type]
+    write(output, interval_hierarchy(sorted(set(values)), widths, origin).to_csv())  # type: ignore[arg-type]
 
 
 @hierarchy_app.command("prefixes")
@@ -61,7 +61,7 @@ def hierarchy_prefixes(
     output: Out = None,
 ) -> None:
     """Codes to ever shorter prefixes: 45501, 4550*, 455**."""
-    from unveil.data.hierarchy import prefix_ladder
+    from unveil.data.hierarchy_builders import prefix_hierarchy
 
     steps = None
     if keep is not None:
@@ -69,7 +69,7 @@ def hierarchy_prefixes(
             raise UsageError("--keep takes whole numbers joined by +, for instance 4+2")
         steps = [int(k) for k in keep.split("+")]
     keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    write(output, prefix_ladder(values_of(column, data, schema)[0], steps).to_csv())
+    write(output, prefix_hierarchy(values_of(column, data, schema)[0], steps).to_csv())
 
 
 @hierarchy_app.command("dates")
@@ -83,10 +83,10 @@ def hierarchy_dates(
     output: Out = None,
 ) -> None:
     """Dates to months, quarters, years."""
-    from unveil.data.hierarchy import date_ladder
+    from unveil.data.hierarchy_builders import date_hierarchy
 
     keep_apart(inputs=[p for p in (data, schema) if p is not None], outputs=[output] if output is not None else [])
-    write(output, date_ladder(values_of(column, data, schema)[0], parts.split("+")).to_csv())
+    write(output, date_hierarchy(values_of(column, data, schema)[0], parts.split("+")).to_csv())
 
 
 @hierarchy_app.command("show")
@@ -95,9 +95,9 @@ def hierarchy_show(file: Annotated[Path, typer.Argument(help="A hierarchy file."
     from rich.markup import escape
     from rich.tree import Tree
 
-    from unveil.data.hierarchy import read_ladder
+    from unveil.data.hierarchy import read_hierarchy
 
-    ladder = read_ladder(file)
+    ladder = read_hierarchy(file)
     root = Tree("*")
     nodes: dict[tuple[str, ...], Any] = {("*",): root}
     row_of = {row[0]: row for row in ladder.rows}
@@ -120,11 +120,11 @@ def hierarchy_check(
 ) -> None:
     """Check that a hierarchy is nested and covers every value of a column."""
     from unveil.data.attribute import Kind
-    from unveil.data.hierarchy import read_ladder
+    from unveil.data.hierarchy import read_hierarchy
     from unveil.data.schema import read_schema
 
     values, decimal = values_of(column, data, schema)
-    ladder = read_ladder(file)
+    ladder = read_hierarchy(file)
     if schema is None or read_schema(schema).declaration(column).kind is Kind.NUMERIC:
         values = _as_in(ladder.leaves, values, decimal)
     ladder.over(values, missing=None, attribute=column)

@@ -19,7 +19,6 @@ from unveil.cli._shared import (
     console,
     documents_of,
     keep_apart,
-    read_assignment,
     release_parts,
     write,
 )
@@ -82,15 +81,11 @@ def knowledge(
     from unveil.catalog import make, member, parse
     from unveil.data.schema import read_schema
     from unveil.data.targets import targets_of_table
+    from unveil.formats.assignments import read_assignment
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
     from unveil.report.knowledge_terminal import print_knowledge
-    from unveil.risk.exposure import (
-        describe_knowledge,
-        expose,
-        expose_over_bandwidths,
-        rank_facts,
-    )
+    from unveil.risk.background import background_risk, background_risk_by_bandwidth, describe_knowledge, rank_rules
 
     read = [p for p in (data, schema, release, assignment) if p is not None]
     parts = [] if release is None else release_parts(release)
@@ -136,18 +131,18 @@ def knowledge(
         index = published.index(found.prior.sensitive.name)
         roster = None
         if len(published.blocks) == 1 or assignment is not None:
-            group = None if assignment is None else read_assignment(assignment, table.rows, published.groups)
+            group = None if assignment is None else read_assignment(assignment, table, published)
             roster = targets_of_table(table, published, index, group=group)
-        exposure = expose(published, index, found.prior, roster=roster)
+        exposure = background_risk(published, index, found.prior, roster=roster)
         findings += findings_of_exposure(exposure, release.name, found.prior.sensitive.name, t=t, l=l)
         diagnostics["omega"] = not exposure.exact
         for width in widths:
-            (one,) = expose_over_bandwidths(published, index, table, [(width,)], roster=roster)
+            (one,) = background_risk_by_bandwidth(published, index, table, [(width,)], roster=roster)
             more = {"bandwidth": width, "worst": one.worst, "beyond": one.beyond(t), "exact": one.exact}
             charts.setdefault("worst_case_over_bandwidths", []).append(more)
         if rank:
             assert found.rules is not None
-            facts = rank_facts(published, index, table, found.rules, roster=roster)
+            facts = rank_rules(published, index, table, found.rules, roster=roster)
             diagnostics["exposing"] = [{"rule": f.text, "people": f.people, "exposed": f.exposed} for f in facts]
     made = Document(
         document="knowledge",

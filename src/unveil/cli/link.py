@@ -26,7 +26,6 @@ from unveil.cli._shared import (
     listed,
     located,
     long_work,
-    read_assignment,
     release_parts,
 )
 from unveil.errors import UsageError
@@ -154,14 +153,14 @@ def link(
     from unveil.audit.linking import run_link
     from unveil.data.schema import read_schema
     from unveil.engine import Engine
-    from unveil.formats.keys import read_paired
-    from unveil.formats.masked import is_masked, read_masked, read_origin
+    from unveil.formats.assignments import read_assignment, read_origin, read_paired
+    from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.link import render_link
     from unveil.report.link_terminal import print_link
-    from unveil.risk.linkage.held import held_of_file, read_naming
+    from unveil.risk.linkage.register import read_mapping, register_of_file
 
     if original is None and held is None:
         raise UsageError("say whom an attacker holds: --original DATA, or --held FILE")
@@ -203,16 +202,18 @@ def link(
             )
         origin = np.arange(published.rows)
     elif assignment is not None and not masked:
-        origin = read_assignment(assignment, 0 if table is None else table.rows, published.groups)
+        if table is None:
+            raise UsageError("--assignment goes with --original DATA")
+        origin = read_assignment(assignment, table, published)
     elif assignment is not None:
         origin = read_origin(assignment, published.rows if table is None else table.rows, published.rows)
     somebody = None
     if held is not None:
-        somebody = held_of_file(
+        somebody = register_of_file(
             read_columns(held, **dialect, error=UsageError),
             published.attributes,
             name=str(held),
-            naming=None if mapping is None else read_naming(mapping),
+            naming=None if mapping is None else read_mapping(mapping),
             known=names,
             rows=None if table is None else table.rows,
         )

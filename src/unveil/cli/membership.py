@@ -124,9 +124,7 @@ def membership(
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
     from unveil.report.inference import print_membership, render_membership
-    from unveil.risk.membership_trial.models import scores_of_model
-    from unveil.risk.membership_trial.releases import scores_of_release, scores_of_scheme
-    from unveil.risk.membership_trial.scores import scores_of_predictions
+    from unveil.risk.membership.trial import scores_of_model, scores_of_predictions, scores_of_release, scores_of_scheme
 
     _one_subject(data, schema, release, with_, model, predictions, control, require)
     check_limits(limit or [])

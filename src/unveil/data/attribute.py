@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.data.display import Display
 from unveil.data.hierarchy import Hierarchy, iso_date, number_text
-from unveil.errors import SchemaError, shown
+from unveil.errors import ReleaseError, SchemaError, UnveilError, shown
 
-__all__ = ["Attribute", "Kind", "Role", "asked_in_turn", "bin_edges", "canonical", "position"]
+__all__ = ["Attribute", "AttributeList", "Kind", "Role", "asked_in_turn", "bin_edges", "canonical", "position"]
 
 
 # With a decimal comma a point groups thousands, and says so only beside a comma or another point.
@@ -97,7 +99,7 @@ class Attribute:
         if len(set(self.values)) != len(self.values):
             seen: set[str] = set()
             twice = next(v for v in self.values if v in seen or seen.add(v))  # type: ignore[func-returns-value]
-            raise SchemaError(f"{self.name}: {shown(twice)} stands twice in the domain; keep one")
+            raise SchemaError(f"{self.name}: {shown(twice)} is twice in the domain; keep one")
         if "*" in self.values:
             raise SchemaError(f"{self.name}: '*' cannot be a value, it means the whole domain; rename that value")
 
@@ -174,6 +176,35 @@ class Attribute:
             return -1
         ends_here = place == self.high[code] and (not self.open_bins or code == self.real - 1)
         return code if place < self.high[code] or ends_here else -1
+
+
+class AttributeList(Display):
+    """What a table, a release and a masked table have in common: attributes that are found by name or role."""
+
+    __slots__ = ()
+    attributes: tuple[Attribute, ...]
+    refusal: ClassVar[type[UnveilError]] = ReleaseError
+
+    @property
+    def holder(self) -> str:
+        """Who has the attributes, in an error."""
+        return "the release"
+
+    def index(self, name: str) -> int:
+        """The position of a named attribute."""
+        for index, attribute in enumerate(self.attributes):
+            if attribute.name == name:
+                return index
+        known = ", ".join(a.name for a in self.attributes)
+        raise self.refusal(f"{self.holder} has no attribute {shown(name)}; choose from {known}")
+
+    def described(self, *more: Sequence[object]) -> list[tuple[object, ...]]:
+        """Name, role and kind of each attribute, and what else there is to say of it, for a summary."""
+        return [(a.name, a.role, a.kind, *rest) for a, *rest in zip(self.attributes, *more, strict=True)]
+
+    def with_role(self, role: Role) -> tuple[int, ...]:
+        """Positions of the attributes with this role."""
+        return tuple(i for i, a in enumerate(self.attributes) if a.role is role)
 
 
 def bin_edges(

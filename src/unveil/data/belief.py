@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role, asked_in_turn
+from unveil.data.display import Display, Summary
 from unveil.data.masked import Masked
 from unveil.data.regions import Regions
-from unveil.data.release import Release, row_numbers
-from unveil.data.smooth import check_kernel, kernels, tied
+from unveil.data.release import Release, example_rows, row_numbers
+from unveil.data.smoothing import check_kernel, smoothing_kernels, tied
 from unveil.errors import UsageError
 
 __all__ = ["Belief", "Diagnostics", "Estimate", "Known", "Prior", "Targets", "Threat", "describe_targets", "t_quantile"]
@@ -26,7 +27,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high:
-            raise UsageError(f"an estimate must lie in its interval: {self.low} ≤ {self.value} ≤ {self.high}")
+            raise UsageError(f"an estimate must be within its interval: {self.low} ≤ {self.value} ≤ {self.high}")
 
     @classmethod
     def exact(cls, value: float) -> "Estimate":
@@ -44,9 +45,9 @@ class Known:
 
     def __post_init__(self) -> None:
         if not 0 <= self.wrong < 1:
-            raise UsageError(f"the probability of a wrong attribute must lie in [0, 1), not {self.wrong:g}")
+            raise UsageError(f"the probability of a wrong attribute must be at least 0 and below 1, not {self.wrong:g}")
         if len(self.of_target) and not 0 <= self.of_target.min() <= self.of_target.max() < len(self.regions):
-            raise UsageError("a target's knowledge is none of the regions")
+            raise UsageError("what is known of a target is not one of the regions")
         self.of_target.flags.writeable = False
 
     @classmethod
@@ -63,8 +64,8 @@ class Known:
         return np.divide(self.wrong * sizes, outside, out=np.zeros(len(sizes)), where=outside > 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Targets:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Targets(Display):
     """People an attacker asks about. Attributes that are not in `known` are unknown."""
 
     asked: int  # position of the attribute asked about, in the release
@@ -80,17 +81,19 @@ class Targets:
         if self.group is not None and len(self.group) != self.count:
             raise UsageError("every target needs a group, or none")
 
+    def summary(self) -> Summary:
+        """How many people, and what is known of them, by position of the attribute in the release."""
+        group = "" if self.group is None else ", their groups known"
+        lines = [(i, len(np.unique(k.of_target)), f"{k.wrong:g}") for i, k in sorted(self.known.items())]
+        title = f"Targets: {self.count:,} people asked about attribute {self.asked}{group}"
+        return title, ("known attribute", "different cells", "wrong"), lines
+
     def distinct(self) -> tuple["Targets", NDArray[np.int64]]:
         """Targets of whom different things are known, and for each target which of them it is."""
         columns = [known.of_target for known in self.known.values()]
         columns += [self.group] if self.group is not None else []
-        if not columns or not self.count:
-            number = np.zeros(self.count, dtype=np.int64)
-        else:
-            number = row_numbers(columns)
-        first = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
-        first[number] = np.arange(self.count)
-        return self.take(first), number
+        number = row_numbers(columns, self.count)
+        return self.take(example_rows(number)), number
 
     def take(self, which: NDArray[np.integer]) -> "Targets":
         """These targets in this order."""
@@ -98,8 +101,8 @@ class Targets:
         return Targets(self.asked, known, len(which), None if self.group is None else self.group[which])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prior:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Prior(Display):
     """What is held of the population beforehand, as Dirichlet pseudo-counts: s ~ alpha, attribute a given s ~ beta.
 
     Where an attribute is smoothed, beta speaks of centres, and a value comes from its centre's row of the kernel.
@@ -123,6 +126,12 @@ class Prior:
             check_kernel(kernel, self.beta[index].shape[1])
             kernel.flags.writeable = False
 
+    def summary(self) -> Summary:
+        """Where it comes from, and how much it counts for, by position of the attribute in the release."""
+        lines = [(i, b.shape[1], f"{b.sum():g}", i in self.smooth) for i, b in sorted(self.beta.items())]
+        title = f"Prior: {self.source}, {len(self.alpha):,} values, pseudo-counts {self.alpha.sum():g}"
+        return title, ("attribute", "codes", "pseudo-counts", "smoothed"), lines
+
     @classmethod
     def uninformative(
         cls,
@@ -139,7 +148,7 @@ class Prior:
         return cls(
             np.full(values, float(alpha)),
             {i: np.full((values, release.attributes[i].codes), float(beta)) for i in others},
-            kernels(release.attributes, smooth or {}, asked),
+            smoothing_kernels(release.attributes, smooth or {}, asked),
             "an uninformative prior",
         )
 
@@ -214,8 +223,8 @@ class Diagnostics:
     wanted: float = 1.0  # times as much as was drawn: what the precision asks for, going by the error there is
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Belief:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Belief(Display):
     """For each target a distribution over the sensitive values; of a sampler, one by each chain as well."""
 
     probability: NDArray[np.float64]  # (targets, values)
@@ -228,6 +237,18 @@ class Belief:
         if not np.isfinite(self.probability).all() or (self.probability < 0).any() or (np.abs(total - 1) > 1e-9).any():
             raise UsageError("beliefs must be distributions: not negative, with sum 1")
         self.probability.flags.writeable = False
+
+    def summary(self) -> Summary:
+        """How sure it is: people by the probability of their likeliest value."""
+        targets, values = self.probability.shape
+        chains = (
+            self.diagnostics.method if self.chains is None else f"{self.diagnostics.method}, {len(self.chains)} chains"
+        )
+        edges = {"100%": 1 - 1e-9, "80% to 100%": 0.8, "60% to 80%": 0.6, "below 60%": 0.0}
+        band = np.searchsorted(-np.array(list(edges.values())), -self.probability.max(axis=1))
+        count = np.bincount(band, minlength=len(edges)).tolist()
+        lines = [(label, people) for label, people in zip(edges, count, strict=True) if people]
+        return f"Belief: {targets:,} targets, {values:,} values, {chains}", ("likeliest value", "targets"), lines
 
     @property
     def exact(self) -> bool:
@@ -278,7 +299,7 @@ def _unchecked(
 
 
 def t_quantile(chains: int) -> float:
-    """The 97.5% quantile of Student's t for the mean of so many chains."""
+    """The 97.5% quantile of Student's t for the mean of this many chains."""
     from scipy.special import stdtrit
 
     return float(stdtrit(chains - 1, 0.975))
@@ -300,9 +321,9 @@ def sensitive_attribute(release: Release | Masked, name: str | None = None) -> i
     kind = "quasi-identifier" if possible and not release.with_role(Role.SENSITIVE) else "sensitive attribute"
     if name is not None:
         if name not in names:
-            raise UsageError(f"{name!r} is no {kind} of the release; there are {', '.join(names) or 'none'}")
+            raise UsageError(f"unknown {kind} {name!r}; choose from {', '.join(names) or 'none'}")
         return possible[names.index(name)]
     if len(possible) != 1:
         choices = f"--asked {' or --asked '.join(names)}" if names else "the schema has none"
-        raise UsageError(f"say which {kind} is asked about: {choices}")
+        raise UsageError(f"say which {kind} to ask about: {choices}")
     return possible[0]

@@ -5,8 +5,6 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,19 +14,19 @@ from unveil.errors import SchemaError, shown
 
 __all__ = [
     "Hierarchy",
-    "Ladder",
-    "date_ladder",
+    "HierarchyTable",
     "hierarchy_files",
-    "interval_ladder",
-    "ladder_rows",
-    "parse_ladder",
-    "prefix_ladder",
-    "read_ladder",
+    "hierarchy_rows",
+    "parse_hierarchy",
+    "read_hierarchy",
 ]
+
+MOST_LEVELS = 200
+MOST_BYTES = 1 << 28  # of a file
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class HierarchyTable:
     """A hierarchy as a file holds it: one row a leaf, its labels from the narrowest up, `*` last."""
 
     rows: tuple[tuple[str, ...], ...]
@@ -36,7 +34,7 @@ class Ladder:
     lines: tuple[int, ...] = field(default=(), compare=False, repr=False)  # (rows,) where each row stands in its file
 
     def __post_init__(self) -> None:
-        _check_ladder(self)
+        _check_rows(self)
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -109,14 +107,16 @@ def _field(text: str) -> str:
     return text if plain else '"' + text.replace('"', '""') + '"'
 
 
-def _check_ladder(ladder: Ladder) -> None:
-    rows, source = ladder.rows, ladder.source
+def _check_rows(tree: HierarchyTable) -> None:
+    rows, source = tree.rows, tree.source
     if not rows:
         raise SchemaError(f"{source}: holds no rows; write one row a value, for instance 45501;4550*;*")
     width = len(rows[0])
+    if width > MOST_LEVELS:
+        raise SchemaError(f"{source}: {width:,} levels, over {MOST_LEVELS}; leave levels out")
     line_of: dict[str, int] = {}
     parent: list[dict[str, tuple[str, int]]] = [{} for _ in range(width)]
-    lines = ladder.lines or range(1, len(rows) + 1)
+    lines = tree.lines or range(1, len(rows) + 1)
     for line, row in zip(lines, rows, strict=True):
         if len(row) != width:
             raise SchemaError(
@@ -138,44 +138,48 @@ def _check_ladder(ladder: Ladder) -> None:
                     f"{source}, line {line}: not nested: {shown(row[level])} lies in {shown(row[level + 1])} here "
                     f"and in {shown(known[0])} on line {known[1]}"
                 )
-    _check_labels(ladder)
+    _check_labels(tree)
 
 
-def _check_labels(ladder: Ladder) -> None:
+def _check_labels(tree: HierarchyTable) -> None:
     """One label, one set: a label met at two levels, or equal to a value, must name the same values."""
     meaning: dict[str, frozenset[int]] = {}
-    for level in range(len(ladder.rows[0])):
+    for level in range(len(tree.rows[0])):
         members: dict[str, list[int]] = {}
-        for index, row in enumerate(ladder.rows):
+        for index, row in enumerate(tree.rows):
             members.setdefault(row[level], []).append(index)
         for label, indices in members.items():
             if meaning.setdefault(label, frozenset(indices)) != frozenset(indices):
                 raise SchemaError(
-                    f"{ladder.source}: the label {shown(label)} names two different sets; rename one of them"
+                    f"{tree.source}: the label {shown(label)} names two different sets; rename one of them"
                 )
 
 
-def read_ladder(path: Path) -> Ladder:
+def read_hierarchy(path: Path) -> HierarchyTable:
     """Read a hierarchy in ARX's CSV shape."""
     try:
+        if not path.is_file() and path.exists():
+            raise SchemaError(f"{shown(path, 500)[1:-1]}: not a regular file; name a hierarchy file")
+        if path.stat().st_size > MOST_BYTES:
+            raise SchemaError(f"{shown(path, 500)[1:-1]}: over {MOST_BYTES >> 20} MB; too large for a hierarchy")
         raw = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         reason = error.strerror if isinstance(error, OSError) else error
         raise SchemaError(
             f"{shown(path, 500)[1:-1]}: cannot be read ({reason}); name an existing hierarchy file"
         ) from None
-    return parse_ladder(raw, str(path))
+    return parse_hierarchy(raw, str(path))
 
 
-def parse_ladder(raw: bytes, source: str) -> Ladder:
+def parse_hierarchy(raw: bytes, source: str) -> HierarchyTable:
     """A hierarchy in ARX's CSV shape, from the bytes of a file."""
-    rows, lines = ladder_rows(raw, source)
+    rows, lines = hierarchy_rows(raw, source)
     if rows and len(rows[0]) == 1 and "," in rows[0][0]:
         raise SchemaError(f"{source}, line {lines[0]}: no ';' found; separate the levels with ';'")
-    return Ladder(rows=tuple(rows), source=source, lines=tuple(lines))
+    return HierarchyTable(rows=tuple(rows), source=source, lines=tuple(lines))
 
 
-def ladder_rows(raw: bytes, source: str, delimiter: str = ";") -> tuple[list[tuple[str, ...]], list[int]]:
+def hierarchy_rows(raw: bytes, source: str, delimiter: str = ";") -> tuple[list[tuple[str, ...]], list[int]]:
     """The rows of a hierarchy file, whatever they say, and the line of each."""
     try:
         text = raw.decode("utf-8-sig")
@@ -204,7 +208,7 @@ def hierarchy_files(folder: Path, names: Iterable[str] | None, where: str) -> di
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix.lower() == ".csv")
     except (OSError, ValueError):
-        raise SchemaError(f"{where}: {shown(folder, 200)} is no folder that can be read; name one") from None
+        raise SchemaError(f"{where}: {shown(folder, 200)} is not a folder that can be read; name one") from None
     found: dict[str, Path] = {}
     for name in dict.fromkeys(file.stem.rpartition("_hierarchy_")[2] for file in files) if names is None else names:
         mine = [file for file in files if file.stem == name or file.stem.endswith(f"_hierarchy_{name}")]
@@ -213,71 +217,6 @@ def hierarchy_files(folder: Path, names: Iterable[str] | None, where: str) -> di
         if mine:
             found[name] = mine[0]
     return found
-
-
-def interval_ladder(values: Sequence[float], widths: Sequence[float], origin: float = 0) -> Ladder:
-    """Numbers → intervals of growing width, for instance 5, 10, 20 years; each width a multiple of the one before."""
-    if not widths or not all(0 < w < np.inf for w in widths):
-        raise SchemaError("intervals need one positive width a level, for instance 5+10+20")
-    # As written, not as stored: 0.3 lies in [0.3,0.4), though 0.3 // 0.1 is 2 in binary.
-    exact = [Fraction(number_text(w)) for w in widths]
-    for narrow, wide in pairwise(exact):
-        if wide <= narrow or wide % narrow:
-            raise SchemaError(
-                f"width {number_text(float(wide))} is no multiple of {number_text(float(narrow))}: "
-                "the intervals would not be nested"
-            )
-    whole = all(float(v).is_integer() for v in [*values, *widths, origin])
-    start = Fraction(number_text(origin))
-    rows = []
-    for value in values:
-        row = [number_text(value)]
-        for width in exact:
-            low = start + (Fraction(row[0]) - start) // width * width
-            ends = f"{number_text(float(low))},{number_text(float(low + width - whole))}"
-            row.append(f"[{ends}]" if whole else f"[{ends})")
-        rows.append((*row, "*"))
-    return Ladder(rows=tuple(rows), source="intervals")
-
-
-def prefix_ladder(values: Iterable[str], keep: Sequence[int] | None = None) -> Ladder:
-    """Codes such as postcodes → ever shorter prefixes, the rest replaced by `*`: 45501 → 4550* → 455**."""
-    texts = list(values)
-    length = max((len(v) for v in texts), default=0)
-    if length < 2 and not keep:
-        raise SchemaError("prefixes need values of two characters or more")
-    steps = list(keep) if keep is not None else list(range(length - 1, 0, -1))
-    if any(a <= b for a, b in pairwise(steps)) or any(s < 1 for s in steps):
-        raise SchemaError("prefix lengths must shrink from level to level and stay above 0, for instance 4+2")
-    if "" in texts:
-        raise SchemaError("an empty value has no prefix; list it under missing, or leave it out")
-    rows = [(text, *(text[:step] + "*" * (length - step) for step in steps), "*") for text in texts]
-    return Ladder(rows=tuple(rows), source="prefixes")
-
-
-_DATE_PARTS = {
-    "week": lambda d: "{}-W{:02d}".format(*d.isocalendar()[:2]),
-    "month": lambda d: f"{d.year:04d}-{d.month:02d}",
-    "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",
-    "year": lambda d: f"{d.year:04d}",
-    "decade": lambda d: f"{d.year // 10 * 10:04d}s",
-}
-
-
-def date_ladder(values: Iterable[str], parts: Sequence[str] = ("month", "quarter", "year")) -> Ladder:
-    """ISO dates → month, quarter, year, decade (or week) labels."""
-    unknown = [p for p in parts if p not in _DATE_PARTS]
-    if unknown or not parts:
-        raise SchemaError(
-            f"date part {shown(unknown[0] if unknown else '')} is unknown; choose from {', '.join(_DATE_PARTS)}"
-        )
-    rows = []
-    for text in values:
-        day = iso_date(text)
-        if day is None:
-            raise SchemaError(f"{shown(text)} is no date such as 2024-01-31")
-        rows.append((text, *(_DATE_PARTS[part](day) for part in parts), "*"))
-    return Ladder(rows=tuple(rows), source="date parts")
 
 
 def iso_date(text: str) -> date | None:

@@ -7,16 +7,17 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute, Role
-from unveil.errors import NotApplicable, ReleaseError, shown
+from unveil.data.attribute import Attribute, AttributeList, Role
+from unveil.data.display import Summary
+from unveil.errors import NotApplicable, ReleaseError
 
 __all__ = ["SUPPRESSED", "Masked", "MaskedTable", "SyntheticTable", "as_published", "numbers_of"]
 
 SUPPRESSED = -1  # a cell of codes that is not published
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Masked:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Masked(AttributeList):
     """Published values, some of them perturbed. Row i is somebody, but not the original's row i.
 
     Numbers and dates are positions on their line (a date's is its day's ordinal), NaN = missing or suppressed; other
@@ -52,22 +53,16 @@ class Masked:
         """How many rows are published."""
         return len(self.columns[0])
 
+    def summary(self) -> Summary:
+        """Its size, and which attributes were perturbed."""
+        title = f"Masked: {self.rows:,} rows, {len(self.masked)} of {len(self.attributes)} attributes perturbed"
+        lines = self.described([i in self.masked for i in range(len(self.attributes))])
+        return title, ("attribute", "role", "kind", "perturbed"), lines
+
     @property
     def known_channel(self) -> bool:
         """Whether of every perturbed column the chances of each change are published."""
         return all(i in self.channel for i in self.masked)
-
-    def index(self, name: str) -> int:
-        """The position of a named attribute."""
-        for index, attribute in enumerate(self.attributes):
-            if attribute.name == name:
-                return index
-        known = ", ".join(a.name for a in self.attributes)
-        raise ReleaseError(f"the release has no attribute {shown(name)}; it has {known}")
-
-    def with_role(self, role: Role) -> tuple[int, ...]:
-        """Positions of the attributes with this role."""
-        return tuple(i for i, a in enumerate(self.attributes) if a.role is role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,14 +123,14 @@ def _check(masked: Masked) -> None:
     if not masked.attributes or len(masked.columns) != len(masked.attributes):
         raise ReleaseError("a masked table needs one column an attribute, and at least one")
     if len({a.name for a in masked.attributes}) != len(masked.attributes):
-        raise ReleaseError("two attributes of the release have one name")
+        raise ReleaseError("two attributes of the release have the same name")
     if any(a.role is Role.IDENTIFIER for a in masked.attributes):
         raise ReleaseError("identifiers are never released; remove that column")
     if not masked.rows:
-        raise ReleaseError("a release without rows")
+        raise ReleaseError("the release has no rows")
     for attribute, column in zip(masked.attributes, masked.columns, strict=True):
         if column.shape != (masked.rows,):
-            raise ReleaseError(f"{attribute.name}: not as many cells as the other columns")
+            raise ReleaseError(f"{attribute.name}: not the same number of cells as the other columns")
         if column.dtype != (np.float64 if attribute.kind.measured else np.int64):
             raise ReleaseError(f"{attribute.name}: numbers and dates are float64, other values int64 codes")
         if attribute.kind.measured and np.isinf(column).any():

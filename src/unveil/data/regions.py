@@ -1,4 +1,4 @@
-"""Regions: the sets of codes that published cells may stand for, stored as runs of neighbouring codes."""
+"""Regions: the sets of codes that published cells may stand for, stored as runs of neighbouring codes; their widths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.data.attribute import Attribute
 from unveil.errors import ReleaseError
 
-__all__ = ["Regions", "rank_sequences"]
+__all__ = ["Regions", "hierarchy_width", "node_height", "rank_sequences", "set_width"]
 
 Number = TypeVar("Number", bound=np.number[Any])
 
@@ -26,12 +27,12 @@ class Regions:
     def __post_init__(self) -> None:
         start, low, high = self.start, self.low, self.high
         if not len(start) or start[0] != 0 or not start[-1] == len(low) == len(high) or (np.diff(start) < 1).any():
-            raise ReleaseError("a region without codes")
+            raise ReleaseError("a region has no codes")
         inner = np.ones(len(low), dtype=bool)
         inner[start[:-1]] = False  # a run that continues a region lies beyond the run before, with a gap
         gap = low[1:] > high[:-1] + 1
         if (low > high).any() or (low < 0).any() or (high >= self.codes).any() or not gap[inner[1:]].all():
-            raise ReleaseError("a region whose runs are not ordered codes of the domain")
+            raise ReleaseError("the runs of a region are not ordered codes of the domain")
         for array in (start, low, high):
             array.flags.writeable = False
 
@@ -79,7 +80,7 @@ class Regions:
     def pairs(cls, codes: int, owner: NDArray[np.integer], code: NDArray[np.integer], count: int) -> "Regions":
         """Sets given as (region, code) pairs in any order, repetition allowed."""
         if len(code) and not 0 <= code.min() <= code.max() < codes:
-            raise ReleaseError("a region with codes outside the domain")
+            raise ReleaseError("a region has codes outside the domain")
         key = np.unique(np.asarray(owner, dtype=np.int64) * codes + np.asarray(code, dtype=np.int64))
         owner, code = key // max(codes, 1), key % max(codes, 1)
         begins = np.ones(len(key), dtype=bool)
@@ -180,3 +181,48 @@ def rank_sequences(start: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray
         tied = tied[more & ~alone]
         step += 1
     return np.unique(rank, return_inverse=True)[1].astype(np.int64)
+
+
+def set_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
+    """(regions,) share of the domain a region covers."""
+    sizes = regions.sizes
+    if not attribute.kind.measured:
+        return np.where(sizes > 1, sizes / attribute.codes, 0.0)
+    place = attribute.positions()
+    first, last = regions.low[regions.start[:-1]], regions.high[regions.start[1:] - 1]
+    span = float(np.ptp(place[: attribute.real])) if attribute.real else 0.0
+    width = (place[last] - place[first]) / span if span > 0 else np.zeros(len(regions))
+    holds_missing = (last == attribute.codes - 1) & attribute.missing
+    return np.where(sizes <= 1, 0.0, np.where(holds_missing, 1.0, width))
+
+
+def hierarchy_width(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
+    """(regions,) leaves under the lowest node that holds the region, over all leaves."""
+    if attribute.hierarchy is None or attribute.kind.measured:
+        return set_width(regions, attribute)
+    return _lowest_node(regions, attribute)[1]
+
+
+def node_height(regions: Regions, attribute: Attribute) -> NDArray[np.float64]:
+    """(regions,) the lowest level at which one node holds the region; 0 for a value, 1 if there is no hierarchy."""
+    if attribute.hierarchy is None:
+        return (regions.sizes > 1).astype(np.float64)
+    return _lowest_node(regions, attribute)[0]
+
+
+def _lowest_node(regions: Regions, attribute: Attribute) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(regions,) level of the lowest node that holds each region, and its share of the leaves."""
+    assert attribute.hierarchy is not None
+    first = regions.low[regions.start[:-1]]
+    sizes = regions.sizes
+    level_of, width = np.full(len(regions), float(attribute.hierarchy.height)), np.ones(len(regions))
+    for level in range(attribute.hierarchy.height - 1, -1, -1):
+        node = attribute.hierarchy.node[level]
+        leaves = np.bincount(node)
+        inside = np.zeros(len(regions), dtype=np.int64)
+        for number in np.unique(node[first]):
+            these = np.flatnonzero(node[first] == number)
+            inside[these] = regions.take(these).totals((node == number).astype(np.int64))
+        level_of = np.where(inside == sizes, float(level), level_of)
+        width = np.where(inside == sizes, leaves[node[first]] / attribute.codes, width)
+    return np.where(sizes <= 1, 0.0, level_of), np.where(sizes <= 1, 0.0, width)

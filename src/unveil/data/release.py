@@ -7,11 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unveil.data.attribute import Attribute, Role
+from unveil.data.attribute import Attribute, AttributeList, Role
+from unveil.data.display import Summary
 from unveil.data.regions import Regions, rank_sequences
-from unveil.errors import ReleaseError, shown
+from unveil.errors import ReleaseError
 
-__all__ = ["Anonymized", "Block", "BlockRows", "Release", "build_release", "distinct_rows", "row_numbers"]
+__all__ = [
+    "Anonymized",
+    "Block",
+    "BlockRows",
+    "Release",
+    "build_release",
+    "distinct_rows",
+    "example_rows",
+    "row_numbers",
+]
 
 ROWS_AT_ONCE = 1 << 16  # pieces that stay in the cache
 
@@ -46,14 +56,15 @@ class BlockRows:
     count: NDArray[np.integer] | None = None  # (rows,); None = one each
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Release:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Release(AttributeList):
     """A published table, canonical: groups are ordered by their cells, so that order can leak nothing."""
 
     attributes: tuple[Attribute, ...]
     regions: tuple[Regions, ...]  # per attribute: the regions its cells name
     blocks: tuple[Block, ...]
     sizes: NDArray[np.int64]  # (groups,) rows in each group
+    labels: tuple[str, ...] = ()  # (groups,) what the file that was read calls each group; none in memory
 
     def __post_init__(self) -> None:
         _check(self)
@@ -90,17 +101,13 @@ class Release:
         """How many rows are published."""
         return int(self.sizes.sum())
 
-    def index(self, name: str) -> int:
-        """The position of a named attribute."""
-        for index, attribute in enumerate(self.attributes):
-            if attribute.name == name:
-                return index
-        known = ", ".join(a.name for a in self.attributes)
-        raise ReleaseError(f"the release has no attribute {shown(name)}; it has {known}")
-
-    def with_role(self, role: Role) -> tuple[int, ...]:
-        """Positions of the attributes with this role."""
-        return tuple(i for i, a in enumerate(self.attributes) if a.role is role)
+    def summary(self) -> Summary:
+        """Its size and, of each attribute, how many different cells are published and in which block."""
+        blocks = f"{len(self.blocks)} block{'s' * (len(self.blocks) > 1)}"
+        title = f"Release: {self.rows:,} rows in {self.groups:,} groups of {int(self.sizes.min()):,} or more, {blocks}"
+        block = {i: number for number, block in enumerate(self.blocks, start=1) for i in block.attributes}
+        lines = self.described([len(r) for r in self.regions], [block[i] for i in range(len(self.attributes))])
+        return title, ("attribute", "role", "kind", "cells", "block"), lines
 
     def block_of(self, attribute: int) -> Block:
         """The block that holds an attribute."""
@@ -183,7 +190,7 @@ def build_release(
     Cost: sorting the distinct cells and the groups; rows only pass through one counting step.
     """
     if not parts or not len(parts[0].group):
-        raise ReleaseError("a release without rows")
+        raise ReleaseError("the release has no rows")
     parts = sorted(map(_ordered, parts), key=lambda part: part.attributes)
     groups = max(int(part.group.max(initial=-1)) for part in parts) + 1
     canonical = list(regions)
@@ -224,7 +231,7 @@ def _count_cells(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Distinct cells of a block, and per group the cells it shows with their counts."""
     columns = [renumbered[a][numbers] for a, numbers in zip(part.attributes, part.region, strict=True)]
-    cell = row_numbers(columns) if columns else np.zeros(len(part.group), dtype=np.int64)
+    cell = row_numbers(columns, len(part.group))
     distinct = int(cell.max(initial=-1)) + 1
     cells = np.zeros((distinct, len(columns)), dtype=np.int32)
     for index, column in enumerate(columns):
@@ -232,7 +239,7 @@ def _count_cells(
     pair = np.asarray(part.group, dtype=np.int64) * distinct + cell
     weight = np.ones(len(pair), dtype=np.int64) if part.count is None else np.asarray(part.count, dtype=np.int64)
     if (weight < 1).any():
-        raise ReleaseError("a cell that no row shows")
+        raise ReleaseError("a cell is shown by no row")
     if groups * distinct <= max(4 * len(pair), 1 << 16):
         table = np.bincount(pair, weights=weight, minlength=groups * distinct).astype(np.int64)
         key = np.flatnonzero(table)
@@ -245,16 +252,22 @@ def _count_cells(
     return cells, start, (key % distinct).astype(np.int32), count
 
 
-def row_numbers(columns: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
-    """Number the distinct rows of some columns in dictionary order, first column first."""
+def row_numbers(columns: Sequence[NDArray[np.integer]], rows: int = 0) -> NDArray[np.int64]:
+    """Number the distinct rows of some columns in dictionary order, first column first; without columns all are 0."""
     if not columns:
-        return np.zeros(0, dtype=np.int64)
-    number = np.asarray(columns[0], dtype=np.int64)
-    number = _dense(number)
+        return np.zeros(rows, dtype=np.int64)
+    number = _dense(np.asarray(columns[0], dtype=np.int64))
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1
         number = _dense(number * width + np.asarray(column, dtype=np.int64))
     return number
+
+
+def example_rows(number: NDArray[np.integer]) -> NDArray[np.int64]:
+    """One row, the last, of each number from 0 on."""
+    row = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
+    row[number] = np.arange(len(number))
+    return row
 
 
 def distinct_rows(columns: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -264,10 +277,7 @@ def distinct_rows(columns: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.in
     if columns and entries <= min(max(4 * len(columns[0]), 1 << 16), 1 << 24):
         return _count_rows(columns, widths, entries)
     number = row_numbers(columns)
-    count = np.bincount(number)
-    row = np.empty(len(count), dtype=np.int64)
-    row[number] = np.arange(len(number))
-    return row, count
+    return example_rows(number), np.bincount(number)
 
 
 def _count_rows(
@@ -303,7 +313,7 @@ def _check(release: Release) -> None:
     if published != list(range(len(release.attributes))):
         raise ReleaseError("every attribute must be published in exactly one block")
     if len({a.name for a in release.attributes}) != len(release.attributes):
-        raise ReleaseError("two attributes of the release have one name")
+        raise ReleaseError("two attributes of the release have the same name")
     if any(a.role is Role.IDENTIFIER for a in release.attributes):
         raise ReleaseError("identifiers are never released; remove that column")
     if len(release.regions) != len(release.attributes) or any(
@@ -311,20 +321,22 @@ def _check(release: Release) -> None:
     ):
         raise ReleaseError("regions and attributes do not fit each other")
     if not release.groups:
-        raise ReleaseError("a release without rows")
+        raise ReleaseError("the release has no rows")
+    if release.labels and len(set(release.labels)) != release.groups:
+        raise ReleaseError("the labels of the groups are not one for each")
     for block in release.blocks:
         start, entries = block.start, len(block.cell)
         if len(start) != release.groups + 1 or (np.diff(start) < 1).any() or start[0] != 0 or start[-1] != entries:
-            raise ReleaseError("a group without rows")
+            raise ReleaseError("a group has no rows")
         if len(block.count) != entries or (block.count < 1).any():
-            raise ReleaseError("a cell that no row shows")
+            raise ReleaseError("a cell is shown by no row")
         if not np.array_equal(np.add.reduceat(block.count, start[:-1]), release.sizes):
             raise ReleaseError("the blocks of a group differ in size; each must hold the same number of rows")
         known = [len(release.regions[i]) for i in block.attributes]
         if not known or block.cells.shape[1] != len(known) or not _within(block.cells, known):
-            raise ReleaseError("a block whose cells name no region of its attributes")
+            raise ReleaseError("the cells of a block name unknown regions")
         if not _within(block.cell, len(block.cells)):
-            raise ReleaseError("a group that shows no cell of its block")
+            raise ReleaseError("a group shows a cell outside its block")
 
 
 def _within(number: NDArray[np.integer], count: ArrayLike) -> bool:

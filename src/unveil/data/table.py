@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute, Kind, Role, position
+from unveil.data.attribute import Attribute, AttributeList, Kind, Role, position
 from unveil.data.dictionary import Dictionary
+from unveil.data.display import Summary
 from unveil.data.hierarchy import number_text
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
@@ -27,9 +28,11 @@ class CodedColumn:
     text_of_row: NDArray[np.integer]  # (rows,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Table(AttributeList):
     """Original microdata: one row a person. Identifiers are counted, never kept."""
+
+    refusal = TableError
 
     attributes: tuple[Attribute, ...]
     columns: tuple[NDArray[np.unsignedinteger], ...]  # per attribute: (rows,) codes
@@ -55,21 +58,20 @@ class Table:
             self.weight.flags.writeable = False
 
     @property
+    def holder(self) -> str:
+        """The file it was read from."""
+        return self.name
+
+    @property
     def rows(self) -> int:
         """How many people there are."""
         return len(self.columns[0])
 
-    def index(self, name: str) -> int:
-        """The position of a named attribute."""
-        for index, attribute in enumerate(self.attributes):
-            if attribute.name == name:
-                return index
-        known = ", ".join(a.name for a in self.attributes)
-        raise TableError(f"{self.name}: no attribute {shown(name)}; there are {known}")
-
-    def with_role(self, role: Role) -> tuple[int, ...]:
-        """Positions of the attributes with this role."""
-        return tuple(i for i, a in enumerate(self.attributes) if a.role is role)
+    def summary(self) -> Summary:
+        """Its size and its attributes; no rows."""
+        title = f"Table {self.name}: {self.rows:,} people, {len(self.attributes)} attributes"
+        lines = self.described([a.codes for a in self.attributes])
+        return title, ("attribute", "role", "kind", "values"), lines
 
     def as_release(self) -> Release:
         """The cleartext as a release: every row a group of its own, every cell a single value."""
@@ -170,7 +172,7 @@ def _refuse(
         )
     kind = {Kind.NUMERIC: "number", Kind.DATE: "date"}.get(attribute.kind, "value")
     raise TableError(
-        f"{where}: {shown(text)} is no {kind} of the {attribute.source} domain; mend the cell or widen the domain"
+        f"{where}: {shown(text)} is not a {kind} of the {attribute.source} domain; correct it or extend the domain"
     )
 
 
@@ -185,7 +187,7 @@ def _numbers(
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         text = column.texts[int(column.text_of_row[row])]
-        raise TableError(f"{name}, {place(row)}, {key}: {shown(text)} is no positive number")
+        raise TableError(f"{name}, {place(row)}, {key}: {shown(text)} is not a positive number")
     return np.asarray(values)
 
 

@@ -82,7 +82,7 @@ class Archive:
         if len(self._zip.infolist()) > MOST_MEMBERS:
             raise self._refused(f"holds over {MOST_MEMBERS:,} files; is it the right kind of file?")
         if len(self._members) != len(self._zip.infolist()):
-            raise self._refused("holds two files of one name; pack it anew")
+            raise self._refused("holds two files of one name; pack it again")
         for name in self._members:
             parts = PurePosixPath(name.replace("\\", "/")).parts
             if not parts or ".." in parts or parts[0].startswith("/") or ":" in parts[0] or "\0" in name:

@@ -12,12 +12,11 @@ from pathlib import Path
 from xml.parsers import expat
 
 from unveil.data.attribute import Role
-from unveil.data.hierarchy import Ladder, ladder_rows
+from unveil.data.hierarchy import HierarchyTable, hierarchy_rows
 from unveil.errors import SchemaError, TableError, UnveilError, shown
 from unveil.formats.archive import Archive
 from unveil.formats.arx_output import output_tables, published_columns, starred_columns
-from unveil.formats.columns import Columns
-from unveil.formats.survey import Refusal
+from unveil.formats.columns import Columns, Refusal
 
 __all__ = ["Project", "mended_ladder", "read_data", "read_project", "shown_output"]
 
@@ -40,7 +39,7 @@ class Project:
     delimiter: str
     roles: Mapping[str, Role]
     kinds: Mapping[str, str]  # ARX's data types: String, Integer, Decimal, Date/Time, Ordinal
-    ladders: Mapping[str, Ladder]
+    ladders: Mapping[str, HierarchyTable]
     unusable: Mapping[str, str] = field(default_factory=dict)  # hierarchies that cannot be used, and why
     masked: tuple[str, ...] = ()  # microaggregated: perturbed in the output, not widened
     output: bool = False  # whether ARX kept an output, readable or not
@@ -91,7 +90,7 @@ def read_project(path: str | Path) -> Project:
             if not name or role is None or name in roles:
                 fault = "two roles" if name in roles else f"the type {shown(entry.get('type', ''))}"
                 raise SchemaError(
-                    f"{path}, {folder}definition.xml: {shown(name or '')} has {fault}; save it anew in ARX"
+                    f"{path}, {folder}definition.xml: {shown(name or '')} has {fault}; save it again in ARX"
                 )
             roles[name], kinds[name] = role, entry.get("datatype", "").strip()
             if "microAggregationFunction" in entry:
@@ -106,17 +105,17 @@ def read_project(path: str | Path) -> Project:
                     if ladder is not None:
                         ladders[name] = ladder
         if not roles:
-            raise SchemaError(f"{path}, {folder}definition.xml: names no attribute; save it anew in ARX")
+            raise SchemaError(f"{path}, {folder}definition.xml: names no attribute; save it again in ARX")
         return Project(path, separator, roles, kinds, ladders, unusable, tuple(masked), output)
 
 
-def mended_ladder(raw: bytes, source: str, separator: str = ";") -> Ladder | None:
+def mended_ladder(raw: bytes, source: str, separator: str = ";") -> HierarchyTable | None:
     """A hierarchy as ARX allows it, in the form that is needed here; None if it has no levels.
 
     Levels that say `*` twice on top become one. A lower `*`, which ARX writes for a value that is withheld early,
     becomes the label below it. Without `*` on top it is added: the label there stays, as one for the whole domain.
     """
-    rows = ladder_rows(raw, source, separator)[0]
+    rows = hierarchy_rows(raw, source, separator)[0]
     widths = {len(row) for row in rows}
     if not rows or len(widths) > 1:
         raise SchemaError(f"{source}: " + ("holds no rows" if not rows else "has rows of different lengths"))
@@ -130,7 +129,7 @@ def mended_ladder(raw: bytes, source: str, separator: str = ";") -> Ladder | Non
         for label in row[1:-1]:
             labels.append(labels[-1] if label == "*" else label)
         mended.append((*labels, "*"))
-    return Ladder(tuple(mended), source=source) if len(mended[0]) > 2 else None
+    return HierarchyTable(tuple(mended), source=source) if len(mended[0]) > 2 else None
 
 
 def _places(folder: str, ref: str | None, name: str) -> list[str]:
@@ -147,7 +146,7 @@ def _separator(archive: Archive) -> str:
     text = found[0] if found else ";"
     text = text if len(text) == 1 else text.strip() or "\t"  # a tab or a blank may be written as it is
     if len(text) != 1 or not text.isascii() or text in '"\r\n\0':
-        raise archive.error(f"{archive.path}, project.xml: {shown(text)} is no separator; save it anew in ARX")
+        raise archive.error(f"{archive.path}, project.xml: {shown(text)} is not a separator; save it again in ARX")
     return text
 
 
@@ -204,5 +203,5 @@ def _texts(archive: Archive, name: str) -> list[tuple[tuple[str, ...], str]]:
     try:
         parser.Parse(text.encode("utf-8", "replace"), True)
     except expat.ExpatError as reason:
-        raise archive.error(f"{where}: not XML ({reason}); save it anew in ARX") from None
+        raise archive.error(f"{where}: not XML ({reason}); save it again in ARX") from None
     return [(path, "".join(parts)) for path, parts in found]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unveil.data.attribute import Role
-from unveil.data.draft import Told, draft_schema
-from unveil.data.hierarchy import Ladder
+from unveil.data.draft import ProjectColumn, draft_schema
+from unveil.data.hierarchy import HierarchyTable
 from unveil.data.schema import Schema, SchemaDocument
 from unveil.errors import SchemaError
 from unveil.formats.arx import Project, read_project
@@ -21,7 +21,7 @@ class ProjectDraft:
     """schema.toml as text, the hierarchies it names, and what could not be taken over."""
 
     toml: str
-    ladders: Mapping[str, Ladder]  # by attribute
+    ladders: Mapping[str, HierarchyTable]  # by attribute
     files: Mapping[str, str]  # the file of each, relative to the schema
     notes: tuple[str, ...]
     rows: int
@@ -33,7 +33,7 @@ def draft_project(path: str | Path, folder: str = "hierarchies") -> ProjectDraft
     columns = read_columns(project.path)
     absent = [name for name in project.roles if name not in columns.columns]
     if absent:
-        raise SchemaError(f"{path}: its definition names {absent[0]!r}, which its input lacks; save it anew in ARX")
+        raise SchemaError(f"{path}: its definition names {absent[0]!r}, which its input lacks; save it again in ARX")
     notes = [f"left out a hierarchy: {reason}" for reason in project.unusable.values()]
     ladders = {n: ladder for n, ladder in project.ladders.items() if project.roles[n] is not Role.IDENTIFIER}
     while True:
@@ -69,11 +69,11 @@ def file_names(names: Mapping[str, object], folder: str) -> dict[str, str]:
 
 
 def _toml(project: Project, columns: Columns, files: Mapping[str, str]) -> str:
-    told = {n: Told(role, "ARX", files.get(n)) for n, role in project.roles.items()}
+    told = {n: ProjectColumn(role, "ARX", files.get(n)) for n, role in project.roles.items()}
     return draft_schema(columns.columns, name=project.path.name, decimal=columns.decimal, told=told).toml
 
 
-def _first_fault(toml: str, ladders: Mapping[str, Ladder], columns: Columns) -> tuple[str, str] | None:
+def _first_fault(toml: str, ladders: Mapping[str, HierarchyTable], columns: Columns) -> tuple[str, str] | None:
     """The first hierarchy that cannot stand, or lacks a value of the input, and why."""
     document = SchemaDocument.model_validate(tomllib.loads(toml))
     schema = Schema(document, ladders)

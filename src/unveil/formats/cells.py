@@ -6,15 +6,51 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute, Kind, canonical, position
+from unveil.data.attribute import Attribute, Kind, Role, canonical, position
 from unveil.data.regions import Regions
-from unveil.errors import shown
+from unveil.data.release import Release
+from unveil.errors import UsageError, shown
 from unveil.formats.notations import Items, Span, forms, is_token
+from unveil.formats.output import csv_bytes
 from unveil.formats.reader import CellError, Reader, enclosed, own_ends, own_items, quoted, unquoted
 
-__all__ = ["CellError", "reaches", "read_cells", "shown_values", "write_cells"]
+__all__ = ["CellError", "mapping_bytes", "reaches", "read_cells", "shown_values", "write_cells"]
+
+# ------------------------------------------------------------------------------------------------------------- mapping
+
+MOST_ROWS = 5_000_000
+
+
+def mapping_bytes(release: Release) -> bytes:
+    """A CSV: attribute, value, cell, rows: every published cell that may stand for the value, and in how many rows.
+
+    A value with one cell was recoded the same everywhere; several cells are local recoding, or some were suppressed.
+    """
+    columns: list[list[str]] = [[], [], [], []]
+    total = 0
+    for index, attribute in enumerate(release.attributes):
+        regions = release.regions[index]
+        if attribute.role is not Role.QUASI_IDENTIFIER and (regions.sizes == 1).all():
+            continue
+        total += int(regions.sizes.sum())
+        if total > MOST_ROWS:
+            raise UsageError(f"the mapping has over {MOST_ROWS:,} rows; the release holds too many different cells")
+        block = release.block_of(index)
+        rows = np.bincount(block.region(index), weights=block.count, minlength=len(regions)).astype(np.int64)
+        texts = write_cells(regions, attribute)
+        pairs = sorted((int(code), region) for region in range(len(regions)) for code in regions.members(region))
+        for code, region in pairs:
+            for column, text in zip(
+                columns, (attribute.name, attribute.values[code], texts[region], str(rows[region])), strict=True
+            ):
+                column.append(text)
+    return csv_bytes(["attribute", "value", "cell", "rows"], columns)
+
+
+# --------------------------------------------------------------------------------------------------------------- cells
 
 _MOST_FILLED = 1_000_000
+MOST_CHARACTERS = 1_000_000  # of a cell
 
 Codes = NDArray[np.int64]
 Runs = tuple[tuple[int, int], ...]
@@ -28,6 +64,7 @@ def read_cells(texts: Sequence[str], attribute: Attribute, decimal: str = ".", n
     """
     reader = Reader(attribute, decimal, _label_members(attribute), named)
     members = []
+    _check_lengths(texts)
     for index, (text, code) in enumerate(zip(texts, attribute.encode(texts, decimal).tolist(), strict=True)):
         try:
             members.append(reader.members(text, code))
@@ -71,6 +108,8 @@ def shown_values(
     found: set[str] = set()
     plain: dict[str, int] = {}  # categories as they stand, and where
     spans = False
+    texts = list(texts)
+    _check_lengths(texts)
     for index, text in enumerate(texts):
         if "suppressed" in named and is_token(text.strip(), tokens):
             continue
@@ -191,6 +230,13 @@ def _check_categories(plain: dict[str, int], found: set[str]) -> None:
                     "hierarchy, give the original, or say --cells value",
                     index,
                 )
+
+
+def _check_lengths(texts: Sequence[str]) -> None:
+    """A cell of a million members is no cell of a table: reading many of them would take all memory."""
+    for index, text in enumerate(texts):
+        if len(text) > MOST_CHARACTERS:
+            raise CellError(f"a cell of {len(text):,} characters, over {MOST_CHARACTERS:,}; shorten it", index)
 
 
 def _label_members(attribute: Attribute) -> dict[str, Codes]:

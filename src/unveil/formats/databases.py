@@ -77,7 +77,7 @@ def located(text: str | os.PathLike[str], folder: Path = Path()) -> Path | Datab
     kind = scheme[1].lower()
     address, mark, what = text.partition("#")
     if kind not in ("sqlite", "postgresql", "postgres"):
-        raise UsageError(f"{kind}://…: no database that can be read; {_HOW}")
+        raise UsageError(f"{kind}://…: not a kind of database that is read; {_HOW}")
     if not mark or not what.strip():
         raise UsageError(f"{kind}://…: does not say what to read there; {_HOW}")
     statement, table = _statement(what, folder)
@@ -107,7 +107,7 @@ def _statement(what: str, folder: Path) -> tuple[str, str | None]:
         while at <= len(name):
             part = _NAME.match(name, at)
             if part is None or (part.end() < len(name) and name[part.end()] != "."):
-                raise UsageError(f'{shown(name)} is no table; write TABLE, SCHEMA.TABLE or "A.NAME", or SELECT …')
+                raise UsageError(f'{shown(name)} is not a table; write TABLE, SCHEMA.TABLE or "A.NAME", or SELECT …')
             parts.append(part[1].replace('""', '"') if part[1] is not None else part[2].strip())
             at = part.end() + 1
         quoted = ('"' + part.replace('"', '""') + '"' for part in parts)
@@ -119,7 +119,7 @@ def _statement(what: str, folder: Path) -> tuple[str, str | None]:
 
 
 def _postgresql(rest: str, statement: str, table: str | None) -> tuple[str, str, str | None, str]:
-    """The address with everything quoted anew, so that libpq has nothing to complain about and to quote."""
+    """The address with everything quoted again, so that libpq has nothing to complain about and to quote."""
     rest, _, options = rest.partition("?")
     place, _, database = rest.partition("/")
     who, _, host = place.rpartition("@")
@@ -129,11 +129,10 @@ def _postgresql(rest: str, statement: str, table: str | None) -> tuple[str, str,
     login = quote(unquote(user), safe="") + (f":{quote(unquote(password), safe='')}" if password else "")
     asked = dict(parse_qsl(options, keep_blank_values=True))
     asked.setdefault("connect_timeout", str(_SECONDS))
-    # Without synchronised scans a table is read in the same order every time.
-    fixed = "-c default_transaction_read_only=on -c synchronize_seqscans=off"
-    asked["options"] = f"{asked.get('options', '')} {fixed}".strip()
     if not re.fullmatch(r"[\w.,:%\[\]-]*", host):
-        raise UsageError("postgresql://…: its host is no name; write postgresql://USER@HOST:PORT/DATABASE#TABLE")
+        raise UsageError(
+            "postgresql://…: its host is not a valid name; write postgresql://USER@HOST:PORT/DATABASE#TABLE"
+        )
     base = f"{host}/{quote(unquote(database), safe='')}"
     address = f"postgresql://{login + '@' if login else ''}{base}?{urlencode(asked, quote_via=quote)}"
     return address, statement, table, f"postgresql://{base}"
@@ -155,7 +154,7 @@ def read_database(
     """
     import polars as pl
 
-    from unveil.formats.coding import Coder
+    from unveil.formats.columns import Coder
 
     coder = Coder(counted)
     rows = 0
@@ -270,6 +269,10 @@ def _postgresql_batches(database: Database) -> Iterator[Batch]:
 
     try:
         with driver.connect(database.address) as connection, connection.cursor() as cursor:
+            # Not by options of the connection, which a pooler may drop. Without synchronised scans a table is read in
+            # the same order every time.
+            for setting in ("SET TRANSACTION READ ONLY", "SET LOCAL synchronize_seqscans = off"):
+                cursor.execute(setting)
             cursor.execute(database.statement)
             reader = cursor.fetch_record_batch()
             if not reader.schema.names:

@@ -6,10 +6,10 @@ from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import UsageError, shown
-from unveil.formats.extras import needed
+from unveil.formats.columns import needed
 from unveil.formats.masked import masked_columns
+from unveil.formats.published import Sidecar
 from unveil.formats.releases import release_columns, written_cells
-from unveil.formats.sidecar import Sidecar
 from unveil.formats.table_output import Written, typed
 
 __all__ = ["sidecar_of", "to_frame"]
@@ -24,7 +24,7 @@ def to_frame(what: Table | Release | Masked, kind: str = "polars") -> Any:
     import polars as pl
 
     if kind not in ("polars", "pandas", "pyarrow"):
-        raise UsageError(f"to_frame: {shown(kind)} is no kind of frame; choose polars, pandas or pyarrow")
+        raise UsageError(f"to_frame: {shown(kind)} is not a kind of frame; choose polars, pandas or pyarrow")
     frame = pl.DataFrame([typed(column) for column in _columns(what)])
     if kind == "polars":
         return frame
@@ -52,7 +52,7 @@ def _columns(what: Table | Release | Masked) -> list[Written]:
     if isinstance(what, Masked):
         return masked_columns(what)
     if not isinstance(what, Table):
-        raise UsageError(f"to_frame: a {type(what).__name__} is no table and no release")
+        raise UsageError(f"to_frame: a {type(what).__name__} is neither a table nor a release")
     return [
         written_cells(attribute, pl.Series(attribute.values, dtype=pl.String)[codes])
         for attribute, codes in zip(what.attributes, what.columns, strict=True)

@@ -48,13 +48,13 @@ def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
     """Read an Arrow file or stream, and Feather, which is one."""
     import polars as pl
 
-    from unveil.formats.extras import needed
+    from unveil.formats.columns import needed
 
     _check_file(path, "Arrow", error)
     ipc = needed("pyarrow", "files", f"{path}: to read Arrow files", error).ipc
     with _Refusing(path, "Arrow", error), path.open("rb") as file:
         if file.read(4) == b"FEA1":
-            raise error(f"{path}: is Feather of version 1, which is no Arrow file; save it anew")
+            raise error(f"{path}: is Feather of version 1, which is not an Arrow file; save it again")
         file.seek(0)
         whole = file.read(6) == b"ARROW1"
         file.seek(0)
@@ -90,7 +90,7 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
     """Read a pandas, polars or pyarrow table, or any other that narwhals knows. The index of pandas is not read."""
     import polars as pl
 
-    from unveil.formats.extras import needed
+    from unveil.formats.columns import needed
 
     if isinstance(frame, pl.LazyFrame):
         with _Refusing(Path(name), "a table", error):
@@ -106,7 +106,7 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
             wrapped = nw.from_native(_as_text(_as_table(frame)))
         except TypeError:
             what = type(frame).__name__
-            raise error(f"{name}: a {what} is no table; give a path, or a pandas, polars or pyarrow table") from None
+            raise error(f"{name}: a {what} is not a table; give a path, or a pandas, polars or pyarrow table") from None
         try:
             wrapped = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
             native = wrapped.to_polars()

@@ -5,35 +5,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, canonical, position
 from unveil.data.masked import SUPPRESSED, Masked
 from unveil.data.schema import Schema
 from unveil.data.table import Table
-from unveil.errors import ReleaseError, UsageError, shown
+from unveil.data.toml import toml_key
+from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import shown_values
-from unveil.formats.columns import no_number
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import is_token, parse_cells
-from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.output import Content, write_whole
 from unveil.formats.published import (
+    Sidecar,
     check_cells,
     check_columns,
     count_column,
+    is_sidecar,
     published_columns,
+    read_sidecar,
     without_blanked,
     without_key,
 )
 from unveil.formats.releases import written_cells
-from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
 from unveil.formats.table_output import Written, check_ending, table_content
-from unveil.formats.tables import Columns, read_columns
+from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
-__all__ = ["is_masked", "masked_columns", "masked_files", "origin_bytes", "read_masked", "read_origin", "write_masked"]
+__all__ = ["is_masked", "masked_columns", "masked_files", "read_masked", "write_masked"]
 
 
 def is_masked(path: str | Path) -> bool:
@@ -58,7 +61,7 @@ def read_masked(
     A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell, and so is `NA` if it is
     neither a value nor a token for missing. `cells` may say that tokens and empty cells are, too: "suppressed", or
     "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
-    The column `key` is left out: see formats.keys.
+    The column `key` is left out: see formats.assignments.
     """
     given, path = path, named_source(path)
     named = parse_cells(cells)
@@ -80,7 +83,7 @@ def read_masked(
         raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
     for name in (*sidecar.masked, *sidecar.channel):
         if name not in names:
-            raise ReleaseError(f"{beside}: {shown(name)} is no column of {path.name} that the schema names")
+            raise ReleaseError(f"{beside}: {shown(name)} is not a column of {path.name} that the schema names")
     check_cells(named, path, names, found)
     known = {a.name: a for a in attributes}
     withheld = [name for name in names if "suppressed" in named.get(name, named.get("", ()))]
@@ -114,16 +117,15 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
     if beside.exists() and not is_sidecar(beside):
         raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
     names = [a.name for a in masked.attributes]
-    lines = [f"masked = {toml_text([names[i] for i in masked.masked])}"]
-    if masked.method:
-        lines.append(f"method = {toml_text(masked.method)}")
+    said = {"masked": [names[i] for i in masked.masked], **({"method": masked.method} if masked.method else {})}
+    lines = [tomli_w.dumps(said).rstrip("\n")]
     if masked.channel:
         lines.append(
             "\n[channel]  # chances of each published value, one row for each true value in the domain's order"
         )
         for index, matrix in sorted(masked.channel.items()):
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
-            lines.append(f"{toml_text(names[index])} = [\n{rows},\n]")
+            lines.append(f"{toml_key(names[index])} = [\n{rows},\n]")
     content = table_content(path, masked_columns(masked), None if like is None else like.dictionary)
     return {beside: ("\n".join(lines) + "\n").encode(), path: content}
 
@@ -134,34 +136,6 @@ def masked_columns(masked: Masked) -> list[Written]:
 
     texts = [pl.Series(_texts(a, c), dtype=pl.String) for a, c in zip(masked.attributes, masked.columns, strict=True)]
     return [written_cells(a, cells) for a, cells in zip(masked.attributes, texts, strict=True)]
-
-
-def origin_bytes(origin: NDArray[np.int64]) -> bytes:
-    """Whose row each published row is, as a file; both counted from 1."""
-    order = np.argsort(origin)
-    return csv_bytes(["row", "published"], [(origin[order] + 1).astype(str).tolist(), (order + 1).astype(str).tolist()])
-
-
-def read_origin(path: str | Path, rows: int, published: int) -> NDArray[np.int64]:
-    """(published rows,) the original row of each, counted from 0, from the file that anonymize --assignment writes."""
-    found = read_columns(path)
-    if set(found.columns) != {"row", "published"} or found.rows != published:
-        raise UsageError(
-            f"{path}: the assignment of a masked release has the columns row and published, and one line for each of "
-            f"{published} published rows"
-        )
-    numbers = {}
-    for name, top in (("row", rows), ("published", published)):
-        column = found.columns[name]
-        wrong = no_number(column.texts, top)
-        if wrong is not None:
-            raise UsageError(f"{path}: {shown(wrong)} is no {name} number from 1 to {top}")
-        numbers[name] = np.array([int(t) for t in column.texts])[column.text_of_row] - 1
-        if len(np.unique(numbers[name])) != published:
-            raise UsageError(f"{path}: a {name} number stands there twice")
-    origin = np.empty(published, dtype=np.int64)
-    origin[numbers["published"]] = numbers["row"]
-    return origin
 
 
 def _texts(attribute: Attribute, column: NDArray[Any]) -> list[str]:
@@ -183,7 +157,7 @@ def _read_column(
     if attribute is None:
         named = ("suppressed",) if withheld else ()
         observed = shown_values(column.texts, declared.kind, found.decimal, named, schema.document.missing)
-        if not observed and declared.domain is None and declared.bins is None and name not in schema.ladders:
+        if not observed and declared.domain is None and declared.bins is None and name not in schema.hierarchies:
             raise ReleaseError(f"{file}: {name}: no cell names a value; declare its domain, or give the original")
         attribute = schema.attribute(name, observed, decimal=found.decimal, source="release")
     code = attribute.coder(found.decimal)
@@ -212,7 +186,7 @@ def _read_column(
         row = int(np.flatnonzero(column.text_of_row == index)[0])
         what = "single number or date" if attribute.kind.measured else f"value of the {attribute.source} domain"
         raise ReleaseError(
-            f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is no {what}; a masked release holds "
+            f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is not a {what}; a masked release holds "
             "single values, or * where one is suppressed: leave out the widened columns, or the perturbed ones"
         )
     return attribute, values[column.text_of_row]

@@ -119,7 +119,7 @@ def _planned(path: str | os.PathLike[str], taken: set[Path]) -> _Plan:
         plan = _Plan(name, target)
         with _explained(plan):
             if not target.parent.is_dir():
-                what = "is no folder" if target.parent.exists() else "does not exist; make the folder first"
+                what = "is not a folder" if target.parent.exists() else "does not exist; make the folder first"
                 raise OutputError(f"{name}: {shown(target.parent, 500)} {what}")
             if target.exists():
                 kind = target.stat().st_mode
@@ -130,7 +130,7 @@ def _planned(path: str | os.PathLike[str], taken: set[Path]) -> _Plan:
                 if not os.access(target, os.W_OK):
                     raise OutputError(f"{name}: is write-protected; name another file")
     except ValueError:
-        raise OutputError(f"{name}: is no file name") from None
+        raise OutputError(f"{name}: is not a valid file name") from None
     return plan
 
 

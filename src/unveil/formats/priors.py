@@ -1,6 +1,7 @@
-"""Priors from files: pseudo-counts of single values for the population, a distribution of its own for each person."""
+"""What an attacker knows, from files: pseudo-counts of the population, probabilities of each person, facts."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,49 @@ from unveil.data.belief import Prior
 from unveil.data.release import Release
 from unveil.errors import UsageError, shown
 from unveil.formats.cells import CellError, read_cells
-from unveil.formats.tables import read_columns
+from unveil.formats.columns import no_number
+from unveil.formats.tables import Columns, read_columns
 
-__all__ = ["read_held", "read_prior"]
+__all__ = ["read_fact", "read_held", "read_prior"]
+
+# --------------------------------------------------------------------------------------------------------------- facts
+
+FACT, ROW = "fact", "row"
+
+
+def read_fact(path: str | Path, rows: int, **dialect: Any) -> tuple[tuple[str, ...], NDArray[np.int64], Columns | None]:
+    """The values of the column `fact`, a place among them for each person, and the people themselves.
+
+    With a column `row` (1 = the original's first) they are the original's: (rows,), -1 = not said, and no people. Else
+    each line is somebody else, whose attributes are the other columns. An empty fact is not known; a line of somebody
+    else must have one.
+    """
+    columns = read_columns(path, **dialect, error=UsageError)
+    if FACT not in columns.columns:
+        raise UsageError(f"{path}: has no column {FACT}; it has {', '.join(map(shown, columns.columns))}")
+    column = columns.columns[FACT]
+    values = tuple(sorted(text for text in column.texts if text))
+    if len(values) < 2:
+        raise UsageError(f"{path}, {FACT}: {len(values)} value is told of anybody; a fact that varies is needed")
+    place = {value: number for number, value in enumerate(values)}
+    labels = np.array([place.get(text, -1) for text in column.texts], dtype=np.int64)[column.text_of_row]
+    if ROW not in columns.columns:
+        if (labels < 0).any():
+            raise UsageError(f"{path}, {FACT}: empty; say it of everybody in a sample of other people")
+        return values, np.asarray(labels), columns
+    said = columns.columns[ROW]
+    wrong = no_number(said.texts, rows)
+    if wrong is not None:
+        raise UsageError(f"{path}, {ROW}: {shown(wrong)} is not a row of the original, 1 to {rows:,}")
+    number = np.array([int(t) for t in said.texts])[said.text_of_row] - 1
+    if len(np.unique(number)) < len(number):
+        raise UsageError(f"{path}, {ROW}: a row stands there twice")
+    found = np.full(rows, -1, dtype=np.int64)
+    found[number] = labels
+    return values, found, None
+
+
+# -------------------------------------------------------------------------------------------------------------- priors
 
 HEADER = ("attribute", "value", "given", "count")
 ROUNDED = 0.01  # how far from 1 a person's probabilities may add up, for being rounded
@@ -49,7 +90,7 @@ def read_prior(path: str | Path, release: Release, asked: int, *, alpha: float =
             beside = _code(release.attributes[asked], given, columns.decimal, f"{where}, given")
         number = position(count, Kind.NUMERIC, columns.decimal)
         if number is None or number <= 0:
-            raise UsageError(f"{where}: {shown(count)} is no pseudo-count; write a number above 0")
+            raise UsageError(f"{where}: {shown(count)} is not a valid pseudo-count; write a number above 0")
         before = seen.setdefault((index, code, beside), place)
         if before != place:
             raise UsageError(f"{where}: {name} {shown(value)} stands in {before} already; keep one")
@@ -82,7 +123,7 @@ def read_held(path: str | Path, attribute: Attribute, targets: int) -> NDArray[n
         wrong = {t for t, number in enumerate(numbers) if number is None or not 0 <= number <= 1}
         for row in np.flatnonzero(np.isin(column.text_of_row, sorted(wrong)))[:1]:
             text = column.texts[column.text_of_row[row]]
-            raise UsageError(f"{path}, {columns.place(int(row))}, {name}: {shown(text)} is no probability")
+            raise UsageError(f"{path}, {columns.place(int(row))}, {name}: {shown(text)} is not a probability")
         found[:, code] = np.array([number or 0.0 for number in numbers])[column.text_of_row]
     total = found.sum(axis=1)
     for row in np.flatnonzero(np.abs(total - 1) > ROUNDED)[:1]:

@@ -1,20 +1,144 @@
-"""The columns of a published table, whether its cells were widened or perturbed: read, and held against the schema."""
+"""A published table before its cells are read: what stands beside it, and its columns held against the schema."""
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from unveil.data.attribute import Role
 from unveil.data.schema import Schema
+from unveil.data.table import CodedColumn
+from unveil.data.toml import read_toml
 from unveil.errors import ReleaseError, UsageError, shown
-from unveil.formats.sidecar import Sidecar
-from unveil.formats.tables import Columns, read_columns
+from unveil.formats.arx import read_project
+from unveil.formats.columns import Columns, smallest_codes
+from unveil.formats.tables import read_columns
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
-__all__ = ["check_cells", "check_columns", "count_column", "published_columns", "without_blanked", "without_key"]
+__all__ = [
+    "Sidecar",
+    "check_cells",
+    "check_columns",
+    "count_column",
+    "gathered",
+    "is_sidecar",
+    "published_columns",
+    "read_sidecar",
+    "without_blanked",
+    "without_key",
+]
+
+# -------------------------------------------------------------------------------------------------------------- spread
+
+_ANSWERS = {
+    **dict.fromkeys(("True", "true", "TRUE", "1", "1.0"), True),
+    **dict.fromkeys(("False", "false", "FALSE", "0", "0.0"), False),
+}
+
+
+def gathered(found: Columns, names: Collection[str]) -> Columns:
+    """The columns with those attributes of `names` made whole that are spread over others."""
+    columns = dict(found.columns)
+    for name in sorted(names, key=len, reverse=True):  # of a_b_c, what belongs to a_b does not belong to a
+        if name in columns:
+            continue
+        parts = {
+            other: column for other, column in columns.items() if other.startswith(f"{name}_") and other not in names
+        }
+        ends = [f"{name}_min", f"{name}_max"]
+        if set(parts) == set(ends) and found.decimal == ".":
+            cell = _joined([parts[end] for end in ends], _interval)
+        elif len(parts) > 1 and all(set(column.texts) <= set(_ANSWERS) for column in parts.values()):
+            values = [other.removeprefix(f"{name}_") for other in parts]
+            cell = _joined(list(parts.values()), partial(_members, values))
+        else:
+            continue
+        first = next(iter(parts))
+        columns = {
+            (name if other == first else other): (cell if other == first else column)
+            for other, column in columns.items()
+            if other == first or other not in parts
+        }
+    return found if len(columns) == len(found.columns) else replace(found, columns=columns)
+
+
+def _joined(parts: Sequence[CodedColumn], cell: Callable[[list[str]], str]) -> CodedColumn:
+    """One column; `cell` makes a text of the texts that stand side by side."""
+    codes = np.stack([column.text_of_row.astype(np.int64) for column in parts], axis=1)
+    distinct, place = np.unique(codes, axis=0, return_inverse=True)
+    texts = [cell([column.texts[code] for column, code in zip(parts, row, strict=True)]) for row in distinct.tolist()]
+    named = sorted(set(texts))
+    rank = {text: number for number, text in enumerate(named)}
+    return CodedColumn(
+        named, smallest_codes(np.array([rank[t] for t in texts], dtype=np.uint32)[place.ravel()], len(named))
+    )
+
+
+def _interval(ends: list[str]) -> str:
+    low, high = (end.strip() for end in ends)
+    return low if low == high else f"[{low},{high}]"
+
+
+def _members(values: list[str], told: list[str]) -> str:
+    """The values that are told to be possible; a row that tells none has none to show, and is refused as a cell."""
+    chosen = [value for value, text in zip(values, told, strict=True) if _ANSWERS[text]]
+    return chosen[0] if len(chosen) == 1 else "{" + ",".join(json.dumps(v, ensure_ascii=False) for v in chosen) + "}"
+
+
+# ------------------------------------------------------------------------------------------------------------- sidecar
+
+
+class Sidecar(BaseModel):
+    """release.toml: what the CSV alone does not say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    group: str | None = None
+    blocks: tuple[tuple[str, ...], ...] | None = None
+    sensitive_table: str | None = None
+    masked: tuple[str, ...] = ()
+    channel: dict[str, tuple[tuple[float, ...], ...]] = Field(default_factory=dict)  # of masked columns, if published
+    method: str = ""  # of masking, if published
+    count: str | None = None
+
+
+def read_sidecar(path: Path) -> Sidecar:
+    """What stands beside a release, or in an ARX project; nothing said if there is no sidecar."""
+    if path.parts and path.parts[0].lower() in ("sqlite:", "postgresql:", "postgres:"):
+        raise ReleaseError(f"{path.parts[0]}//…: a release is a file, not a table in a database; export it as CSV")
+    if not path.name:
+        raise ReleaseError(f"{path}: is a folder; name a file in it")
+    file = path.with_suffix(".toml")
+    if not file.is_file() or not is_sidecar(file):
+        return Sidecar(masked=read_project(path).masked if path.suffix.lower() == ".deid" else ())
+    try:
+        return Sidecar.model_validate(read_toml(file, ReleaseError))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = tuple(str(p) for p in fault["loc"])
+        what = (
+            "is unknown; a sidecar has group, blocks, sensitive_table, masked, channel, method, count"
+            if fault["type"] == "extra_forbidden"
+            else fault["msg"]
+        )
+        raise ReleaseError(f"{file}, {'.'.join(key) or 'sidecar'}: {what}") from None
+
+
+def is_sidecar(file: Path) -> bool:
+    """A TOML with [attributes] is a schema, not a sidecar."""
+    try:
+        return "attributes" not in read_toml(file, ReleaseError)
+    except ReleaseError as error:
+        raise ReleaseError(f"{error}; it stands beside the release") from None
+
+
+# ----------------------------------------------------------------------------------------------------------- published
 
 
 def published_columns(
@@ -88,5 +212,5 @@ def without_blanked(main: Columns, schema: Schema) -> Columns:
 
 
 def without_key(main: Columns, key: str | None) -> Columns:
-    """Without the column that only says whose row is whose; see formats.keys."""
+    """Without the column that only says whose row is whose; see formats.assignments."""
     return main if key is None else replace(main, columns={n: c for n, c in main.columns.items() if n != key})

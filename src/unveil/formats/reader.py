@@ -76,7 +76,7 @@ class Reader:
                 f"an empty cell; if the value was withheld, say --cells {attribute.name}=suppressed, "
                 "or --cells suppressed for all columns"
             )
-        instead = f"mend the cell or add a hierarchy for {attribute.name}"
+        instead = f"correct the cell, or add a hierarchy for {attribute.name}"
         if cell in _ABSENT:
             instead = (
                 f"list it under missing in the schema, and if it was withheld, say --cells {attribute.name}=suppressed"
@@ -87,7 +87,7 @@ class Reader:
                 if self.decimal == ","
                 else f"{instead}; if its comma is a decimal one, say --release-decimal ,"
             )
-        raise CellError(f"{shown(cell)} is no value, interval or set of the domain ({self._domain()}); {instead}")
+        raise CellError(f"{shown(cell)} is not a value, interval or set of the domain ({self._domain()}); {instead}")
 
     # --- our own notation ---------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class Reader:
     def _value(self, item: str, cell: str) -> Codes:
         code = self._code(item)
         if code < 0:
-            raise CellError(f"{shown(item)} in {shown(cell)} is no value of the domain ({self._domain()})")
+            raise CellError(f"{shown(item)} in {shown(cell)} is not a value of the domain ({self._domain()})")
         return np.array([code])
 
     def _interval(self, cell: str) -> Codes:
@@ -133,7 +133,7 @@ class Reader:
         ends = own_ends(cell)
         if len(ends) != 2 or ends == [None, None]:
             raise CellError(
-                f"{shown(cell)} is no interval; write [low,high], [low,] or [,high], both ends included; "
+                f"{shown(cell)} is not an interval; write [low,high], [low,] or [,high], both ends included; "
                 f"if it is a list, say --cells {self.attribute.name}=list"
             )
         return self._span(Span("interval", ends[0], ends[1]), cell)
@@ -148,13 +148,13 @@ class Reader:
             if span.high is not None:
                 last = int(self._value(span.high, cell)[0])
             if max(first, last) >= attribute.real:
-                raise CellError(f"{shown(cell)}: a missing value is no end of an interval, it lies outside the order")
+                raise CellError(f"{shown(cell)}: a missing value cannot end an interval: it has no order")
             inside = np.arange(first + span.low_open, last + 1 - span.high_open)
         else:
             start = -np.inf if span.low is None else position(span.low, attribute.kind, self.decimal)
             end = np.inf if span.high is None else position(span.high, attribute.kind, self.decimal)
             if start is None or end is None:
-                raise CellError(f"{shown(cell)}: an end is no {attribute.kind} value")
+                raise CellError(f"{shown(cell)}: an end is not a {attribute.kind} value")
             low, high = attribute.low, attribute.high
             closed = np.full(len(high), not attribute.open_bins)  # which codes hold their own upper end
             closed[-1] = True

@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role
@@ -20,17 +21,19 @@ from unveil.errors import NotApplicable, ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import parse_cells
-from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.output import Content, write_whole
 from unveil.formats.published import (
+    Sidecar,
     check_cells,
     check_columns,
     count_column,
+    gathered,
+    is_sidecar,
     published_columns,
+    read_sidecar,
     without_blanked,
     without_key,
 )
-from unveil.formats.sidecar import Sidecar, is_sidecar, read_sidecar, toml_text
-from unveil.formats.spread import gathered
 from unveil.formats.table_output import Written, check_ending, table_content
 from unveil.formats.tables import Columns
 
@@ -40,7 +43,6 @@ if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
 __all__ = [
-    "assignment_bytes",
     "read_release",
     "read_release_rows",
     "release_columns",
@@ -91,7 +93,7 @@ def read_release_rows(
     encoding: str | None = None,
     key: str | None = None,
 ) -> tuple[Release, NDArray[np.int64]]:
-    """The same, and (rows of the file,) the group of each row. The column `key` is left out: see formats.keys."""
+    """The same, and (rows of the file,) the group of each row. The column `key` is left out (formats.assignments)."""
     given, path = path, named_source(path)
     named = parse_cells(cells)
     if sidecar is None:
@@ -131,7 +133,19 @@ def read_release_rows(
     if second is not None and sidecar.group is not None:
         _check_sizes(parts, path, main.columns[sidecar.group].texts)
     release, number = build_release([read[n].attribute for n in names], [read[n].regions for n in names], parts)
-    return release, number[group]
+    group = number[group]
+    column = None if sidecar.group is None else main.columns[sidecar.group]
+    return replace(release, labels=_labels(group, column)), group
+
+
+def _labels(group: NDArray[np.int64], column: CodedColumn | None) -> tuple[str, ...]:
+    """What the file calls each group: by its group column, else by the order in which groups appear, from 1."""
+    distinct, first = np.unique(group, return_index=True)
+    if column is not None:
+        return tuple(column.texts[column.text_of_row[row]] for row in first.tolist())
+    labels = np.empty(len(distinct), dtype=object)
+    labels[np.argsort(first)] = [str(number) for number in range(1, len(distinct) + 1)]
+    return tuple(labels.tolist())
 
 
 def write_release(release: Release, path: str | Path, *, like: Table | None = None) -> list[Path]:
@@ -158,12 +172,12 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     files: dict[Path, Content] = {}
     dictionary = None if like is None else like.dictionary
     if cut.group is not None:
-        sidecar = [f"group = {toml_text(cut.group)}", f"blocks = {toml_text([list(b) for b in cut.blocks or ()])}"]
+        sidecar: dict[str, object] = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
         if second is not None:
             other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
-            sidecar.append(f"sensitive_table = {toml_text(other.name)}")
+            sidecar["sensitive_table"] = other.name
             files[other] = table_content(other, _second_columns(release, second, cut.group), dictionary)
-        files[beside] = ("\n".join(sidecar) + "\n").encode()
+        files[beside] = tomli_w.dumps(sidecar).encode()
     files[path] = table_content(path, columns, dictionary)
     return files
 
@@ -194,12 +208,6 @@ def written_cells(attribute: Attribute, cells: "pl.Series") -> Written:
     """An attribute's cells on their way to a file."""
     absent = attribute.values[-1] if attribute.missing else None
     return Written(attribute.name, cells, attribute.kind, absent, merged=True)
-
-
-def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:
-    """Which original row went to which group, as a file; both counted from 1, people who are not published left out."""
-    row = np.flatnonzero(group_of_row >= 0)
-    return csv_bytes(["row", "group"], [(row + 1).astype(str).tolist(), (group_of_row[row] + 1).astype(str).tolist()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +244,7 @@ def _whole_numbers(columns: Columns, column: CodedColumn, file: str, name: str) 
         if not re.fullmatch(r"\s*0*[1-9]\d{0,8}\s*", text, re.ASCII):
             row = int(np.flatnonzero(column.text_of_row == index)[0])
             raise ReleaseError(
-                f"{file}, {columns.place(row)}, {name}: {shown(text)} is no count; write a whole number above 0"
+                f"{file}, {columns.place(row)}, {name}: {shown(text)} is not a count; write a whole number above 0"
             )
         values.append(int(text))
     return np.asarray(np.array(values, dtype=np.int64)[column.text_of_row])
@@ -264,7 +272,9 @@ def _read_attribute(
     column = source.columns[name]
     attribute, declared = known, schema.declaration(name)
     try:
-        if attribute is None and (declared.domain is not None or declared.bins is not None or name in schema.ladders):
+        if attribute is None and (
+            declared.domain is not None or declared.bins is not None or name in schema.hierarchies
+        ):
             attribute = schema.attribute(name, decimal=source.decimal)
         if attribute is None:
             observed = shown_values(column.texts, declared.kind, source.decimal, named, schema.document.missing)
@@ -312,7 +322,7 @@ def _blocks(path: Path, sidecar: Sidecar, names: list[str], second: _Second | No
     wrong = [n for n in [*names, *listed] if listed[n] != 1 or n not in names]
     file = path.with_suffix(".toml")
     if wrong:
-        raise ReleaseError(f"{file}: blocks must name every published attribute exactly once; mend {shown(wrong[0])}")
+        raise ReleaseError(f"{file}: blocks must name every published attribute once; correct {shown(wrong[0])}")
     if alone and alone not in blocks:
         raise ReleaseError(f"{file}: {shown(alone[0])} stands in a table of its own, so it must be a block of its own")
     return blocks

@@ -15,10 +15,8 @@ from typing import Any
 from unveil.data.dictionary import Dictionary, Value, Variable, made_distinct
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Columns, Distinct, checked_names
-from unveil.formats.extras import needed
-from unveil.formats.sas_missing import layout, tables
-from unveil.formats.spss_header import check_header
+from unveil.formats.columns import Columns, Distinct, checked_names, needed
+from unveil.formats.statistical_checks import check_header, layout, tables
 
 __all__ = ["FAMILY", "read_statistical"]
 
@@ -115,7 +113,7 @@ def _check_start(path: Path, ending: str, family: str, error: type[UnveilError])
         raise error(f"{path}: cannot be read ({_said(reason)})") from None
     known = _START.get(ending)
     if known is not None and not start.startswith(known):
-        raise error(f"{path}: is no {family} file although it ends in {ending}; name it by what it is")
+        raise error(f"{path}: is not {family} although it ends in {ending}; name it by what it is")
 
 
 def _reading(

@@ -11,8 +11,8 @@ import numpy as np
 
 from unveil.data.dictionary import Dictionary, Value, Variable
 from unveil.errors import OutputError, shown
-from unveil.formats.extras import needed
-from unveil.formats.sas_missing import layout
+from unveil.formats.columns import needed
+from unveil.formats.statistical_checks import layout
 
 if TYPE_CHECKING:
     import polars as pl

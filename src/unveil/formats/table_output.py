@@ -13,8 +13,7 @@ from unveil.data.attribute import Kind, position
 from unveil.data.dictionary import Dictionary
 from unveil.data.hierarchy import iso_date, number_text
 from unveil.errors import OutputError, UnveilError
-from unveil.formats.columns import Columns
-from unveil.formats.extras import needed
+from unveil.formats.columns import Columns, needed
 from unveil.formats.output import Content, csv_bytes, write_whole
 from unveil.formats.statistical_output import Planned, check_names, planned, write_statistical
 

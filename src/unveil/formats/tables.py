@@ -10,9 +10,9 @@ from unveil.errors import TableError, UnveilError
 from unveil.formats.arx import read_data, shown_output
 from unveil.formats.columns import Columns
 from unveil.formats.databases import Database, located, read_database
-from unveil.formats.excel import read_sheet
 from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
 from unveil.formats.paths import SPREADSHEETS, sheet_file
+from unveil.formats.sheets import read_sheet
 from unveil.formats.statistical import FAMILY, read_statistical
 from unveil.formats.text import read_coded
 

@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 
 from unveil.data.table import CodedColumn
 from unveil.errors import TableError, UnveilError, shown
-from unveil.formats import source as bytes_of
-from unveil.formats.coding import Coder
-from unveil.formats.columns import ROW_NAMES
-from unveil.formats.dialect import DECIMAL_SAMPLE, SAMPLE, Dialect, check_options, find_decimal, sniff_delimiter
+from unveil.formats import encodings as bytes_of
+from unveil.formats.columns import ROW_NAMES, Coder, Refusal
+from unveil.formats.dialect import (
+    DECIMAL_SAMPLE,
+    SAMPLE,
+    Dialect,
+    check_options,
+    find_decimal,
+    sniff_delimiter,
+    survey_piece,
+)
 from unveil.formats.encodings import find_encoding, utf8_blocks
-from unveil.formats.survey import Refusal, survey_piece
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,12 +14,11 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Shared, Source, State
 from unveil.privacy.models import KAnonymity
-from unveil.privacy.reference import ground_of
-from unveil.risk.differential.divergence import distance_of
+from unveil.privacy.reference import geometry_of
 from unveil.risk.differential.leave_one_out import replayable
-from unveil.risk.differential.measures import delta, mean_distance
+from unveil.risk.differential.measures import delta, distance_of, mean_distance
 from unveil.risk.differential.models import inference_model
-from unveil.risk.differential.procedure import Question, test_records
+from unveil.risk.differential.procedure import Experiment, run_experiment
 
 __all__ = ["Differential"]
 
@@ -51,10 +50,10 @@ class Differential(Source):
         found = []
         for asked in table.with_role(Role.SENSITIVE):
             attribute = table.attributes[asked]
-            apart = distance_of("emd", "coordinates", ground_of(attribute), ordered=attribute.kind.ordered)
-            question = Question(table, asked, inference_model("bernoulli_nb"), apart, "emd coordinates")
+            apart = distance_of("emd", "coordinates", geometry_of(attribute), ordered=attribute.kind.ordered)
+            question = Experiment(table, asked, inference_model("bernoulli_nb"), apart, "emd coordinates")
             try:
-                tested = test_records(question, sanitizer, everybody, some, engine)
+                tested = run_experiment(question, sanitizer, everybody, some, engine)
             except UsageError as reason:  # it draws: one run says nothing
                 raise NotApplicable(f"delta: {str(reason).replace('; give --samples N, N of 2 or more', '')}") from None
             tested = replace(tested, sampled_records=len(some) < table.rows)

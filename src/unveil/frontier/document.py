@@ -30,7 +30,7 @@ class Sweep:
     minutes: float | None
     questions: Questions
     reading: Reading
-    seed: int
+    seed: int | None
     axes: Axes
     asks_readers: bool  # whether any measure is about what attackers believe
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unveil.anonymizers.full_domain import FullDomain
-from unveil.anonymizers.parts.classes import height_of
+from unveil.anonymizers.parts.roll_up import height_of
 from unveil.audit.document import Finding
 from unveil.audit.levels import run_check
 from unveil.audit.measures import parse_ids
@@ -166,7 +166,9 @@ def make(candidate: Candidate, table: Table, seed: int) -> Anonymized:
 def suppressed(table: Table) -> Anonymized:
     """Every quasi-identifier `*`: one group."""
     known = table.with_role(Role.QUASI_IDENTIFIER)
-    return FullDomain(levels=tuple(height_of(table.attributes[i]) for i in known)).anonymize(table, Engine(workers=1))
+    return FullDomain(levels=tuple(height_of(table.attributes[i]) for i in known)).anonymize(
+        table, Engine(seed=0, workers=1)
+    )
 
 
 def _check(candidate: Candidate, made: Anonymized) -> None:

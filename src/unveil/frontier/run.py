@@ -2,9 +2,11 @@
 
 import importlib
 import math
+import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from unveil.audit.diagnosis import describe_audit_run
@@ -14,7 +16,7 @@ from unveil.audit.measures import parse_ids
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
-from unveil.engine import Engine
+from unveil.engine import Engine, open_checkpoint, save_checkpoint
 from unveil.errors import UsageError, shown
 from unveil.frontier._saved import Saved
 from unveil.frontier.choose import Choice, choose, judge, undominated
@@ -82,10 +84,10 @@ def run_frontier(
 
     The first of `risks` and of `utilities` are the two scales by which points dominate each other. `budget`: releases
     to make in all, `minutes`: for how long; with one of them parameters between the given ones are tried, too.
-    `release_seed`: of the anonymizers' draws, never written down; the engine's seed if not given.
+    `release_seed`: of the anonymizers' draws, never written down; from the operating system if not given.
     """
     started = time.monotonic()
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     reading = Reading() if reading is None else reading
     questions = Questions() if questions is None else questions
     attackers = tuple(reading.attackers)
@@ -100,7 +102,7 @@ def run_frontier(
             f"the schemes alone stand for {len(grid)} releases, more than the budget of {budget}; raise it"
         )
     axes = Axes(risks[0], utilities[0], attackers)
-    seed = engine.seed if release_seed is None else release_seed
+    seed = _drawn_seed(engine) if release_seed is None else release_seed
     inner = max(1, engine.workers // max(min(engine.workers, len(grid)), 1))
     shared = Shared(table, questions, reading, replace(engine, workers=inner, progress=None))
     shared.prepare(ids)
@@ -129,6 +131,7 @@ def run_frontier(
     if not engine.stop.is_set():
         for point in points:
             saved.remove(point.name)
+        _seed_file(engine).unlink(missing_ok=True)
     sweep = Sweep(
         table=table,
         schemes=tuple(s if isinstance(s, str) else s.text if isinstance(s, Scheme) else s.name for s in schemes)
@@ -141,7 +144,7 @@ def run_frontier(
         minutes=minutes,
         questions=questions,
         reading=reading,
-        seed=engine.seed,
+        seed=engine.stated_seed,
         axes=axes,
         asks_readers=any(isinstance(source_of(parse_ids(id)[0]), Readers) for id in ids),
     )
@@ -196,3 +199,19 @@ def _checked_ids(
             source_of(part)
             asked.append(part.id)
     return tuple(dict.fromkeys(asked))
+
+
+def _drawn_seed(engine: Engine) -> int:
+    """From the operating system; a run with checkpoints keeps it among them until it is done."""
+    seed = secrets.randbits(128)
+    if engine.checkpoints is None:
+        return seed
+    with open_checkpoint(_seed_file(engine)) as file:
+        if file is not None:
+            return int(file.read())
+    save_checkpoint(_seed_file(engine), lambda file: file.write(str(seed).encode()))
+    return seed
+
+
+def _seed_file(engine: Engine) -> Path:
+    return (engine.checkpoints or Path()) / "release.seed"

@@ -38,7 +38,7 @@ class FrontierSettings(_Part):
     sweeps: int
     most_sweeps: int
     precision: float
-    seed: int
+    seed: int | None
 
 
 class PointValue(_Part):

@@ -28,7 +28,7 @@ from unveil.frontier.differential import Differential
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Questions, Reading, Shared, Source, State
 from unveil.privacy.models import MODELS
-from unveil.privacy.reference import ground_of
+from unveil.privacy.reference import geometry_of
 from unveil.utility.queries import mean_of_draws
 
 __all__ = [
@@ -57,7 +57,7 @@ class PrivacyLoss(Source):
             attribute = made.release.attributes[asked]
             belief, people = risk.group_belief(made.release, asked)
             before = risk.overall_belief(made.release, asked)
-            options: dict[str, Any] = {"distance": shared.questions.distance, "ground": ground_of(attribute)}
+            options: dict[str, Any] = {"distance": shared.questions.distance, "ground": geometry_of(attribute)}
             for id in ids:
                 if id.endswith(".max"):
                     estimate = risk.privacy_loss_max(belief, before, **options)
@@ -80,7 +80,7 @@ _OF_ATTRIBUTE: dict[str, Measure] = {
     "information_loss": lambda r, s, a: utility.information_loss(r, attribute=a),
     "entropy_utility": lambda r, s, a: utility.entropy_utility(r, attribute=a),
     "classification_metric": lambda r, s, a: utility.classification_metric(r, label=a),
-    "classification_accuracy": lambda r, s, a: utility.classification_accuracy(r, target=a, seed=s.engine.seed),
+    "classification_accuracy": lambda r, s, a: utility.classification_accuracy(r, target=a, seed=s.engine.small_seed),
 }
 _OF_RELEASE: dict[str, Measure] = {
     "certainty_penalty": lambda r, s, a: utility.certainty_penalty(r),

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from unveil.kernels.axes import Counts, Ints, Space
 from unveil.kernels.cells import MASK, SHIFT, WORD
 
-__all__ = ["Ancestors", "Supersets", "count_nodes", "pair_supersets"]
+__all__ = ["AncestorPairs", "Ancestors", "count_nodes", "pair_supersets"]
 
 
 @dataclass(frozen=True, slots=True)
-class Supersets:
+class AncestorPairs:
     """Natural supersets of candidates, for (n, t)-closeness: all tree ancestors that have enough rows."""
 
     child: NDArray[np.int32]  # (pairs,) row of the candidates, ascending
@@ -61,14 +61,14 @@ class Ancestors:
             return np.zeros(len(nearest), np.int64)
         return np.where(nearest >= 0, self.depth[nearest], 0).astype(np.int64)
 
-    def of(self, node: NDArray[np.intp], nearest: Ints) -> Supersets:
+    def of(self, node: NDArray[np.intp], nearest: Ints) -> AncestorPairs:
         """The supersets of children whose parents are the nodes ``node`` of the front."""
         pair_child = np.empty(int(self.chain(nearest[node]).sum()), np.int32)
         pair_ancestor = np.empty(len(pair_child), np.int32)
         pairs = pair_supersets(node, nearest, self.parent, pair_child, pair_ancestor)
         used, ancestor = np.unique(pair_ancestor[:pairs], return_inverse=True)
         histograms = tuple(kept[used] for kept in self.histograms)
-        return Supersets(pair_child[:pairs], ancestor, self.size[used], histograms)
+        return AncestorPairs(pair_child[:pairs], ancestor, self.size[used], histograms)
 
 
 @njit(cache=True, nogil=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unveil.kernels import cells
 from unveil.kernels.cells import Codes
 
-__all__ = ["Axis", "Space", "lay_out_space"]
+__all__ = ["CutAxis", "Space", "lay_out_space"]
 
 Counts = NDArray[np.int64]
 Ints = NDArray[np.int32]
@@ -26,7 +26,7 @@ AXIS_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class CutAxis:
     """One quasi-identifier as Mondrian sees it, its codes in the order in which cuts may divide them.
 
     With a hierarchy a cut divides a class into its subclasses, all at once. Missing values are no part of the order:
@@ -60,7 +60,7 @@ class Space:
 
 
 def lay_out_space(
-    axes: Sequence[Axis], columns: Sequence[Codes], domains: Sequence[int], distinct: cells.Cells | None
+    axes: Sequence[CutAxis], columns: Sequence[Codes], domains: Sequence[int], distinct: cells.DistinctCells | None
 ) -> Space:
     """Pack the columns, or the distinct cells in their place, and write the axes down for the kernels."""
     if distinct is not None:
@@ -105,7 +105,7 @@ def lay_out_space(
     )
 
 
-def _class_table(axis: Axis, j: int) -> Ints:
+def _class_table(axis: CutAxis, j: int) -> Ints:
     """(3, levels, codes): each code's class, root first and single codes last, and its class's first and last code."""
     known = axis.codes - axis.missing
     given = np.asarray(axis.hierarchy)

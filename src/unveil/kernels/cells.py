@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Cells", "Layout", "collapse", "column_codes", "lay_out", "pack", "unite", "warm"]
+__all__ = ["DistinctCells", "PackedLayout", "collapse", "column_codes", "lay_out", "pack", "unite", "warm"]
 
 WORD, SHIFT, MASK = 0, 1, 2  # columns of a table of fields
 
@@ -26,7 +26,7 @@ _SPARSE_SHARE = 0.6  # more distinct rows than this share of those seen, and col
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PackedLayout:
     """Where each field lies in the words of a record."""
 
     words: int
@@ -34,7 +34,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class DistinctCells:
     """The distinct rows of a table; ``unite`` brings what was found for cells back to rows."""
 
     columns: list[Codes]  # per column: (cells,)
@@ -43,7 +43,7 @@ class Cells:
     slot: NDArray[np.int32]  # (entries,) cell of the entry, where the entry is used
 
 
-def lay_out(domains: Sequence[int]) -> Layout:
+def lay_out(domains: Sequence[int]) -> PackedLayout:
     """Give each field the bits its domain needs, in the first word that has room."""
     used: list[int] = []
     fields = np.zeros((len(domains), 3), np.int64)
@@ -54,7 +54,7 @@ def lay_out(domains: Sequence[int]) -> Layout:
             used.append(0)
         fields[i] = word, used[word] if bits else 0, (1 << bits) - 1
         used[word] += bits
-    return Layout(max(len(used), 1), fields)
+    return PackedLayout(max(len(used), 1), fields)
 
 
 def column_codes(column: Codes, domain: int) -> Codes:
@@ -69,7 +69,7 @@ def column_codes(column: Codes, domain: int) -> Codes:
     return column if column.dtype in _CODE_TYPES else column.astype(np.uint32)
 
 
-def pack(columns: Sequence[Codes], layout: Layout, out: NDArray[np.uint64]) -> None:
+def pack(columns: Sequence[Codes], layout: PackedLayout, out: NDArray[np.uint64]) -> None:
     """Write columns into the first fields of ``layout``; ``out`` (words, rows) is zero where they go."""
     columns = [_read_only(column) for column in columns]
     for begin in range(0, out.shape[1], _BLOCK):
@@ -77,7 +77,7 @@ def pack(columns: Sequence[Codes], layout: Layout, out: NDArray[np.uint64]) -> N
             put_field(column[begin : begin + _BLOCK], np.uint64(shift), out[word, begin : begin + _BLOCK])
 
 
-def collapse(columns: Sequence[Codes], domains: Sequence[int]) -> Cells | None:
+def collapse(columns: Sequence[Codes], domains: Sequence[int]) -> DistinctCells | None:
     """Cells of a table in time linear in the rows, or None where too few rows are equal for it to pay.
 
     A table of counters over the product of the domains, if that is small beside the rows; hashing otherwise.
@@ -92,7 +92,7 @@ def collapse(columns: Sequence[Codes], domains: Sequence[int]) -> Cells | None:
     return _hashed_cells(columns, domains)
 
 
-def unite(cells: Cells, of_cell: NDArray[np.int32]) -> NDArray[np.int32]:
+def unite(cells: DistinctCells, of_cell: NDArray[np.int32]) -> NDArray[np.int32]:
     """What was found for each cell, as one number a row. Uses up ``cells``: the answer takes the place of its keys."""
     look_up(cells.slot, of_cell, cells.key)
     return cells.key
@@ -105,7 +105,7 @@ def _read_only(column: Codes) -> Codes:
     return column
 
 
-def _dense_cells(columns: Sequence[Codes], domains: Sequence[int], entries: int) -> Cells:
+def _dense_cells(columns: Sequence[Codes], domains: Sequence[int], entries: int) -> DistinctCells:
     rows = len(columns[0])
     strides = np.ones(len(domains), np.int64)
     strides[:-1] = np.cumprod(np.array(domains[:0:-1], np.int64))[::-1]
@@ -121,10 +121,10 @@ def _dense_cells(columns: Sequence[Codes], domains: Sequence[int], entries: int)
         (cell_key // stride % size).astype(column.dtype)
         for column, stride, size in zip(columns, strides, domains, strict=True)
     ]
-    return Cells(codes, weight, key, slot)
+    return DistinctCells(codes, weight, key, slot)
 
 
-def _hashed_cells(columns: Sequence[Codes], domains: Sequence[int]) -> Cells | None:
+def _hashed_cells(columns: Sequence[Codes], domains: Sequence[int]) -> DistinctCells | None:
     rows = len(columns[0])
     layout = lay_out(domains)
     key = np.empty(rows, np.int32)
@@ -148,7 +148,7 @@ def _hashed_cells(columns: Sequence[Codes], domains: Sequence[int]) -> Cells | N
         (words[:cells, word] >> np.uint64(shift) & np.uint64(mask)).astype(column.dtype)
         for column, (word, shift, mask) in zip(columns, layout.fields, strict=True)
     ]
-    return Cells(codes, weight[:cells].copy(), key, np.arange(cells, dtype=np.int32))
+    return DistinctCells(codes, weight[:cells].copy(), key, np.arange(cells, dtype=np.int32))
 
 
 @njit(cache=True, nogil=True)

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.kernels import cells, mondrian, splits
-from unveil.kernels.ancestors import Ancestors, Supersets
-from unveil.kernels.axes import MISSING, POSITION, Axis, Counts, Ints, Space, lay_out_space
+from unveil.kernels.ancestors import AncestorPairs, Ancestors
+from unveil.kernels.axes import MISSING, POSITION, Counts, CutAxis, Ints, Space, lay_out_space
 from unveil.kernels.cells import Codes
 
-__all__ = ["Axis", "Candidates", "Partition", "Supersets", "partition", "warm"]
+__all__ = ["Candidates", "Partition", "partition", "warm"]
 
 _ROWS_WORTH_COLLAPSING = 200_000
 _RECORDS = 1 << 17  # records of the nodes that are worked on together, once these are small enough
@@ -33,7 +33,7 @@ class Candidates:
 
     size: Counts  # (children,)
     histograms: tuple[Counts, ...]  # per sensitive attribute: (children, values)
-    supersets: Supersets | None = None
+    supersets: AncestorPairs | None = None
     rows: Counts | None = None  # (rows of all children,) child by child, where they were asked for
 
 
@@ -63,7 +63,7 @@ class Partition:
 
 def partition(
     columns: Sequence[Codes],
-    axes: Sequence[Axis],
+    axes: Sequence[CutAxis],
     sensitive: Sequence[Codes] = (),
     sensitive_sizes: Sequence[int] = (),
     *,
@@ -128,7 +128,7 @@ def warm() -> None:
     """Compile every kernel of Mondrian, or load it from the cache."""
     cells.warm()
     codes = np.array([0, 0, 1, 1, 2, 2, 3, 3], np.uint8)
-    axes = [Axis(5, missing=True), Axis(4, hierarchy=np.array([[0, 0, 1, 1]]))]
+    axes = [CutAxis(5, missing=True), CutAxis(4, hierarchy=np.array([[0, 0, 1, 1]]))]
     for relaxed in (False, True):
         partition(
             [codes, codes[::-1]],

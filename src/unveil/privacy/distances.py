@@ -1,13 +1,14 @@
 """Distances between distributions over one attribute's values; only NumPy here.
 
-Every distance is `f(share, reference, ground) -> (groups,) float64`. `share` is (groups, values), `reference`
-(values,) or (groups, values), both with rows that sum to 1; `ground` says how far apart two values are. Definitions
+Every distance is `f(share, reference, geometry) -> (groups,) float64`. `share` is (groups, values), `reference`
+(values,) or (groups, values), both with rows that sum to 1; `geometry` says how far apart two values are. Definitions
 follow Li 2010, section 2.3.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +18,28 @@ from unveil.errors import UsageError
 __all__ = [
     "DISTANCES",
     "Distance",
-    "Ground",
+    "Geometry",
     "distance",
     "earth_mover_equal",
     "earth_mover_hierarchical",
     "earth_mover_ordered",
     "jensen_shannon",
     "kullback_leibler",
+    "log",
+    "ratio",
+    "shares",
     "smoothed_js",
     "total_variation",
 ]
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ground:
+class Geometry:
     """How the values of one attribute lie to each other: on a line, in a hierarchy, or all apart."""
 
-    position: NDArray[np.float64] | None = None  # (values,) never falling; None: the codes 0, 1, ...
+    position: Floats | None = None  # (values,) never falling; None: the codes 0, 1, ...
     level: NDArray[np.integer] | None = None  # (levels, values) node of each value, leaves first, root last
     missing: bool = False  # the last value means missing: outside the order, and below the root alone
 
@@ -57,7 +63,7 @@ class Ground:
             return len(self.position)
         return None if self.level is None else self.level.shape[1]
 
-    def between(self, values: int) -> NDArray[np.float64]:
+    def between(self, values: int) -> Floats:
         """(values, values) distance of every pair of values, in [0, 1] (Li 2010, section 2.3.2)."""
         if self.position is None and self.level is not None:
             apart = np.zeros((values, values))
@@ -75,64 +81,58 @@ class Ground:
         return apart
 
 
-Distance = Callable[[NDArray[np.float64], NDArray[np.float64], Ground], NDArray[np.float64]]
+Distance = Callable[[Floats, Floats, Geometry], Floats]
 
 
-def total_variation(share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground) -> NDArray[np.float64]:
+def total_variation(share: Floats, reference: Floats, geometry: Geometry) -> Floats:
     """Half the sum of absolute differences: the variational distance, in [0, 1] (Li 2010, section 2.3)."""
     return np.asarray(np.abs(share - reference).sum(axis=1) / 2)
 
 
-def kullback_leibler(share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground) -> NDArray[np.float64]:
+def kullback_leibler(share: Floats, reference: Floats, geometry: Geometry) -> Floats:
     """Sum of p ln(p/q); infinite where q = 0 < p (Kullback & Leibler 1951)."""
-    terms = share * (_log(share) - _log(reference))
+    terms = share * (log(share) - log(reference))
     terms[(share > 0) & (reference <= 0)] = np.inf
     return np.asarray(np.maximum(terms.sum(axis=1), 0.0))
 
 
-def jensen_shannon(share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground) -> NDArray[np.float64]:
+def jensen_shannon(share: Floats, reference: Floats, geometry: Geometry) -> Floats:
     """Mean Kullback-Leibler distance of both to their average, in [0, ln 2] (Li 2010, eq. 2.1)."""
-    log_mean = _log(share + reference) - np.log(2.0)
-    terms = share * (_log(share) - log_mean) + reference * (_log(reference) - log_mean)
+    log_mean = log(share + reference) - np.log(2.0)
+    terms = share * (log(share) - log_mean) + reference * (log(reference) - log_mean)
     return np.asarray(np.maximum(terms.sum(axis=1) / 2, 0.0))
 
 
-def earth_mover_equal(
-    share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground
-) -> NDArray[np.float64]:
+def earth_mover_equal(share: Floats, reference: Floats, geometry: Geometry) -> Floats:
     """Earth mover's distance with every two values at distance 1 (Li 2010, section 2.3.3)."""
     # With all values equally far apart, earth mover's distance is total variation.
-    return total_variation(share, reference, ground)
+    return total_variation(share, reference, geometry)
 
 
-def earth_mover_ordered(
-    share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground
-) -> NDArray[np.float64]:
+def earth_mover_ordered(share: Floats, reference: Floats, geometry: Geometry) -> Floats:
     """Earth mover's distance with values i and j at |i - j| / (m - 1) (Li 2010, section 2.3.3).
 
     A missing value lies at distance 1 from all others; then this is an upper bound, never an understatement: the
     difference in missing is moved first, the rest as if both had the same share of missing.
     """
     reference = np.atleast_2d(reference)
-    if not ground.missing:
+    if not geometry.missing:
         return _along_the_order(share - reference)
     known_share, known_reference = 1 - share[:, -1], 1 - reference[:, -1]
-    apart = _along_the_order(_scaled(share[:, :-1]) - _scaled(reference[:, :-1]))
+    apart = _along_the_order(shares(share[:, :-1]) - shares(reference[:, :-1]))
     return np.asarray(np.abs(known_share - known_reference) + np.minimum(known_share, known_reference) * apart)
 
 
-def earth_mover_hierarchical(
-    share: NDArray[np.float64], reference: NDArray[np.float64], ground: Ground
-) -> NDArray[np.float64]:
+def earth_mover_hierarchical(share: Floats, reference: Floats, geometry: Geometry) -> Floats:
     """Earth mover's distance with two values at (height of lowest common ancestor) / (height of the root).
 
     Closed form by the extras of the nodes, level by level (Li 2010, section 2.3.3).
     """
-    if ground.level is None:
+    if geometry.level is None:
         raise UsageError("the hierarchical distance needs a hierarchy: add one to the attribute, or use 'equal'")
-    order = np.lexsort(ground.level)  # the root is the primary key: every node is a run of neighbours
+    order = np.lexsort(geometry.level)  # the root is the primary key: every node is a run of neighbours
     extra = (share - reference)[:, order]
-    node = ground.level[:, order]
+    node = geometry.level[:, order]
     cost = np.zeros(len(extra))
     for height in range(1, len(node)):
         first = np.flatnonzero(np.diff(node[height], prepend=-1))
@@ -144,13 +144,7 @@ def earth_mover_hierarchical(
     return cost / max(len(node) - 1, 1)
 
 
-def smoothed_js(
-    share: NDArray[np.float64],
-    reference: NDArray[np.float64],
-    ground: Ground,
-    *,
-    bandwidth: float = 0.6,
-) -> NDArray[np.float64]:
+def smoothed_js(share: Floats, reference: Floats, geometry: Geometry, *, bandwidth: float = 0.6) -> Floats:
     """Jensen-Shannon after Nadaraya-Watson smoothing with an Epanechnikov kernel (Li 2010, section 2.3.2).
 
     Distances between values come from the positions, else the hierarchy, else the codes. The kernel is strict: two
@@ -160,9 +154,9 @@ def smoothed_js(
     if not 0 < bandwidth <= 1:
         raise UsageError(f"bandwidth = {bandwidth}: choose one in (0, 1]; above 1 every value blends into every other")
     reference = np.atleast_2d(reference)
-    kernel = np.maximum(1 - (ground.between(share.shape[1]) / bandwidth) ** 2, 0.0)  # 3/(4B) cancels
+    kernel = np.maximum(1 - (geometry.between(share.shape[1]) / bandwidth) ** 2, 0.0)  # 3/(4B) cancels
     kernel /= kernel.sum(axis=1, keepdims=True)
-    return jensen_shannon(_scaled(share @ kernel.T), _scaled(reference @ kernel.T), ground)
+    return jensen_shannon(shares(share @ kernel.T), shares(reference @ kernel.T), geometry)
 
 
 DISTANCES: dict[str, Distance] = {
@@ -179,27 +173,32 @@ DISTANCES: dict[str, Distance] = {
 def distance(name: str) -> Distance:
     """The distance with this name, as in `t_closeness:distance=NAME`."""
     if name not in DISTANCES:
-        raise UsageError(f"no distance is called {name!r}; choose one of {', '.join(DISTANCES)}")
+        raise UsageError(f"unknown distance {name!r}; choose from {', '.join(DISTANCES)}")
     return DISTANCES[name]
 
 
-def _log(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Natural logarithm, 0 at 0: it is always multiplied by a share."""
+def log(share: Floats) -> Floats:
+    """Natural logarithm, 0 at 0: what is absent is dealt with by its user."""
     return np.asarray(np.log(share, out=np.zeros(share.shape), where=share > 0))
 
 
-def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows made to sum to 1; an empty row stays empty."""
-    total = rows.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, total, out=np.zeros(rows.shape), where=total > 0))
+def ratio(part: Floats, whole: Floats, *, empty: float = inf) -> Floats:
+    """part / whole; x/0 is `empty`, 0/0 is 0."""
+    out = np.where(part > 0, empty, np.zeros(np.broadcast_shapes(part.shape, whole.shape)))
+    return np.asarray(np.divide(part, whole, out=out, where=whole > 0))
 
 
-def _along_the_order(extra: NDArray[np.float64]) -> NDArray[np.float64]:
+def shares(counts: Floats) -> Floats:
+    """(groups, values) counts as shares of their group; all 0 in an empty group."""
+    return ratio(counts, counts.sum(axis=1, keepdims=True), empty=0.0)
+
+
+def _along_the_order(extra: Floats) -> Floats:
     steps = max(extra.shape[1] - 1, 1)
     return np.asarray(np.abs(np.cumsum(extra[:, :-1], axis=1)).sum(axis=1) / steps)
 
 
-def _check_position(known: NDArray[np.float64]) -> None:
+def _check_position(known: Floats) -> None:
     if known.ndim != 1 or not np.isfinite(known).all() or (np.diff(known) < 0).any():
         raise UsageError("positions must be a row of finite numbers in the order of the values, missing last")
 

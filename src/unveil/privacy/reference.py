@@ -1,17 +1,16 @@
-"""What a privacy model compares groups with: the whole table, supersets, the population; and counts as shares."""
+"""What a privacy model compares groups with: the whole table, supersets, the population."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
 from unveil.errors import UsageError
-from unveil.privacy.distances import Ground
+from unveil.privacy.distances import Geometry, shares
 
-__all__ = ["Members", "Overall", "Supersets", "ground_of", "overall_of", "ratio", "shares"]
+__all__ = ["GroupMembers", "Reference", "Supersets", "geometry_of", "reference_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +26,7 @@ class Supersets:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Members:
+class GroupMembers:
     """The people of each group and what is held of them beforehand, for each bandwidth of a reader's knowledge."""
 
     start: NDArray[np.integer]  # (groups + 1,)
@@ -40,23 +39,23 @@ class Members:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overall:
+class Reference:
     """What groups are compared with: the whole table, their supersets, the population."""
 
     histogram: NDArray[np.integer]  # (values,) the whole table's sensitive values
-    ground: Ground = field(default_factory=Ground)  # how these values lie to each other
+    geometry: Geometry = field(default_factory=Geometry)  # how these values lie to each other
     supersets: Supersets | None = None
     population: NDArray[np.integer] | None = None  # (groups,) people of the population in each group's region
-    members: Members | None = None
+    members: GroupMembers | None = None
 
     def __post_init__(self) -> None:
         values = len(self.histogram) if self.histogram.ndim == 1 else 0
         if values == 0 or not np.isfinite(self.histogram).all() or (self.histogram < 0).any():
-            raise UsageError("the overall histogram must be one row of counts, at least one")
-        if self.ground.values not in (None, values):
-            raise UsageError(f"the overall histogram has {values} values, its ground {self.ground.values}")
+            raise UsageError("the reference histogram must be one row of counts, at least one")
+        if self.geometry.values not in (None, values):
+            raise UsageError(f"the reference histogram has {values} values, its geometry {self.geometry.values}")
         if self.supersets is not None and self.supersets.histogram.shape[1] != values:
-            raise UsageError(f"the overall histogram has {values} values, its supersets another number")
+            raise UsageError(f"the reference histogram has {values} values, its supersets another number")
 
     @property
     def share(self) -> NDArray[np.float64]:
@@ -64,32 +63,21 @@ class Overall:
         return np.asarray(shares(self.histogram[None, :].astype(np.float64))[0])
 
 
-def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(groups, values) counts as shares of their group; all 0 in an empty group."""
-    return ratio(counts, counts.sum(axis=1, keepdims=True), empty=0.0)
-
-
-def ratio(part: NDArray[np.float64], whole: NDArray[np.float64], *, empty: float = inf) -> NDArray[np.float64]:
-    """part / whole; x/0 is `empty`, 0/0 is 0."""
-    out = np.where(part > 0, empty, np.zeros(np.broadcast_shapes(part.shape, whole.shape)))
-    return np.asarray(np.divide(part, whole, out=out, where=whole > 0))
-
-
-def ground_of(attribute: Attribute) -> Ground:
+def geometry_of(attribute: Attribute) -> Geometry:
     """Positions of numbers and dates, the hierarchy's levels, and whether the last value is missing."""
-    return Ground(
+    return Geometry(
         position=attribute.positions() if attribute.kind.measured else None,
         level=attribute.hierarchy.node if attribute.hierarchy is not None else None,
         missing=attribute.missing,
     )
 
 
-def overall_of(
+def reference_of(
     attribute: Attribute,
     histogram: NDArray[np.integer],
     *,
     supersets: Supersets | None = None,
     population: NDArray[np.integer] | None = None,
-) -> Overall:
+) -> Reference:
     """What the groups of a release or a table are compared with, for one sensitive attribute."""
-    return Overall(histogram, ground_of(attribute), supersets, population)
+    return Reference(histogram, geometry_of(attribute), supersets, population)

@@ -11,8 +11,8 @@ from unveil.data.table import Table
 from unveil.errors import RequirementError, UsageError
 from unveil.privacy.knowledge.kernel import Kernel
 from unveil.privacy.knowledge.mining.cells import CountedCells
-from unveil.privacy.models import BTPrivacy, Overall, PrivacyModel, Supersets
-from unveil.privacy.reference import Members, overall_of
+from unveil.privacy.models import BTPrivacy, PrivacyModel, Reference, Supersets
+from unveil.privacy.reference import GroupMembers, reference_of
 
 __all__ = ["Requirement"]
 
@@ -26,9 +26,11 @@ class Requirement:
     models: tuple[PrivacyModel, ...]
     sensitive: tuple[int, ...]  # the attributes whose histograms the models need; none for k-anonymity alone
     names: tuple[str, ...]
-    overall: tuple[Overall, ...]
+    reference: tuple[Reference, ...]
     cell_of_row: NDArray[np.int64] | None = None  # (rows,) where a model asks for the groups' members
-    priors: tuple[Mapping[tuple[float, ...], NDArray[np.float64]], ...] = ()  # per sensitive attribute: see Members
+    priors: tuple[
+        Mapping[tuple[float, ...], NDArray[np.float64]], ...
+    ] = ()  # per sensitive attribute: see GroupMembers
 
     @classmethod
     def of(cls, models: Sequence[PrivacyModel], table: Table, who: str, asked: Sequence[int] = ()) -> "Requirement":
@@ -61,16 +63,16 @@ class Requirement:
                 )
         attributes = [table.attributes[i] for i in sensitive]
         totals = [np.bincount(table.columns[i], minlength=table.attributes[i].codes) for i in sensitive]
-        overall = tuple(overall_of(a, t) for a, t in zip(attributes, totals, strict=True))
+        reference = tuple(reference_of(a, t) for a, t in zip(attributes, totals, strict=True))
         names = tuple(a.name for a in attributes)
         if not any("members" in model.needs for model in models):
-            return cls(tuple(models), sensitive, names, overall)
+            return cls(tuple(models), sensitive, names, reference)
         widths = {model.bandwidth for model in models if isinstance(model, BTPrivacy)}
         counted = CountedCells.of(table, names[0])
         priors = tuple(
             {width: Kernel(bandwidth=width).prior(table, name).of(counted.cells) for width in widths} for name in names
         )
-        return cls(tuple(models), sensitive, names, overall, counted.of_row, priors)
+        return cls(tuple(models), sensitive, names, reference, counted.of_row, priors)
 
     @property
     def described(self) -> str:
@@ -112,13 +114,13 @@ class Requirement:
     ) -> list[NDArray[np.float64]]:
         """The model's levels, for each sensitive attribute; a model of sizes is asked once."""
         if "values" not in model.needs:
-            return [model.level(sizes[:, None], Overall(np.ones(1, dtype=np.int64)))]
+            return [model.level(sizes[:, None], Reference(np.ones(1, dtype=np.int64)))]
         found = []
-        for index, (histogram, overall) in enumerate(zip(histograms, self.overall, strict=True)):
-            whole = overall if supersets is None else replace(overall, supersets=supersets[index])
+        for index, (histogram, reference) in enumerate(zip(histograms, self.reference, strict=True)):
+            whole = reference if supersets is None else replace(reference, supersets=supersets[index])
             if "members" in model.needs and rows is not None and self.cell_of_row is not None:
                 start = np.concatenate([[0], np.cumsum(sizes)])
-                whole = replace(whole, members=Members(start, self.cell_of_row[rows], self.priors[index]))
+                whole = replace(whole, members=GroupMembers(start, self.cell_of_row[rows], self.priors[index]))
             found.append(model.level(histogram, whole))
         return found
 
@@ -127,7 +129,7 @@ class Requirement:
         good = np.ones(len(sizes), dtype=bool)
         for model in self.models:
             if "values" not in model.needs:
-                good &= model.holds(model.level(sizes[:, None], Overall(np.ones(1, dtype=np.int64))))
+                good &= model.holds(model.level(sizes[:, None], Reference(np.ones(1, dtype=np.int64))))
         return good
 
     def shares_hold(self, index: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -135,7 +137,7 @@ class Requirement:
         good = np.ones(len(shares), dtype=bool)
         for model in self.models:
             if "values" in model.needs:
-                good &= model.holds(model.level(shares, self.overall[index]))
+                good &= model.holds(model.level(shares, self.reference[index]))
         return good
 
     def check_shares(self, index: int, shares: NDArray[np.float64], who: str, where: str, instead: str = "") -> None:
@@ -143,7 +145,7 @@ class Requirement:
         for model in self.models:
             if "values" not in model.needs:
                 continue
-            levels = model.level(shares, self.overall[index])
+            levels = model.level(shares, self.reference[index])
             if not model.holds(levels).all():
                 worst = model.worst(levels)
                 if np.isfinite(worst):  # rounded to the side that can still be met

@@ -4,106 +4,15 @@ A function named by a measure alone gives one number a person, where that is wha
 with `_max`, `_quantile`, `_share`, `_mean` or `_skewness` sums it up in an Estimate. Only NumPy here.
 """
 
-from unveil.risk.gain import (
-    belief_difference_max,
-    belief_difference_quantile,
-    belief_difference_share,
-    belief_gain,
-    belief_ratio_max,
-    belief_ratio_quantile,
-    belief_ratio_share,
-    confident,
-    confident_right,
-    privacy_breach_distance,
-    privacy_breach_distance_max,
-    privacy_breach_distance_share,
-    value_bound,
-    value_bound_share,
-)
-from unveil.risk.loss import group_belief, overall_belief, privacy_loss, privacy_loss_max, privacy_loss_mean
-from unveil.risk.numeric import (
-    expected_absolute_error,
-    interval_width,
-    interval_width_mean,
-    near_truth,
-    near_truth_of_range,
-    relative_interval_width,
-    relative_interval_width_share,
-)
-from unveil.risk.similarity import (
-    by_classes,
-    coarse_codes,
-    coarsen,
-    similar,
-    similar_share,
-    skewness,
-    skewness_max,
-    skewness_quantile,
-    skewness_share,
-)
-from unveil.risk.threat import (
-    absolute_error,
-    accuracy,
-    baseline_accuracy,
-    global_threat,
-    relative_global_threat,
-    relative_threat,
-    relative_threat_max,
-    relative_threat_quantile,
-    relative_threat_share,
-    relative_threat_skewness,
-    right_guess,
-    squared_error,
-    threatened,
-)
+# ruff: noqa: F403 - each file names its measures once, in its own __all__
+from unveil.risk import gain, numeric, similarity, threat
+from unveil.risk.gain import *
+from unveil.risk.numeric import *
+from unveil.risk.similarity import *
+from unveil.risk.threat import *
 
-__all__ = [
-    "absolute_error",
-    "accuracy",
-    "baseline_accuracy",
-    "belief_difference_max",
-    "belief_difference_quantile",
-    "belief_difference_share",
-    "belief_gain",
-    "belief_ratio_max",
-    "belief_ratio_quantile",
-    "belief_ratio_share",
-    "by_classes",
-    "coarse_codes",
-    "coarsen",
-    "confident",
-    "confident_right",
-    "expected_absolute_error",
-    "global_threat",
-    "group_belief",
-    "interval_width",
-    "interval_width_mean",
-    "near_truth",
-    "near_truth_of_range",
-    "overall_belief",
-    "privacy_breach_distance",
-    "privacy_breach_distance_max",
-    "privacy_breach_distance_share",
-    "privacy_loss",
-    "privacy_loss_max",
-    "privacy_loss_mean",
-    "relative_global_threat",
-    "relative_interval_width",
-    "relative_interval_width_share",
-    "relative_threat",
-    "relative_threat_max",
-    "relative_threat_quantile",
-    "relative_threat_share",
-    "relative_threat_skewness",
-    "right_guess",
-    "similar",
-    "similar_share",
-    "skewness",
-    "skewness_max",
-    "skewness_quantile",
-    "skewness_share",
-    "squared_error",
-    "threatened",
-    "value_bound",
-    "value_bound_share",
-]
+__all__: list[str] = []
+__all__ += gain.__all__
+__all__ += numeric.__all__
+__all__ += similarity.__all__
+__all__ += threat.__all__

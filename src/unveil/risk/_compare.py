@@ -1,6 +1,7 @@
 """What every measure shares: checks of its inputs, intervals over the chains of one or more beliefs, ratios."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ __all__ = [
     "check_same",
     "checked_truth",
     "estimated",
+    "estimated_share",
     "harmful",
     "quantile",
     "ratio",
@@ -90,6 +92,11 @@ def estimated(
         low, high = _separate(measure, beliefs, value)
     low, high = min(low, value), max(high, value)
     return Estimate(value, min(max(low, least), value), max(min(high, most), value))
+
+
+def estimated_share(measure: Callable[..., Any], *beliefs: Belief) -> Estimate:
+    """The share of people of whom something holds."""
+    return estimated(lambda *p: float(measure(*p).mean()), *beliefs, least=0.0, most=1.0)
 
 
 def _nth(measure: Callable[..., float], beliefs: Sequence[Belief], moving: Sequence[int], chain: int) -> float:

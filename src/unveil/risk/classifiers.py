@@ -16,8 +16,8 @@ def classifier_named(name: str, options: Mapping[str, Any], seed: int, *, others
     found = dict(all_estimators(type_filter="classifier"))
     if name not in found:
         raise UsageError(
-            f"{shown(name)} is no {'inference ' if others else ''}model; there are {others}scikit-learn's classifiers "
-            "by their class, for instance LogisticRegression or RandomForestClassifier:n_estimators=50"
+            f"unknown {'inference ' if others else ''}model {shown(name)}; choose {others}one of scikit-learn's "
+            "classifiers by class name, for instance LogisticRegression or RandomForestClassifier:n_estimators=50"
         )
     settings = {key: _literal(value) for key, value in options.items()}
     try:

@@ -1,13 +1,18 @@
-"""Beliefs regardless of the truth: a false belief held with confidence harms too (Kifer 2009, section 2)."""
+"""Beliefs regardless of the truth: a confident false belief does harm too (Kifer 2009, section 2).
+
+And privacy loss: how far what is believed of a person lies from what was believed anyway (Li 2010, section 5.2.1).
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unveil.data.attribute import Role
 from unveil.data.belief import Belief, Estimate
+from unveil.data.release import Release, row_numbers
 from unveil.errors import UsageError
-from unveil.privacy.distances import Distance, Ground
+from unveil.privacy.distances import Distance, Geometry
 from unveil.privacy.distances import distance as distance_named
 from unveil.risk._compare import (
     TIE,
@@ -16,6 +21,7 @@ from unveil.risk._compare import (
     check_same,
     checked_truth,
     estimated,
+    estimated_share,
     harmful,
     quantile,
     ratio,
@@ -32,9 +38,14 @@ __all__ = [
     "belief_ratio_share",
     "confident",
     "confident_right",
+    "group_belief",
+    "overall_belief",
     "privacy_breach_distance",
     "privacy_breach_distance_max",
     "privacy_breach_distance_share",
+    "privacy_loss",
+    "privacy_loss_max",
+    "privacy_loss_mean",
     "value_bound",
     "value_bound_share",
 ]
@@ -68,9 +79,7 @@ def belief_ratio_share(
 ) -> Estimate:
     """Share of people whose largest p_A / p_L is at least this."""
     counts = _compared(attacker, learner, harmless)
-    return estimated(
-        lambda a, l: float(reaches(_ratio(a, l, counts), at_least).mean()), attacker, learner, least=0.0, most=1.0
-    )
+    return estimated_share(lambda a, l: reaches(_ratio(a, l, counts), at_least), attacker, learner)
 
 
 def belief_difference_max(attacker: Belief, learner: Belief, *, harmless: Sequence[int] = ()) -> Estimate:
@@ -91,16 +100,14 @@ def belief_difference_share(
 ) -> Estimate:
     """Share of people whose largest p_A - p_L is at least this."""
     counts = _compared(attacker, learner, harmless)
-    return estimated(
-        lambda a, l: float(reaches(_difference(a, l, counts), at_least).mean()), attacker, learner, least=0.0, most=1.0
-    )
+    return estimated_share(lambda a, l: reaches(_difference(a, l, counts), at_least), attacker, learner)
 
 
 def confident(belief: Belief, *, at_least: float = 0.8, harmless: Sequence[int] = ()) -> Estimate:
     """Share of people of whom some value that is not harmless is believed at least this much (Kifer 2009, 6)."""
     counts = _counted(belief, harmless)
     _check_level(at_least)
-    return estimated(lambda p: float(_sure(p, counts, at_least).any(axis=1).mean()), belief, least=0.0, most=1.0)
+    return estimated_share(lambda p: _sure(p, counts, at_least).any(axis=1), belief)
 
 
 def confident_right(
@@ -119,34 +126,64 @@ def confident_right(
 
 
 def privacy_breach_distance(
-    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Ground | None = None
+    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Geometry | None = None
 ) -> Floats:
     """(people,) distance of the belief from the one held before: below b for privacy (Kifer 2009, definition 1)."""
-    measure, ground = _measured(attacker, prior, distance, ground)
-    return measure(attacker.probability, prior.probability, ground)
+    return privacy_loss(attacker, prior, distance=distance, ground=ground)
 
 
 def privacy_breach_distance_max(
-    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Ground | None = None
+    attacker: Belief, prior: Belief, distance: Distance | str = "variational", ground: Geometry | None = None
 ) -> Estimate:
     """The largest distance between the beliefs before and after: definition 1 holds for every b above it."""
-    measure, around = _measured(attacker, prior, distance, ground)
-    return estimated(lambda a, b: float(measure(a, b, around).max()), attacker, prior, least=0.0)
+    return privacy_loss_max(attacker, prior, distance=distance, ground=ground)
 
 
 def privacy_breach_distance_share(
     attacker: Belief,
     prior: Belief,
     distance: Distance | str = "variational",
-    ground: Ground | None = None,
+    ground: Geometry | None = None,
     *,
     at_least: float,
 ) -> Estimate:
     """Share of people whose privacy is not maintained: their distance is at least this b."""
     measure, around = _measured(attacker, prior, distance, ground)
-    return estimated(
-        lambda a, b: float(reaches(measure(a, b, around), at_least).mean()), attacker, prior, least=0.0, most=1.0
-    )
+    return estimated_share(lambda a, b: reaches(measure(a, b, around), at_least), attacker, prior)
+
+
+def privacy_loss(
+    belief: Belief, before: Belief, *, distance: Distance | str = "js", ground: Geometry | None = None
+) -> Floats:
+    """(people,) P_loss(t): distance of the belief from what was believed before (Li 2010, section 5.2.1).
+
+    `before` is one belief for everyone (`overall_belief`) or one for each, as the learner's.
+    """
+    measure, around = _measured(belief, before, distance, ground)
+    return measure(belief.probability, before.probability, around)
+
+
+def privacy_loss_max(
+    belief: Belief, before: Belief, *, distance: Distance | str = "js", ground: Geometry | None = None
+) -> Estimate:
+    """The worst case: P_loss = max over people of P_loss(t) (same section)."""
+    measure, around = _measured(belief, before, distance, ground)
+    return estimated(lambda a, b: float(measure(a, b, around).max()), belief, before, least=0.0)
+
+
+def privacy_loss_mean(
+    belief: Belief,
+    before: Belief,
+    *,
+    distance: Distance | str = "js",
+    ground: Geometry | None = None,
+    people: NDArray[np.integer] | None = None,
+) -> Estimate:
+    """The average case, beside the worst; `people` says for how many each belief stands."""
+    measure, around = _measured(belief, before, distance, ground)
+    if people is not None and (people.shape != (len(belief.probability),) or (people < 0).any() or not people.any()):
+        raise UsageError("people must say of each belief for how many it stands, for somebody in all")
+    return estimated(lambda a, b: float(np.average(measure(a, b, around), weights=people)), belief, before, least=0.0)
 
 
 def value_bound(belief: Belief, bounds: ArrayLike) -> NDArray[np.bool_]:
@@ -157,7 +194,31 @@ def value_bound(belief: Belief, bounds: ArrayLike) -> NDArray[np.bool_]:
 def value_bound_share(belief: Belief, bounds: ArrayLike) -> Estimate:
     """Share of people of whom some value is believed more than its bound."""
     limits = _bounds(belief, bounds)
-    return estimated(lambda p: float(_above(p, limits).mean()), belief, least=0.0, most=1.0)
+    return estimated_share(lambda p: _above(p, limits), belief)
+
+
+def group_belief(release: Release, asked: int) -> tuple[Belief, NDArray[np.int64]]:
+    """P(t): the distribution of the sensitive values among rows that cannot be told apart, and how many rows they are.
+
+    One entry for each set of rows as `Release.histograms` makes them. Of a set whose values are all withheld the
+    overall distribution is believed.
+    """
+    block = release.block_of(asked)
+    beside = [i for i in block.attributes if release.attributes[i].role is Role.QUASI_IDENTIFIER and i != asked]
+    histograms, _ = release.histograms(asked)
+    people = np.bincount(row_numbers([block.group, *(block.region(i) for i in beside)]), weights=block.count)
+    known = histograms.sum(axis=1, keepdims=True)
+    overall = overall_belief(release, asked).probability
+    share = np.where(known > 0, histograms / np.maximum(known, 1), overall)
+    return Belief(share), people.astype(np.int64)
+
+
+def overall_belief(release: Release, asked: int) -> Belief:
+    """Q: the published distribution of the sensitive values, as one belief; uniform if every value is withheld."""
+    total = release.histograms(asked)[0].sum(axis=0).astype(np.float64)
+    if not total.any():
+        total = np.ones(len(total))
+    return Belief((total / total.sum())[None, :])
 
 
 def _counted(belief: Belief, harmless: Sequence[int]) -> NDArray[np.bool_]:
@@ -188,11 +249,17 @@ def _sure(p: Floats, counts: NDArray[np.bool_], level: float) -> NDArray[np.bool
 
 
 def _measured(
-    attacker: Belief, prior: Belief, distance: Distance | str, ground: Ground | None
-) -> tuple[Distance, Ground]:
-    check_same(attacker, prior)
-    around = Ground() if ground is None else ground
-    values = attacker.probability.shape[1]
+    belief: Belief, before: Belief, distance: Distance | str, ground: Geometry | None
+) -> tuple[Distance, Geometry]:
+    if len(before.probability) == 1:
+        check_belief(belief)
+        check_belief(before)
+    else:
+        check_same(belief, before)
+    values = belief.probability.shape[1]
+    around = Geometry() if ground is None else ground
+    if before.probability.shape[1] != values:
+        raise UsageError(f"the belief is about {values} values, what it is compared with about another number")
     if around.values not in (None, values):
         raise UsageError(f"the ground is about {around.values} values, the beliefs about {values}")
     return distance_named(distance) if isinstance(distance, str) else distance, around

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import TIE, Floats, check_belief, check_same, checked_truth, estimated, ratio
+from unveil.risk._compare import TIE, Floats, check_belief, check_same, checked_truth, estimated, estimated_share, ratio
 
 __all__ = [
     "expected_absolute_error",
@@ -81,15 +81,11 @@ def relative_interval_width(attacker: Belief, learner: Belief, attribute: Attrib
 def relative_interval_width_share(
     attacker: Belief, learner: Belief, attribute: Attribute, *, at_most: float = 0.5, mass: float = 0.9
 ) -> Estimate:
-    """Share of people whose interval is at most so many times as wide for the attacker as for the learner."""
+    """Share of people whose interval is at most `at_most` times as wide for the attacker as for the learner."""
     check_same(attacker, learner)
     _line(attacker, attribute)
     _check_mass(mass)
-
-    def share(a: Floats, l: Floats) -> float:
-        return float((_narrowed(a, l, attribute, mass) <= at_most * (1 + TIE)).mean())
-
-    return estimated(share, attacker, learner, least=0.0, most=1.0)
+    return estimated_share(lambda a, l: _narrowed(a, l, attribute, mass) <= at_most * (1 + TIE), attacker, learner)
 
 
 def _line(belief: Belief, attribute: Attribute) -> tuple[Floats, float]:

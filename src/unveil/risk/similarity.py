@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError, shown
-from unveil.risk._compare import Floats, check_belief, estimated, harmful, quantile, ratio
+from unveil.risk._compare import Floats, check_belief, estimated, estimated_share, harmful, quantile, ratio
 from unveil.risk._compare import at_least as reaches
 
 __all__ = [
@@ -88,7 +88,7 @@ def similar_share(
 ) -> Estimate:
     """Share of people whose candidates all lie in one class or node."""
     node, counts = _alike(belief, attribute, level, above, harmless)
-    return estimated(lambda p: float(_similar(p, node, counts, above).mean()), belief, least=0.0, most=1.0)
+    return estimated_share(lambda p: _similar(p, node, counts, above), belief)
 
 
 def skewness(belief: Belief, overall: NDArray[np.number], *, harmless: Sequence[int] = ()) -> Floats:
@@ -116,9 +116,9 @@ def skewness_quantile(
 def skewness_share(
     belief: Belief, overall: NDArray[np.number], *, at_least: float = 2.0, harmless: Sequence[int] = ()
 ) -> Estimate:
-    """Share of people with some belief at least so many times the value's overall share."""
+    """Share of people with some belief at least `at_least` times the value's overall share."""
     shares, counts = _overall(belief, overall, harmless)
-    return estimated(lambda p: float(reaches(_skew(p, shares, counts), at_least).mean()), belief, least=0.0, most=1.0)
+    return estimated_share(lambda p: reaches(_skew(p, shares, counts), at_least), belief)
 
 
 def _check_values(belief: Belief, attribute: Attribute) -> None:

@@ -8,13 +8,14 @@ from unveil.errors import UsageError
 from unveil.risk._compare import (
     TIE,
     Floats,
-    at_least,
     check_same,
     checked_truth,
     estimated,
+    estimated_share,
     quantile,
     ratio,
 )
+from unveil.risk._compare import at_least as reaches
 
 __all__ = [
     "absolute_error",
@@ -91,7 +92,7 @@ def relative_threat_share(attacker: Belief, learner: Belief, truth: Codes, *, at
     """Share of all people, threatened or not, with Ti of at least this (2: log2 Ti ≥ 1)."""
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
-    return estimated(lambda a, l: _share(_relative(a, l, codes), at_least), attacker, learner, least=0.0, most=1.0)
+    return estimated_share(lambda a, l: reaches(_relative(a, l, codes), at_least), attacker, learner)
 
 
 def relative_threat_skewness(attacker: Belief, learner: Belief, truth: Codes) -> Estimate:
@@ -162,10 +163,6 @@ def _relative(attacker: Floats, learner: Floats, truth: NDArray[np.int64]) -> Fl
 
 def _known(values: Floats) -> Floats:
     return np.asarray(values[~np.isnan(values)])
-
-
-def _share(values: Floats, limit: float) -> float:
-    return float(at_least(values, limit).mean())
 
 
 def _skewness(times: Floats) -> float:

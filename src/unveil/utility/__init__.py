@@ -1,16 +1,22 @@
 """Utility: what a release still tells. Plain functions of a release, and of the table where the truth is needed.
 
-One module a family of measures: cells (how wide), groups (how large), entropy, divergence (of the whole
-distribution), queries, populations, linking (of what is hidden), classification. A measure gives one Estimate; one
+One module a family of measures: cells (how wide), groups (how large, and what they tell), divergence (of the
+whole distribution), queries, populations, classification. A measure gives one Estimate; one
 whose name is a plural gives an array, one number a query or a population.
 """
 
 from unveil.utility.cells import certainty_penalty, certainty_penalty_hierarchy, generalisation_height
-from unveil.utility.classification import classification_accuracy, classification_accuracy_held_out
+from unveil.utility.classification import classification_accuracy, classification_accuracy_held_out, random_linkings
 from unveil.utility.divergence import kl_divergence
-from unveil.utility.entropy import entropy_utility, entropy_utility_split, information_loss, large_groups
-from unveil.utility.groups import average_group_size, classification_metric, discernibility
-from unveil.utility.linking import random_linkings
+from unveil.utility.groups import (
+    average_group_size,
+    classification_metric,
+    discernibility,
+    entropy_utility,
+    entropy_utility_split,
+    information_loss,
+    large_groups,
+)
 from unveil.utility.populations import large_populations, rule_recall, utility_loss, utility_losses
 from unveil.utility.queries import query_error, query_errors, random_queries
 

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Estimate
-from unveil.data.regions import Regions
+from unveil.data.regions import Regions, hierarchy_width, node_height, set_width
 from unveil.data.release import Release
-from unveil.data.widths import hierarchy_width, node_height, set_width
 from unveil.errors import UsageError, shown
 
 __all__ = [
@@ -53,7 +52,7 @@ def _mean_width(release: Release, weights: Mapping[str, float] | None, width: Wi
     known = release.with_role(Role.QUASI_IDENTIFIER)
     unknown = set(weights or {}) - {release.attributes[i].name for i in known}
     if unknown:
-        raise UsageError(f"a weight for {shown(sorted(unknown)[0])}, which is no quasi-identifier of the release")
+        raise UsageError(f"weights: {shown(sorted(unknown)[0])} is not a quasi-identifier of the release")
     wrong = [name for name, weight in (weights or {}).items() if not 0 <= weight < np.inf]
     if wrong:
         raise UsageError(

@@ -52,7 +52,7 @@ def faithfulness(
         original = None if original is None else join(original, joined, asked).release
         prior = one.prior(prior, asked)
         release, asked = one.release, one.position(asked)
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     chains = Chains() if chains is None else chains
     if original is not None and ideal_by == "mode":
         ideal = modal_posterior(original, asked, prior)

@@ -12,7 +12,7 @@ from unveil.data.release import Release, distinct_rows
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
 from unveil.privacy.distances import distance as distance_named
-from unveil.privacy.reference import ground_of
+from unveil.privacy.reference import geometry_of
 from unveil.utility._asked import asked_attribute, check_pair
 from unveil.utility.predicates import Predicates, expected_values, true_values
 
@@ -81,7 +81,7 @@ def utility_losses(
     expected[nobody] = release_histogram(release, asked.name)
     measure = distance_named(distance)
     shares = expected / expected.sum(axis=1, keepdims=True)
-    return measure(true / true.sum(axis=1, keepdims=True), shares, ground_of(asked))
+    return measure(true / true.sum(axis=1, keepdims=True), shares, geometry_of(asked))
 
 
 def utility_loss(

@@ -103,7 +103,7 @@ def test_every_eligible_table_is_grouped_and_no_other(counts: list[int], l: int,
         ((3, 1), 2, "anatomy: 'a' is the disease of 3 of 4 rows, more than 1 in 2; no l above 1 can be met"),
         ((2, 2, 2), 4, "'a' is the disease of 2 of 6 rows, more than 1 in 4; l=3 can be met"),
         ((1,), 2, "more than 1 in 2; no l above 1 can be met"),
-        ((5, 5), 10**30, "l=2 can be met"),
+        ((5, 5), 10**18, "l=2 can be met"),
     ],
 )
 def test_ineligible_tables_say_what_could_be_met(counts: tuple[int, ...], l: int, message: str) -> None:
@@ -117,8 +117,8 @@ def test_ineligible_tables_say_what_could_be_met(counts: tuple[int, ...], l: int
 
 def test_rows_left_over_can_be_refused() -> None:
     with pytest.raises(RequirementError, match="1 of 5 rows are left over for l=2; place them with residue=place"):
-        Anatomy(l=2, residue="refuse").anonymize(sick(2, 2, 1), Engine())
-    assert Anatomy(l=2, residue="refuse").anonymize(sick(2, 2), Engine()).release.groups == 2
+        Anatomy(l=2, residue="refuse").anonymize(sick(2, 2, 1), Engine(seed=0))
+    assert Anatomy(l=2, residue="refuse").anonymize(sick(2, 2), Engine(seed=0)).release.groups == 2
 
 
 def test_one_sensitive_attribute_is_needed() -> None:
@@ -126,7 +126,7 @@ def test_one_sensitive_attribute_is_needed() -> None:
         schema = made_schema({f"x{i}": {"role": role, "domain": ["a", "b"]} for i, role in enumerate(roles)})
         with pytest.raises(UsageError, match=f"exactly one sensitive attribute; the schema has {names}"):
             run(made_table(schema, ["a"] * len(roles), ["b"] * len(roles)), 2)
-    with pytest.raises(UsageError, match="hides nothing"):
+    with pytest.raises(UsageError, match="choose a whole number of at least 2"):
         Anatomy(l=1)
 
 

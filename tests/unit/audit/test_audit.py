@@ -605,7 +605,7 @@ def test_releases_side_by_side() -> None:
         {"open.csv": table.as_release(), "closed.csv": suppressed(table)},
         original=table,
         chains=SHORT,
-        engine=Engine(workers=1),
+        engine=Engine(seed=0, workers=1),
     )
     assert found.document.diagnostics["dominance"] == []
     assert "No release dominates" in found.document.diagnostics["dominance_text"]

@@ -30,7 +30,7 @@ from unveil.report import page
 from unveil.report.audit_terminal import print_audit
 from unveil.report.background import worst_by_pairs, worst_over_bandwidths
 from unveil.report.html import render_html
-from unveil.risk.exposure import expose, expose_over_bandwidths
+from unveil.risk.background import background_risk, background_risk_by_bandwidth
 
 SCHEMA = made_schema({"sex": {"role": QI, "domain": ["f", "m"]}, "ill": {"role": SENSITIVE, "domain": ["a", "b"]}})
 # Ten pairs {f with a, m with a}, ten pairs {f with b, m with a}: no man has b.
@@ -157,13 +157,13 @@ def test_it_is_what_the_exposure_of_each_bandwidth_says(method: str) -> None:
     got = {f.id.removeprefix("background."): f.value for f in section.findings}
     roster = targets_of_table(table, made.release, 2, group=made.group_of_row.astype(np.int64))
     for b in (0.1, 0.5):
-        one = expose(made.release, 2, Kernel(bandwidth=(b,)).prior(table), roster=roster)
+        one = background_risk(made.release, 2, Kernel(bandwidth=(b,)).prior(table), roster=roster)
         assert got[f"worst_case_risk.{b:g}"] == pytest.approx(one.worst)
         assert got[f"vulnerable.{b:g}"] == pytest.approx(one.beyond(0.2) / 60)
         assert got[f"worst_gain.{b:g}"] == pytest.approx(one.gain.max())
     pairs = section.chart["pairs"]
     assert (pairs["first"], pairs["second"]) == (["age"], ["sex"])
-    (corner,) = expose_over_bandwidths(made.release, 2, table, [(0.2, 1.2)], roster=roster)
+    (corner,) = background_risk_by_bandwidth(made.release, 2, table, [(0.2, 1.2)], roster=roster)
     assert pairs["worst"][0][2] == pytest.approx(corner.worst)
     assert pairs["worst"][0][2] != pytest.approx(pairs["worst"][2][0])
 

@@ -61,7 +61,7 @@ def found() -> Audit:
         {"noisy.csv": MADE.masked},
         original=TABLE,
         assignments={"noisy.csv": MADE.origin},
-        engine=Engine(workers=1),
+        engine=Engine(seed=0, workers=1),
         limits=["bayesian.global_threat <= 0.5", "model_disclosure <= 1"],
     )
 
@@ -105,7 +105,7 @@ def test_the_document_is_valid_and_the_report_shows_it(found: Audit) -> None:
 
 def test_without_the_assignment_nothing_is_claimed() -> None:
     for table in (TABLE, None):
-        alone = run_audit({"noisy.csv": MADE.masked}, original=table, engine=Engine(workers=1))
+        alone = run_audit({"noisy.csv": MADE.masked}, original=table, engine=Engine(seed=0, workers=1))
         measured = [f for f in alone.document.findings if "disclosure" in f.id or f.id == "model_gain"]
         assert {f.value for f in measured} == {None}
         assert any("--assignment" in text for text in alone.document.diagnostics["remarks"])
@@ -126,7 +126,7 @@ def test_membership_that_is_sensitive_is_no_pass() -> None:
 
 def test_masked_and_grouped_releases_side_by_side() -> None:
     both = run_audit(
-        {"open.csv": TABLE.as_release(), "noisy.csv": MADE.masked}, original=TABLE, engine=Engine(workers=1)
+        {"open.csv": TABLE.as_release(), "noisy.csv": MADE.masked}, original=TABLE, engine=Engine(seed=0, workers=1)
     )
     assert {f.release for f in both.document.findings} == {"open.csv", "noisy.csv"}
     assert "noisy.csv" not in {release for release, _ in both.answers}

@@ -24,11 +24,9 @@ from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.formats.tables import read_columns
 from unveil.report import page
-from unveil.risk.linkage.nearness import nearest_distances
-from unveil.risk.membership import likelihood_scores, scores_by_roster, tell_apart, true_positives
-from unveil.risk.membership_trial.models import scores_of_model
-from unveil.risk.membership_trial.releases import scores_of_release, scores_of_scheme
-from unveil.risk.membership_trial.scores import scores_of_predictions
+from unveil.risk.linkage.distance import nearest_distances
+from unveil.risk.membership import likelihood_scores, score_quality, scores_by_roster, true_positives
+from unveil.risk.membership.trial import scores_of_model, scores_of_predictions, scores_of_release, scores_of_scheme
 
 SCHEMA = made_schema(
     {
@@ -105,7 +103,7 @@ def test_a_published_mean_against_its_closed_form(learns: bool) -> None:
     means = random.normal(size=(shadows + 1, dimensions)) / np.sqrt(size)
     seen = means @ x.T + inside * (x**2).sum(axis=1) / size * learns
     score = likelihood_scores(seen[1:], inside[1:], seen[0])
-    told = tell_apart(score[inside[0]], score[~inside[0]])
+    told = score_quality(score[inside[0]], score[~inside[0]])
     expected = norm.cdf(np.sqrt(dimensions / 2 / size)) if learns else 0.5
     assert told.auc.low <= expected <= told.auc.high
     assert told.auc.high - told.auc.low < 0.06
@@ -144,7 +142,7 @@ def test_a_release_that_is_there_with_controls() -> None:
         scores_of_scheme(method, inside, name="r.csv", release=release)
     with pytest.raises(UsageError, match="4 or more"):
         scores_of_scheme(method, inside, name="r.csv", shadows=2)
-    with pytest.raises(UsageError, match="no attribute 'town'"):
+    with pytest.raises(UsageError, match="unknown attribute 'town'"):
         scores_of_release(release, inside, outside, known=["town"])
 
 
@@ -223,7 +221,7 @@ def test_answers_of_a_model_by_hand(tmp_path: Path) -> None:
         ("member,score\n2,3\n", "neither 1 nor 0"),
         ("who,score\n1,3\n", "no column member"),
         ("member,label\n1,flu\n", "no column 'flu'"),
-        ("member,score\n1,many\n", "is no number"),
+        ("member,score\n1,many\n", "is not a number"),
         ("member,x\n1,2\n", "needs a column score"),
         ("member,score\n1,2\n1,2\n", "if there are both"),
     ):

@@ -28,7 +28,7 @@ from unveil.formats.masked import write_masked
 from unveil.formats.tables import read_columns
 from unveil.report.link import READER_NAMES, known_chart, render_link, sizes_chart, uniqueness_chart
 from unveil.report.link_terminal import print_link
-from unveil.risk.linkage.held import Naming, held_of_file, read_naming
+from unveil.risk.linkage.register import ColumnMapping, read_mapping, register_of_file
 from unveil.risk.linkage.sweep import _subsets
 
 SCHEMA = """version = 1
@@ -170,7 +170,7 @@ def test_the_worst_case_and_one_who_knows_the_masking() -> None:
         run_link(masked(order.tolist()), table=table(), origin=order, prove=1, subsets=0)
     unknown = run_link(masked(order.tolist()), table=table(), **asked)
     assert values(unknown.document)["supervised.reid"] is values(unknown.document)["transparency.reid"] is None
-    with pytest.raises(UsageError, match="is no distance to learn"):
+    with pytest.raises(UsageError, match="unknown distance"):
         run_link(masked(order.tolist()), table=table(), origin=order, worst_case="median", subsets=0)
 
 
@@ -244,11 +244,11 @@ def test_a_file_of_the_attackers_own(tmp_path: Path) -> None:
         'row = "no"\n[attributes]\nage = "YEARS"\nsex = "G"\n[values.sex]\n"1" = "m"\n"2" = "f"\n'
     )
     text = "no,YEARS,G,town\n3,27,2,x\n1,,2,y\n5,[28;29],1,z\n".replace(";", "-")
-    held = held_of_file(
+    held = register_of_file(
         columns_of(text, tmp_path),
         generalised().attributes,
         name="held.csv",
-        naming=read_naming(tmp_path / "mapping.toml"),
+        naming=read_mapping(tmp_path / "mapping.toml"),
     )
     assert held.row is not None
     assert held.row.tolist() == [2, 0, 4]
@@ -259,7 +259,7 @@ def test_a_file_of_the_attackers_own(tmp_path: Path) -> None:
     assert found.people()["row"].to_list() == [3, 1, 5]
     assert found.document.diagnostics["uniqueness"] is None  # cells overlap, and there is no original
     # Without rows a masked release cannot be judged, and the line counts.
-    nobody = held_of_file(columns_of("sex\nf\n", tmp_path), masked(list(range(6))).attributes, name="held.csv")
+    nobody = register_of_file(columns_of("sex\nf\n", tmp_path), masked(list(range(6))).attributes, name="held.csv")
     assert nobody.row is None
     assert run_link(masked(list(range(6))), held=nobody, origin=np.arange(6)).people()["row"].to_list() == [1]
 
@@ -267,19 +267,19 @@ def test_a_file_of_the_attackers_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "naming", "known", "words"),
     [
-        ("x\n1\n", Naming(), None, "no column is an attribute"),
-        ("age\nold\n", Naming(), None, "line 2, age"),
-        ("age\n21\n", Naming(columns={"age": "YEARS"}), None, "has no column 'YEARS'"),
-        ("age\n21\n", Naming(columns={"town": "age"}), None, "does not publish"),
-        ("age\n21\n", Naming(row="no"), None, "has no column 'no'"),
-        ("age,row\n21,7\n", Naming(), None, "is no row of the original, 1 to 6"),
-        ("age\n21\n", Naming(), ["sex"], "has no column 'sex'"),
-        ("age\n21\n", Naming(), ["town"], "the release has no attribute 'town'"),
+        ("x\n1\n", ColumnMapping(), None, "no column has the name"),
+        ("age\nold\n", ColumnMapping(), None, "line 2, age"),
+        ("age\n21\n", ColumnMapping(columns={"age": "YEARS"}), None, "no column 'YEARS'"),
+        ("age\n21\n", ColumnMapping(columns={"town": "age"}), None, "not published"),
+        ("age\n21\n", ColumnMapping(row="no"), None, "no column 'no'"),
+        ("age,row\n21,7\n", ColumnMapping(), None, "not a row number of the original; give 1 to 6"),
+        ("age\n21\n", ColumnMapping(), ["sex"], "no column 'sex'"),
+        ("age\n21\n", ColumnMapping(), ["town"], "unknown attribute 'town'"),
     ],
 )
-def test_files_that_cannot_be(text: str, naming: Naming, known: Any, words: str, tmp_path: Path) -> None:
+def test_files_that_cannot_be(text: str, naming: ColumnMapping, known: Any, words: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=words):
-        held_of_file(
+        register_of_file(
             columns_of(text, tmp_path), generalised().attributes, name="held.csv", naming=naming, known=known, rows=6
         )
 
@@ -288,7 +288,7 @@ def test_files_that_cannot_be(text: str, naming: Naming, known: Any, words: str,
     ("text", "words"),
     [
         ("x = [", "not TOML"),
-        ("column = 1", "is no key of a mapping"),
+        ("column = 1", "unknown key"),
         ("row = 1", "name of a column"),
         ("[attributes]\nage = 1", "ATTRIBUTE"),
         ("[values]\nage = 1", "values"),
@@ -297,9 +297,9 @@ def test_files_that_cannot_be(text: str, naming: Naming, known: Any, words: str,
 def test_mappings_that_cannot_be(text: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "m.toml").write_text(text)
     with pytest.raises(UsageError, match=words):
-        read_naming(tmp_path / "m.toml")
+        read_mapping(tmp_path / "m.toml")
     with pytest.raises(UsageError, match="cannot be read"):
-        read_naming(tmp_path / "none.toml")
+        read_mapping(tmp_path / "none.toml")
 
 
 def test_charts_are_what_vega_lite_knows_and_hostile_names_stay_text() -> None:
@@ -349,7 +349,9 @@ def folder(tmp_path: Path) -> Path:
     lines = [f"{a},{s},{'flu' if i % 2 else 'cold'}" for i, (a, s) in enumerate(PEOPLE)]
     (tmp_path / "data.csv").write_text("age,sex,disease\n" + "\n".join(lines) + "\n")
     cells = ['"[20,24]",f', '"[20,24]",f', '"[25,29]",f', "*,m", "*,m", "*,m"]
-    (tmp_path / "wide.csv").write_text("age,sex,disease\n" + "\n".join(f"{c},flu" for c in cells) + "\n")
+    (tmp_path / "wide.csv").write_text(
+        "age,sex,disease\n" + "\n".join(f"{c},{'flu' if i % 2 else 'cold'}" for i, c in enumerate(cells)) + "\n"
+    )
     write_masked(masked([5, 4, 3, 2, 1, 0]), tmp_path / "noisy.csv")
     (tmp_path / "origin.csv").write_text("row,published\n" + "".join(f"{i},{7 - i}\n" for i in range(1, 7)))
     return tmp_path
@@ -428,7 +430,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("wide.csv", "--original", "data.csv", "--mapping", "m.toml"), "--mapping goes with"),
         (("wide.csv", "--original", "data.csv", "--aligned"), "have no order"),
         (("noisy.csv", "--original", "data.csv", "--aligned", "--assignment", "origin.csv"), "in several ways"),
-        (("wide.csv", "--original", "data.csv", "--known", "town"), "has no attribute 'town'"),
+        (("wide.csv", "--original", "data.csv", "--known", "town"), "unknown attribute 'town'"),
         (("wide.csv", "--original", "data.csv", "--limit", "alpha <= 3"), "unknown measure"),
         (("wide.csv", "--original", "data.csv", "--fraction", "2"), "sampling fraction"),
         (("wide.csv", "--original", "data.csv", "--people", "p.txt"), "a people file is"),

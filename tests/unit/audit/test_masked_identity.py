@@ -14,9 +14,9 @@ from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.report.masked import identity_figures, worth_grid
 from unveil.report.officer import names_of
-from unveil.risk.linkage.axes import Axis
-from unveil.risk.linkage.backwards import rows_found
-from unveil.risk.linkage.readers import published_of
+from unveil.risk.linkage.attribute_distances import AttributeDistance
+from unveil.risk.linkage.distance import rows_found
+from unveil.risk.linkage.published import published_of
 from unveil.utility.masked import correlation_error, deviation_error, il1s, mean_error, share_error
 
 SCHEMA = made_schema({"a": {"role": QI, "domain": ["x", "y", "z"]}})
@@ -36,14 +36,14 @@ def test_rows_are_looked_for_among_people() -> None:
     assert rows_found(published, PEOPLE, made_table(SCHEMA, ("x",), ("x",), ("x",))) == pytest.approx([1 / 3, 0, 1])
     with pytest.raises(UsageError, match="nothing says whose row"):
         rows_found(published_of(MASKED, ["a"]), PEOPLE)
-    back = Axis("a", np.array([0]), np.array([1, 0]), None, None, np.array([[0.0, 1.0, 0.5]])).backwards()
+    back = AttributeDistance("a", np.array([0]), np.array([1, 0]), None, None, np.array([[0.0, 1.0, 0.5]])).backwards()
     assert back.person.tolist() == [1, 0]
     assert back.table is not None
     assert back.table.tolist() == [[0.0], [1.0], [0.5]]
 
 
 def audited(**more: Any) -> Any:
-    return run_audit({"m.csv": MASKED}, original=PEOPLE, engine=Engine(workers=1), **more)
+    return run_audit({"m.csv": MASKED}, original=PEOPLE, engine=Engine(seed=0, workers=1), **more)
 
 
 def test_three_risks_and_claims_by_hand() -> None:
@@ -79,14 +79,15 @@ def test_without_an_assignment_risks_are_unknown_and_worth_is_not() -> None:
     assert values["share_error"] == pytest.approx(1 / 3)
     assert found.exit_code == 3
     assert "unknown" in found.document.diagnostics["wp29"]["m.csv"]["singling_out"]["words"]
-    nothing = run_audit({"m.csv": MASKED}, engine=Engine(workers=1)).document
+    nothing = run_audit({"m.csv": MASKED}, engine=Engine(seed=0, workers=1)).document
     assert {f.value for f in nothing.findings if f.id in ("share_error", "claimed")} == {None}
     assert nothing.diagnostics["wp29"]["m.csv"]["singling_out"]["status"] == "not tested"
 
 
 def test_differential_privacy_is_spoken_of_as_a_promise() -> None:
     made = Masked(PEOPLE.attributes, MASKED.columns, (0,), {}, "dp_histogram:epsilon=0.5,least=1")
-    remarks = run_audit({"m.csv": made}, original=PEOPLE, engine=Engine(workers=1)).document.diagnostics["remarks"]
+    document = run_audit({"m.csv": made}, original=PEOPLE, engine=Engine(seed=0, workers=1)).document
+    remarks = document.diagnostics["remarks"]
     assert any("a factor of 1.65 at most" in text for text in remarks)
     assert not any("--assignment" in text for text in remarks)
 
@@ -122,7 +123,7 @@ def test_charts_of_what_is_known_and_of_uniqueness_stand_in_the_document() -> No
     columns = tuple(c + random.normal(size=60) for c in as_published(table.attributes, table.columns))
     masked = Masked(table.attributes, columns, (0, 1, 2))
     found = run_audit(
-        {"m.csv": masked}, original=table, assignments={"m.csv": np.arange(60)}, engine=Engine(workers=1)
+        {"m.csv": masked}, original=table, assignments={"m.csv": np.arange(60)}, engine=Engine(seed=0, workers=1)
     ).document
     AuditDocument.model_validate(found.model_dump(mode="json"))
     charts = found.charts["m.csv"][""]

@@ -184,8 +184,8 @@ def test_support_in_pieces_is_that_of_all_pairs(monkeypatch: pytest.MonkeyPatch)
     for method in (Anatomy(l=2), Slicing(columns=(("a0", "s"), ("a1", "a2")), grouping="random", size=5)):
         release = method.anonymize(table, Engine(seed=1)).release
         targets = attack.targets_of_table(table, release, 3)
-        whole = RandomWorlds().attack(release, targets, Prior.uninformative(release, 3), Engine())
+        whole = RandomWorlds().attack(release, targets, Prior.uninformative(release, 3), Engine(seed=0))
         with monkeypatch.context() as patch:
             patch.setattr(_weigh, "AT_ONCE", 7)
-            pieces = RandomWorlds().attack(release, targets, Prior.uninformative(release, 3), Engine())
+            pieces = RandomWorlds().attack(release, targets, Prior.uninformative(release, 3), Engine(seed=0))
         assert pieces.probability == pytest.approx(whole.probability, rel=1e-12)

@@ -134,7 +134,7 @@ def test_an_assignment_brings_who_knows_the_group(folder: Path, capsys: pytest.C
     (folder / "g.csv").write_text("row,group\n1,1\n")
     code, _, err = run(*command, capsys=capsys)
     assert code == 2
-    assert "one line for each of 60 rows" in err
+    assert "one line for each of the original's 60 rows" in err
 
 
 def test_a_configuration_file_and_options_that_win(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +186,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "workers": (("--workers", "0"), "at least one thread"),
     "preset": (("--preset", "x"), "unknown preset"),
     "presets": (("--presets", "none.toml"), "cannot be read"),
-    "attacker": (("--attacker", "x"), "is none of the attackers"),
+    "attacker": (("--attacker", "x"), "unknown attacker"),
     "known": (("--known", "shoe"), "unknown attribute"),
     "control": (("--control", "schema.toml"), "schema.toml"),
     "limit": (("--limit", "x"), "is not a limit"),

@@ -193,7 +193,7 @@ DATA_MISTAKES = {
     "a column too few": (b"age,sex\n1,f\n", "no column 'disease'"),
     "a column too many": (b"age,sex,disease,name\n1,f,a,x\n", "does not name the column 'name'"),
     "ragged row": (b"age,sex,disease\n1,f,a\n2,f\n", "line 3"),
-    "no number": (b"age,sex,disease\n1,f,a\nx1,f,a\n", "'x1' is no number"),
+    "no number": (b"age,sex,disease\n1,f,a\nx1,f,a\n", "'x1' is not a number"),
     "missing refused": (b"age,sex,disease\n1,f,a\n1,?,a\n", 'missing = "category"'),
     "not text": (b"age,sex,disease\n\x00\x01\x02,f,a\n", "not a text file"),
     "twice the same column": (b"age,age,disease\n1,f,a\n", "age"),
@@ -242,22 +242,34 @@ def test_boundary_tables_work(folder: Path, name: str, encoding: str, capsys: py
 
 
 USAGE_MISTAKES = {
-    "unknown anonymizer": (("--with", "mondrain:k=5"), "none of the anonymizers"),
+    "unknown anonymizer": (("--with", "mondrain:k=5"), "unknown anonymizer 'mondrain'; choose from anatomy"),
     "unknown option": (("--with", "mondrian:q=5"), "no option 'q'"),
     "no requirement": (("--with", "mondrian"), "needs a requirement"),
-    "k not a number": (("--with", "mondrian:k=five"), "no whole number"),
+    "k not a number": (("--with", "mondrian:k=five"), "is not a whole number"),
     "k zero": (("--with", "mondrian:k=0"), "k"),
+    **{
+        f"{option} {what}": (("--with", f"{option}={digits}"), " ")
+        for option in (
+            "mondrian:k",
+            "mondrian:l",
+            "anatomy:l",
+            "injector:l",
+            "full_domain:levels",
+            "microaggregation:k",
+        )
+        for what, digits in (("of 400 digits", "9" * 400), ("of 19 digits", "9" * 18))
+    },
     "k twice": (("--with", "mondrian:k=5,k=6"), "twice"),
-    "unknown model": (("--with", "mondrian:k=3", "--require", "m_invariance:m=2"), "no privacy model"),
+    "unknown model": (("--with", "mondrian:k=3", "--require", "m_invariance:m=2"), "unknown privacy model"),
     "unknown distance": (("--with", "mondrian:k=3", "--require", "t_closeness:t=0.1,distance=far"), "far"),
-    "l=1 in anatomy": (("--with", "anatomy:l=1"), "l ≥ 2"),
+    "l=1 in anatomy": (("--with", "anatomy:l=1"), "choose a whole number of at least 2"),
     "anatomy not eligible": (("--with", "anatomy:l=4"), "l=3 can be met"),
     "wrong number of levels": (("--with", "full_domain:levels=1"), "1 levels for 2 quasi-identifiers"),
     "level too high": (("--with", "full_domain:levels=1+4"), "sex has levels 0 to 1"),
     "suppression too small": (("--with", "full_domain:levels=0+0,k=4"), "suppress"),
     "nothing to search for": (("--with", "full_domain"), "full_domain needs a requirement"),
     "nothing to be found": (("--with", "full_domain:k=43"), "no node of 4 keeps k_anonymity:k=43"),
-    "no such measure": (("--with", "full_domain:k=3,measure=beauty"), "'beauty' is none of certainty_penalty"),
+    "no such measure": (("--with", "full_domain:k=3,measure=beauty"), "unknown value 'beauty'; choose from certainty_"),
     "l cannot be met": (("--with", "mondrian:l=4"), "distinct_l:l=4 cannot be met"),
     "release is no table": (("--with", "mondrian:k=3", "-o", "r.xls"), "name it r.xlsx"),
     "folder does not exist": (("--with", "mondrian:k=3", "-o", "nowhere/r.csv"), "does not exist"),
@@ -365,7 +377,7 @@ def test_help_imports_nothing_heavy() -> None:
         "from unveil.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"
         "heavy = [m for m in ('numba', 'numpy', 'polars', 'scipy', 'sklearn', 'altair', 'pandas', 'pyarrow',\n"
-        " 'narwhals', 'pyreadstat', 'xlrd', 'xlsxwriter') if m in sys.modules]\n"
+        " 'narwhals', 'pyreadstat', 'python_calamine', 'xlsxwriter') if m in sys.modules]\n"
         "print('HEAVY', heavy)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -92,7 +92,7 @@ def test_a_fact_of_other_people_and_a_report(folder: Path, capsys: pytest.Captur
         (("--aligned", "--limit", "reid <= 1"), "is not measured here"),
         (("--aligned", "--fact", "data.csv"), "has no column fact"),
         (("--aligned", "--fact", "same.csv"), "a fact that varies"),
-        (("--aligned", "--fact", "far.csv"), "is no row of the original"),
+        (("--aligned", "--fact", "far.csv"), "is not a row of the original"),
         (("--aligned", "--fact", "twice.csv"), "stands there twice"),
         (("--aligned", "--fact", "empty.csv"), "say it of everybody"),
     ],

@@ -22,9 +22,9 @@ from unveil.errors import UsageError
 from unveil.formats.releases import read_release, write_release
 from unveil.formats.tables import read_columns, read_table
 from unveil.privacy.knowledge.kernel import Kernel
-from unveil.privacy.knowledge.mining.valid import some_sharing, valid_kinds, valid_values
+from unveil.privacy.knowledge.mining.cells import some_sharing, valid_kinds, valid_values
 from unveil.privacy.knowledge.negative_rules import NegativeRules
-from unveil.risk.exposure import describe_knowledge, expose, expose_over_bandwidths, rank_facts
+from unveil.risk.background import background_risk, background_risk_by_bandwidth, describe_knowledge, rank_rules
 
 SCHEMA = """version = 1
 confirmed = true
@@ -127,7 +127,7 @@ def test_whom_knowledge_exposes_in_a_release(name: str, folder: Path, capsys: py
     valid = valid_values(group, table.columns[2], held > 0)  # from the truth, where the command finds a matching
     assert found["vulnerable_fewer.2"] == (valid.sum(axis=1) < 2).sum()
     roster = targets_of_table(table, release, 2, group=group)
-    shown = expose(release, 2, prior, roster=roster)
+    shown = background_risk(release, 2, prior, roster=roster)
     assert shown.fewer(2) == found["vulnerable_fewer.2"]
     assert shown.worst == pytest.approx(found["worst_case_risk"])
     assert shown.beyond(0.3) == found["vulnerable_beyond.0.3"]
@@ -140,9 +140,9 @@ def test_the_worst_case_over_bandwidths(folder: Path) -> None:
     table = read_table(folder / "data.csv", schema)
     release = read_release(folder / "anatomy.csv", schema, attributes=table.attributes)
     grid = [(0.2,), (0.25,), (0.3, 1.5)]
-    found = expose_over_bandwidths(release, 2, table, grid)
+    found = background_risk_by_bandwidth(release, 2, table, grid)
     for bandwidth, one in zip(grid, found, strict=True):
-        assert one.worst == expose(release, 2, Kernel(bandwidth=bandwidth).prior(table)).worst
+        assert one.worst == background_risk(release, 2, Kernel(bandwidth=bandwidth).prior(table)).worst
     assert len({one.worst for one in found}) == 3
 
 
@@ -183,10 +183,10 @@ def test_valid_values_are_those_of_all_matchings(seed: int) -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (["--with", "nothing"], "none of the knowledge: facts, kernel, negative_rules, overall, uniform"),
+        (["--with", "nothing"], "unknown knowledge 'nothing'; choose from facts, kernel, negative_rules"),
         (["--with", "kernel:bandwidth=0"], "a bandwidth is a number above 0"),
         (["--with", "kernel", "--assignment", "x.csv"], "goes with --release"),
-        (["--with", "overall", "--asked", "age"], "no sensitive attribute"),
+        (["--with", "overall", "--asked", "age"], "unknown sensitive attribute"),
     ],
 )
 def test_mistakes_are_one_line(more: list[str], why: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +218,7 @@ def test_attackers_are_given_knowledge(folder: Path, capsys: pytest.CaptureFixtu
     roster = targets_of_table(table, release, 2)
     prior = Kernel(bandwidth=(0.3,)).prior(table)
     attacker = Background(knowledge=prior, roster=roster)
-    wanted = attacker.attack(release, roster, Prior.uninformative(release, 2), Engine())
+    wanted = attacker.attack(release, roster, Prior.uninformative(release, 2), Engine(seed=0))
     names = [f"attacker:{v}" for v in table.attributes[2].values]
     found = polars.read_csv(folder / "people.csv").select(names).to_numpy()
     assert found == pytest.approx(wanted.probability, abs=1e-9)
@@ -256,8 +256,8 @@ def test_others_leave_with_their_values(folder: Path, capsys: pytest.CaptureFixt
     group = place_members(release, everyone)
     fellow = int(np.flatnonzero(group == group[0])[1])
     one = given.targets.take(np.array([fellow]))
-    before = plain["background"].attack(given.release, one, prior, Engine()).probability[0]
-    after = attackers["background"].attack(given.release, one, prior, Engine()).probability[0]
+    before = plain["background"].attack(given.release, one, prior, Engine(seed=0)).probability[0]
+    after = attackers["background"].attack(given.release, one, prior, Engine(seed=0)).probability[0]
     size = int((group == group[0]).sum())
     own = np.zeros(4)
     own[table.columns[2][0]] = 1
@@ -285,7 +285,7 @@ def test_bandwidths_and_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) 
     schema = read_schema(folder / "schema.toml")
     table = read_table(folder / "data.csv", schema)
     release = read_release(folder / "mondrian.csv", schema, attributes=table.attributes)
-    over = expose_over_bandwidths(release, 2, table, [(0.2,), (0.5,)], roster=targets_of_table(table, release, 2))
+    over = background_risk_by_bandwidth(release, 2, table, [(0.2,), (0.5,)], roster=targets_of_table(table, release, 2))
     curve = document["charts"]["worst_case_over_bandwidths"]
     assert [point["bandwidth"] for point in curve] == [0.2, 0.5]
     for point, one in zip(curve, over, strict=True):
@@ -325,7 +325,7 @@ def test_the_rule_that_exposes_most(folder: Path) -> None:
                 belief[np.arange(len(members)), list(order)] += np.prod(held[members, list(order)])
             sure.append((belief / belief.sum(axis=1, keepdims=True)).max(axis=1) >= 0.9)
         wanted += int((sure[1] & ~sure[0]).sum())
-    facts = rank_facts(release, 2, table, NegativeRules().rules(table), at_least=0.9)
+    facts = rank_rules(release, 2, table, NegativeRules().rules(table), at_least=0.9)
     assert [f.exposed for f in facts] == sorted((f.exposed for f in facts), reverse=True)
     found = next(f for f in facts if f.text == "sex=m never disease=birth")
     assert found.exposed == wanted > 0

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from unveil.data import attribute_sets
 from unveil.data.attribute import Kind, Role
-from unveil.data.draft import Draft, draft_schema
+from unveil.data.draft import Draft, draft_schema, sets
 from unveil.data.schema import read_schema
 from unveil.data.table import CodedColumn, code_table
 from unveil.errors import SchemaError, TableError
@@ -176,7 +175,7 @@ def test_a_star_in_the_data_is_pointed_out(tmp_path):
     found = draft_schema(columns, name="t")
     assert tomllib.loads(found.toml)["attributes"]["a"]["domain"] == ["x", "y"]
     assert "rename it" in found.toml
-    with pytest.raises(TableError, match=r"'\*' is no value"):
+    with pytest.raises(TableError, match=r"'\*' is not a value"):
         table_of(found, columns, tmp_path)
 
 
@@ -308,17 +307,17 @@ def test_the_search_for_sets_has_a_stated_cost(monkeypatch):
     columns = {f"q{i}": coded([f"v{x}" for x in generator.integers(0, 3 + i, 300)]) for i in range(12)}
     whole = draft_schema(columns, name="t")
     assert whole.search == "all sets of up to 3 of 12 attributes"
-    monkeypatch.setattr(attribute_sets, "SET_ROWS", 300 * 20)
+    monkeypatch.setattr(sets, "SET_ROWS", 300 * 20)
     part = draft_schema(columns, name="t")
     assert part.search == "20 sets of 2 or 3, the most separating first"
     assert part.sets[0].uniqueness >= 0.8 * whole.sets[0].uniqueness
-    monkeypatch.setattr(attribute_sets, "SET_ATTRIBUTES", 3)
+    monkeypatch.setattr(sets, "SET_ATTRIBUTES", 3)
     assert "2 or 3" in draft_schema(columns, name="t").search
 
 
 def test_combinations_beyond_64_bits_are_renumbered():
     codes = [np.array([0, 0, 1, 2], dtype=np.uint64)] * 3
-    counts = attribute_sets._joint_counts(codes, [2**31, 2**31, 2**31])
+    counts = sets._joint_counts(codes, [2**31, 2**31, 2**31])
     assert sorted(counts.tolist()) == [1, 1, 2]
 
 
@@ -439,7 +438,7 @@ def test_what_a_release_shows_is_drafted(name: str, texts: list[str], kind: str,
 @pytest.mark.parametrize(("other", "said"), [("unknown", True), ("60+", False)])
 def test_intervals_beside_something_else_are_remarked(other: str, said: bool) -> None:
     drafted = draft_schema({"age": coded(["[20, 30[", "[30, 40[", other])}, name="r.csv", published=True).toml
-    assert ("most cells are intervals: mend the others or list them under missing" in drafted) == said
+    assert ("most cells are intervals: correct the others or list them under missing" in drafted) == said
 
 
 def test_a_column_name_stays_within_its_comment() -> None:

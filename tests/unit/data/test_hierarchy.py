@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from unveil.data.hierarchy import Ladder, date_ladder, interval_ladder, number_text, prefix_ladder, read_ladder
+from unveil.data.hierarchy import HierarchyTable, number_text, read_hierarchy
+from unveil.data.hierarchy_builders import date_hierarchy, interval_hierarchy, prefix_hierarchy
 from unveil.errors import SchemaError
 
 ZIP = "45501;4550*;455**;*\n45502;4550*;455**;*\n45601;4560*;456**;*\n"
@@ -18,7 +19,7 @@ def written(folder, text, encoding="utf-8"):
 
 
 def test_arx_shape(tmp_path):
-    ladder = read_ladder(written(tmp_path, ZIP))
+    ladder = read_hierarchy(written(tmp_path, ZIP))
     assert ladder.rows[0] == ("45501", "4550*", "455**", "*")
     hierarchy = ladder.over(["45601", "45501", "45502"], missing=None, attribute="zip")
     assert hierarchy.height == 3
@@ -28,7 +29,7 @@ def test_arx_shape(tmp_path):
 
 
 def test_missing_is_a_node_of_its_own_below_the_top():
-    hierarchy = Ladder((("a", "A", "*"), ("b", "A", "*"))).over(["a", "b"], missing="?", attribute="x")
+    hierarchy = HierarchyTable((("a", "A", "*"), ("b", "A", "*"))).over(["a", "b"], missing="?", attribute="x")
     assert hierarchy.node.tolist() == [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
     assert hierarchy.labels == (("a", "b", "?"), ("A", "?"), ("*",))
 
@@ -55,18 +56,18 @@ def test_missing_is_a_node_of_its_own_below_the_top():
 )
 def test_refused(tmp_path, text, message):
     with pytest.raises(SchemaError, match=message) as refused:
-        read_ladder(written(tmp_path, text))
+        read_hierarchy(written(tmp_path, text))
     assert str(tmp_path / "h.csv") in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_a_label_may_repeat_its_own_set():
-    ladder = Ladder((("a", "a", "A", "A", "*"), ("b", "b", "A", "A", "*")))
+    ladder = HierarchyTable((("a", "a", "A", "A", "*"), ("b", "b", "A", "A", "*")))
     assert ladder.over(["a", "b"], missing=None, attribute="x").height == 4
 
 
 def test_a_domain_value_without_a_row(tmp_path):
-    ladder = read_ladder(written(tmp_path, ZIP))
+    ladder = read_hierarchy(written(tmp_path, ZIP))
     with pytest.raises(SchemaError, match="the value '99999' of zip has no row; add a row"):
         ladder.over(["45501", "99999"], missing=None, attribute="zip")
     with pytest.raises(SchemaError, match=r"'1' of zip has no row \(2 values lack one\)"):
@@ -75,21 +76,21 @@ def test_a_domain_value_without_a_row(tmp_path):
 
 def test_unreadable_files(tmp_path):
     with pytest.raises(SchemaError, match="No such file"):
-        read_ladder(tmp_path / "absent.csv")
-    with pytest.raises(SchemaError, match="directory"):
-        read_ladder(tmp_path)
+        read_hierarchy(tmp_path / "absent.csv")
+    with pytest.raises(SchemaError, match="not a regular file"):
+        read_hierarchy(tmp_path)
     with pytest.raises(SchemaError, match="null"):
-        read_ladder(tmp_path / "a\0b")
+        read_hierarchy(tmp_path / "a\0b")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
 def test_encodings(tmp_path, encoding):
-    ladder = read_ladder(written(tmp_path, "Köln;Nordrhein;*\r\nMünchen;Süd;*\r\n", encoding))
+    ladder = read_hierarchy(written(tmp_path, "Köln;Nordrhein;*\r\nMünchen;Süd;*\r\n", encoding))
     assert [row[0] for row in ladder.rows] == ["Köln", "München"]
 
 
 def test_leaves_are_depth_first():
-    ladder = Ladder((("a", "A", "*"), ("c", "B", "*"), ("b", "A", "*"), ("d", "B", "*")))
+    ladder = HierarchyTable((("a", "A", "*"), ("c", "B", "*"), ("b", "A", "*"), ("d", "B", "*")))
     assert ladder.leaves == ("a", "b", "c", "d")
 
 
@@ -106,19 +107,19 @@ def ladders(draw):
     rows = [
         (leaves[i], *(f"{level}@{nodes[i]}" for level, nodes in enumerate(levels) if level), "*") for i in range(size)
     ]
-    return Ladder(tuple(draw(st.permutations(rows))))
+    return HierarchyTable(tuple(draw(st.permutations(rows))))
 
 
 TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(list(';"\n\r, '))), max_size=5)
 
 
 @given(ladders())
-@example(Ladder((("a\rb", "x", "*"), ("\ufeff", "x", "*"), ("", '"', "*"))))
-@example(Ladder((("\ufeff", "x", "*"), (" ", ";", "*"))))
+@example(HierarchyTable((("a\rb", "x", "*"), ("\ufeff", "x", "*"), ("", '"', "*"))))
+@example(HierarchyTable((("\ufeff", "x", "*"), (" ", ";", "*"))))
 def test_files_round_trip(tmp_path_factory, ladder):
     path = tmp_path_factory.mktemp("h") / "h.csv"
     path.write_text(ladder.to_csv(), encoding="utf-8", newline="")
-    assert read_ladder(path).rows == ladder.rows
+    assert read_hierarchy(path).rows == ladder.rows
 
 
 @given(ladders(), st.data())
@@ -148,7 +149,7 @@ def test_in_order_every_node_is_a_run(ladder, data):
 
 
 def test_order_keeps_the_domain_within_a_node():
-    ladder = Ladder((("c", "B", "*"), ("a", "A", "*"), ("b", "B", "*"), ("d", "A", "*")))
+    ladder = HierarchyTable((("c", "B", "*"), ("a", "A", "*"), ("b", "B", "*"), ("d", "A", "*")))
     assert ladder.over(["a", "b", "c", "d"], missing=None, attribute="x").order().tolist() == [0, 3, 1, 2]
 
 
@@ -156,7 +157,7 @@ def test_order_keeps_the_domain_within_a_node():
 
 
 def test_intervals_of_whole_numbers():
-    ladder = interval_ladder([17, 20, 24, 25, -1], [5, 10])
+    ladder = interval_hierarchy([17, 20, 24, 25, -1], [5, 10])
     assert ladder.rows == (
         ("17", "[15,19]", "[10,19]", "*"),
         ("20", "[20,24]", "[20,29]", "*"),
@@ -164,12 +165,12 @@ def test_intervals_of_whole_numbers():
         ("25", "[25,29]", "[20,29]", "*"),
         ("-1", "[-5,-1]", "[-10,-1]", "*"),
     )
-    assert interval_ladder([17], [10], origin=7).rows[0][1] == "[17,26]"
+    assert interval_hierarchy([17], [10], origin=7).rows[0][1] == "[17,26]"
 
 
 def test_intervals_of_fractions_and_of_large_numbers():
-    assert interval_ladder([0.3, 0.7], [0.1, 0.2]).rows[0] == ("0.3", "[0.3,0.4)", "[0.2,0.4)", "*")
-    assert interval_ladder([1_234_567, 1_234_999], [100]).rows == (
+    assert interval_hierarchy([0.3, 0.7], [0.1, 0.2]).rows[0] == ("0.3", "[0.3,0.4)", "[0.2,0.4)", "*")
+    assert interval_hierarchy([1_234_567, 1_234_999], [100]).rows == (
         ("1234567", "[1234500,1234599]", "*"),
         ("1234999", "[1234900,1234999]", "*"),
     )
@@ -180,7 +181,7 @@ def test_intervals_of_fractions_and_of_large_numbers():
     st.sampled_from([[0.1], [0.05, 0.5], [2, 10, 100]]),
 )
 def test_every_number_lies_in_its_interval(values, widths):
-    for value, *labels, _ in interval_ladder([float(v) for v in values], widths).rows:
+    for value, *labels, _ in interval_hierarchy([float(v) for v in values], widths).rows:
         for label in labels:
             low, high = label[1:-1].split(",")
             assert float(low) <= float(value)
@@ -190,22 +191,22 @@ def test_every_number_lies_in_its_interval(values, widths):
 @pytest.mark.parametrize("widths", [[], [0], [-5], [float("nan")], [float("inf")]])
 def test_intervals_need_positive_widths(widths):
     with pytest.raises(SchemaError, match="one positive width a level"):
-        interval_ladder([1], widths)
+        interval_hierarchy([1], widths)
 
 
 @pytest.mark.parametrize("widths", [[5, 12], [5, 5], [10, 5]])
 def test_widths_that_do_not_nest(widths):
-    with pytest.raises(SchemaError, match="is no multiple of"):
-        interval_ladder([1], widths)
+    with pytest.raises(SchemaError, match="is not a multiple of"):
+        interval_hierarchy([1], widths)
 
 
 def test_prefixes():
-    assert prefix_ladder(["45501", "456"]).rows == (
+    assert prefix_hierarchy(["45501", "456"]).rows == (
         ("45501", "4550*", "455**", "45***", "4****", "*"),
         ("456", "456*", "456**", "45***", "4****", "*"),
     )
-    assert prefix_ladder(["45501", "45601"], [3]).rows[0] == ("45501", "455**", "*")
-    assert prefix_ladder([" a", "b"]).rows[0] == (" a", " *", "*")
+    assert prefix_hierarchy(["45501", "45601"], [3]).rows[0] == ("45501", "455**", "*")
+    assert prefix_hierarchy([" a", "b"]).rows[0] == (" a", " *", "*")
 
 
 @given(
@@ -215,7 +216,7 @@ def test_prefixes():
 )
 def test_prefixes_are_always_nested(values):
     assume(max(map(len, values)) > 1)
-    assert [row[0] for row in prefix_ladder(values).rows] == values
+    assert [row[0] for row in prefix_hierarchy(values).rows] == values
 
 
 @pytest.mark.parametrize(
@@ -232,28 +233,28 @@ def test_prefixes_are_always_nested(values):
 )
 def test_prefixes_refused(values, keep, message):
     with pytest.raises(SchemaError, match=message):
-        prefix_ladder(values, keep)
+        prefix_hierarchy(values, keep)
 
 
 def test_date_parts():
-    ladder = date_ladder(["2024-05-31", "0987-01-02"], ["month", "quarter", "year", "decade"])
+    ladder = date_hierarchy(["2024-05-31", "0987-01-02"], ["month", "quarter", "year", "decade"])
     assert ladder.rows == (
         ("2024-05-31", "2024-05", "2024-Q2", "2024", "2020s", "*"),
         ("0987-01-02", "0987-01", "0987-Q1", "0987", "0980s", "*"),
     )
-    assert date_ladder(["2024-12-30"], ["week"]).rows == (("2024-12-30", "2025-W01", "*"),)
+    assert date_hierarchy(["2024-12-30"], ["week"]).rows == (("2024-12-30", "2025-W01", "*"),)
 
 
 def test_date_parts_refused():
     with pytest.raises(SchemaError, match="'hour' is unknown; choose from week, month"):
-        date_ladder(["2024-01-01"], ["hour"])
+        date_hierarchy(["2024-01-01"], ["hour"])
     with pytest.raises(SchemaError, match="is unknown"):
-        date_ladder(["2024-01-01"], [])
+        date_hierarchy(["2024-01-01"], [])
     for text in ("31.12.2024", "20240131", "2024-W05", "2024-02-30", ""):
-        with pytest.raises(SchemaError, match="is no date such as"):
-            date_ladder([text])
+        with pytest.raises(SchemaError, match="is not a date such as"):
+            date_hierarchy([text])
     with pytest.raises(SchemaError, match="not nested: '2025-W01'"):
-        date_ladder(["2024-12-30", "2025-01-02"], ["week", "year"])
+        date_hierarchy(["2024-12-30", "2025-01-02"], ["week", "year"])
 
 
 @pytest.mark.parametrize(

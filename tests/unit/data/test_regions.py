@@ -72,12 +72,12 @@ def test_regions_cannot_be_changed(regions: Regions) -> None:
 @pytest.mark.parametrize(
     ("start", "low", "high", "fault"),
     [
-        ([], [], [], "without codes"),
-        ([0, 1, 1], [0], [0], "without codes"),  # the second region is empty
-        ([0, 0, 1], [0], [0], "without codes"),
-        ([1, 2], [0, 0], [0, 0], "without codes"),
-        ([0, 2], [0], [0], "without codes"),
-        ([0, 1], [0], [0, 1], "without codes"),
+        ([], [], [], "has no codes"),
+        ([0, 1, 1], [0], [0], "has no codes"),  # the second region is empty
+        ([0, 0, 1], [0], [0], "has no codes"),
+        ([1, 2], [0, 0], [0, 0], "has no codes"),
+        ([0, 2], [0], [0], "has no codes"),
+        ([0, 1], [0], [0, 1], "has no codes"),
         ([0, 1], [2], [1], "not ordered"),
         ([0, 1], [-1], [1], "not ordered"),
         ([0, 1], [0], [3], "not ordered"),

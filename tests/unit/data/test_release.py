@@ -137,7 +137,7 @@ def test_classes_go_across_groups() -> None:
 
 def test_attributes_by_name_and_by_role() -> None:
     assert GENERALISED.index("sex") == 1
-    with pytest.raises(ReleaseError, match=r"no attribute 'zip'; it has age, sex, disease"):
+    with pytest.raises(ReleaseError, match=r"no attribute 'zip'; choose from age, sex, disease"):
         GENERALISED.index("zip")
     assert ANATOMY.block_of(2).attributes == (2,)
 
@@ -181,28 +181,28 @@ FIRST = ANATOMY.blocks[0]
 @pytest.mark.parametrize(
     ("make", "fault"),
     [
-        (built(), "without rows"),
-        (built(BlockRows((0, 1), EMPTY, (EMPTY, EMPTY))), "without rows"),
+        (built(), "has no rows"),
+        (built(BlockRows((0, 1), EMPTY, (EMPTY, EMPTY))), "has no rows"),
         (built(BlockRows((0,), ZERO, (ZERO,))), "exactly one block"),
         (built(BlockRows((0,), ZERO, (ZERO,)), BlockRows((0, 1), ZERO, (ZERO, ZERO))), "exactly one block"),
-        (built(BlockRows((0, 1), ZERO + 1, (ZERO, ZERO))), "a group without rows"),
-        (built(BlockRows((0,), ZERO, (ZERO,)), BlockRows((1,), np.arange(2), (ZERO,))), "a group without rows"),
+        (built(BlockRows((0, 1), ZERO + 1, (ZERO, ZERO))), "a group has no rows"),
+        (built(BlockRows((0,), ZERO, (ZERO,)), BlockRows((1,), np.arange(2), (ZERO,))), "a group has no rows"),
         (built(BlockRows((0,), ZERO, (ZERO,)), BlockRows((1,), ZERO[:1], (ZERO[:1],))), "differ in size"),
-        (built(BlockRows((0, 1), ZERO, (ZERO, ZERO), ZERO)), "no row shows"),
-        (built(BlockRows((0, 1), ZERO, (ZERO, ZERO)), BlockRows((), ZERO, ())), "no region"),
-        (built(BlockRows((0, 1), ZERO, (ZERO, ZERO)), attributes=(AGE, AGE)), "one name"),
+        (built(BlockRows((0, 1), ZERO, (ZERO, ZERO), ZERO)), "shown by no row"),
+        (built(BlockRows((0, 1), ZERO, (ZERO, ZERO)), BlockRows((), ZERO, ())), "unknown regions"),
+        (built(BlockRows((0, 1), ZERO, (ZERO, ZERO)), attributes=(AGE, AGE)), "the same name"),
         (built(BlockRows((0, 1), ZERO, (ZERO, ZERO)), attributes=(AGE, NAME)), "identifiers are never released"),
         (lambda: replace(ANATOMY, regions=ANATOMY.regions[:2]), "do not fit"),
         (lambda: replace(ANATOMY, regions=(Regions.singles(4), *ANATOMY.regions[1:])), "do not fit"),
-        (lambda: replace(ANATOMY, sizes=EMPTY), "without rows"),
+        (lambda: replace(ANATOMY, sizes=EMPTY), "has no rows"),
         (lambda: replace(ANATOMY, sizes=ANATOMY.sizes + 1), "differ in size"),
-        (changed(ANATOMY, 0, start=FIRST.start + 1), "without rows"),
-        (changed(ANATOMY, 0, start=np.array([0, 2, 3])), "without rows"),
-        (changed(ANATOMY, 0, count=FIRST.count * 0), "no row shows"),
-        (changed(ANATOMY, 0, count=FIRST.count[1:]), "no row shows"),
-        (changed(ANATOMY, 0, cells=FIRST.cells + 5), "no region"),
-        (changed(ANATOMY, 0, cells=FIRST.cells[:, :1]), "no region"),
-        (changed(ANATOMY, 0, cell=FIRST.cell + 1), "no cell of its block"),
+        (changed(ANATOMY, 0, start=FIRST.start + 1), "has no rows"),
+        (changed(ANATOMY, 0, start=np.array([0, 2, 3])), "has no rows"),
+        (changed(ANATOMY, 0, count=FIRST.count * 0), "shown by no row"),
+        (changed(ANATOMY, 0, count=FIRST.count[1:]), "shown by no row"),
+        (changed(ANATOMY, 0, cells=FIRST.cells + 5), "unknown regions"),
+        (changed(ANATOMY, 0, cells=FIRST.cells[:, :1]), "unknown regions"),
+        (changed(ANATOMY, 0, cell=FIRST.cell + 1), "a cell outside its block"),
     ],
 )  # fmt: skip
 def test_a_release_that_cannot_be_is_never_born(make: Callable[[], Release], fault: str) -> None:

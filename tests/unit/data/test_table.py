@@ -31,7 +31,7 @@ def test_values_become_codes() -> None:
     assert [a.source for a in table.attributes] == ["declared", "original", "declared"]
     assert table.with_role(Role.QUASI_IDENTIFIER) == (0, 1)
     assert table.index("sick") == 2
-    with pytest.raises(TableError, match="no attribute 'x'; there are age, job, sick"):
+    with pytest.raises(TableError, match="table has no attribute 'x'; choose from age, job, sick"):
         table.index("x")
 
 
@@ -80,9 +80,12 @@ def test_as_release_keeps_every_row_a_group_and_no_order() -> None:
             {"age": [20], "job": ["a"], "sick": ["no"], "new\n": [1]},
             r"schema does not name the column 'new\n'; add [attributes.NAME] with its role",
         ),
-        ({"age": [20, 30], "job": ["a", "a"], "sick": ["no", "no"]}, "row 2, age: '30' is no number of the declared"),
-        ({"age": ["x"], "job": ["a"], "sick": ["no"]}, "row 1, age: 'x' is no number"),
-        ({"age": [20], "job": ["a"], "sick": ["maybe"]}, "row 1, sick: 'maybe' is no value"),
+        (
+            {"age": [20, 30], "job": ["a", "a"], "sick": ["no", "no"]},
+            "row 2, age: '30' is not a number of the",
+        ),
+        ({"age": ["x"], "job": ["a"], "sick": ["no"]}, "row 1, age: 'x' is not a number"),
+        ({"age": [20], "job": ["a"], "sick": ["maybe"]}, "row 1, sick: 'maybe' is not a value"),
         ({"age": [20], "job": ["?"], "sick": ["no"]}, "job"),
         ({"age": [20], "job": ["a"], "sick": [None]}, 'row 1, sick: a missing value; set missing = "category"'),
         ({"age": [20, 21], "job": ["a"], "sick": ["no"]}, "columns of different lengths"),
@@ -98,11 +101,11 @@ def test_faults_of_a_table(columns: Mapping[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("weight", "frequency", "message"),
     [
-        ("0", "1", "row 1, w: '0' is no positive number"),
-        ("-1", "1", "w: '-1' is no positive number"),
-        ("", "1", "w: '' is no positive number"),
-        ("inf", "1", "w: 'inf' is no positive number"),
-        ("1", "0", "n: '0' is no positive number"),
+        ("0", "1", "row 1, w: '0' is not a positive number"),
+        ("-1", "1", "w: '-1' is not a positive number"),
+        ("", "1", "w: '' is not a positive number"),
+        ("inf", "1", "w: 'inf' is not a positive number"),
+        ("1", "0", "n: '0' is not a positive number"),
         ("1", "1.5", "n: a frequency must be a whole number; sampling weights go under weight"),
         ("1", "3000000000", "n adds up to 3,000,000,000 rows"),
     ],

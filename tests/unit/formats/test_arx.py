@@ -78,7 +78,7 @@ def test_a_schema_and_its_hierarchies_are_drafted(tmp_path: Path, capsys: pytest
     assert not schema.document.confirmed
     assert schema.declaration("zip").role is Role.QUASI_IDENTIFIER
     assert schema.declaration("zip").hierarchy == "hierarchies/zip.csv"
-    assert schema.ladders["age"].rows == project_schema(path).ladders["age"].rows
+    assert schema.hierarchies["age"].rows == project_schema(path).hierarchies["age"].rows
     assert read_table(path, schema).rows == 5
     out, err = run("schema", path, capsys=capsys)
     assert "[attributes.disease]" in out
@@ -119,7 +119,7 @@ def test_an_exported_output_beside_its_project(tmp_path: Path, capsys: pytest.Ca
     ("changed", "message"),
     [
         ({"data__output_dot_csv": None}, "the project holds no output; anonymize it in ARX and save it, or export the"),
-        ({"data__output_dot_csv": None, "data__output_dot_dat": b"\xac\xed"}, "no stream of Java objects); export the"),
+        ({"data__output_dot_csv": None, "data__output_dot_dat": b"\xac\xed"}, "a stream of Java objects); export the"),
         ({"input__definition_dot_xml": None}, "holds no definition.xml; is it an ARX project?"),
         ({"data__input_dot_csv": None}, "holds no 'data/input.csv'"),
         ({"input__definition_dot_xml": "<definition>"}, "not XML (no element found"),
@@ -129,7 +129,7 @@ def test_an_exported_output_beside_its_project(tmp_path: Path, capsys: pytest.Ca
         ({"input__definition_dot_xml": DEFINITION.replace("<name>zip<", "<name>age<")}, "'age' has two roles"),
         ({"input__definition_dot_xml": DEFINITION.replace("<name>zip<", "<name>gone<")}, "names 'gone', which its"),
         ({"input__definition_dot_xml": "<a>" * 60}, "over 50 deep"),
-        ({"project_dot_xml": "<project><separator>ab</separator></project>"}, "'ab' is no separator"),
+        ({"project_dot_xml": "<project><separator>ab</separator></project>"}, "'ab' is not a separator"),
         ({"input__definition_dot_xml": '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/x">]><d>&x;</d>'}, "an entity"),
         ({"input__definition_dot_xml": '<!DOCTYPE d [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><d>&b;</d>'}, "an entity"),
         ({"input__definition_dot_xml": '<!DOCTYPE d SYSTEM "http://localhost/d.dtd"><d/>'}, "a document type"),

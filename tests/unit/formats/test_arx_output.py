@@ -15,13 +15,12 @@ from java_objects import arx_output
 from unveil import cli
 from unveil.data.schema import read_schema
 from unveil.errors import NotApplicable, ReleaseError, SchemaError
-from unveil.formats import java_stream
-from unveil.formats.arx_output import output_tables
+from unveil.formats import arx_output as stored
+from unveil.formats.arx_output import JavaObject, output_tables, read_objects
 from unveil.formats.arx_schema import project_schema
-from unveil.formats.java_stream import JavaObject, read_objects
+from unveil.formats.columns import Refusal
 from unveil.formats.masked import is_masked, read_masked
 from unveil.formats.releases import read_release
-from unveil.formats.survey import Refusal
 from unveil.formats.tables import read_columns, read_table
 
 ROWS = [("[30, 40[", "8154*"), ("[30, 40[", "8154*"), ("[40, 50[", "8166*"), ("[40, 50[", "8166*"), ("70", "80331")]
@@ -103,7 +102,7 @@ def test_one_command_audits_it(tmp_path: Path) -> None:
     assert CliRunner().invoke(cli.app, given).exit_code == 0
     found = json.loads(document.read_text())
     assert next(f for f in found["findings"] if f["id"] == "k_anonymity")["value"] == 2.0
-    with pytest.raises(SchemaError, match=r"an ARX project is no schema; write one: unveil schema clinic\.deid -o"):
+    with pytest.raises(SchemaError, match=r"an ARX project; make a schema with: unveil schema clinic\.deid -o"):
         read_schema(path)
 
 
@@ -175,7 +174,7 @@ def test_nothing_is_believed_of_sizes_and_depths() -> None:
     with pytest.raises(Refusal, match="ends too early"):
         read_objects(b"\xac\xed\x00\x05" + objects + b"\x7f\xff\xff\xff", 1)
     nested = objects + b"\x00\x00\x00\x01" + b"uq\x00\x7e\x00\x00\x00\x00\x00\x01" * 100
-    with pytest.raises(Refusal, match=f"over {java_stream.MOST_DEPTH} deep"):
+    with pytest.raises(Refusal, match=f"over {stored.MOST_DEPTH} deep"):
         read_objects(b"\xac\xed\x00\x05" + nested, 1)
 
 

@@ -119,30 +119,30 @@ def test_a_value_comes_before_a_label_before_a_notation() -> None:
 @pytest.mark.parametrize(
     ("attribute", "text", "message"),
     [
-        (AGE, "4x", "'4x' is no value, interval or set of the domain (declared: 18 to 24); mend the cell or add"),
-        (AGE, "25", "'25' is no value"),
+        (AGE, "4x", "'4x' is not a value, interval or set of the domain (declared: 18 to 24); correct the"),
+        (AGE, "25", "'25' is not a value"),
         (AGE, "[30,40]", "'[30,40]' holds no value of the domain"),
         (AGE, "[22,20]", "holds no value"),
-        (AGE, "[a,20]", "an end is no numeric value"),
-        (AGE, "[?,20]", "an end is no numeric value"),
-        (AGE, "[20]", "is no interval; write [low,high]"),
-        (AGE, "[,]", "is no interval"),
-        (AGE, "[]", "is no interval"),
-        (AGE, "[1,2,3]", "is no interval"),
+        (AGE, "[a,20]", "an end is not a numeric value"),
+        (AGE, "[?,20]", "an end is not a numeric value"),
+        (AGE, "[20]", "is not an interval; write [low,high]"),
+        (AGE, "[,]", "is not an interval"),
+        (AGE, "[]", "is not an interval"),
+        (AGE, "[1,2,3]", "is not an interval"),
         (AGE, "{}", "is an empty set"),
-        (AGE, "{20,99}", "'99' in '{20,99}' is no value"),
+        (AGE, "{20,99}", "'99' in '{20,99}' is not a value"),
         (AGE, '{"20}', "a quoted value does not end"),
         (AGE, '{"20"21}', "a comma must follow a quoted value"),
-        (AGE, '"99"', "'99' in '\"99\"' is no value"),
-        (GRADE, "[low,?]", "a missing value is no end of an interval"),
-        (GRADE, "[low,best]", "'best' in '[low,best]' is no value"),
+        (AGE, '"99"', "'99' in '\"99\"' is not a value"),
+        (GRADE, "[low,?]", "a missing value cannot end an interval"),
+        (GRADE, "[low,best]", "'best' in '[low,best]' is not a value"),
         (GRADE, "[high,low]", "holds no value"),
         (ZIP, "[45501,45502]", "is an interval but x has no order; write a set {a,b} or set its kind"),
         (ZIP, "", "a missing value; set missing = \"category\" for x"),
-        (ZIP, "zip\n=cmd()", "'zip\\n=cmd()' is no value"),
+        (ZIP, "zip\n=cmd()", "'zip\\n=cmd()' is not a value"),
         (BINS, "[0,20]", "cuts through a bin of x"),
         (OPEN, "[18.5,65]", "cuts through a bin of x"),
-        (DAY, "[2024-2025]", "an end is no date value"),
+        (DAY, "[2024-2025]", "an end is not a date value"),
     ],
 )  # fmt: skip
 def test_what_a_cell_may_not_say(attribute: Attribute, text: str, message: str) -> None:
@@ -214,3 +214,11 @@ def test_json_strings_keep_any_text() -> None:
         written(attribute, *hostile)
         == "{" + ",".join(json.dumps(v, ensure_ascii=False) if v not in ("\\", "é") else v for v in hostile) + "}"
     )
+
+
+def test_a_cell_of_a_million_members_is_refused() -> None:
+    cell = "{" + ",".join(map(str, range(1_000_000))) + "}"
+    for read in (lambda: shown_values(["1", cell], Kind.NUMERIC), lambda: read_cells(["a", cell], made(domain=["a"]))):
+        with pytest.raises(CellError, match="a cell of 6,888,891 characters, over 1,000,000; shorten it") as error:
+            read()
+        assert error.value.args[1] == 1

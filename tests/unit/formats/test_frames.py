@@ -106,8 +106,8 @@ def test_nan_is_missing_in_every_frame() -> None:
     ("frame", "what"),
     [
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), "frame: two columns are named 'x'"),
-        (pd.DataFrame({0: [1]}), "frame: column 1 is named 0, which is no text"),
-        (pd.DataFrame({("a", "b"): [1]}), r"frame: column 1 is named \('a', 'b'\), which is no text"),
+        (pd.DataFrame({0: [1]}), "frame: column 1 is named 0, which is not a text"),
+        (pd.DataFrame({("a", "b"): [1]}), r"frame: column 1 is named \('a', 'b'\), which is not a text"),
         (pd.DataFrame({" ": [1]}), "frame: column 1 has no name"),
         (pa.table([pa.array([1]), pa.array([2])], names=["x", "x"]), "frame: two columns are named 'x'"),
         (pd.DataFrame({"x": []}), "frame: holds no rows"),
@@ -117,8 +117,8 @@ def test_nan_is_missing_in_every_frame() -> None:
         (pd.DataFrame({"x": [1j, 2]}), "frame: cannot be read as a table .*; make its columns texts, numbers or"),
         (pd.DataFrame({"x": [b"x", "a"]}), "frame, x: a column of type Binary cannot be read"),
         (pd.DataFrame({"x": [{1: 2}]}), "frame: cannot be read as a table"),
-        ({"x": [1]}, "frame: a dict is no table; give a path, or a pandas, polars or pyarrow table"),
-        (None, "frame: a NoneType is no table"),
+        ({"x": [1]}, "frame: a dict is not a table; give a path, or a pandas, polars or pyarrow table"),
+        (None, "frame: a NoneType is not a table"),
         (pd.DataFrame({"x": [datetime(2024, 1, 31, 1)]}), "frame, x: holds times of day"),
     ],
 )
@@ -187,9 +187,9 @@ def test_a_frame_has_no_sidecar_of_its_own(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_kinds_of_frames_that_are_none() -> None:
-    with pytest.raises(UnveilError, match="'csv' is no kind of frame; choose polars, pandas or pyarrow"):
+    with pytest.raises(UnveilError, match="'csv' is not a kind of frame; choose polars, pandas or pyarrow"):
         unveil.to_frame(read_table(POLARS, SCHEMA), "csv")
-    with pytest.raises(UnveilError, match="a DataFrame is no table and no release"):
+    with pytest.raises(UnveilError, match="a DataFrame is neither a table nor a release"):
         unveil.to_frame(POLARS)
 
 

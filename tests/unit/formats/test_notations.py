@@ -160,7 +160,7 @@ def test_what_other_tools_write(attribute: Attribute, text: str, values: list[st
         ("{'0,5','2,5'}", ["0.5", "2.5"]),
         ("0,5, 2,5", ["0.5", "2.5"]),
         ("[1,2]", ["1", "1.5", "2"]),  # two ends are needed, so this is no 1.2
-        ("{1,2}", ["1", "2"]),  # 1.2 is no value
+        ("{1,2}", ["1", "2"]),  # 1.2 is not a value
         ("{0,5;2}", ["0.5", "2"]),
     ],
 )
@@ -184,7 +184,7 @@ def test_decimal_commas_within_cells(text: str, values: list[str]) -> None:
 def test_two_readings_are_an_error_that_shows_them(
     attribute: Attribute, text: str, decimal: str, candidates: list[str]
 ) -> None:
-    if not candidates:  # 5 is no value: one reading is left
+    if not candidates:  # 5 is not a value: one reading is left
         assert read(attribute, text, decimal=decimal) == ["1.5", "2"]
         return
     with pytest.raises(CellError, match="is not clear: it may be") as error:
@@ -221,55 +221,55 @@ def test_a_named_notation_comes_first(attribute: Attribute, text: str, named: st
         (AGE, "[22, 20[", "holds no value of the domain"),
         (AGE, "[20, 20[", "holds no value"),
         (AGE, "(24, 30]", "holds no value"),
-        (AGE, "[20, 22", "is no value"),
-        (AGE, "20, 22]", "is no value"),
-        (AGE, "(,)", "is no value"),
-        (AGE, "(-inf, inf)", "is no value"),
-        (AGE, "22-20", "is no value"),
-        (AGE, "20-", "is no value"),
-        (AGE, "-", "is no value"),
-        (AGE, "20--", "is no value"),
-        (AGE, "20-22-24", "is no value"),
-        (AGE, "1e1-2e1", "is no value"),
-        (AGE, "\u0661-\u0669", "is no value"),  # other scripts' digits
-        (AGE, "<", "is no value"),
+        (AGE, "[20, 22", "is not a value"),
+        (AGE, "20, 22]", "is not a value"),
+        (AGE, "(,)", "is not a value"),
+        (AGE, "(-inf, inf)", "is not a value"),
+        (AGE, "22-20", "is not a value"),
+        (AGE, "20-", "is not a value"),
+        (AGE, "-", "is not a value"),
+        (AGE, "20--", "is not a value"),
+        (AGE, "20-22-24", "is not a value"),
+        (AGE, "1e1-2e1", "is not a value"),
+        (AGE, "\u0661-\u0669", "is not a value"),  # other scripts' digits
+        (AGE, "<", "is not a value"),
         (AGE, "<18", "holds no value"),
-        (AGE, "<x", "an end is no numeric value"),
-        (AGE, "<<20", "no numeric value"),
-        (AGE, "++20", "is no value"),
-        (AGE, "20,,22", "is no value"),
-        (AGE, ",", "is no value"),
-        (AGE, "20,99", "is no value"),
+        (AGE, "<x", "an end is not a numeric value"),
+        (AGE, "<<20", "not a numeric value"),
+        (AGE, "++20", "is not a value"),
+        (AGE, "20,,22", "is not a value"),
+        (AGE, ",", "is not a value"),
+        (AGE, "20,99", "is not a value"),
         (AGE, "20,5-21,5", "if its comma is a decimal one, say --release-decimal ,"),
-        (AGE, "9*", "is no value"),
-        (AGE, "* *", "is no value"),
-        (AGE, "['20', '22'", "is no value"),
-        (AGE, "['20' '22']", "is no interval"),
-        (AGE, "[]", "is no interval"),
-        (AGE, "{'20", "is no value"),
+        (AGE, "9*", "is not a value"),
+        (AGE, "* *", "is not a value"),
+        (AGE, "['20', '22'", "is not a value"),
+        (AGE, "['20' '22']", "is not an interval"),
+        (AGE, "[]", "is not an interval"),
+        (AGE, "{'20", "is not a value"),
         (WORD, "['a', 'z']", "has no order"),
         (WORD, "[a, b]", "if it is a list, say --cells x=list"),
         (AGE, "[20, 21, 24]", "if it is a list, say --cells x=list"),
-        (WORD, "a,z", "is no value"),
-        (WORD, "a-b", "is no value"),
-        (WORD, "[a, b)", "is no value"),
-        (WORD, "<a", "is no value"),
+        (WORD, "a,z", "is not a value"),
+        (WORD, "a-b", "is not a value"),
+        (WORD, "[a, b)", "is not a value"),
+        (WORD, "<a", "is not a value"),
         (WORD, "['a', ['b']]", "has no order"),
         (GAPS, "[a,b]", "has no order"),
         (BINS, "[18, 64)", "cuts through a bin"),
         (BINS, "<20", "cuts through a bin"),
         (OPEN, "(18.5, 65)", "cuts through a bin"),
-        (GRADE, "low-best", "is no value"),
-        (DAY, "2024-02", "is no value"),
+        (GRADE, "low-best", "is not a value"),
+        (DAY, "2024-02", "is not a value"),
         (AGE, "", "an empty cell; if the value was withheld, say --cells x=suppressed"),
         (AGE, "?", "a missing value"),
-        (AGE, "na", "is no value"),
+        (AGE, "na", "is not a value"),
         (AGE, "nan", "list it under missing in the schema, and if it was withheld, say --cells x=suppressed"),
         (WORD, "NULL", "list it under missing in the schema"),
-        (AGE, "[" * 5000, "is no value"),
-        (AGE, "'" * 5000, "is no value"),
-        (AGE, "20-" * 5000, "is no value"),
-        (WORD, "a," * 20000 + "z", "is no value"),
+        (AGE, "[" * 5000, "is not a value"),
+        (AGE, "'" * 5000, "is not a value"),
+        (AGE, "20-" * 5000, "is not a value"),
+        (WORD, "a," * 20000 + "z", "is not a value"),
     ],
 )  # fmt: skip
 def test_what_fits_nothing_is_refused(attribute: Attribute, text: str, message: str) -> None:
@@ -430,7 +430,7 @@ def test_a_decimal_comma_can_be_named(tmp_path: Path) -> None:
 def test_a_comma_that_is_no_decimal_one(tmp_path: Path) -> None:
     """Between semicolons 20,23 looks like a decimal comma: the line says how to take it for a list."""
     path = file(tmp_path, "age;sex;disease\n20,23;f;flu\n20;f;flu\n")
-    with pytest.raises(ReleaseError, match=r"'20,23' is no value.*: if it parts two values, say --release-decimal \."):
+    with pytest.raises(ReleaseError, match=r"'20,23' is not a value.*if it parts two values, say --release-decimal \."):
         read_release(path, SCHEMA)
     release = read_release(path, SCHEMA, decimal=".", cells=["age=list"])
     assert sorted(release.regions[0].sizes.tolist()) == [1, 2]
@@ -449,7 +449,7 @@ def test_counts_are_people(tmp_path: Path) -> None:
     for name in ("n", "count"):  # the original's own column, or another tool's
         path = file(tmp_path, f"age,disease,{name}\n20,flu,3\n20,hiv,1\n", "t.csv")
         assert read_release(path, said).sizes.tolist() == [4]
-    with pytest.raises(ReleaseError, match=r"count: '1\.5' is no count"):
+    with pytest.raises(ReleaseError, match=r"count: '1\.5' is not a count"):
         read_release(file(tmp_path, "age,sex,disease,count\n20,f,flu,1.5\n", "s.csv"), BARE)
 
 

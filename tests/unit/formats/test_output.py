@@ -85,7 +85,7 @@ def test_missing_folder(tmp_path):
 
 def test_folder_that_is_a_file(tmp_path):
     (tmp_path / "f").write_bytes(b"")
-    with pytest.raises(OutputError, match="f' is no folder"):
+    with pytest.raises(OutputError, match="f' is not a folder"):
         write_whole({tmp_path / "f" / "a": b"1"})
 
 
@@ -132,7 +132,7 @@ def test_no_temporary_file_can_be_made(tmp_path, monkeypatch, code, message):
 def test_names_that_are_none(tmp_path):
     with pytest.raises(OutputError, match="name is too long"):
         write_whole({tmp_path / ("x" * 300): b"1"})
-    with pytest.raises(OutputError, match="is no file name"):
+    with pytest.raises(OutputError, match="is not a valid file name"):
         write_whole({"a\0b": b"1"})
 
 

@@ -53,23 +53,23 @@ def test_beliefs_equal_enumeration_with_these_pseudo_counts(tmp_path: Path) -> N
     targets = known_exactly(RELEASE, {0: np.array([0]), 1: np.array([0])}, DISEASE)
     knowledge = {0: exactly(AGE, "20"), 1: exactly(SEX, "f")}
     exact = enumerate_attacker(RELEASE, DISEASE, prior, knowledge)
-    belief = Bayesian().attack(RELEASE, targets, prior, Engine())
+    belief = Bayesian().attack(RELEASE, targets, prior, Engine(seed=0))
     assert belief.probability[0] == pytest.approx([float(p) for p in exact])
     assert belief.threat.population == "a prior from prior.csv"
-    learner = Learner().attack(RELEASE, targets, prior, Engine())
+    learner = Learner().attack(RELEASE, targets, prior, Engine(seed=0))
     assert learner.probability[0] == pytest.approx(
         [float(p) for p in enumerate_learner(RELEASE, DISEASE, prior, knowledge)]
     )
     assert learner.threat.population == "a prior from prior.csv"
     plain = Prior.uninformative(RELEASE, DISEASE)
-    assert Learner().attack(RELEASE, targets, plain, Engine()).threat.population == "an uninformative prior"
+    assert Learner().attack(RELEASE, targets, plain, Engine(seed=0)).threat.population == "an uninformative prior"
 
 
 def test_a_fixed_prior_means_something_with_a_file(tmp_path: Path) -> None:
     """Two rows fit 20 f, one of flu and one of hiv: weights are the shares of 20 within {20, 21}."""
     prior = made(tmp_path, GOOD)
     targets = known_exactly(RELEASE, {0: np.array([0]), 1: np.array([0])}, DISEASE)
-    belief = FixedPrior().attack(RELEASE, targets, prior, Engine())
+    belief = FixedPrior().attack(RELEASE, targets, prior, Engine(seed=0))
     weight = np.array([3 / 4, 7 / 8, 0])
     assert belief.probability[0] == pytest.approx(weight / weight.sum())
     assert belief.threat.population == "known beforehand (a prior from prior.csv), nothing is learned"
@@ -80,17 +80,17 @@ def test_a_fixed_prior_means_something_with_a_file(tmp_path: Path) -> None:
     [
         ("attribute,value,count\nage,20,3\n", "the header must be attribute,value,given,count; it is 'attribute'"),
         (GOOD + "name,Ann,,3\n", "line 7: the release has no attribute 'name'; it has age, sex, disease"),
-        (GOOD + "age,19,,3\n", "line 7, age: '19' is no value, interval or set of the domain"),
+        (GOOD + "age,19,,3\n", "line 7, age: '19' is not a value, interval or set of the domain"),
         (GOOD + 'age,"[20,21]",,3\n', "line 7, age: '[20,21]' stands for several values"),
         (GOOD + "age,*,,3\n", "line 7, age: '*' stands for several values"),
-        (GOOD + "age,22,cough,3\n", "line 7, given: 'cough' is no value"),
+        (GOOD + "age,22,cough,3\n", "line 7, given: 'cough' is not a value"),
         (GOOD + "age,22,*,3\n", "line 7, given: '*' stands for several values"),
         (GOOD + "disease,flu,hiv,3\n", "line 7: disease is asked about, so its count is given nothing"),
-        (GOOD + "age,22,,0\n", "line 7: '0' is no pseudo-count; write a number above 0"),
-        (GOOD + "age,22,,-1\n", "line 7: '-1' is no pseudo-count"),
-        (GOOD + "age,22,,many\n", "line 7: 'many' is no pseudo-count"),
-        (GOOD + "age,22,,nan\n", "line 7: 'nan' is no pseudo-count"),
-        (GOOD + "age,22,,\n", "line 7: '' is no pseudo-count"),
+        (GOOD + "age,22,,0\n", "line 7: '0' is not a valid pseudo-count; write a number above 0"),
+        (GOOD + "age,22,,-1\n", "line 7: '-1' is not a valid pseudo-count"),
+        (GOOD + "age,22,,many\n", "line 7: 'many' is not a valid pseudo-count"),
+        (GOOD + "age,22,,nan\n", "line 7: 'nan' is not a valid pseudo-count"),
+        (GOOD + "age,22,,\n", "line 7: '' is not a valid pseudo-count"),
         (GOOD + "age,20,hiv,3\n", "line 7: age '20' stands in line 5 already; keep one"),
         (GOOD + "disease,hiv,,3\n", "line 7: disease 'hiv' stands in line 2 already; keep one"),
     ],
@@ -136,7 +136,7 @@ def test_the_command_takes_a_prior(folder: Path, capsys: pytest.CaptureFixture[s
     (folder / "p.csv").write_text("attribute,value,given,count\ndisease,flu,,0\n")
     code, out, err = run(*command(folder, "--prior", folder / "p.csv"), capsys=capsys)
     assert (code, out) == (2, "")
-    assert err == f"unveil: {folder / 'p.csv'}, line 2: '0' is no pseudo-count; write a number above 0\n"
+    assert err == f"unveil: {folder / 'p.csv'}, line 2: '0' is not a valid pseudo-count; write a number above 0\n"
     code, _, err = run(*command(folder, "--prior", folder / "p.csv", "--people", folder / "p.csv"), capsys=capsys)
     assert code == 2
     assert "choose another file to write to" in err

@@ -18,8 +18,8 @@ from unveil.data.dictionary import Variable, made_distinct
 from unveil.errors import OutputError, TableError, UnveilError
 from unveil.formats.columns import Columns
 from unveil.formats.releases import read_release, write_release
-from unveil.formats.spss_header import check_header
 from unveil.formats.statistical import _calendar
+from unveil.formats.statistical_checks import check_header
 from unveil.formats.table_output import write_columns
 from unveil.formats.tables import read_columns, read_table
 

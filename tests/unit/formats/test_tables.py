@@ -134,7 +134,7 @@ def test_csv_says_where_and_how(tmp_path: Path) -> None:
     assert found.place(2) == "line 5"
     assert "decimal comma" in found.described
     schema = made_schema({"x": {"role": QI, "kind": "numeric", "domain": [0.5, 1.5]}, "y": {"role": QI}})
-    with pytest.raises(TableError, match=r"t\.csv, line 5, x: 'abc' is no number of the declared domain"):
+    with pytest.raises(TableError, match=r"t\.csv, line 5, x: 'abc' is not a number of the declared domain"):
         read_table(path, schema)
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from unveil.errors import ReleaseError, TableError, UsageError
-from unveil.formats import dialect, source, survey
+from unveil.formats import dialect, encodings
 from unveil.formats import text as text_module
 from unveil.formats.dialect import Dialect
 from unveil.formats.text import distinct_codes, read_coded, read_text
@@ -252,9 +252,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-@pytest.mark.parametrize("block", [source.BLOCK, 5])
+@pytest.mark.parametrize("block", [encodings.BLOCK, 5])
 def test_refusal(file, monkeypatch, case, block):
-    monkeypatch.setattr(source, "BLOCK", block)
+    monkeypatch.setattr(encodings, "BLOCK", block)
     content, message = REFUSALS[case]
     with pytest.raises(TableError, match=message) as caught:
         read_text(file(content))
@@ -292,7 +292,7 @@ def test_missing_file(tmp_path):
     (tmp_path / "f").write_text("x")
     with pytest.raises(TableError, match="cannot be read: not a directory"):
         read_text(tmp_path / "f" / "x.csv")
-    with pytest.raises(TableError, match="is no file name"):
+    with pytest.raises(TableError, match="is not a valid file name"):
         read_text("a\0b")
 
 
@@ -307,7 +307,7 @@ def test_folder(tmp_path):
 
 
 def test_device():
-    with pytest.raises(TableError, match="is no file but a device"):
+    with pytest.raises(TableError, match="is a device, not a file"):
         read_text("/dev/zero")
 
 
@@ -328,13 +328,13 @@ def test_no_permission(file, monkeypatch):
     def denied(self, mode):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(source.Path, "open", denied)  # chmod does not stop root
+    monkeypatch.setattr(encodings.Path, "open", denied)  # chmod does not stop root
     with pytest.raises(TableError, match="no permission to read it"):
         read_text(path)
 
 
 def test_field_over_the_limit(file, monkeypatch):
-    monkeypatch.setattr(survey, "FIELD_LIMIT", 1 << 20)
+    monkeypatch.setattr(dialect, "FIELD_LIMIT", 1 << 20)
     with pytest.raises(TableError, match="line 2: a field of over 1 MB; is a closing quote missing"):
         read_text(file('a,b\n1,"' + "x\n" * 600_000 + '"\n'))
 
@@ -467,7 +467,7 @@ def test_a_file_read_in_pieces_is_the_same(file, content, header, block, encodin
     path = file(header + content, encoding=encoding)
     expected = whole(path, delimiter=",")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "BLOCK", block)
+        patch.setattr(encodings, "BLOCK", block)
         assert whole(path, delimiter=",") == expected
         if isinstance(expected, str):
             return

@@ -5,6 +5,7 @@ import json
 import re
 import stat
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from small import QI, SENSITIVE, made_finding, made_schema, made_table
+from unveil import frontier as frontier_module
 from unveil import risk, utility
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.contract import Chains
@@ -21,7 +23,7 @@ from unveil.catalog import anonymizer
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.frontier import Questions, Reading, parse_scheme, run_frontier
+from unveil.frontier import Questions, Reading, parse_scheme
 from unveil.frontier import measure as measure_module
 from unveil.frontier.choose import choose, judge, knee, undominated
 from unveil.frontier.points import Axes, Point, bounded_by, value_of
@@ -49,7 +51,8 @@ def people(rows: int = 120, seed: int = 5) -> Table:
 
 
 TABLE = people()
-QUICK = Engine(workers=1)
+QUICK = Engine(seed=0, workers=1)
+run_frontier = partial(frontier_module.run_frontier, release_seed=0)
 
 
 def place(name: str, x: float, y: float, *, status: Any = "measured", half: float = 0.0, k: int | None = None) -> Point:
@@ -108,7 +111,7 @@ def test_an_options_file_may_hold_lists(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "empty scheme"),
-        ("mondriaan:k=2", "none of the anonymizers"),
+        ("mondriaan:k=2", "unknown anonymizer"),
         ("anatomy:l=2 k_anonymity:k=2", "takes no requirements of its own"),
         ("mondrian:k=2 closeness:t=1", "no privacy model"),
     ],
@@ -159,7 +162,7 @@ def test_points_are_what_the_measures_say() -> None:
             "query_error": pytest.approx(utility.query_error(release, TABLE).value),
             "kl_divergence": pytest.approx(utility.kl_divergence(release, TABLE).value),
         }
-    mondrian = anonymizer("mondrian:k=5").anonymize(TABLE, Engine()).release
+    mondrian = anonymizer("mondrian:k=5").anonymize(TABLE, Engine(seed=0)).release
     assert found.anonymized(found.points[2]).release == mondrian
 
 
@@ -187,14 +190,14 @@ def test_what_cannot_be_met_is_a_point_with_its_reason() -> None:
 
 
 def test_equal_releases_are_measured_once() -> None:
-    found = run_frontier(TABLE, ["mondrian:k=5", "mondrian:k=5 distinct_l:l=1"], engine=Engine(workers=2))
+    found = run_frontier(TABLE, ["mondrian:k=5", "mondrian:k=5 distinct_l:l=1"], engine=Engine(seed=0, workers=2))
     assert [p.groups for p in found.points[2:]] == [found.points[2].groups] * 2
     assert "1 of the releases are the same as another one." in found.document.diagnostics["remarks"]
 
 
 def test_any_number_of_workers_finds_the_same() -> None:
     schemes = ["mondrian:k=2+5+20", "anatomy:l=2", "full_domain:k=5,suppress=0.1"]
-    one, three = (run_frontier(TABLE, schemes, budget=9, engine=Engine(workers=n)).to_dict() for n in (1, 3))
+    one, three = (run_frontier(TABLE, schemes, budget=9, engine=Engine(seed=0, workers=n)).to_dict() for n in (1, 3))
     assert {**one, "run": None} == {**three, "run": None}
     FrontierDocument.model_validate(one)
 
@@ -446,7 +449,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
         return make(candidate, table, seed)
 
     monkeypatch.setattr(measure_module, "make", make_until_the_third)
-    engine = Engine(workers=1, checkpoints=tmp_path / "saved", stop=stop)
+    engine = Engine(seed=0, workers=1, checkpoints=tmp_path / "saved", stop=stop)
     begun = run_frontier(TABLE, schemes, engine=engine)
     assert begun.exit_code == 3
     assert begun_with == ["mondrian:k=2", "mondrian:k=5", "mondrian:k=10"]
@@ -458,7 +461,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(
         measure_module, "make", lambda c, t, seed: made.append(c.name) or c.method.anonymize(t, Engine(seed=seed))
     )
-    again = run_frontier(TABLE, schemes, engine=Engine(workers=1, checkpoints=tmp_path / "saved"))
+    again = run_frontier(TABLE, schemes, engine=Engine(seed=0, workers=1, checkpoints=tmp_path / "saved"))
     assert {**again.to_dict(), "run": 0} == {**whole.to_dict(), "run": 0}
     assert "mondrian:k=2" not in made
     assert list((tmp_path / "saved").iterdir()) == []
@@ -472,7 +475,7 @@ def test_what_was_measured_while_stopping_is_not_saved(tmp_path: Path) -> None:
             stop.set()
             return Mondrian(require=(KAnonymity(k=5),)).anonymize(table, engine)
 
-    engine = Engine(workers=1, checkpoints=tmp_path, stop=stop)
+    engine = Engine(seed=0, workers=1, checkpoints=tmp_path, stop=stop)
     found = run_frontier(TABLE, [Candidate("stops", "stops", (), (), Stops())], engine=engine)
     assert [p.name for p in found.points] == ["original", "all suppressed", "stops"]
     assert found.exit_code == 3
@@ -480,11 +483,11 @@ def test_what_was_measured_while_stopping_is_not_saved(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_another_question_is_not_used(tmp_path: Path) -> None:
-    saved = measure_module.Saved.of(Engine(checkpoints=tmp_path), TABLE, ("a",))
+    saved = measure_module.Saved.of(Engine(seed=0, checkpoints=tmp_path), TABLE, ("a",))
     saved.save("p", {"status": "measured"})
     assert saved.load("p") == {"status": "measured"}
-    assert measure_module.Saved.of(Engine(checkpoints=tmp_path), TABLE, ("b",)).load("p") is None
-    assert measure_module.Saved.of(Engine(checkpoints=tmp_path), people(seed=6), ("a",)).load("p") is None
+    assert measure_module.Saved.of(Engine(seed=0, checkpoints=tmp_path), TABLE, ("b",)).load("p") is None
+    assert measure_module.Saved.of(Engine(seed=0, checkpoints=tmp_path), people(seed=6), ("a",)).load("p") is None
 
 
 def test_the_releases_seed_is_in_no_document() -> None:

@@ -14,7 +14,11 @@ from unveil.frontier.shape import FrontierDocument
 def test_delta_is_that_of_differential_testing() -> None:
     schemes = [parse_scheme("mondrian:k=4+12"), parse_scheme("anatomy:l=2")]
     found = run_frontier(
-        TABLE, schemes, risks=["delta", "distance.mean"], utilities=["certainty_penalty"], engine=Engine(workers=1)
+        TABLE,
+        schemes,
+        risks=["delta", "distance.mean"],
+        utilities=["certainty_penalty"],
+        engine=Engine(seed=0, workers=1),
     )
     FrontierDocument.model_validate(found.document.model_dump(mode="json"))
     points = {p.name: p for p in found.points}
@@ -41,7 +45,7 @@ def test_the_trivial_points_are_tested_record_by_record() -> None:
         [parse_scheme("mondrian:k=2")],
         risks=["delta"],
         utilities=["certainty_penalty"],
-        engine=Engine(workers=1),
+        engine=Engine(seed=0, workers=1),
     )
     for name, release in (("original", lambda t: t.as_release()), ("all suppressed", _suppressed)):
         point = next(p for p in found.points if p.name == name)
@@ -52,13 +56,15 @@ def test_the_trivial_points_are_tested_record_by_record() -> None:
 
 
 def _suppressed(table: object) -> object:
-    return anonymizer("full_domain:levels=1").anonymize(table, Engine()).release
+    return anonymizer("full_domain:levels=1").anonymize(table, Engine(seed=0)).release
 
 
 def test_what_must_run_anew_is_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(differential, "MOST_ANEW", 10)
     scheme = parse_scheme("full_domain:levels=2+1,k=5")
-    found = run_frontier(TABLE, [scheme], risks=["delta"], utilities=["certainty_penalty"], engine=Engine(workers=1))
+    found = run_frontier(
+        TABLE, [scheme], risks=["delta"], utilities=["certainty_penalty"], engine=Engine(seed=0, workers=1)
+    )
     (mine,) = [f for p in found.points if p.name.startswith("full_domain") for f in p.findings if f.id == "delta"]
     assert (mine.low, mine.high) == (mine.value, "inf")
     every = run_differential(TABLE, anonymizer("full_domain:levels=2+1,k=5"))

@@ -10,7 +10,8 @@ import pytest
 
 from unveil.kernels import ancestors, cells, mondrian, splits
 from unveil.kernels import partition as driver
-from unveil.kernels.partition import Axis, partition, warm
+from unveil.kernels.axes import CutAxis
+from unveil.kernels.partition import partition, warm
 
 TREE = np.array([[0, 0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 1, 2, 3, 3, 3, 4, 5]])  # over nine codes
 
@@ -133,10 +134,10 @@ def made_up(seed, rows, *, missing=False, hierarchy=False):
     rng = np.random.default_rng(seed)
     position = np.sort(rng.normal(size=12 + missing))
     axes = [
-        Axis(12 + missing, position=position, missing=missing),
-        Axis(9 + missing, missing=missing, hierarchy=TREE if hierarchy else None),
-        Axis(2),
-        Axis(300),
+        CutAxis(12 + missing, position=position, missing=missing),
+        CutAxis(9 + missing, missing=missing, hierarchy=TREE if hierarchy else None),
+        CutAxis(2),
+        CutAxis(300),
     ]
     columns = [
         np.minimum(rng.geometric(0.15, rows) - 1, 11).astype(np.uint8),
@@ -221,7 +222,7 @@ def test_many_words_and_many_codes():
     rng = np.random.default_rng(5)
     rows, d = 80, 40
     columns = [rng.integers(0, 100_000, rows).astype(np.uint32) for _ in range(d)]
-    axes = [Axis(100_000) for _ in range(d)]
+    axes = [CutAxis(100_000) for _ in range(d)]
     sensitive = rng.integers(0, 5, rows).astype(np.uint8)
     assert cells.lay_out([100_000] * d).words == 14
     check_against_plain(columns, axes, sensitive, smallest=3, by_diversity=False)
@@ -283,34 +284,36 @@ def test_supersets_are_the_large_ancestors(hierarchy):
 
 
 def test_the_smallest_tables():
-    one = partition([np.array([3], np.uint8)], [Axis(7)])
+    one = partition([np.array([3], np.uint8)], [CutAxis(7)])
     assert (one.groups, one.group.tolist(), one.low.tolist(), one.cut_high.tolist()) == (1, [0], [[3]], [[6]])
-    equal = partition([np.full(50, 2, np.uint8)], [Axis(7)], relaxed=True)
+    equal = partition([np.full(50, 2, np.uint8)], [CutAxis(7)], relaxed=True)
     assert (equal.groups, equal.size.tolist()) == (1, [50])
     no_axes = partition([], [], [np.zeros(4, np.uint8)], [1])
     assert (no_axes.groups, no_axes.low.shape) == (1, (1, 0))
-    nobody = partition([np.empty(0, np.uint8)], [Axis(7)])
+    nobody = partition([np.empty(0, np.uint8)], [CutAxis(7)])
     assert (nobody.groups, nobody.group.shape, nobody.low.shape) == (0, (0,), (0, 1))
-    nothing_known = partition([np.zeros(4, np.uint8)], [Axis(1, missing=True, hierarchy=np.zeros((1, 0)))])
+    nothing_known = partition([np.zeros(4, np.uint8)], [CutAxis(1, missing=True, hierarchy=np.zeros((1, 0)))])
     assert (nothing_known.groups, nothing_known.missing.tolist()) == (1, [[True]])
-    unknown = partition([np.full(4, 6, np.uint8)], [Axis(7, missing=True)])
+    unknown = partition([np.full(4, 6, np.uint8)], [CutAxis(7, missing=True)])
     assert (unknown.low.tolist(), unknown.cut_low.tolist(), unknown.missing.tolist()) == ([[6]], [[6]], [[True]])
 
 
 def test_wrong_input_is_refused():
     codes = np.array([0, 7], np.uint8)
     for wrong in (
-        lambda: partition([codes], [Axis(7)]),
+        lambda: partition([codes], [CutAxis(7)]),
         lambda: partition([codes], []),
         lambda: partition([], []),
-        lambda: partition([codes, codes[:1]], [Axis(8), Axis(8)]),
-        lambda: partition([codes], [Axis(8, position=np.zeros(3))]),
-        lambda: partition([codes], [Axis(8, position=-np.arange(8.0))]),
-        lambda: partition([codes], [Axis(8, hierarchy=np.zeros((1, 3)))]),
-        lambda: partition([codes], [Axis(8, hierarchy=np.array([[0, 1, 0, 1, 1, 1, 1, 1]]))]),
-        lambda: partition([codes], [Axis(8, hierarchy=np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 2, 2, 2]]))]),
-        lambda: partition([codes], [Axis(8)], allowed=lambda candidates: candidates.size),
-        lambda: partition([codes], [Axis(8)], allowed=lambda candidates: np.ones(5, np.bool_)),
+        lambda: partition([codes, codes[:1]], [CutAxis(8), CutAxis(8)]),
+        lambda: partition([codes], [CutAxis(8, position=np.zeros(3))]),
+        lambda: partition([codes], [CutAxis(8, position=-np.arange(8.0))]),
+        lambda: partition([codes], [CutAxis(8, hierarchy=np.zeros((1, 3)))]),
+        lambda: partition([codes], [CutAxis(8, hierarchy=np.array([[0, 1, 0, 1, 1, 1, 1, 1]]))]),
+        lambda: partition(
+            [codes], [CutAxis(8, hierarchy=np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 2, 2, 2]]))]
+        ),
+        lambda: partition([codes], [CutAxis(8)], allowed=lambda candidates: candidates.size),
+        lambda: partition([codes], [CutAxis(8)], allowed=lambda candidates: np.ones(5, np.bool_)),
     ):
         with pytest.raises(ValueError):
             wrong()
@@ -359,7 +362,7 @@ def uncompiled(monkeypatch):
 def test_kernels_give_the_same_uncompiled(uncompiled, relaxed):
     columns, axes, sensitive = made_up(10, 150, missing=True, hierarchy=True)
     columns.append(np.random.default_rng(11).integers(0, 100_000, 150).astype(np.uint32))
-    axes.append(Axis(100_000))
+    axes.append(CutAxis(100_000))
 
     def run():
         return partition(
@@ -388,7 +391,7 @@ def test_warming_up_compiles_all_there_is():
     for column in columns:
         column.flags.writeable = False
     columns.append(np.arange(200))
-    axes.append(Axis(200))
+    axes.append(CutAxis(200))
     partition(columns, axes, [sensitive], [5], allowed=all_diverse, collapse=True, superset_size=50)
     public = [getattr(module, name) for module in (mondrian, splits, ancestors) for name in module.__all__]
     kernels = [kernel for kernel in public if hasattr(kernel, "py_func")]
@@ -399,7 +402,7 @@ def test_warming_up_compiles_all_there_is():
 
 def test_tables_end_to_end_are_cut_as_each_alone():
     random = np.random.default_rng(11)
-    axes = [Axis(9, hierarchy=TREE), Axis(30), Axis(5, missing=True)]
+    axes = [CutAxis(9, hierarchy=TREE), CutAxis(30), CutAxis(5, missing=True)]
     sizes = (40, 1, 7, 120)
     columns = [random.integers(0, axis.codes, sum(sizes)).astype(np.uint8) for axis in axes]
     table_from = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
@@ -417,8 +420,8 @@ def test_tables_end_to_end_are_cut_as_each_alone():
 
 def test_the_lower_median_reaches_half_of_the_rows_rounded_down():
     ages = np.array([28, 36, 47, 53, 72], np.uint8)
-    assert partition([ages], [Axis(100)], smallest=2, lower=True).group.tolist() == [0, 0, 1, 1, 1]
-    assert partition([ages], [Axis(100)], smallest=2).group.tolist() == [0, 0, 0, 1, 1]
+    assert partition([ages], [CutAxis(100)], smallest=2, lower=True).group.tolist() == [0, 0, 1, 1, 1]
+    assert partition([ages], [CutAxis(100)], smallest=2).group.tolist() == [0, 0, 0, 1, 1]
     tied = np.array([1, 1, 1, 1, 2, 3], np.uint8)  # only up to 1: four against two, and no second choice
-    assert partition([tied], [Axis(5)], smallest=3, lower=True).groups == 1
-    assert partition([tied], [Axis(5)], smallest=2, lower=True).size.tolist() == [4, 2]
+    assert partition([tied], [CutAxis(5)], smallest=3, lower=True).groups == 1
+    assert partition([tied], [CutAxis(5)], smallest=2, lower=True).size.tolist() == [4, 2]

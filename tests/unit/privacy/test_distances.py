@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 from unveil.errors import UsageError
 from unveil.privacy.distances import (
     DISTANCES,
-    Ground,
+    Geometry,
     distance,
     earth_mover_equal,
     earth_mover_hierarchical,
@@ -59,7 +59,7 @@ def distributions(rng: np.random.Generator, values: int) -> tuple[np.ndarray, np
 def test_salaries_of_the_thesis() -> None:
     """Section 2.3.3: {3k,4k,5k} is .375 and {6k,8k,11k} .167 from all nine."""
     share = np.array([uniform(9, 0, 1, 2), uniform(9, 3, 5, 8)])
-    assert earth_mover_ordered(share, uniform(9, *range(9)), Ground()) == pytest.approx([0.375, 1 / 6])
+    assert earth_mover_ordered(share, uniform(9, *range(9)), Geometry()) == pytest.approx([0.375, 1 / 6])
 
 
 @pytest.mark.parametrize(
@@ -76,26 +76,26 @@ def test_salaries_of_the_thesis() -> None:
 def test_diseases_of_the_thesis(overall: tuple[int, ...], printed: tuple[float, float]) -> None:
     """Section 2.3.3; the printed .5 and .278 take the six diseases as equally likely."""
     share = np.array([uniform(10, ULCER, GASTRITIS, STOMACH_CANCER), uniform(10, ULCER, STOMACH_CANCER, PNEUMONIA)])
-    found = earth_mover_hierarchical(share, uniform(10, *overall), Ground(level=DISEASES))
+    found = earth_mover_hierarchical(share, uniform(10, *overall), Geometry(level=DISEASES))
     assert found == pytest.approx(printed, abs=5e-4)
 
 
 def test_ground_distances_of_the_thesis() -> None:
     """Flu is 1/3 from bronchitis, 2/3 from pulmonary embolism and 1 from stomach cancer."""
-    apart = Ground(level=DISEASES).between(10)
+    apart = Geometry(level=DISEASES).between(10)
     assert apart[FLU, [BRONCHITIS, 4, STOMACH_CANCER]] == pytest.approx([1 / 3, 2 / 3, 1])
-    assert Ground(position=np.array([10.0, 20.0, 50.0])).between(3)[0] == pytest.approx([0, 0.25, 1])
-    assert Ground(position=np.array([10.0, 20.0, np.nan]), missing=True).between(3)[2] == pytest.approx([1, 1, 0])
+    assert Geometry(position=np.array([10.0, 20.0, 50.0])).between(3)[0] == pytest.approx([0, 0.25, 1])
+    assert Geometry(position=np.array([10.0, 20.0, np.nan]), missing=True).between(3)[2] == pytest.approx([1, 1, 0])
 
 
 @pytest.mark.parametrize("values", [1, 2, 3, 6])
 def test_equal_and_ordered_agree_with_the_linear_programme(values: int) -> None:
     share, reference = distributions(np.random.default_rng(values), values)
-    equal, ordered = 1 - np.eye(values), Ground().between(values)
-    assert earth_mover_equal(share, reference, Ground()) == pytest.approx(
+    equal, ordered = 1 - np.eye(values), Geometry().between(values)
+    assert earth_mover_equal(share, reference, Geometry()) == pytest.approx(
         [transported(p, q, equal) for p, q in zip(share, reference, strict=True)], abs=1e-9
     )
-    assert earth_mover_ordered(share, reference, Ground()) == pytest.approx(
+    assert earth_mover_ordered(share, reference, Geometry()) == pytest.approx(
         [transported(p, q, ordered) for p, q in zip(share, reference, strict=True)], abs=1e-9
     )
 
@@ -105,7 +105,7 @@ def test_equal_and_ordered_agree_with_the_linear_programme(values: int) -> None:
 def test_hierarchical_agrees_with_the_linear_programme(values: int, heights: int, missing: bool) -> None:
     rng = np.random.default_rng(100 * values + heights)
     for _ in range(4):
-        ground = Ground(level=a_hierarchy(rng, values, heights, missing), missing=missing)
+        ground = Geometry(level=a_hierarchy(rng, values, heights, missing), missing=missing)
         share, reference = (rows[:10] for rows in distributions(rng, values))
         expected = [transported(p, q, ground.between(values)) for p, q in zip(share, reference, strict=True)]
         assert earth_mover_hierarchical(share, reference, ground) == pytest.approx(expected, abs=1e-9)
@@ -113,7 +113,7 @@ def test_hierarchical_agrees_with_the_linear_programme(values: int, heights: int
 
 @pytest.mark.parametrize("values", [1, 2, 3, 6])
 def test_ordered_with_missing_never_understates(values: int) -> None:
-    ground = Ground(missing=True)
+    ground = Geometry(missing=True)
     share, reference = distributions(np.random.default_rng(values), values)
     truth = np.array([transported(p, q, ground.between(values)) for p, q in zip(share, reference, strict=True)])
     found = earth_mover_ordered(share, reference, ground)
@@ -122,7 +122,7 @@ def test_ordered_with_missing_never_understates(values: int) -> None:
 
 
 def test_ordered_is_exact_when_as_many_are_missing() -> None:
-    ground = Ground(missing=True)
+    ground = Geometry(missing=True)
     share, reference = (np.c_[rows * 0.75, np.full(40, 0.25)] for rows in distributions(np.random.default_rng(5), 5))
     truth = [transported(p, q, ground.between(6)) for p, q in zip(share, reference, strict=True)]
     assert earth_mover_ordered(share, reference, ground) == pytest.approx(np.array(truth), abs=1e-9)
@@ -130,18 +130,18 @@ def test_ordered_is_exact_when_as_many_are_missing() -> None:
 
 def test_a_group_of_missing_only() -> None:
     share, reference = np.array([[0, 0, 1.0], [0.5, 0.5, 0]]), np.array([0.5, 0.25, 0.25])
-    assert earth_mover_ordered(share, reference, Ground(missing=True)) == pytest.approx([0.75, 0.25 + 0.75 / 6])
-    assert earth_mover_ordered(share[:1], np.array([0, 0, 1.0]), Ground(missing=True)) == pytest.approx([0])
+    assert earth_mover_ordered(share, reference, Geometry(missing=True)) == pytest.approx([0.75, 0.25 + 0.75 / 6])
+    assert earth_mover_ordered(share[:1], np.array([0, 0, 1.0]), Geometry(missing=True)) == pytest.approx([0])
 
 
 def test_entropic_distances_by_hand() -> None:
     share, reference = np.array([[0.5, 0.5, 0.0]]), np.array([0.25, 0.25, 0.5])
-    assert kullback_leibler(share, reference, Ground()) == pytest.approx([np.log(2)])
+    assert kullback_leibler(share, reference, Geometry()) == pytest.approx([np.log(2)])
     by_hand = 0.5 * (np.log(0.5 / 0.375) + 0.5 * np.log(0.25 / 0.375) + 0.5 * np.log(2))
-    assert jensen_shannon(share, reference, Ground()) == pytest.approx([by_hand])
+    assert jensen_shannon(share, reference, Geometry()) == pytest.approx([by_hand])
     disjoint = np.array([[1.0, 0.0, 0.0]]), np.array([0.0, 0.0, 1.0])
-    assert jensen_shannon(*disjoint, Ground()) == pytest.approx([np.log(2)])
-    assert kullback_leibler(*disjoint, Ground()) == [np.inf]
+    assert jensen_shannon(*disjoint, Geometry()) == pytest.approx([np.log(2)])
+    assert kullback_leibler(*disjoint, Geometry()) == [np.inf]
 
 
 def test_smoothing_by_hand() -> None:
@@ -150,25 +150,25 @@ def test_smoothing_by_hand() -> None:
     smoothed = np.array([1 / (1 + w), w / (1 + 2 * w), 0])
     smoothed /= smoothed.sum()
     share, reference = np.array([[1.0, 0, 0]]), np.array([0, 0, 1.0])
-    expected = jensen_shannon(smoothed[None, :], smoothed[::-1], Ground())
-    assert smoothed_js(share, reference, Ground(), bandwidth=0.6) == pytest.approx(expected)
-    assert smoothed_js(share, reference, Ground(), bandwidth=0.5) == pytest.approx([np.log(2)])  # strict at B
+    expected = jensen_shannon(smoothed[None, :], smoothed[::-1], Geometry())
+    assert smoothed_js(share, reference, Geometry(), bandwidth=0.6) == pytest.approx(expected)
+    assert smoothed_js(share, reference, Geometry(), bandwidth=0.5) == pytest.approx([np.log(2)])  # strict at B
 
 
 def test_missing_does_not_blend() -> None:
     share, reference = np.array([[0.5, 0.25, 0.25]]), np.array([0.5, 0.25, 0.25])[::-1]
-    ground = Ground(missing=True)
+    ground = Geometry(missing=True)
     assert smoothed_js(share, reference, ground, bandwidth=1) == pytest.approx(jensen_shannon(share, reference, ground))
 
 
 @pytest.mark.parametrize("bandwidth", [0, -1, 1.5, float("nan")])
 def test_bandwidth_is_checked(bandwidth: float) -> None:
     with pytest.raises(UsageError, match=r"\(0, 1\]"):
-        smoothed_js(np.eye(2), np.ones(2) / 2, Ground(), bandwidth=bandwidth)
+        smoothed_js(np.eye(2), np.ones(2) / 2, Geometry(), bandwidth=bandwidth)
 
 
 # Section 2.3.1: which distance has which property; the others are shown to lack it.
-SALARIES = Ground(level=np.array([np.arange(7), [0, 0, 0, 0, 1, 1, 1], np.zeros(7, dtype=int)]))  # 30K ... 90K
+SALARIES = Geometry(level=np.array([np.arange(7), [0, 0, 0, 0, 1, 1, 1], np.zeros(7, dtype=int)]))  # 30K ... 90K
 EVERY = tuple(DISTANCES)
 DESIDERATA = {
     "identity": EVERY,
@@ -238,19 +238,19 @@ def test_every_distance_takes_a_reference_a_group(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("missing", [False, True])
 def test_one_value_is_no_distance(name: str, missing: bool) -> None:
-    ground = Ground(level=np.zeros((1, 1), dtype=np.uint8), missing=missing)
+    ground = Geometry(level=np.zeros((1, 1), dtype=np.uint8), missing=missing)
     assert DISTANCES[name](np.ones((3, 1)), np.ones(1), ground) == pytest.approx(np.zeros(3))
 
 
 def test_lookup_lists_the_names() -> None:
     assert distance("variational") is total_variation
-    with pytest.raises(UsageError, match="'emd'; choose one of variational, kl, js, equal, ordered"):
+    with pytest.raises(UsageError, match="'emd'; choose from variational, kl, js, equal, ordered"):
         distance("emd")
 
 
 def test_hierarchical_needs_a_hierarchy() -> None:
     with pytest.raises(UsageError, match="needs a hierarchy"):
-        earth_mover_hierarchical(np.eye(2), np.ones(2) / 2, Ground())
+        earth_mover_hierarchical(np.eye(2), np.ones(2) / 2, Geometry())
 
 
 @pytest.mark.parametrize(
@@ -271,19 +271,19 @@ def test_hierarchical_needs_a_hierarchy() -> None:
 )
 def test_ground_is_checked_at_birth(fields: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        Ground(**fields)
+        Geometry(**fields)
 
 
 def test_two_values_may_share_a_position() -> None:
     """Two open-ended bins around one cut do."""
-    ground = Ground(position=np.array([20.0, 20.0]))
+    ground = Geometry(position=np.array([20.0, 20.0]))
     assert smoothed_js(np.array([[1.0, 0.0]]), np.array([0.5, 0.5]), ground) == pytest.approx([0])
     assert earth_mover_ordered(np.array([[1.0, 0.0]]), np.array([0.5, 0.5]), ground) == pytest.approx([0.5])
 
 
 def test_ground_is_frozen() -> None:
     given = np.array([1.0, 2.0, np.nan])
-    ground = Ground(position=given, missing=True)
+    ground = Geometry(position=given, missing=True)
     given[0] = 7
     assert ground.position is not None
     assert ground.position[0] == 1

@@ -9,7 +9,7 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil import catalog
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import known_exactly
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.privacy.knowledge import kernel as kernel_module
@@ -245,14 +245,14 @@ def test_facts_are_read_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("sex=m cannot ill=hiv", "is no fact"),
+        ("sex=m cannot ill=hiv", "is not a fact"),
         ("sex=m never job=nurse", "must speak of ill"),
-        ("sex=m never ill=cold", "no value of ill"),
-        ("sex=m has ill=flu often", "no probability"),
-        ("sex=m has ill=flu 1.5", "no probability"),
+        ("sex=m never ill=cold", "unknown value 'cold' of ill"),
+        ("sex=m has ill=flu often", "is not a probability"),
+        ("sex=m has ill=flu 1.5", "is not a probability"),
         ("zip=1 never ill=flu", "names none of age, job, sex"),
-        ("sex=x never ill=flu", "no value, label, interval or set of sex"),
-        ("job=[nurse,doctor] never ill=flu", "no value, label, interval or set of job"),
+        ("sex=x never ill=flu", "not a value, label, interval or set of sex"),
+        ("job=[nurse,doctor] never ill=flu", "not a value, label, interval or set of job"),
     ],
 )
 def test_a_fact_that_cannot_be_read_says_why(text: str, why: str) -> None:
@@ -305,7 +305,7 @@ def test_targets_must_be_known_exactly() -> None:
 def test_cells_and_distributions_are_checked() -> None:
     a = Attribute("a", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, ("x", "y"))
     s = Attribute("s", Role.SENSITIVE, Kind.CATEGORICAL, ("0", "1"))
-    wrong = CellPrior((a,), s, lambda cells: np.full((len(cells), 2), 0.6), "made up")
+    wrong = PersonPrior((a,), s, lambda cells: np.full((len(cells), 2), 0.6), "made up")
     with pytest.raises(UsageError, match="distribution"):
         wrong.of(np.array([[0]]))
     with pytest.raises(UsageError, match="outside the domain of a"):

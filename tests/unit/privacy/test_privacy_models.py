@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unveil.errors import UsageError
-from unveil.privacy.distances import DISTANCES, Ground
+from unveil.privacy.distances import DISTANCES, Geometry
 from unveil.privacy.models import (
     MODELS,
     AlphaK,
@@ -23,22 +23,22 @@ from unveil.privacy.models import (
     EpsilonM,
     KAnonymity,
     NTCloseness,
-    Overall,
     PrivacyModel,
     ProbabilisticL,
     PSensitiveK,
     RecursiveCL,
+    Reference,
     StrictNTCloseness,
     Supersets,
     TCloseness,
     satisfied,
 )
-from unveil.privacy.reference import Members
+from unveil.privacy.reference import GroupMembers
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 # Example 2.1.1: 10,000 tests for a virus, 1% positive; counts are (positive, negative).
-VIRUS = Overall(np.array([100, 9900]))
+VIRUS = Reference(np.array([100, 9900]))
 HALF, MOSTLY, HARDLY, NEGATIVE = [50, 50], [49, 1], [1, 49], [0, 50]
 
 # Table 2.3: cancer and flu in three groups of Table 2.4, 476** 2*, 479** 4*, 476** 3*.
@@ -51,14 +51,14 @@ def required(name: str) -> dict[str, float]:
     return {"n_t_closeness": {"n": 10}, "strict_n_t_closeness": {"n": 10}, "epsilon_m": {"epsilon": 1.0}}.get(name, {})
 
 
-def everything(values: int, groups: int) -> Overall:
-    """An Overall that gives every model what it needs."""
-    return Overall(
+def everything(values: int, groups: int) -> Reference:
+    """An Reference that gives every model what it needs."""
+    return Reference(
         np.arange(1, values + 1),
-        Ground(position=np.arange(values, dtype=float), level=np.array([np.arange(values), [0] * values])),
+        Geometry(position=np.arange(values, dtype=float), level=np.array([np.arange(values), [0] * values])),
         Supersets(np.arange(groups), np.full((groups, values), 7)),
         np.full(groups, 100),
-        Members(np.arange(groups + 1), np.zeros(groups, dtype=int), {(0.3,): np.full((1, values), 1 / values)}),
+        GroupMembers(np.arange(groups + 1), np.zeros(groups, dtype=int), {(0.3,): np.full((1, values), 1 / values)}),
     )
 
 
@@ -103,7 +103,7 @@ def test_similarity_attack() -> None:
     salaries = np.zeros((3, 9), dtype=int)
     for group, present in enumerate(([0, 1, 2], [3, 5, 8], [4, 6, 7])):
         salaries[group, present] = 1
-    overall = Overall(salaries.sum(axis=0))
+    overall = Reference(salaries.sum(axis=0))
     assert satisfied([DistinctL(l=3), EntropyL(l=3), ProbabilisticL(l=3), KAnonymity(k=3)], salaries, overall).all()
     equal, ordered = TCloseness().level(salaries, overall), TCloseness(distance="ordered").level(salaries, overall)
     assert equal == pytest.approx([2 / 3] * 3)
@@ -115,7 +115,7 @@ def test_table_2_5_is_167_close() -> None:
     for group, present in enumerate(([0, 2, 6], [3, 8, 5], [1, 4, 7])):
         salaries[group, present] = 1
     model = TCloseness(t=1 / 6, distance="ordered")
-    levels = model.level(salaries, Overall(salaries.sum(axis=0)))
+    levels = model.level(salaries, Reference(salaries.sum(axis=0)))
     assert model.worst(levels) == pytest.approx(0.167, abs=5e-4)
     assert model.holds(levels).all()
 
@@ -123,7 +123,7 @@ def test_table_2_5_is_167_close() -> None:
 def test_table_2_4_is_not_close_but_n_t_close() -> None:
     """Example 2.2.1: .1-closeness fails, (1000, .1)-closeness holds."""
     supersets = Supersets(np.array([0, 2]), np.array([ZIP_476, ZIP_476]))
-    overall = Overall(CANCER.sum(axis=0), supersets=supersets)
+    overall = Reference(CANCER.sum(axis=0), supersets=supersets)
     assert TCloseness(t=0.1).level(CANCER, overall) == pytest.approx([0.5 - 0.7 / 3, 0.7 / 3 - 0.1, 0.5 - 0.7 / 3])
     assert not satisfied([TCloseness(t=0.1)], CANCER, overall).any()
     assert NTCloseness(n=1000, t=0.1).level(CANCER, overall) == pytest.approx([0, 0, 0])
@@ -135,19 +135,19 @@ def test_table_2_4_is_not_close_but_n_t_close() -> None:
 
 def test_n_of_the_whole_table_is_t_closeness() -> None:
     """Observation 2.2.1; larger than the table makes no difference."""
-    overall = Overall(CANCER.sum(axis=0), supersets=Supersets(np.array([0]), np.array([ZIP_476])))
+    overall = Reference(CANCER.sum(axis=0), supersets=Supersets(np.array([0]), np.array([ZIP_476])))
     for n in (3000, 10**6):
         assert NTCloseness(n=n).level(CANCER, overall) == pytest.approx(TCloseness().level(CANCER, overall))
 
 
 def test_strict_takes_the_farthest_superset() -> None:
-    overall = Overall(CANCER.sum(axis=0), supersets=Supersets(np.array([0, 0]), np.array([ZIP_476, [0, 1500]])))
+    overall = Reference(CANCER.sum(axis=0), supersets=Supersets(np.array([0, 0]), np.array([ZIP_476, [0, 1500]])))
     assert StrictNTCloseness(n=1000).level(CANCER, overall)[0] == pytest.approx(0.5)
     assert NTCloseness(n=1000).level(CANCER, overall)[0] == 0
 
 
 def test_diversities_by_hand() -> None:
-    counts, overall = np.array([[4, 2, 1, 1]]), Overall(np.array([4, 2, 1, 1]))
+    counts, overall = np.array([[4, 2, 1, 1]]), Reference(np.array([4, 2, 1, 1]))
     assert KAnonymity().level(counts, overall) == [8]
     assert KAnonymity().level(np.array([[8]]), overall) == [8]
     assert DistinctL().level(counts, overall) == [4]
@@ -158,7 +158,7 @@ def test_diversities_by_hand() -> None:
 
 
 def test_a_missed_k_is_the_least_safe_level() -> None:
-    counts, overall = np.array([[2, 2], [3, 3]]), Overall(np.array([5, 5]))
+    counts, overall = np.array([[2, 2], [3, 3]]), Reference(np.array([5, 5]))
     assert AlphaK(k=5).level(counts, overall).tolist() == [inf, 0.5]
     assert PSensitiveK(k=5).level(counts, overall).tolist() == [0, 2]
     assert AlphaK(alpha=0.5, k=5).holds(np.array([inf, 0.5])).tolist() == [False, True]
@@ -167,7 +167,7 @@ def test_a_missed_k_is_the_least_safe_level() -> None:
 
 def test_enhanced_likeness_bounds_common_values_tighter() -> None:
     """q = 1/2 may gain at most ln 2 whatever beta: up to a share of .847."""
-    overall, model = Overall(np.array([50, 50])), EnhancedBetaLikeness(beta=1)
+    overall, model = Reference(np.array([50, 50])), EnhancedBetaLikeness(beta=1)
     counts = np.array([[84, 16], [85, 15]])
     assert BetaLikeness(beta=1).holds(BetaLikeness().level(counts, overall)).all()
     assert model.level(counts, overall) == pytest.approx([0.68, inf])
@@ -176,19 +176,19 @@ def test_enhanced_likeness_bounds_common_values_tighter() -> None:
 
 def test_neighbourhoods() -> None:
     """Absolute distances by position, ends included; a missing value is near itself only (Li, Tao & Xiao 2008)."""
-    ground = Ground(position=np.array([40.0, 50.0, 60.0, 100.0]))
-    overall = Overall(np.ones(4, dtype=int), ground)
+    ground = Geometry(position=np.array([40.0, 50.0, 60.0, 100.0]))
+    overall = Reference(np.ones(4, dtype=int), ground)
     counts = np.array([[1, 0, 1, 0], [1, 1, 1, 0], [0, 1, 0, 1], [2, 0, 0, 2]])
     assert EpsilonM(epsilon=15).level(counts, overall).tolist() == [2, 1, 2, 2]
     assert EpsilonM(epsilon=10).level(counts, overall).tolist() == [2, 1, 2, 2]
     assert EpsilonM(epsilon=9.9).level(counts, overall).tolist() == [2, 3, 2, 2]
     assert EpsilonM(epsilon=100).level(counts, overall).tolist() == [1, 1, 1, 1]
-    unknown = Overall(np.ones(4, dtype=int), Ground(position=np.array([40.0, 50.0, 60.0, nan]), missing=True))
+    unknown = Reference(np.ones(4, dtype=int), Geometry(position=np.array([40.0, 50.0, 60.0, nan]), missing=True))
     assert EpsilonM(epsilon=1000).level(np.array([[1, 1, 0, 2], [0, 0, 0, 3]]), unknown).tolist() == [2, 1]
 
 
 def test_presence() -> None:
-    overall = Overall(np.array([9]), population=np.array([10, 10, 5, 0]))
+    overall = Reference(np.array([9]), population=np.array([10, 10, 5, 0]))
     sizes = np.array([[1], [5], [5], [2]])
     assert DeltaPresence().level(sizes, overall).tolist() == [0.1, 0.5, 1, inf]
     assert satisfied([DeltaPresence(low=0.2, high=0.5)], sizes, overall).tolist() == [False, True, False, False]
@@ -196,7 +196,7 @@ def test_presence() -> None:
 
 
 def test_a_value_unknown_to_the_table() -> None:
-    counts, overall = np.array([[1, 1]]), Overall(np.array([5, 0]))
+    counts, overall = np.array([[1, 1]]), Reference(np.array([5, 0]))
     for model in (DeltaDisclosure(), BetaLikeness(), EnhancedBetaLikeness(), TCloseness(distance="kl")):
         assert model.level(counts, overall) == [inf]
 
@@ -208,7 +208,7 @@ def test_withheld_values_disclose_nothing(name: str) -> None:
     level = model.level(np.zeros((2, 3), dtype=int), everything(3, 2))
     counts_people = name in ("k_anonymity", "delta_presence")
     assert level.tolist() == [inf if model.higher_is_safer and not counts_people else 0] * 2
-    nothing = Overall(np.zeros(3, dtype=int), *[getattr(everything(3, 2), f.name) for f in fields(Overall)[1:]])
+    nothing = Reference(np.zeros(3, dtype=int), *[getattr(everything(3, 2), f.name) for f in fields(Reference)[1:]])
     assert model.level(np.zeros((2, 3), dtype=int), nothing).tolist() == level.tolist()
     assert not satisfied([AlphaK(alpha=1, k=2)], np.zeros((1, 3), dtype=int), everything(3, 1)).any()
 
@@ -293,7 +293,7 @@ def test_smallest(model: PrivacyModel, smallest: int) -> None:
         ("t_closeness", {"t": -0.1}, "at least 0"),
         ("t_closeness", {"t": inf}, "at least 0"),
         ("t_closeness", {"t": nan}, "at least 0"),
-        ("t_closeness", {"distance": "emd"}, "choose one of variational"),
+        ("t_closeness", {"distance": "emd"}, "choose from variational"),
         ("n_t_closeness", {"n": 0}, "at least 1"),
         ("strict_n_t_closeness", {"n": 1.5}, "at least 1"),
         ("delta_disclosure", {"delta": 0}, "above 0"),
@@ -315,7 +315,7 @@ def test_options_are_checked(name: str, options: dict[str, object], said: str) -
 
 
 def test_what_a_model_needs_is_asked_for() -> None:
-    counts, bare = np.array([[1, 1]]), Overall(np.array([1, 1]))
+    counts, bare = np.array([[1, 1]]), Reference(np.array([1, 1]))
     for model, said in (
         (NTCloseness(n=5), "natural supersets"),
         (StrictNTCloseness(n=5), "natural supersets"),
@@ -325,24 +325,24 @@ def test_what_a_model_needs_is_asked_for() -> None:
     ):
         with pytest.raises(UsageError, match=said):
             model.level(counts, bare)
-    with pytest.raises(UsageError, match="none of the 1 groups"):
-        NTCloseness(n=1).level(counts, Overall(np.array([1, 1]), supersets=Supersets(np.array([1]), counts)))
+    with pytest.raises(UsageError, match="outside the 1 groups"):
+        NTCloseness(n=1).level(counts, Reference(np.array([1, 1]), supersets=Supersets(np.array([1]), counts)))
 
 
 def test_overall_is_checked_at_birth() -> None:
     for histogram in (np.zeros((1, 2)), np.zeros(0), np.array([-1, 2]), np.array([nan])):
         with pytest.raises(UsageError, match="one row of counts"):
-            Overall(histogram)
-    with pytest.raises(UsageError, match="2 values, its ground 3"):
-        Overall(np.array([1, 1]), Ground(position=np.arange(3.0)))
+            Reference(histogram)
+    with pytest.raises(UsageError, match="2 values, its geometry 3"):
+        Reference(np.array([1, 1]), Geometry(position=np.arange(3.0)))
     with pytest.raises(UsageError, match="another number"):
-        Overall(np.array([1, 1]), supersets=Supersets(np.array([0]), np.array([[1, 2, 3]])))
+        Reference(np.array([1, 1]), supersets=Supersets(np.array([0]), np.array([[1, 2, 3]])))
     with pytest.raises(UsageError, match="pairs"):
         Supersets(np.array([0, 1]), np.array([[1, 2, 3]]))
 
 
 def test_nothing_required_is_always_satisfied() -> None:
-    assert satisfied([], np.array([[1, 1], [0, 1]]), Overall(np.array([1, 2]))).tolist() == [True, True]
+    assert satisfied([], np.array([[1, 1], [0, 1]]), Reference(np.array([1, 2]))).tolist() == [True, True]
 
 
 @pytest.mark.parametrize("page", ["privacy-models.md", "distances.md"])

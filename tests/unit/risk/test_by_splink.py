@@ -21,7 +21,7 @@ from unveil.errors import NotApplicable
 from unveil.risk.linkage import by_splink
 from unveil.risk.linkage.by_splink import blocking_sets, estimate_by_splink
 from unveil.risk.linkage.links import reid
-from unveil.risk.linkage.patterns import compared, pattern_counts, pattern_of
+from unveil.risk.linkage.patterns import code_files, pattern_counts, pattern_of
 from unveil.risk.linkage.probabilistic import Agreement, classify, from_true_links, link_by_patterns
 
 SIZES = (6, 9, 12, 20, 30)
@@ -61,7 +61,7 @@ def test_known_probabilities_are_found_again_and_nothing_is_said(
     # Standard errors of m are about .02: 400 links, nearly all of them told apart.
     assert [p["m"] for p in row["parameters"]] == pytest.approx(M.tolist(), abs=0.06)
     assert [p["u"] for p in row["parameters"]] == pytest.approx([1 / s for s in SIZES], abs=0.01)
-    files = compared(people, rows)
+    files = code_files(people, rows)
     true = from_true_links(files, np.arange(PEOPLE))
     best = reid(
         link_by_patterns(files, true, classify(true, false_links=0.001, missed_links=0.05), true_row=np.arange(400))
@@ -82,7 +82,7 @@ def test_splink_scores_pairs_as_we_do() -> None:
     from splink import DuckDBAPI, Linker, SettingsCreator
 
     people, rows = made(30)
-    files = compared(people, rows)
+    files = code_files(people, rows)
     model = Agreement(M, 1 / np.array(SIZES), share=1 / 30)
 
     def level(column: str, m: float, u: float) -> dict[str, Any]:
@@ -134,17 +134,17 @@ def test_blocks_by_hand() -> None:
 
 def test_where_it_cannot() -> None:
     people, rows = made(40)
-    two = compared(people[:2], rows[:2])
+    two = code_files(people[:2], rows[:2])
     with pytest.raises(NotApplicable, match="needs 3 attributes"):
         estimate_by_splink(two, pattern_counts(two), share=1 / 40)
-    files = compared(people, rows)
+    files = code_files(people, rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "splink", None)
         with pytest.raises(NotApplicable, match=r"install unveil\[linkage\]"):
             estimate_by_splink(files, pattern_counts(files), share=1 / 40)
     # Of an attribute on which nobody ever agrees nothing is learned, and it weighs nothing.
     zero = np.zeros(40, dtype=np.int64)
-    files = compared([*people, zero], [*rows, zero + 1])
+    files = code_files([*people, zero], [*rows, zero + 1])
     found = estimate_by_splink(files, pattern_counts(files), share=1 / 40)
     assert found.untrained == (5,)
     assert found.model.m[5] == found.model.u[5]

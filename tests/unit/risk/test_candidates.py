@@ -11,10 +11,11 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.linkage import candidates, supervised
 from unveil.risk.linkage.aggregates import AGGREGATES
-from unveil.risk.linkage.candidates import cells_of, judge, worst_links
-from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.candidates import distinct_rows_of, link_by_parameters, worst_links
+from unveil.risk.linkage.distance import on_best_scale
 from unveil.risk.linkage.pairs import all_pairs
-from unveil.risk.linkage.readers import Published, published_of
+from unveil.risk.linkage.published import Published, published_of
+from unveil.risk.linkage.register import Register, register_of_table
 from unveil.risk.linkage.supervised import links_with
 
 
@@ -26,7 +27,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervised, "DIRECTIONS", 20)
 
 
-def released(people: int, *, categories: bool = False, alike: bool = False) -> tuple[Published, Held]:
+def released(people: int, *, categories: bool = False, alike: bool = False) -> tuple[Published, Register]:
     random = np.random.default_rng(5)
     values = random.normal(50, 10, size=(people, 3)).round(1)
     attributes = {name: {"role": QI, "kind": "numeric"} for name in "abc"}
@@ -42,7 +43,7 @@ def released(people: int, *, categories: bool = False, alike: bool = False) -> t
     if not alike:  # one row is not published
         kept = Masked(masked.attributes, tuple(c[1:] for c in masked.columns), masked.masked)
         masked, origin = kept, origin[1:]
-    return published_of(masked, tuple(attributes), origin), held_of_table(table, table.attributes)
+    return published_of(masked, tuple(attributes), origin), register_of_table(table, table.attributes)
 
 
 @pytest.mark.parametrize("name", AGGREGATES)
@@ -51,24 +52,24 @@ def test_all_rows_are_judged_as_pair_by_pair(name: str, alike: bool, monkeypatch
     published, held = released(40, alike=alike)
     family, random = AGGREGATES[name], np.random.default_rng(0)
     vectors = [family.equal(3), family.draw(3, random), family.corners(3)[0]]
-    cells, pairs = cells_of(published, held), all_pairs(published, held)
+    cells, pairs = distinct_rows_of(published, held), all_pairs(published, held)
     assert len(cells.count) == (13 if alike else 39)
     assert cells.points
     monkeypatch.setattr(candidates, "MOST_ENTRIES", 39 * 7 * 5)  # some people at a time
-    for vector, one in zip(vectors, judge(cells, family, vectors, 4, Engine()), strict=True):
+    for vector, (links, near) in zip(vectors, link_by_parameters(cells, family, vectors, 4, Engine()), strict=True):
         expected = links_with(pairs, name, vector)
-        assert one.links.size.tolist() == expected.size.tolist()
-        assert one.links.chance == pytest.approx(expected.chance)
-        assert one.links.score == pytest.approx(expected.score, abs=1e-7)
+        assert links.size.tolist() == expected.size.tolist()
+        assert links.chance == pytest.approx(expected.chance)
+        assert links.score == pytest.approx(expected.score, abs=1e-7)
         distance = family.features(cells.take(np.arange(40))) @ vector
-        found = np.sort(np.take_along_axis(distance, one.near, 1), axis=1)
+        found = np.sort(np.take_along_axis(distance, near, 1), axis=1)
         assert found == pytest.approx(np.sort(distance, axis=1)[:, :4])
 
 
 @pytest.mark.parametrize(("name", "categories"), [("weighted_mean", True), ("owa", False)])
 def test_learning_from_near_rows_does_nearly_as_well(name: str, categories: bool) -> None:
     published, held = released(45, categories=categories)
-    pairs = all_pairs(published, held)
+    pairs = all_pairs(on_best_scale(published, held), held)
     small, links = worst_links(published, held, name, most=0)
     # What is said of the parameters is exact, whatever they were learned from.
     assert links.chance == pytest.approx(links_with(pairs, name, small.parameters).chance)
@@ -90,7 +91,7 @@ def test_learning_from_a_sample_of_people(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_cannot_be_asked_of_large_files() -> None:
     published, held = released(12)
-    with pytest.raises(NotApplicable, match="120 people at most"):
+    with pytest.raises(NotApplicable, match="up to 120 people"):
         worst_links(published, held, certified=True, most=0)
-    nobody = Held(held.known, held.people, np.full(12, 11))
+    nobody = Register(held.known, held.people, np.full(12, 11))
     assert worst_links(published, nobody, most=0)[0].people == 12

@@ -211,7 +211,7 @@ def test_questions_that_make_no_sense() -> None:
         ({"known": ["s"]}, "is asked about"),
         ({"known": []}, "at least one other"),
         ({"folds": 9}, "folds"),
-        ({"model": "oracle", "folds": 2}, "no model"),
+        ({"model": "oracle", "folds": 2}, "unknown model"),
     ]:
         with pytest.raises(UsageError, match=words):
             model_guesses(table, made, "s", **options)

@@ -10,9 +10,9 @@ from tests.small import QI, SENSITIVE, made_schema
 from unveil import LaplaceCounts, run_differential
 from unveil.data.table import Table
 from unveil.errors import UsageError
-from unveil.privacy.distances import Ground
-from unveil.risk.differential.divergence import distance_of
-from unveil.risk.differential.laplace import Cells, _transforms, count_cells, exact_distances, mean_predictions
+from unveil.privacy.distances import Geometry
+from unveil.risk.differential.laplace import CellCounts, _transforms, count_cells, exact_distances, mean_predictions
+from unveil.risk.differential.measures import distance_of
 
 SCHEMA = made_schema(
     {
@@ -35,8 +35,8 @@ def table(rows: int = 40) -> Table:
     )
 
 
-def one_cell(counts: list[int], value: int) -> Cells:
-    return Cells(np.array([counts]), np.array([0]), np.array([value]))
+def one_cell(counts: list[int], value: int) -> CellCounts:
+    return CellCounts(np.array([counts]), np.array([0]), np.array([value]))
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0])
@@ -112,7 +112,7 @@ def test_with_common_noise_eq_1_is_a_difference_of_means(epsilon: float) -> None
     less = counts - np.array([1, 0, 0, 0])
     one, other = (1 + np.maximum(0, c + noise) for c in (counts, less))
     one, other = (x / x.sum(axis=1, keepdims=True) for x in (one, other))
-    sorted_way = distance_of("emd", "coordinates", Ground(), ordered=False)(one[None], other[None])[0]
+    sorted_way = distance_of("emd", "coordinates", Geometry(), ordered=False)(one[None], other[None])[0]
     gap = one[:, 0] - other[:, 0]
     assert sorted_way == pytest.approx(2 * gap.mean(), abs=1e-12)  # monotone, so sorting changes nothing
     exact = exact_distances(one_cell(counts.tolist(), 0), epsilon)[0]
@@ -142,7 +142,7 @@ def test_quantiles_and_combinations() -> None:
     assert len(cells.counts) == 4  # two halves of age, two sexes
     assert cells.counts.sum() == 40
     assert len(count_cells(LaplaceCounts(epsilon=1, quantiles=0), table(), 2).counts) > 30
-    for options, text in (({"cut": ("s",)}, "no quasi-identifier"), ({"cut": ("sex",)}, "has no order")):
+    for options, text in (({"cut": ("s",)}, "not a quasi-identifier"), ({"cut": ("sex",)}, "has no order")):
         with pytest.raises(UsageError, match=text):
             count_cells(LaplaceCounts(epsilon=1, **options), table(), 2)
     with pytest.raises(UsageError, match="positive number"):

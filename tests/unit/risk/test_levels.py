@@ -14,11 +14,11 @@ from unveil.data.regions import Regions
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.linkage import levels
-from unveil.risk.linkage.held import Held, held_of_table
-from unveil.risk.linkage.levels import level_counts, levelled, levels_of_rows, link_by_levels, own_levels
+from unveil.risk.linkage.levels import agreement_levels, level_counts, levels_of_rows, link_by_levels, own_levels
 from unveil.risk.linkage.links import reid
-from unveil.risk.linkage.probabilistic import Classes, classify
-from unveil.risk.linkage.readers import published_of
+from unveil.risk.linkage.probabilistic import LinkageRule, classify
+from unveil.risk.linkage.published import published_of
+from unveil.risk.linkage.register import Register, register_of_table
 
 EVERY = ["0", "1", "2", "3"]
 
@@ -30,14 +30,14 @@ def one_attribute() -> tuple[Table, Any, Any]:
     return table, release, np.array([0, 1, 1, 1, 1, 1, 1, 1])
 
 
-def every(model: Any) -> Classes:
+def every(model: Any) -> LinkageRule:
     return classify(model, false_links=1.0, missed_links=0.0)
 
 
 def test_two_levels_by_hand() -> None:
     table, release, groups = one_attribute()
-    held = held_of_table(table, release.attributes)
-    files = levelled(published_of(release, ["a"], groups), held)
+    held = register_of_table(table, release.attributes)
+    files = agreement_levels(published_of(release, ["a"], groups), held)
     # A quarter of the people lie in 0, all in the other cell.
     assert files.bounds == ((1.0, 0.25),)
     # 64 pairs: six people lie outside 0; all fit seven rows; two fit the one row.
@@ -57,11 +57,11 @@ def test_two_levels_by_hand() -> None:
     assert links.claim.tolist() == [True, True, *[False] * 6]
     assert own_levels(files).tolist() == [2, 1, 1, 1, 1, 1, 1, 1]  # type: ignore[union-attr]
     # Nobody says which is whose: the heavier cell may be right or not.
-    unsure = link_by_levels(levelled(published_of(release, ["a"]), held), model, every(model))
+    unsure = link_by_levels(agreement_levels(published_of(release, ["a"]), held), model, every(model))
     assert unsure.chance is None
     # Whoever is not known at all fits all rows alike.
     known = Known(Regions.sets(4, [[0], [1], [2], [3], [0, 1, 2, 3]]), np.array([0, 0, 1, 2, 3, 3, 3, 3, 4]))
-    files = levelled(published_of(release, ["a"]), Held({"a": known}, 9, None))
+    files = agreement_levels(published_of(release, ["a"]), Register({"a": known}, 9, None))
     assert link_by_levels(files, model, every(model)).size.tolist() == [1, 1, 7, 7, 7, 7, 7, 7, 8]
 
 
@@ -84,8 +84,8 @@ def test_weights_and_links_are_those_of_every_pair(at_once: int, monkeypatch: py
     release = made_release(table.attributes, [((0, 1), rows)])
     # The release orders groups by their cells; the assignment is found again by what they hold.
     group_of_row = np.array([_group_of(release, cell) for cell in cells])
-    held = held_of_table(table, release.attributes)
-    files = levelled(published_of(release, ["a", "b"], group_of_row), held)
+    held = register_of_table(table, release.attributes)
+    files = agreement_levels(published_of(release, ["a", "b"], group_of_row), held)
     counts = level_counts(files)
     assert counts.sum() == 40 * 40
     model = levels_of_rows(files, counts)
@@ -158,9 +158,9 @@ def test_a_link_with_an_assignment_counts_three_classes() -> None:
 
 def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table, release, _ = one_attribute()
-    held = held_of_table(table, release.attributes)
+    held = register_of_table(table, release.attributes)
     for name, words in (("MOST_ENTRIES", "too many values"), ("MOST_PAIRS", "too many pairs"), ("MOST_PATTERNS", "at")):
         with monkeypatch.context() as patch:
             patch.setattr(levels, name, 1)
             with pytest.raises(NotApplicable, match=words):
-                levelled(published_of(release, ["a"]), held)
+                agreement_levels(published_of(release, ["a"]), held)

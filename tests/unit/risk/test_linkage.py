@@ -14,11 +14,20 @@ from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.errors import NotApplicable, UsageError
 from unveil.kernels import linkage
-from unveil.risk.linkage.axes import Axis, axis_of_numbers, axis_of_regions
-from unveil.risk.linkage.held import Held, held_of_table
-from unveil.risk.linkage.links import Links, anonymity_sets, claim_precision, claimed, reid, reid_of, single_links
+from unveil.risk.linkage.attribute_distances import AttributeDistance, distance_of_numbers, distance_of_regions
+from unveil.risk.linkage.distance import link_by_distance
+from unveil.risk.linkage.links import (
+    Links,
+    anonymity_sets,
+    claim_precision,
+    claimed,
+    mean_chance,
+    reid,
+    reid_of,
+    single_links,
+)
 from unveil.risk.linkage.nearest import find_nearest
-from unveil.risk.linkage.patterns import compared, pattern_counts, pattern_of, person_patterns
+from unveil.risk.linkage.patterns import code_files, pattern_counts, pattern_of, person_patterns
 from unveil.risk.linkage.probabilistic import (
     Agreement,
     classify,
@@ -26,7 +35,8 @@ from unveil.risk.linkage.probabilistic import (
     from_true_links,
     link_by_patterns,
 )
-from unveil.risk.linkage.readers import Published, compare_values, link_by_distance, published_of
+from unveil.risk.linkage.published import Published, compare_values, published_of
+from unveil.risk.linkage.register import Register, register_of_table
 
 
 def numeric(name: str, values: Any, **more: Any) -> Attribute:
@@ -36,7 +46,7 @@ def numeric(name: str, values: Any, **more: Any) -> Attribute:
     return Attribute(name, Role.QUASI_IDENTIFIER, Kind.NUMERIC, texts, low=places, high=places, **more)
 
 
-def table_of(axis: Axis) -> NDArray[np.float64]:
+def table_of(axis: AttributeDistance) -> NDArray[np.float64]:
     """(people, rows) the contributions of one axis, one pair at a time."""
     found = np.empty((len(axis.person), len(axis.row)))
     for i, j in product(range(len(axis.person)), range(len(axis.row))):
@@ -90,29 +100,114 @@ def test_numbers_are_standardised_by_their_own_file() -> None:
     # Published in other units: 10·x + 3. Standardised, both files are the same; everyone is at distance 0 of their row.
     attribute = numeric("x", [1, 2, 4, 9])
     person = np.arange(4)
-    axis = axis_of_numbers(attribute, Regions.singles(4), person, 10 * np.array([1.0, 2, 4, 9]) + 3, perturbed=True)
+    axis = distance_of_numbers(
+        attribute, Regions.singles(4), person, 10 * np.array([1.0, 2, 4, 9]) + 3, scale="moments"
+    )
     found = find_nearest([axis], true_row=person)
     assert found.distance == pytest.approx(np.zeros(4))
     assert found.row.tolist() == [0, 1, 2, 3]
     # Two random people are 1 apart on average: the mean over all pairs of half the squared difference.
     assert table_of(axis).mean() == pytest.approx(1)
     # Not perturbed: one scale, so that other units are far away.
-    apart = axis_of_numbers(attribute, Regions.singles(4), person, np.array([1.0, 2, 4, 90]), perturbed=False)
+    apart = distance_of_numbers(attribute, Regions.singles(4), person, np.array([1.0, 2, 4, 90]))
     assert find_nearest([apart]).row.tolist() == [0, 1, 2, 2]
+
+
+def five_columns(people: int) -> tuple[list[Attribute], list[NDArray[np.int64]], list[NDArray[np.float64]]]:
+    """Attributes, codes and numbers of people who are unlike each other."""
+    random = np.random.default_rng(3)
+    attributes = [numeric(f"x{i}", range(40)) for i in range(3)]
+    codes = [random.integers(40, size=people) for _ in attributes]
+    return attributes, codes, [c.astype(np.float64) for c in codes]
+
+
+def linked(attributes: list[Attribute], codes: list[Any], shown: list[Any], **options: Any) -> Links:
+    """Everybody linked with a masked file of their numbers."""
+    masked = Masked(tuple(attributes), tuple(shown), tuple(range(len(attributes))))
+    register = Register(
+        {a.name: Known.exactly(a, c) for a, c in zip(attributes, codes, strict=True)},
+        len(codes[0]),
+        np.arange(len(codes[0])),
+    )
+    return link_by_distance(
+        published_of(masked, [a.name for a in attributes], np.arange(len(codes[0]))), register, **options
+    )
+
+
+def test_equal_values_stay_equal_whatever_else_was_added() -> None:
+    # Half of the people are published as they are, the others far away: the moments of the two files differ, so that
+    # on scales of their own nobody is at distance 0 of their row.
+    attributes, codes, numbers = five_columns(200)
+    random = np.random.default_rng(4)
+    shown = [np.where(np.arange(200) < 100, x, x + 1000 * random.random(200)) for x in numbers]
+    join = {tuple(row) for row in np.stack(shown, axis=1).tolist()}
+    equal = np.mean([tuple(row) in join for row in np.stack(numbers, axis=1).tolist()])
+    assert equal == 0.5
+    assert reid(linked(attributes, codes, shown, scales=("moments",))).value < 0.05
+    best = linked(attributes, codes, shown)
+    assert best.scale == "common"
+    assert reid(best).value >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "scale"),
+    [
+        (lambda x: 7 * x + 3, "moments"),
+        (lambda x: 100 - x, "moments"),
+        (lambda x: np.exp(x / 4), "ranks"),
+        (lambda x: -np.exp(x / 4), "ranks"),
+    ],
+)
+def test_other_units_reversed_and_monotone_scales_are_tried(change: Any, scale: str) -> None:
+    attributes, codes, numbers = five_columns(150)
+    links = linked(attributes, codes, [change(x) for x in numbers])
+    assert links.scale == scale
+    assert reid(links).value > 0.98  # who has another's numbers shares their row
+    assert reid(linked(attributes, codes, [change(x) for x in numbers], scales=("common",))).value < 0.1
+
+
+def test_cells_that_are_swapped_elsewhere_are_equal_to_nothing_near() -> None:
+    # Two of three cells are untouched, the third is anybody's: what is near misleads, what is equal does not.
+    attributes, codes, numbers = five_columns(300)
+    random = np.random.default_rng(5)
+    shown = np.stack(numbers, axis=1)
+    hit = random.integers(3, size=300)
+    shown[np.arange(300), hit] = random.permutation(shown[np.arange(300), hit])
+    links = linked(attributes, codes, list(shown.T))
+    same = np.stack(codes, axis=1)[:, None, :] == shown[None]
+    agree = same.sum(axis=2)
+    best = agree == agree.max(axis=1, keepdims=True)
+    by_hand = np.mean(best[np.arange(300), np.arange(300)] / best.sum(axis=1))
+    assert links.scale == "equal"
+    assert reid(links).value == pytest.approx(by_hand)
+    assert (
+        reid(links).value > reid(linked(attributes, codes, list(shown.T), scales=("common", "moments", "ranks"))).value
+    )
+
+
+def test_one_fifth_is_one_fifth() -> None:
+    # The sum of 0.2s is not a multiple of 0.2: a limit of reid <= 0.2 must hold for groups of five.
+    for people in (5, 15, 35, 305, 2005):
+        fifths = np.full(people, 1 / 5)
+        links = Links(*(np.zeros(people, dtype=np.int64),) * 2, np.zeros(people), np.zeros(people, dtype=bool), fifths)
+        assert reid(links).value == 0.2
+    mixed = np.concatenate([np.full(3, 1 / 3), np.full(7, 1 / 7), np.zeros(10), [0.123456789]])
+    assert mean_chance(mixed) == pytest.approx(mixed.mean(), rel=1e-15)
+    assert any(np.full(n, 1 / 5).mean() > 0.2 for n in range(5, 400, 5))  # what made it fail
 
 
 def test_contributions_by_hand() -> None:
     colour = Attribute("c", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, ("r", "g", "b", "?"), missing=True)
     shown = Regions.sets(4, [[0], [1, 2], [0, 1, 2, 3], [3]])
-    axis = axis_of_regions(colour, Regions.singles(4), np.arange(4), shown, np.arange(4))
+    axis = distance_of_regions(colour, Regions.singles(4), np.arange(4), shown, np.arange(4))
     assert table_of(axis).tolist() == [[0, 1, 0, 1], [1, 0, 0, 1], [1, 0, 0, 1], [1, 1, 0, 0]]
     grade = Attribute("g", Role.QUASI_IDENTIFIER, Kind.ORDINAL, ("1", "2", "3", "4", "5"))
     shown = Regions.intervals(5, [0, 1, 0], [0, 2, 4])
-    axis = axis_of_regions(grade, Regions.singles(5), np.array([0, 2, 4]), shown, np.arange(3))
+    axis = distance_of_regions(grade, Regions.singles(5), np.array([0, 2, 4]), shown, np.arange(3))
     assert table_of(axis) == pytest.approx(np.array([[0, 1 / 16, 0], [4 / 16, 0, 0], [1, 4 / 16, 0]]))
     # The same as a table: a set of grades that is no interval.
     sets = Regions.sets(5, [[0], [1, 4]])
-    assert table_of(axis_of_regions(grade, Regions.singles(5), np.array([2]), sets, np.arange(2))) == pytest.approx(
+    assert table_of(distance_of_regions(grade, Regions.singles(5), np.array([2]), sets, np.arange(2))) == pytest.approx(
         np.array([[4 / 16, 1 / 16]])
     )
 
@@ -120,12 +215,14 @@ def test_contributions_by_hand() -> None:
 def test_a_hierarchy_says_how_far_values_are() -> None:
     rows = [("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")]
     schema = made_schema({"v": {"role": QI, "domain": list("abcd"), "hierarchy": "v.csv"}}, {"v": rows})
-    axis = axis_of_regions(schema.attribute("v"), Regions.singles(4), np.arange(4), Regions.singles(4), np.arange(4))
+    axis = distance_of_regions(
+        schema.attribute("v"), Regions.singles(4), np.arange(4), Regions.singles(4), np.arange(4)
+    )
     assert axis.table is not None
     assert axis.table[0].tolist() == [0, 0.25, 1, 1]  # the sibling is half the way up, squared
 
 
-def random_axes(seed: int, people: int, rows: int) -> list[Axis]:
+def random_axes(seed: int, people: int, rows: int) -> list[AttributeDistance]:
     """One of every kind, with missing values, sets, `*`, and people of whom something is not known."""
     random = np.random.default_rng(seed)
     missing = numeric("m", range(6), missing=True, missing_tokens=("?",))
@@ -135,23 +232,23 @@ def random_axes(seed: int, people: int, rows: int) -> list[Axis]:
     grade = Attribute("g", Role.QUASI_IDENTIFIER, Kind.ORDINAL, tuple("12345"))
     sets = Regions.sets(4, [[0], [1], [2], [3], [0, 3], [0, 1, 2, 3]])
     return [
-        axis_of_regions(missing, known, random.integers(9, size=people), shown, random.integers(10, size=rows)),
-        axis_of_regions(colour, sets, random.integers(6, size=people), sets, random.integers(6, size=rows)),
-        axis_of_regions(
+        distance_of_regions(missing, known, random.integers(9, size=people), shown, random.integers(10, size=rows)),
+        distance_of_regions(colour, sets, random.integers(6, size=people), sets, random.integers(6, size=rows)),
+        distance_of_regions(
             grade,
             Regions.singles(5),
             random.integers(5, size=people),
             Regions.singles(5),
             random.integers(5, size=rows),
         ),
-        axis_of_numbers(
+        distance_of_numbers(
             numeric("n", range(30)),
             Regions.singles(30),
             random.integers(30, size=people),
             np.where(random.random(rows) < 0.1, np.nan, random.integers(30, size=rows) + random.integers(2, size=rows)),
-            perturbed=True,
+            scale="moments",
         ),
-        axis_of_regions(
+        distance_of_regions(
             Attribute("e", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, tuple("abcdefgh")),
             Regions.singles(8),
             random.integers(8, size=people),
@@ -183,13 +280,13 @@ def test_nearest_rows_equal_a_search_of_all_pairs(kinds: tuple[int, ...]) -> Non
 def test_many_categories_need_no_table() -> None:
     place = Attribute("p", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, tuple(map(str, range(6000))))
     person, row = np.array([5, 5999, 17]), np.array([5999, 17, 17])
-    axis = axis_of_regions(place, Regions.singles(6000), person, Regions.singles(6000), row)
+    axis = distance_of_regions(place, Regions.singles(6000), person, Regions.singles(6000), row)
     assert axis.equal
     found = find_nearest([axis])
     assert (found.distance.tolist(), found.rows.tolist()) == ([1, 0, 0], [3, 1, 2])
     wide = Regions.sets(6000, [[0, 1], list(range(6000))])
     with pytest.raises(NotApplicable, match="--known"):
-        axis_of_regions(place, Regions.singles(6000), person, wide, np.array([0, 1, 1]))
+        distance_of_regions(place, Regions.singles(6000), person, wide, np.array([0, 1, 1]))
 
 
 def test_kernels_say_the_same_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +305,7 @@ def test_the_tree_of_boxes_and_the_k_d_tree_agree_with_all_pairs() -> None:
     people = [random.integers(8, size=80) for _ in attributes]
     rows = [random.integers(8, size=200).astype(np.float64) for _ in attributes]
     axes = [
-        axis_of_numbers(a, Regions.singles(8), p, r, perturbed=True)
+        distance_of_numbers(a, Regions.singles(8), p, r, scale="moments")
         for a, p, r in zip(attributes, people, rows, strict=True)
     ]
     pairs = sum(table_of(a) for a in axes)
@@ -224,7 +321,7 @@ def test_the_tree_of_boxes_and_the_k_d_tree_agree_with_all_pairs() -> None:
 
 
 def test_one_published_row_is_everyones() -> None:
-    axis = axis_of_numbers(numeric("x", [1, 2]), Regions.singles(2), np.array([0, 1]), np.array([5.0]), perturbed=False)
+    axis = distance_of_numbers(numeric("x", [1, 2]), Regions.singles(2), np.array([0, 1]), np.array([5.0]))
     found = find_nearest([axis], margins=True)
     assert (found.row.tolist(), found.rows.tolist()) == ([0, 0], [1, 1])
     assert np.isinf(found.margin).all()  # type: ignore[arg-type]
@@ -232,9 +329,9 @@ def test_one_published_row_is_everyones() -> None:
         find_nearest([])
 
 
-def people_of(*columns: tuple[Attribute, list[int]]) -> Held:
+def people_of(*columns: tuple[Attribute, list[int]]) -> Register:
     rows = len(columns[0][1])
-    return Held({a.name: Known.exactly(a, np.array(c)) for a, c in columns}, rows, np.arange(rows))
+    return Register({a.name: Known.exactly(a, np.array(c)) for a, c in columns}, rows, np.arange(rows))
 
 
 def test_a_generalised_release_by_hand() -> None:
@@ -246,7 +343,7 @@ def test_a_generalised_release_by_hand() -> None:
     young, old, all_ages = ([str(a) for a in r] for r in (range(20, 25), range(25, 30), range(20, 30)))
     rows = [(0, young, "f"), (0, young, "f"), (1, old, "f"), (2, all_ages, "m"), (2, all_ages, "m"), (3, "*", "*")]
     release = made_release(table.attributes, [((0, 1), rows)])
-    held = held_of_table(table, release.attributes)
+    held = register_of_table(table, release.attributes)
     links = link_by_distance(published_of(release, ["age", "sex"]), held)
     # The suppressed row fits everybody.
     assert links.size.tolist() == [3, 3, 2, 3, 3, 3]
@@ -316,7 +413,7 @@ def test_pattern_counts_are_those_of_all_pairs() -> None:
     random = np.random.default_rng(3)
     people = [random.integers(-1, 3, size=40) for _ in range(4)]
     rows = [random.integers(-1, 3, size=55) for _ in range(4)]
-    files = compared(people, rows)
+    files = code_files(people, rows)
     counts = pattern_counts(files)
     assert counts.sum() == 40 * 55
     bits = sum(
@@ -331,7 +428,7 @@ def test_pattern_counts_are_those_of_all_pairs() -> None:
 
 def test_m_and_u_by_hand() -> None:
     # Two attributes, three people, rows in the same order. True links agree on a: 3 of 3, on b: 1 of 3.
-    files = compared([np.array([0, 1, 2]), np.array([0, 0, 1])], [np.array([0, 1, 2]), np.array([0, 1, 0])])
+    files = code_files([np.array([0, 1, 2]), np.array([0, 0, 1])], [np.array([0, 1, 2]), np.array([0, 1, 0])])
     found = from_true_links(files, np.arange(3))
     assert found.m == pytest.approx([3.5 / 4, 1.5 / 4])
     # Of the six other pairs none agrees on a; on b: (0,2), (1,0), (1,2), (2,1).
@@ -377,7 +474,7 @@ def test_known_m_and_u_are_recovered_from_made_up_files() -> None:
     rows = [
         np.where(random.random(n) < p, c, random.integers(s, size=n)) for c, s, p in zip(people, sizes, m, strict=True)
     ]
-    files = compared(people, rows)
+    files = code_files(people, rows)
     right = m + (1 - m) / np.array(sizes)  # who is drawn anew may get the same value
     # 1,500 links: a share has a deviation of at most .011; u is a share of two million pairs.
     truth = from_true_links(files, np.arange(n))
@@ -394,7 +491,7 @@ def test_links_by_patterns_are_those_of_all_pairs(spread: Any) -> None:
     random = np.random.default_rng(4)
     people = [random.integers(-1, 4, size=50) for _ in range(3)]
     rows = [np.where(random.random(50) < 0.3, random.integers(4, size=50), np.maximum(p, 0)) for p in people]
-    files, true = compared(people, rows), np.where(np.arange(50) < 45, np.arange(50), -1)
+    files, true = code_files(people, rows), np.where(np.arange(50) < 45, np.arange(50), -1)
     model = from_true_links(files, true)
     links = link_by_patterns(
         files, model, classify(model, false_links=0.01, missed_links=0.1), true_row=true, spread=spread

@@ -21,7 +21,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.kernels.matching_groups import narrow
 from unveil.risk.membership import (
-    MembershipReader,
+    MembershipBelief,
     count_tuples,
     delta_presence,
     fake_tuples,
@@ -29,10 +29,10 @@ from unveil.risk.membership import (
     matching_groups,
     roc,
 )
-from unveil.risk.membership.choices import PRIMES, Choice, Remainders
+from unveil.risk.membership.belief import bin_of, frequency_score
 from unveil.risk.membership.drawing import drawn_members, drawn_outsiders, drawn_tuples, published_shares
 from unveil.risk.membership.matching import expected_rows
-from unveil.risk.membership.posterior import bin_of, frequency_score
+from unveil.risk.membership.tuples import PRIMES, GroupChoice, Remainders
 
 
 def any_release(seed: int) -> Release:
@@ -158,7 +158,7 @@ def test_thousands_of_sets_of_groups_are_each_kept_once() -> None:
     expected = {d: int(n) for d, n in enumerate(np.bincount(degree)) if d and n}
     assert count_tuples(release, [0, 1, 2]) == expected
     ones, prime = np.ones((40, 1), dtype=np.int64), np.array([PRIMES[0]])
-    first, second = (Choice.of_pairs(p.group, p.region[0], 50, ones[:, 0]) for p in parts[:2])
+    first, second = (GroupChoice.of_pairs(p.group, p.region[0], 50, ones[:, 0]) for p in parts[:2])
     start, group, times = np.array([0, 50]), np.arange(50, dtype=np.int32), np.ones((1, 1), dtype=np.int64)
     alone = np.zeros((50, 1), dtype=np.int64)
     for choice in (first, second):
@@ -224,7 +224,7 @@ def test_drawn_people_are_as_often_as_they_should_be() -> None:
 def test_the_belief_by_hand() -> None:
     """Members match one group in 3 of 4 cases and two in one; of others 3 of 8 match none, 4 one, 1 two."""
     shares = [np.tile(np.array([*counts, *[0.0] * 9]) / sum(counts), (3, 1)) for counts in ((0, 3, 1), (3, 4, 1))]
-    reader = MembershipReader(*shares, 0.2, "")
+    reader = MembershipBelief(*shares, 0.2, "")
     belief = reader.believe(np.array([0, 1, 2]))
     assert belief[0] == 0
     assert belief[1] == pytest.approx(0.2 * 0.75 / (0.2 * 0.75 + 0.8 * 0.5), rel=1e-6)
@@ -236,7 +236,7 @@ def test_the_belief_by_hand() -> None:
     nobody = reader.odds()[:, 5]
     assert nobody.tolist() == [1, 1, 1]
     with pytest.raises(UsageError, match="between 0 and 1"):
-        MembershipReader(*shares, 1.0, "")
+        MembershipBelief(*shares, 1.0, "")
 
 
 def test_bins_hold_what_they_say() -> None:
@@ -430,3 +430,30 @@ def test_the_page_computes_what_it_says() -> None:
     failed, tried = doctest.testfile(str(Path(__file__).parents[3] / "docs" / "membership.md"), module_relative=False)
     assert tried > 20
     assert not failed
+
+
+def test_who_is_certain_to_be_in_is_believed_to_be_however_many_groups_match() -> None:
+    # Ten classes of five ages, with ten people each. Of nine the population has just those ten, of the last a hundred:
+    # everybody matches one group, so that counting groups tells next to nothing, but nine in ten are certain.
+    ages = [f"{a:02}" for a in range(50)]
+    schema = made_schema({"age": {"role": QI, "domain": ages}, "d": {"role": SENSITIVE, "domain": ["x", "y"]}})
+    table = made_table(schema, *((a, "x") for a in ages), *((a, "y") for a in ages))
+    rows = [(int(a) // 5, ages[int(a) // 5 * 5 : int(a) // 5 * 5 + 5], v) for v in "xy" for a in ages]
+    release = made_release(table.attributes, [((0, 1), rows)])
+    population = known(release, [(a,) for a in range(50) for _ in range(2 if a < 45 else 20)], [0])
+    members = known(release, [(a,) for a in range(50) for _ in range(2)], [0])
+    reader = learn_membership(release, [0], population=population)
+    degree = matching_groups(release, members).degree
+    assert reader.largest(degree).value < 0.6  # what was said
+    inside = delta_presence(release, population, members)
+    assert inside.certain == 0.9
+    assert reader.largest(degree, inside).value == 1
+    assert np.isinf(reader.largest(degree, inside, odds=True).value)
+    # One in ten of the rest are in: as delta presence says, 10 rows for 100 people.
+    share = 100 / 190
+    rest = inside.odds()[0][-1]
+    assert rest * share / (1 - share) == pytest.approx((10 / 100) / (90 / 100))
+    assert reader.mean(degree, inside).value >= 0.9
+    # The members' own presence is that of the population's people like them.
+    same = delta_presence(release, population)
+    assert inside.value[-1] == same.value[-1] == pytest.approx(0.1)

@@ -8,8 +8,8 @@ import pytest
 from small import QI, SENSITIVE, made_release, made_schema
 from unveil.data.belief import Belief
 from unveil.errors import UsageError
-from unveil.privacy.distances import DISTANCES, Ground
-from unveil.privacy.reference import ground_of
+from unveil.privacy.distances import DISTANCES, Geometry
+from unveil.privacy.reference import geometry_of
 from unveil.risk import group_belief, overall_belief, privacy_loss, privacy_loss_max, privacy_loss_mean
 
 SCHEMA = made_schema(
@@ -79,7 +79,7 @@ def test_a_revealed_value() -> None:
 @pytest.mark.parametrize("name", DISTANCES)
 def test_every_distance_and_the_learner(name: str) -> None:
     belief, _ = group_belief(WIDE, 1)
-    ground = ground_of(S)
+    ground = geometry_of(S)
     learner = Belief(np.array([[0.5, 0.25, 0.25]] * 3))
     found = privacy_loss(belief, learner, distance=name, ground=ground)
     assert found == pytest.approx(DISTANCES[name](belief.probability, learner.probability, ground))
@@ -101,8 +101,8 @@ def test_what_cannot_be_compared() -> None:
         privacy_loss(Belief(np.full((3, 2), 0.5)), two)
     with pytest.raises(UsageError, match="about 2 values"):
         privacy_loss(two, Belief(np.full((1, 4), 0.25)))
-    with pytest.raises(UsageError, match="about 2 values"):
-        privacy_loss(two, two, ground=Ground(position=np.arange(3.0)))
+    with pytest.raises(UsageError, match="about 3 values, the beliefs about 2"):
+        privacy_loss(two, two, ground=Geometry(position=np.arange(3.0)))
     for people in (np.array([1]), np.array([1, -1]), np.array([0, 0])):
         with pytest.raises(UsageError, match="for how many"):
             privacy_loss_mean(two, two, people=people)

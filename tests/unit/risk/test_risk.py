@@ -14,8 +14,8 @@ from unveil import risk
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief, Diagnostics, Estimate
 from unveil.errors import UsageError
-from unveil.privacy.distances import Ground, total_variation
-from unveil.privacy.reference import ground_of
+from unveil.privacy.distances import Geometry, total_variation
+from unveil.privacy.reference import geometry_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "risk.md"
 
@@ -210,14 +210,14 @@ def test_definition_1_of_kifer() -> None:
     ordered = risk.privacy_breach_distance(certain([0, 0], 3), certain([1, 2], 3), "ordered")
     assert ordered.tolist() == [0.5, 1]
     assert risk.privacy_breach_distance_max(certain([0], 2), certain([1], 2), "kl").value == np.inf
-    tree = risk.privacy_breach_distance(certain([0, 0], 4), certain([1, 2], 4), "hierarchical", ground_of(disease()))
+    tree = risk.privacy_breach_distance(certain([0, 0], 4), certain([1, 2], 4), "hierarchical", geometry_of(disease()))
     assert tree.tolist() == [0.5, 1]
     with pytest.raises(UsageError, match="about 4 values, the beliefs about 3"):
-        risk.privacy_breach_distance(ATTACKER, LEARNER, "hierarchical", ground_of(disease()))
-    with pytest.raises(UsageError, match="no distance is called"):
+        risk.privacy_breach_distance(ATTACKER, LEARNER, "hierarchical", geometry_of(disease()))
+    with pytest.raises(UsageError, match="unknown distance"):
         risk.privacy_breach_distance(ATTACKER, LEARNER, "far")
     with pytest.raises(UsageError, match="needs a hierarchy"):
-        risk.privacy_breach_distance_max(ATTACKER, LEARNER, "hierarchical", Ground())
+        risk.privacy_breach_distance_max(ATTACKER, LEARNER, "hierarchical", Geometry())
 
 
 def test_definition_2_of_kifer() -> None:

@@ -16,12 +16,13 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.risk.linkage import supervised
 from unveil.risk.linkage.aggregates import AGGREGATES, aggregate_named
 from unveil.risk.linkage.certificate import MARGIN
-from unveil.risk.linkage.held import held_of_table
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.links import reid
 from unveil.risk.linkage.pairs import Pairs, all_pairs
-from unveil.risk.linkage.readers import link_by_distance, published_of
+from unveil.risk.linkage.published import published_of
+from unveil.risk.linkage.register import register_of_table
 from unveil.risk.linkage.supervised import (
-    Comparisons,
+    OwnRowGaps,
     _along,
     _linked,
     compare_own,
@@ -47,7 +48,7 @@ def one_pair(*signed: float) -> Pairs:
     return Pairs(tuple("abcd"[: len(signed)]), values**2, values, np.array([0]))
 
 
-def by_listing(found: Comparisons, name: str, attributes: int) -> int:
+def by_listing(found: OwnRowGaps, name: str, attributes: int) -> int:
     """The largest set of people that some parameters link, sets tried from the largest down, each a linear program."""
     family = aggregate_named(name)
     matrix, least, greatest, low, high = family.rules(attributes)
@@ -208,9 +209,9 @@ def released() -> tuple[Pairs, float]:
     schema = made_schema({name: {"role": QI, "kind": "numeric"} for name in "abc"})
     table = made_table(schema, *([f"{v:.2f}" for v in row] for row in values))
     masked = Noise(amount=0.4).anonymize(table, Engine(seed=1))
-    held = held_of_table(table, table.attributes)
+    held = register_of_table(table, table.attributes)
     published = published_of(masked.masked, ("a", "b", "c"), masked.origin)
-    return all_pairs(published, held), reid(link_by_distance(published, held)).value
+    return all_pairs(published, held), reid(link_by_distance(published, held, scales=("common",))).value
 
 
 @pytest.fixture
@@ -250,7 +251,7 @@ def test_people_without_a_row_are_never_linked() -> None:
     all_of_them = worst_case(Pairs(pairs.names, pairs.squared, pairs.signed, own))
     assert all_of_them.people == 10
     assert all_of_them.reid <= 0.5
-    with pytest.raises(NotApplicable, match="no person held"):
+    with pytest.raises(NotApplicable, match="none of these people"):
         compare_own(Pairs(pairs.names, pairs.squared, pairs.signed, np.full(10, -1)), AGGREGATES["owa"])
 
 
@@ -261,7 +262,7 @@ def test_what_cannot_be_learned_is_refused() -> None:
     with pytest.raises(NotApplicable, match="single numbers"):
         worst_case(Pairs(pairs.names, pairs.squared, None, pairs.own), "bilinear")
     many: NDArray[np.float64] = np.zeros((1, 1, 7))
-    with pytest.raises(NotApplicable, match="6 attributes at most"):
+    with pytest.raises(NotApplicable, match="at most 6 attributes"):
         AGGREGATES["choquet"].features(Pairs(tuple("abcdefg"), many, many, np.array([0])))
     wide = compare_own(made(121, 1, seed=0), AGGREGATES["owa"])
     with pytest.raises(NotApplicable, match="120 people"):

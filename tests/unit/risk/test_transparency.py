@@ -12,10 +12,11 @@ from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.links import reid
-from unveil.risk.linkage.readers import link_by_distance, published_of
-from unveil.risk.linkage.transparency import Method, link_knowing
+from unveil.risk.linkage.published import published_of
+from unveil.risk.linkage.register import Register, register_of_table
+from unveil.risk.linkage.transparency import Method, link_by_method
 
 
 def people(seed: int = 1, rows: int = 60) -> Table:
@@ -25,10 +26,10 @@ def people(seed: int = 1, rows: int = 60) -> Table:
     return made_table(schema, *([f"{v:.1f}" for v in row] for row in values))
 
 
-def line(*values: float) -> tuple[Table, Held]:
+def line(*values: float) -> tuple[Table, Register]:
     schema = made_schema({"a": {"role": QI, "kind": "numeric"}, "sex": {"role": QI}})
     table = made_table(schema, *((f"{v:g}", "m") for v in values))
-    return table, held_of_table(table, table.attributes)
+    return table, register_of_table(table, table.attributes)
 
 
 @pytest.mark.parametrize(
@@ -39,9 +40,11 @@ def line(*values: float) -> tuple[Table, Held]:
 def test_nobody_is_lost_by_ruling_rows_out(method: Method, some: int) -> None:
     table = people()
     made = method.anonymize(table, Engine(seed=2))
-    held = held_of_table(table, table.attributes).some(np.arange(some))
-    plain = link_by_distance(published_of(made.masked, ("a", "b", "c"), made.origin), held)
-    told = link_knowing(made.masked, held, method, made.origin)
+    held = register_of_table(table, table.attributes).some(np.arange(some))
+    published = published_of(made.masked, ("a", "b", "c"), made.origin)
+    told = link_by_method(made.masked, held, method, made.origin)
+    assert reid(told).value >= reid(link_by_distance(published, held)).value
+    plain = link_by_distance(published, held, scales=(told.scale,))  # type: ignore[arg-type]
     assert plain.chance is not None
     assert told.chance is not None
     assert (told.chance >= plain.chance - 1e-12).all()
@@ -52,7 +55,7 @@ def test_nobody_is_lost_by_ruling_rows_out(method: Method, some: int) -> None:
 def test_whoever_can_do_microaggregation_again_knows_every_group() -> None:
     table, method = people(), Microaggregation(k=4)
     made = method.anonymize(table, Engine(seed=2))
-    told = link_knowing(made.masked, held_of_table(table, table.attributes), method, made.origin)
+    told = link_by_method(made.masked, register_of_table(table, table.attributes), method, made.origin)
     assert reid(told).value == pytest.approx(1 / 4)  # 15 groups of 4
     assert (told.size == 4).all()
 
@@ -63,7 +66,7 @@ def test_rank_swapping_by_hand() -> None:
     published = np.array([0.0, 1.0, 30.0, 2.0, 32.0, 31.0])
     sex = np.zeros(6, dtype=np.int64)
     masked = Masked(table.attributes, (published, sex), (0,))
-    told = link_knowing(masked, held, RankSwapping(p=17), np.arange(6))
+    told = link_by_method(masked, held, RankSwapping(p=17), np.arange(6))
     # Whoever has 2 may have 1, 2 or 30: 2 is nearest, and wrong. Nobody else may have it but those next to it.
     assert told.row.tolist() == [0, 1, 3, 2, 5, 4]
     assert told.chance.tolist() == [1, 1, 0, 0, 0, 0]  # type: ignore[union-attr]
@@ -72,14 +75,14 @@ def test_rank_swapping_by_hand() -> None:
 def test_a_row_beyond_the_window_is_ruled_out() -> None:
     schema = made_schema({"a": {"role": QI, "kind": "numeric"}, "b": {"role": QI, "kind": "numeric"}})
     table = made_table(schema, ("10", "0"), ("12", "50"), ("20", "1"), ("30", "40"), ("40", "2"), ("50", "3"))
-    held = held_of_table(table, table.attributes).some(np.array([0]))
+    held = register_of_table(table, table.attributes).some(np.array([0]))
     b = np.array([1.0, 40.0, 0.0, 50.0, 3.0, 2.0])
     masked = Masked(table.attributes, (np.array([12.0, 10.0, 20.0, 40.0, 30.0, 50.0]), b), (0, 1))
-    told = link_knowing(masked, held, RankSwapping(p=17), np.arange(6))
+    told = link_by_method(masked, held, RankSwapping(p=17), np.arange(6))
     assert told.row.tolist() == [0]
     assert told.size.tolist() == [1]
     # 10 may show as 10 or 12, and 0 as 0 or 1: only row 0 has both, however far.
-    plain = link_by_distance(published_of(masked, ("a", "b"), np.arange(6)), held)
+    plain = link_by_distance(published_of(masked, ("a", "b"), np.arange(6)), held, scales=("moments",))
     assert plain.row.tolist() != [0]
 
 
@@ -89,9 +92,9 @@ def test_means_of_each_attribute_lie_next_to_the_value() -> None:
     masked = Masked(table.attributes, (means, np.zeros(9, dtype=np.int64)), (0,))
     two = held.some(np.array([2, 3]))
     # Standardised, 2 and 10 are -1 and 1, and the means -1.22, 0 and 1.22; but 10 lies between 1 and 11.
-    plain = link_by_distance(published_of(masked, ("a", "sex"), np.arange(9)), two)
+    plain = link_by_distance(published_of(masked, ("a", "sex"), np.arange(9)), two, scales=("moments",))
     assert plain.chance.tolist() == pytest.approx([1 / 3, 0])  # type: ignore[union-attr]
-    told = link_knowing(masked, two, Microaggregation(k=3, method="univariate"), np.arange(9))
+    told = link_by_method(masked, two, Microaggregation(k=3, method="univariate"), np.arange(9))
     assert told.chance.tolist() == pytest.approx([1 / 3, 1 / 3])  # type: ignore[union-attr]
 
 
@@ -99,7 +102,7 @@ def test_columns_that_were_not_masked_are_the_persons_own() -> None:
     schema = made_schema({"a": {"role": QI, "kind": "numeric"}, "sex": {"role": QI}})
     table = made_table(schema, ("1", "m"), ("2", "f"), ("9", "m"), ("8", "f"))
     masked = Masked(table.attributes, (np.array([2.0, 1.0, 9.0, 8.0]), np.array([1, 0, 1, 0])), (0,))
-    told = link_knowing(masked, held_of_table(table, table.attributes), Noise(amount=1.0), np.arange(4))
+    told = link_by_method(masked, register_of_table(table, table.attributes), Noise(amount=1.0), np.arange(4))
     assert table.columns[1].tolist() == [1, 0, 1, 0]
     assert told.chance is not None
     assert (table.columns[1][told.row] == table.columns[1]).all()
@@ -109,7 +112,7 @@ def test_the_likelihood_of_noise_by_hand() -> None:
     # One person held of two; published 0 and 4: mean 2, variance 4; amount 1, so that the noise has variance 2.
     table, held = line(0, 4)
     masked = Masked(table.attributes, (np.array([0.0, 4.0]), np.zeros(2, dtype=np.int64)), (0,))
-    told = link_knowing(masked, held.some(np.array([0])), Noise(amount=1.0), np.arange(2))
+    told = link_by_method(masked, held.some(np.array([0])), Noise(amount=1.0), np.arange(2))
     assert told.row.tolist() == [0]
     mine, other = 1.0, np.sqrt(1 / 2) * np.exp(-(2.0**2) / 4 / 2)  # densities of row 0, over 1 / sqrt(2 pi 2)
     assert told.score[0] ** 2 == pytest.approx(-2 * np.log(mine / (mine + other)))
@@ -121,9 +124,9 @@ def test_knowing_the_noise_links_more_on_average(kind: str) -> None:
     for seed in range(6):
         table = people(seed)
         made = method.anonymize(table, Engine(seed=seed))
-        held = held_of_table(table, table.attributes)
+        held = register_of_table(table, table.attributes)
         plain = link_by_distance(published_of(made.masked, ("a", "b", "c"), made.origin), held)
-        gain += reid(link_knowing(made.masked, held, method, made.origin)).value - reid(plain).value
+        gain += reid(link_by_method(made.masked, held, method, made.origin)).value - reid(plain).value
     assert gain / 6 > 0.02
 
 
@@ -131,6 +134,6 @@ def test_other_methods_tell_nothing_here() -> None:
     table, held = line(0, 4)
     masked = Masked(table.attributes, (np.array([0.0, 4.0]), np.zeros(2, dtype=np.int64)), (0,))
     with pytest.raises(NotApplicable, match="Pram"):
-        link_knowing(masked, held, Pram(retain=0.5), np.arange(2))  # type: ignore[arg-type]
+        link_by_method(masked, held, Pram(retain=0.5), np.arange(2))  # type: ignore[arg-type]
     with pytest.raises(NotApplicable, match="was masked"):
-        link_knowing(masked, held.only(["sex"]), Noise(amount=1.0), np.arange(2))
+        link_by_method(masked, held.only(["sex"]), Noise(amount=1.0), np.arange(2))

@@ -56,8 +56,8 @@ def test_weights_of_attributes() -> None:
     assert certainty_penalty(RELEASE, weights={"age": 3}).value == pytest.approx((3 * age + job) / (6 * 4))
     assert certainty_penalty(RELEASE, weights={"age": 0}).value == pytest.approx(job / 6)
     for weights, message in (
-        ({"zip": 1}, "a weight for 'zip', which is no quasi-identifier"),
-        ({"s": 1}, "a weight for 's'"),
+        ({"zip": 1}, "'zip' is not a quasi-identifier"),
+        ({"s": 1}, "'s' is not a quasi-identifier"),
         ({"age": -1}, "the weight of 'age' is -1; choose a number of at least 0"),
         ({"age": float("nan")}, "the weight of 'age' is nan"),
         ({"age": 0, "job": 0}, "add up to nothing"),

@@ -20,8 +20,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.classes import Node, RollUp, height_of
 from unveil.anonymizers.parts.node_loss import NEEDS_VALUES, Measure, NodeLoss
+from unveil.anonymizers.parts.roll_up import Node, RollUp, height_of
 from unveil.data.attribute import Role
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -166,7 +166,7 @@ def _growing(requirement: Requirement) -> Requirement | None:
 
 def _upper_bound_only(model: PrivacyModel, requirement: Requirement) -> bool:
     """With a missing category the ordered earth mover's distance is an upper bound, of which nothing is proven."""
-    return getattr(model, "distance", None) == "ordered" and any(o.ground.missing for o in requirement.overall)
+    return getattr(model, "distance", None) == "ordered" and any(o.geometry.missing for o in requirement.reference)
 
 
 def _lowest_level(judge: _Judge, heights: Node, place: int) -> int:

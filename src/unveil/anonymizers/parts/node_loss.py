@@ -13,10 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.parts.classes import Classes, Node, height_of, nodes_of
+from unveil.anonymizers.parts.roll_up import EquivalenceClasses, Node, height_of, nodes_of
 from unveil.data.attribute import Attribute
-from unveil.data.regions import Regions
-from unveil.data.widths import hierarchy_width, node_height, set_width
+from unveil.data.regions import Regions, hierarchy_width, node_height, set_width
 
 __all__ = ["NEEDS_VALUES", "Measure", "NodeLoss"]
 
@@ -70,7 +69,7 @@ class NodeLoss:
                 total += np.array(means).reshape([-1 if axis == a else 1 for a in range(len(shape))])
         return total / self._scale
 
-    def loss(self, node: Node, classes: Classes, hidden: NDArray[np.bool_], values: int) -> float:
+    def loss(self, node: Node, classes: EquivalenceClasses, hidden: NDArray[np.bool_], values: int) -> float:
         """The measure on the release of this node with these classes suppressed; `values`: which histogram it needs."""
         if self.by_cells:
             return self._cell_loss(node, classes, hidden)
@@ -87,7 +86,7 @@ class NodeLoss:
         united = np.vstack([histograms[~hidden], histograms[hidden].sum(axis=0, keepdims=True)])
         return _entropy(united, self.rows)
 
-    def bound(self, node: Node, classes: Classes, values: int) -> float:
+    def bound(self, node: Node, classes: EquivalenceClasses, values: int) -> float:
         """The least that this node and every node above it can lose."""
         if self.measure == "classification_metric":
             return 1.0 - float(classes.histograms[values].max(axis=1).sum()) / self.rows
@@ -97,7 +96,7 @@ class NodeLoss:
     def _scale(self) -> float:
         return float(self.rows * (1 if self.measure == "generalisation_height" else len(self.attributes)))
 
-    def _cell_loss(self, node: Node, classes: Classes, hidden: NDArray[np.bool_]) -> float:
+    def _cell_loss(self, node: Node, classes: EquivalenceClasses, hidden: NDArray[np.bool_]) -> float:
         kept, lost = classes.size[~hidden], float(classes.size[hidden].sum())
         total = 0.0
         for place, level in enumerate(node):

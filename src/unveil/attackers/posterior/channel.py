@@ -123,7 +123,7 @@ def channel_beliefs(
     """
     if not known or len({len(codes) for codes in known.values()}) != 1:
         raise UsageError("give the same number of true values for at least one known attribute")
-    engine = (Engine() if engine is None else engine).named("channel")
+    engine = (Engine(seed=0) if engine is None else engine).named("channel")
     chains = Chains() if chains is None else chains
     model = _Model.of(masked, asked, alpha, beta)
     number = row_numbers([np.asarray(codes, dtype=np.int64) for codes in known.values()])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unveil.attackers.background import Groups
 from unveil.attackers.posterior.roster import place_members, with_roster
 from unveil.data.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.release import Release
 from unveil.errors import UsageError
 from unveil.kernels import assignment as kernels
@@ -24,7 +24,7 @@ def believe_coalitions(
     release: Release,
     everyone: Targets,
     values: NDArray[np.integer],
-    knowledge: CellPrior | Prior,
+    knowledge: PersonPrior | Prior,
     *,
     m: int,
     cost: float = 2e6,

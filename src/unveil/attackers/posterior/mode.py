@@ -57,7 +57,7 @@ def modal_posterior(release: Release, asked: int, prior: Prior) -> ModalPosterio
             zeros += int((theta[s] == 0).sum())
         exact = np.ones(attribute.codes, dtype=bool)
         found[index] = AttributePosterior(release.regions[index], theta, exact, None)
-    return ModalPosterior(release, asked, prior, share, found, Engine(), Chains(), zeros=zeros)
+    return ModalPosterior(release, asked, prior, share, found, Engine(seed=0), Chains(), zeros=zeros)
 
 
 FLAT = "no single population is most likely, as no row shows it; use a pseudo-count above 1"

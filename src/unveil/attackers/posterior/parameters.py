@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Prior
 from unveil.data.release import Release
-from unveil.data.smooth import Centres
+from unveil.data.smoothing import Centres
 from unveil.kernels import gibbs
 
 __all__ = ["Layout", "Shares"]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.fits import block_fits, check_targets
 from unveil.data.attribute import Role
 from unveil.data.belief import Targets
-from unveil.data.cell_prior import cells_of_targets
+from unveil.data.person_prior import cells_of_targets
 from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Release, build_release
 from unveil.errors import NotApplicable, UsageError

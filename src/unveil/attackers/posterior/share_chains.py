@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.batch_means import BatchMeans
 from unveil.attackers.posterior.partial_sums import PartialSums
 from unveil.data.regions import Regions, rank_sequences
-from unveil.data.smooth import Centres
+from unveil.data.smoothing import Centres
 from unveil.engine import Engine
 from unveil.kernels.shares import expected_counts, share_chain
 

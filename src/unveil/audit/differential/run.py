@@ -17,14 +17,14 @@ from unveil.data.belief import Estimate
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import Stopped, UsageError, shown
-from unveil.privacy.reference import ground_of
+from unveil.privacy.reference import geometry_of
 from unveil.risk.differential import measures
-from unveil.risk.differential.divergence import distance_of
 from unveil.risk.differential.laplace import LaplaceCounts
+from unveil.risk.differential.measures import distance_of
 from unveil.risk.differential.models import inference_model
 from unveil.risk.differential.outliers import Removal, remove_outliers
-from unveil.risk.differential.procedure import Question, Tested, test_records
-from unveil.risk.differential.sweep import Point
+from unveil.risk.differential.procedure import Experiment, Outcome, run_experiment
+from unveil.risk.differential.sanitizers import SanitizerVariant
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +49,7 @@ class Differential:
     """What a test found. `document` is all that a report needs; what was predicted of people stays here."""
 
     document: Document
-    tests: Mapping[str, Tested] = field(repr=False)  # by sanitizer
+    tests: Mapping[str, Outcome] = field(repr=False)  # by sanitizer
     removals: Mapping[str, Removal] = field(repr=False)
     table: Table = field(repr=False)
     asked: int = 0
@@ -131,27 +131,27 @@ def run_differential(
     `fast=False` re-sanitizes for every record even where the answer could be had without.
     """
     started = time.monotonic()
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     points = _points(sanitizers)
     index = _sensitive(table, asked)
     attribute = table.attributes[index]
     _check(table, samples, records, until, limits)
-    apart = distance_of(distance, reading, ground_of(attribute), ordered=attribute.kind.ordered)
-    chosen = inference_model(model, prior=prior, values=attribute.values, seed=engine.seed)
-    question = Question(table, index, chosen, apart, f"{distance} {reading}", samples, fast)
+    apart = distance_of(distance, reading, geometry_of(attribute), ordered=attribute.kind.ordered)
+    chosen = inference_model(model, prior=prior, values=attribute.values, seed=engine.small_seed)
+    question = Experiment(table, index, chosen, apart, f"{distance} {reading}", samples, fast)
     everybody = np.arange(table.rows, dtype=np.int64)
     some = everybody
     if records is not None and records < table.rows:
         random = engine.named("people").generator()
         some = np.sort(random.choice(table.rows, records, replace=False)).astype(np.int64)
-    tests: dict[str, Tested] = {}
+    tests: dict[str, Outcome] = {}
     removals: dict[str, Removal] = {}
     for done, point in enumerate(points, start=1):
         if engine.stop.is_set():
             break
         own = engine.named(point.name)
         try:
-            found = test_records(question, point.sanitizer, everybody, some, own)
+            found = run_experiment(question, point.sanitizer, everybody, some, own)
         except Stopped:
             break
         tests[point.name] = replace(found, sampled_records=len(some) < table.rows)
@@ -175,7 +175,7 @@ def run_differential(
         "samples": samples,
         "records": records,
         "until": until,
-        "seed": engine.seed,
+        "seed": engine.stated_seed,
         "limits": list(limits),
     }
     findings = [
@@ -206,12 +206,12 @@ def run_differential(
     return Differential(document, tests, removals, table, index)
 
 
-def _points(sanitizers: Any) -> list[Point]:
+def _points(sanitizers: Any) -> list[SanitizerVariant]:
     if isinstance(sanitizers, Mapping):
-        return [Point(str(name), sanitizer) for name, sanitizer in sanitizers.items()]
-    if isinstance(sanitizers, list | tuple) and all(isinstance(p, Point) for p in sanitizers):
+        return [SanitizerVariant(str(name), sanitizer) for name, sanitizer in sanitizers.items()]
+    if isinstance(sanitizers, list | tuple) and all(isinstance(p, SanitizerVariant) for p in sanitizers):
         return list(sanitizers)
-    return [Point(type(sanitizers).__name__.lower() if not callable(sanitizers) else "function", sanitizers)]
+    return [SanitizerVariant(type(sanitizers).__name__.lower() if not callable(sanitizers) else "function", sanitizers)]
 
 
 def _sensitive(table: Table, name: str | None) -> int:
@@ -243,7 +243,7 @@ def _check(table: Table, samples: int, records: int | None, until: float | None,
             raise UsageError(f"a limit on {part.name} needs --until, which removes outliers")
 
 
-def _findings(name: str, attribute: str, tested: Tested, removal: Removal | None) -> list[Finding]:
+def _findings(name: str, attribute: str, tested: Outcome, removal: Removal | None) -> list[Finding]:
     found = {
         "delta": measures.delta(tested),
         "distance.mean": measures.mean_distance(tested),
@@ -264,7 +264,7 @@ def _number(value: float) -> Any:
 
 
 def _verdict(
-    findings: Sequence[Finding], tests: Mapping[str, Tested], removals: Mapping[str, Removal], *, stopped: bool
+    findings: Sequence[Finding], tests: Mapping[str, Outcome], removals: Mapping[str, Removal], *, stopped: bool
 ) -> Verdict:
     found = worst(f.verdict for f in findings)
     missed = any(r.ended in ("rounds", "requirement", "too many") for r in removals.values())
@@ -276,7 +276,7 @@ def _verdict(
     return "inconclusive" if unsure else found
 
 
-def _test_row(point: Point, tested: Tested, rows: int) -> dict[str, Any]:
+def _test_row(point: SanitizerVariant, tested: Outcome, rows: int) -> dict[str, Any]:
     place = int(tested.distance.argmax()) if len(tested.distance) else None
     return {
         "name": point.name,
@@ -294,7 +294,7 @@ def _test_row(point: Point, tested: Tested, rows: int) -> dict[str, Any]:
     }
 
 
-def _sentence(tested: Tested, place: int | None) -> str:
+def _sentence(tested: Outcome, place: int | None) -> str:
     if place is None:
         return "No record could be tested."
     value, row = tested.distance[place], int(tested.row[place]) + 1
@@ -319,7 +319,7 @@ def _removal_row(name: str, removal: Removal) -> dict[str, Any]:
 
 
 def _remarks(
-    points: Sequence[Point], tests: Mapping[str, Tested], removals: Mapping[str, Removal], table: Table
+    points: Sequence[SanitizerVariant], tests: Mapping[str, Outcome], removals: Mapping[str, Removal], table: Table
 ) -> list[str]:
     found = [
         "A distance says how much one record moves this model's prediction, not whether the prediction is right; "
@@ -350,7 +350,7 @@ def _remarks(
     return found
 
 
-def _charts(points: Sequence[Point], tests: Mapping[str, Tested]) -> dict[str, Any]:
+def _charts(points: Sequence[SanitizerVariant], tests: Mapping[str, Outcome]) -> dict[str, Any]:
     here = [p for p in points if p.name in tests]
     return {
         "delta": [

@@ -26,7 +26,7 @@ class DifferentialSettings(_Part):
     samples: int
     records: int | None
     until: float | None
-    seed: int
+    seed: int | None
     limits: list[str]
 
 

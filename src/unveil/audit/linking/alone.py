@@ -31,7 +31,7 @@ from unveil.risk.uniqueness import (
     population_unique,
     uniqueness_curve,
 )
-from unveil.risk.uniqueness.dis import FRACTION
+from unveil.risk.uniqueness.minimal import FRACTION
 
 __all__ = ["Alone", "ask_uniqueness", "uniqueness_findings"]
 

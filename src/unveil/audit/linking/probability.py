@@ -8,26 +8,26 @@ from numpy.typing import NDArray
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.linkage.by_splink import estimate_by_splink
-from unveil.risk.linkage.held import Held
 from unveil.risk.linkage.levels import (
     LevelAgreement,
+    agreement_levels,
     level_counts,
-    levelled,
     levels_of_rows,
     link_by_levels,
     own_levels,
 )
 from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.patterns import Compared, pattern_counts, pattern_of
+from unveil.risk.linkage.patterns import CodedFiles, pattern_counts, pattern_of
 from unveil.risk.linkage.probabilistic import (
     Agreement,
-    Classes,
+    LinkageRule,
     classify,
     estimate_unsupervised,
     from_true_links,
     link_by_patterns,
 )
-from unveil.risk.linkage.readers import Published, compare_values
+from unveil.risk.linkage.published import Published, compare_values
+from unveil.risk.linkage.register import Register
 
 __all__ = ["Reader", "ask_probability"]
 
@@ -39,13 +39,13 @@ class Reader:
     links: Links | None
     reason: str | None = None
     model: Agreement | LevelAgreement | None = None
-    classes: Classes | None = None
+    classes: LinkageRule | None = None
     pairs: dict[str, int] = field(default_factory=dict)  # in each class, and true links among them
     remark: str | None = None
 
 
 def ask_probability(
-    published: Published, held: Held, *, false_links: float, missed_links: float, splink: bool, engine: Engine
+    published: Published, held: Register, *, false_links: float, missed_links: float, splink: bool, engine: Engine
 ) -> dict[str, Reader]:
     """The worst case, whose m come from the true links, and those whom nobody tells anything."""
     if published.count is not None:
@@ -86,7 +86,7 @@ def ask_probability(
 
 
 def _pairs(
-    files: Compared, counts: NDArray[np.int64], classes: Classes, own: NDArray[np.int64] | None
+    files: CodedFiles, counts: NDArray[np.int64], classes: LinkageRule, own: NDArray[np.int64] | None
 ) -> dict[str, int]:
     if own is None:
         return _called(counts, classes, None)
@@ -94,7 +94,7 @@ def _pairs(
     return _called(counts, classes, pattern_of(files, files.of_person[there], files.of_row[own[there]]))
 
 
-def _called(counts: NDArray[np.int64], classes: Classes, true: NDArray[np.int64] | None) -> dict[str, int]:
+def _called(counts: NDArray[np.int64], classes: LinkageRule, true: NDArray[np.int64] | None) -> dict[str, int]:
     """Pairs called link, clerical and none; and, with the patterns of true links, how many of each are links."""
     called = {"link": 2, "clerical": 1, "no_link": 0}
     found = {word: int(counts[classes.of_pattern == number].sum()) for word, number in called.items()}
@@ -104,11 +104,11 @@ def _called(counts: NDArray[np.int64], classes: Classes, true: NDArray[np.int64]
 
 
 def _by_levels(
-    published: Published, held: Held, false_links: float, missed_links: float, splink: bool
+    published: Published, held: Register, false_links: float, missed_links: float, splink: bool
 ) -> dict[str, Reader]:
     """Cells that are sets: m as rows show them, which needs no true links."""
     try:
-        files = levelled(published, held)
+        files = agreement_levels(published, held)
         counts = level_counts(files)
     except NotApplicable as reason:
         return dict.fromkeys(("probabilistic", "unsupervised"), Reader(None, str(reason)))

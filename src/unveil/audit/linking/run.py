@@ -27,10 +27,11 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.risk.linkage.aggregates import aggregate_named
-from unveil.risk.linkage.held import Held, held_of_table
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.links import Links, claim_precision, claimed, reid
 from unveil.risk.linkage.people import people_frame
-from unveil.risk.linkage.readers import Published, link_by_distance, published_of
+from unveil.risk.linkage.published import Published, published_of
+from unveil.risk.linkage.register import Register, register_of_table
 from unveil.risk.linkage.sweep import SubsetLinks, known_points, link_by_subsets
 from unveil.risk.uniqueness import ESTIMATORS
 
@@ -49,7 +50,7 @@ class Link(Judged):
 
     document: Document
     links: Mapping[str, Links] = field(repr=False)  # by reader
-    held: Held = field(repr=False)
+    held: Register = field(repr=False)
     published: Published = field(repr=False)
     scores: Mapping[str, NDArray[np.float64]] = field(repr=False, default_factory=dict)  # of people, beside their links
 
@@ -63,7 +64,7 @@ def run_link(
     *,
     name: str = "release",
     table: Table | None = None,
-    held: Held | None = None,
+    held: Register | None = None,
     known: Sequence[str] | None = None,
     origin: NDArray[np.integer] | None = None,
     population: Table | None = None,
@@ -93,11 +94,11 @@ def run_link(
     `subsets`: about how many sets of attributes the chart shows; 0 = none.
     """
     started = time.monotonic()
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     if held is None:
         if table is None:
             raise UsageError("nobody is held: give the original, or a file of people")
-        held = held_of_table(table, release.attributes, known)
+        held = register_of_table(table, release.attributes, known)
     elif known is not None:
         absent = [n for n in known if n not in held.known]
         if absent:
@@ -160,7 +161,7 @@ def run_link(
             "prove": prove,
             "knowing": knowing,
             "subsets": subsets,
-            "seed": engine.seed,
+            "seed": engine.stated_seed,
             "limits": list(limits),
         },
         inputs=tuple(inputs),
@@ -221,7 +222,7 @@ def _findings(release: str, reader: str, one: Reader, published: Published) -> l
     ]
 
 
-def _truth(published: Published, held: Held) -> str:
+def _truth(published: Published, held: Register) -> str:
     if published.true_rows(held) is not None or (published.assigned is not None and held.row is not None):
         return "given"
     return "own row fits" if published.truthful else "unknown"
@@ -259,7 +260,7 @@ WORDS = {
 NARROW = "by weights of how narrow the cells are that hold a person"
 
 
-def _sentences(found: Mapping[str, Reader], published: Published, held: Held, names: Sequence[str]) -> list[str]:
+def _sentences(found: Mapping[str, Reader], published: Published, held: Register, names: Sequence[str]) -> list[str]:
     sentences = []
     for reader, one in found.items():
         if one.links is None:
@@ -280,7 +281,7 @@ def _sentences(found: Mapping[str, Reader], published: Published, held: Held, na
     return sentences
 
 
-def _remarks(published: Published, held: Held, table: Table | None) -> list[str]:
+def _remarks(published: Published, held: Register, table: Table | None) -> list[str]:
     found = []
     if _truth(published, held) == "unknown":
         found.append("Nothing says whose row is whose: give --assignment, or --aligned if both files have one order.")

@@ -28,7 +28,7 @@ class LinkSettings(_Part):
     knowing: str | None = None
     prove: float | None = None
     subsets: int
-    seed: int
+    seed: int | None
     limits: list[str]
 
 

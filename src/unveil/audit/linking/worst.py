@@ -11,12 +11,12 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.linkage.candidates import worst_links
 from unveil.risk.linkage.certificate import MARGIN
-from unveil.risk.linkage.held import Held
 from unveil.risk.linkage.links import Links
 from unveil.risk.linkage.pairs import MOST_ENTRIES
-from unveil.risk.linkage.readers import Published
-from unveil.risk.linkage.supervised import Supervised
-from unveil.risk.linkage.transparency import Method, link_knowing
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
+from unveil.risk.linkage.supervised import LearnedDistance
+from unveil.risk.linkage.transparency import Method, link_by_method
 
 __all__ = ["Worst", "ask_worst"]
 
@@ -34,7 +34,7 @@ class Worst:
 def ask_worst(
     release: Release | Masked,
     published: Published,
-    held: Held,
+    held: Register,
     origin: NDArray[np.int64] | None,
     aggregate: str | None,
     method: Method | None,
@@ -54,7 +54,7 @@ def ask_worst(
     return found
 
 
-def _learned(published: Published, held: Held, aggregate: str, engine: Engine, seconds: float | None) -> Worst:
+def _learned(published: Published, held: Register, aggregate: str, engine: Engine, seconds: float | None) -> Worst:
     """Links by the distance learned from everybody; the remark says what is left of it for people not learned from."""
     try:
         found, links = worst_links(
@@ -79,7 +79,7 @@ def _learned(published: Published, held: Held, aggregate: str, engine: Engine, s
     return Worst(links, None, remark, {key: pair for key, pair in shares.items() if pair[0] == pair[0]})
 
 
-def _proven(found: Supervised) -> str:
+def _proven(found: LearnedDistance) -> str:
     assert found.bound is not None
     if found.reid >= found.bound - 1e-9:
         return f" It is proven that no distance of this family links more (by {MARGIN:g} or more)."
@@ -89,13 +89,13 @@ def _proven(found: Supervised) -> str:
     )
 
 
-def _told(release: Release | Masked, held: Held, method: Method, origin: NDArray[np.int64] | None) -> Worst:
+def _told(release: Release | Masked, held: Register, method: Method, origin: NDArray[np.int64] | None) -> Worst:
     """Links by one who knows how the release was masked."""
     if not isinstance(release, Masked):
         return Worst(None, "the release is not masked: its cells hold the truth")
     if origin is None:
         return Worst(None, "nothing says whose row is whose")
     try:
-        return Worst(link_knowing(release, held, method, origin))
+        return Worst(link_by_method(release, held, method, origin))
     except NotApplicable as reason:
         return Worst(None, str(reason))

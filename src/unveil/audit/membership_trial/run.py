@@ -12,8 +12,8 @@ from unveil.audit.document import Document, Finding, Input
 from unveil.audit.limits import check_limits as refuse_unknown
 from unveil.audit.limits import judge, worst
 from unveil.audit.result import EXIT_CODES, Judged
-from unveil.risk.membership import FALSE_ALARMS, Told, tell_apart, true_positive_at
-from unveil.risk.membership_trial.scores import SCORES, Scores
+from unveil.risk.membership import FALSE_ALARMS, ScoreQuality, score_quality, true_positive_at
+from unveil.risk.membership.trial import SCORES, Scores
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ class Trial(Judged):
 
     document: Document
     scores: Scores = field(repr=False)
-    told: Mapping[str, Told] = field(repr=False)  # by score
+    told: Mapping[str, ScoreQuality] = field(repr=False)  # by score
 
     def people(self) -> "pl.DataFrame":
         """Each one's scores, and whether the person is in: it names people."""
@@ -50,7 +50,7 @@ def run_membership(scores: Scores, *, limits: Sequence[str] = (), seed: int = 0,
     """Tell members from others by every score: area under the curve, and who is found at few false alarms."""
     started = time.monotonic()
     check_limits(limits)
-    told = {name: tell_apart(part[scores.inside], part[~scores.inside]) for name, part in scores.by.items()}
+    told = {name: score_quality(part[scores.inside], part[~scores.inside]) for name, part in scores.by.items()}
     findings = []
     for name, one in told.items():
         findings.append(Finding.of("membership_auc", scores.name, None, one.auc, 0.5, reader=name))
@@ -87,11 +87,11 @@ def run_membership(scores: Scores, *, limits: Sequence[str] = (), seed: int = 0,
     return Trial(document, scores, told)
 
 
-def _curve(told: Told) -> list[float]:
+def _curve(told: ScoreQuality) -> list[float]:
     return [true_positive_at(told.roc, point) for point in POINTS]
 
 
-def _sentence(told: Mapping[str, Told]) -> str:
+def _sentence(told: Mapping[str, ScoreQuality]) -> str:
     name = max(told, key=lambda n: told[n].auc.value)
     best = told[name]
     few = best.found["1_in_100"]

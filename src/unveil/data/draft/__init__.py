@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unveil.data.attribute import Role
-from unveil.data.attribute_sets import SetEvidence
 from unveil.data.draft.columns import read_column
 from unveil.data.draft.file import draft_toml
-from unveil.data.draft.roles import ColumnEvidence, Told, extra_key, searched_sets, weigh
+from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, searched_sets, weigh
+from unveil.data.draft.sets import SetEvidence
 from unveil.data.table import CodedColumn
 from unveil.errors import TableError
 
-__all__ = ["MISSING_TOKENS", "ColumnEvidence", "Draft", "SetEvidence", "Told", "draft_schema"]
+__all__ = ["MISSING_TOKENS", "ColumnEvidence", "Draft", "ProjectColumn", "SetEvidence", "draft_schema"]
 
 MISSING_TOKENS = ("?", "", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", ".")
 
@@ -35,7 +35,7 @@ def draft_schema(
     name: str,
     decimal: str = ".",
     missing: Sequence[str] = MISSING_TOKENS,
-    told: Mapping[str, Told] | None = None,
+    told: Mapping[str, ProjectColumn] | None = None,
     published: bool = False,
     listed: Sequence[str] = (),
 ) -> Draft:

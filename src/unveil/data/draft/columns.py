@@ -1,18 +1,115 @@
-"""A column of texts as a draft sees it: its kind, its values and how often each occurs, what is missing."""
+"""A column of texts as a draft sees it: what its name says, its kind, its values and how often each occurs."""
 
 import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, position
-from unveil.data.draft.names import CODE_WORDS, hinted
-from unveil.data.draft.wide_cells import hold_several, interval_kind, out_of_list
 from unveil.data.hierarchy import iso_date
 from unveil.data.table import CodedColumn
 
-__all__ = ["Column", "read_column"]
+__all__ = [
+    "CODE_WORDS",
+    "FREQUENCY_WORDS",
+    "ID_WORDS",
+    "KNOWN_WORDS",
+    "NAMING_WORDS",
+    "SENSITIVE_WORDS",
+    "WEIGHT_WORDS",
+    "Column",
+    "hinted",
+    "hold_several",
+    "interval_kind",
+    "out_of_list",
+    "read_column",
+]
+
+CODE_WORDS = "zip zipcode plz postleitzahl postcode postal icd fips nuts ags code kode"
+NAMING_WORDS = (
+    "ssn nin nhs mrn bsn cpf cnp dni nif nie pesel svnr steuernummer sozialversicherungsnummer passport ausweis "
+    "iban kontonummer email mail phone telephone telefon telefono tel mobile handy fax uuid guid username login ip mac "
+    "firstname lastname surname forename vorname nachname familienname prenom apellido apellidos cognome address "
+    "adresse direccion indirizzo endereco street strasse rue kennzeichen"
+)
+ID_WORDS = "id ids identifier kennung nummer nr no name names nom nombre nome naam number key index matricule"
+SENSITIVE_WORDS = (
+    "disease diagnosis diagnoses diagnose diagnostic diagnostico diagnosi illness krankheit maladie enfermedad "
+    "malattia ziekte doenca icd icd10 icd9 hiv cancer symptom medication drug therapy treatment disability behinderung "
+    "pregnant pregnancy salary income wage wages earnings pay gehalt lohn einkommen salaire revenu salario sueldo "
+    "ingresos reddito stipendio inkomen debt schulden credit loan wealth religion konfession faith party partei vote "
+    "union sexuality orientation crime offence offense conviction verdict criminal mental suicide addiction"
+)
+KNOWN_WORDS = (
+    "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "
+    "geburtsdatum geburtsjahr naissance nacimiento nascita zip zipcode plz postcode postal city town ort stadt ville "
+    "region county state country land pays pais nationality race ethnicity marital familienstand education beruf "
+    "occupation job profession"
+)
+WEIGHT_WORDS = "weight weights wgt fnlwgt pweight gewicht gewichtung poids peso ponderation"
+FREQUENCY_WORDS = "n count counts freq frequency anzahl haeufigkeit haufigkeit effectif frecuencia cantidad"
+
+
+def _words(name: str) -> list[str]:
+    """The words of a column name, in lower case without accents: dateOfBirth → date of birth."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)).replace("ß", "ss")
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain)
+    return re.findall(r"[a-z]+\d*|\d+", parted.lower())
+
+
+def hinted(name: str, words: str) -> bool:
+    """Whether a column's name has one of these words in it."""
+    return not set(words.split()).isdisjoint(_words(name))
+
+
+_DASH = r"~|-|–|—|\.\.|\bto\b|/"
+_FLAGS = re.ASCII | re.IGNORECASE
+
+
+def _shapes(end: str, between: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A cell with one value, and one with a bound or two ends: [20, 30[ (-Inf,19] 20~29 19-33 <50 90+."""
+    open_ended = rf"(?:{end}|[+-]?(?:inf|infinity|∞))?"
+    bracketed = rf"[\[\](] ?{open_ended} ?(?:[,;]|{_DASH}) ?{open_ended} ?[\])\[]"
+    wide = rf"{bracketed}|{end} ?(?:{between}) ?{end}|(?:[<>≤≥]=?|=[<>]) ?{end}|{end} ?\+"
+    return re.compile(end, _FLAGS), re.compile(wide, _FLAGS)
+
+
+_NUMBERS = _shapes(r"[+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?", f",|{_DASH}")
+_CODES = _shapes(r"\d+", _DASH)  # of postcodes 81541,81549 is a list
+_DATES = _shapes(r"\d{4}-\d{2}-\d{2}", _DASH)
+_LONE = re.compile(r"""\s*\[\s*(['"])([^'"]*)\1\s*\]\s*""")
+
+
+def interval_kind(cells: Sequence[str], *, codes: bool) -> Kind | None:
+    """Numbers or dates, if some cells are intervals of them and all others single ones. `codes`: as postcodes are."""
+    cells = [" ".join(cell.split()) for cell in cells]
+    for kind, (value, wide) in ((Kind.NUMERIC, _CODES if codes else _NUMBERS), (Kind.DATE, _DATES)):
+        if any(map(wide.fullmatch, cells)) and all(wide.fullmatch(c) or value.fullmatch(c) for c in cells):
+            return kind
+    return None
+
+
+def out_of_list(text: str) -> str:
+    """What a list of one holds, as Python writes it: ['20-29']; any other text is itself."""
+    lone = _LONE.fullmatch(text)
+    return lone[2] if lone else text
+
+
+def hold_several(texts: Sequence[str]) -> bool:
+    """Whether cells are sets: in brackets, or a list of which a part stands elsewhere too."""
+    alone = {text.strip() for text in texts}
+    owner: dict[str, str] = {}
+    for text in alone:
+        if text[:1] + text[-1:] in ("{}", "[]", "()") and any(mark in text for mark in ",;|'\""):
+            return True
+        for separator in ",;|":
+            for part in map(str.strip, text.split(separator) if separator in text else ()):
+                if part and (part in alone or owner.setdefault(part, text) != text):
+                    return True
+    return False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +187,7 @@ def _read_kind(name: str, texts: list[str], decimal: str) -> tuple[Kind, NDArray
         if hinted(name, CODE_WORDS):
             return Kind.CATEGORICAL, None, ["the name says that the numbers are codes"]
         if np.abs(places).max() >= 2**53 and all(text.strip().lstrip("+-").isdigit() for text in texts):
-            return Kind.CATEGORICAL, None, ["numbers of so many digits are codes; as numbers they would be rounded"]
+            return Kind.CATEGORICAL, None, ["numbers this long are codes; as numbers they would be rounded"]
         if all(len(t) == 8 and iso_date(f"{t[:4]}-{t[4:6]}-{t[6:]}") for t in texts) and places.min() > 1.8e7:
             return Kind.NUMERIC, places, ["looks like dates without hyphens; dates must be ISO, such as 2024-01-31"]
         return Kind.NUMERIC, places, []
@@ -103,7 +200,7 @@ def _read_kind(name: str, texts: list[str], decimal: str) -> tuple[Kind, NDArray
         return Kind.CATEGORICAL, None, ["looks like times; cut them to ISO dates, such as 2024-01-31"]
     some = texts[:: max(1, len(texts) // 500)]
     if sum(position(text, Kind.NUMERIC, decimal) is not None for text in some) > 0.8 * len(some):
-        return Kind.CATEGORICAL, None, ["most values are numbers: mend the others or list them under missing"]
+        return Kind.CATEGORICAL, None, ["most values are numbers: correct the others or list them under missing"]
     return Kind.CATEGORICAL, None, []
 
 
@@ -117,7 +214,7 @@ def _published_kind(name: str, cells: list[str], decimal: str) -> tuple[Kind, li
     if found is not None:
         return found, ["the cells are intervals"]
     if 2 * sum(interval_kind([cell], codes=codes) is not None for cell in cells) > len(cells):
-        return Kind.CATEGORICAL, ["most cells are intervals: mend the others or list them under missing"]
+        return Kind.CATEGORICAL, ["most cells are intervals: correct the others or list them under missing"]
     return None
 
 

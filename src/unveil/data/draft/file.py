@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role, canonical
-from unveil.data.attribute_sets import SetEvidence
 from unveil.data.draft.columns import Column
-from unveil.data.draft.roles import ColumnEvidence, Told, extra_key, share_text
+from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, share_text
+from unveil.data.draft.sets import SetEvidence
 from unveil.data.hierarchy import number_text
-from unveil.data.toml_lines import toml_array, toml_key, toml_string
+from unveil.data.toml import toml_array, toml_key, toml_string
 from unveil.errors import shown
 
 __all__ = ["draft_toml"]
@@ -35,7 +35,7 @@ def draft_toml(
     evidence: tuple[ColumnEvidence, ...],
     sets: tuple[SetEvidence, ...],
     search: str,
-    told: Mapping[str, Told],
+    told: Mapping[str, ProjectColumn],
     listed: Sequence[str],
 ) -> str:
     """The whole file."""
@@ -47,7 +47,7 @@ def draft_toml(
             if told
             else "Every role is a guess, its evidence beside it."
         ),
-        "# Read them, mend them, then set confirmed = true. The values of the domains are those of the data.",
+        "# Read them, correct them, then set confirmed = true. The values of the domains are those of the data.",
         "version = 1",
         "confirmed = false",
     ]
@@ -83,7 +83,7 @@ def _extra_lines(column: Column) -> list[str]:
     return [f"# {extra} = {toml_string(column.name)}  # {where}: {take}"] if extra else []
 
 
-def _domain(column: Column, found: ColumnEvidence, told: Told | None) -> list[str]:
+def _domain(column: Column, found: ColumnEvidence, told: ProjectColumn | None) -> list[str]:
     if found.role is Role.IDENTIFIER:
         return ["# an identifier is never released: its values are not kept here"]
     if told is not None and told.hierarchy is not None:

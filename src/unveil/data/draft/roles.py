@@ -3,19 +3,19 @@
 from dataclasses import dataclass
 
 from unveil.data.attribute import Kind, Role
-from unveil.data.attribute_sets import SetEvidence, search_sets, spread
-from unveil.data.draft.columns import Column
-from unveil.data.draft.names import (
+from unveil.data.draft.columns import (
     FREQUENCY_WORDS,
     ID_WORDS,
     KNOWN_WORDS,
     NAMING_WORDS,
     SENSITIVE_WORDS,
     WEIGHT_WORDS,
+    Column,
     hinted,
 )
+from unveil.data.draft.sets import SetEvidence, search_sets, spread
 
-__all__ = ["ColumnEvidence", "Told", "extra_key", "searched_sets", "share_text", "weigh"]
+__all__ = ["ColumnEvidence", "ProjectColumn", "extra_key", "searched_sets", "share_text", "weigh"]
 
 ID_ROWS = 50  # in fewer rows, all values different says nothing
 
@@ -36,7 +36,7 @@ class ColumnEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProjectColumn:
     """What another tool's project says of a column."""
 
     role: Role
@@ -44,7 +44,7 @@ class Told:
     hierarchy: str | None = None  # a file, relative to the schema; its leaves are then the domain
 
 
-def weigh(column: Column, told: Told | None) -> ColumnEvidence:
+def weigh(column: Column, told: ProjectColumn | None) -> ColumnEvidence:
     """The evidence for a column's role, which is what was told, if it was."""
     distinct, distinctness, separation, uniqueness = spread(column.counts, column.rows)
     role, reasons = _suggest(column, distinct)

@@ -9,27 +9,38 @@ import numpy as np
 from pydantic import ValidationError
 
 from unveil.data.attribute import Attribute
-from unveil.data.hierarchy import Ladder, hierarchy_files, read_ladder
+from unveil.data.display import Display, Summary
+from unveil.data.hierarchy import HierarchyTable, hierarchy_files, read_hierarchy
 from unveil.data.schema.document import Declaration, SchemaDocument
 from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
-from unveil.data.toml_lines import line_of_key, toml_content
+from unveil.data.toml import toml_content
 from unveil.errors import SchemaError, shown
 
 __all__ = ["Declaration", "Schema", "SchemaDocument", "read_schema"]
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+@dataclass(frozen=True, slots=True, repr=False)
+class Schema(Display):
     """The roles, kinds and declared domains of a table's columns."""
 
     document: SchemaDocument
-    ladders: Mapping[str, Ladder] = field(default_factory=dict)
+    hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
     name: str = "schema"
 
     @property
     def names(self) -> tuple[str, ...]:
         """Attribute names in the file's order."""
         return tuple(self.document.attributes)
+
+    def summary(self) -> Summary:
+        """Whether it is confirmed, and the roles."""
+        state = "confirmed" if self.document.confirmed else "not confirmed"
+        declared = self.document.attributes.items()
+        lines = [
+            (n, d.role, d.kind, d.domain is not None or d.bins is not None, n in self.hierarchies) for n, d in declared
+        ]
+        title = f"Schema {self.name}: {len(lines)} attributes, {state}"
+        return title, ("attribute", "role", "kind", "domain", "hierarchy"), lines
 
     @property
     def missing_token(self) -> str:
@@ -49,7 +60,7 @@ class Schema:
         """This schema, if a human confirmed its roles."""
         if not self.document.confirmed:
             raise SchemaError(
-                f"{self.name}: the roles are not confirmed; read them, mend them, and set confirmed = true"
+                f"{self.name}: the roles are not confirmed; read them, correct them, and set confirmed = true"
             )
         return self
 
@@ -59,8 +70,8 @@ class Schema:
         """The attribute with its domain: declared, else the hierarchy's leaves, else the observed values."""
         declared = self.declaration(name)
         where = f"{self.name}, {name}"
-        ladder = canonical_leaves(self.ladders.get(name), declared.kind)
-        values, low, high, origin = domain_of(declared, ladder, observed, self.document.missing, decimal, where, source)
+        tree = canonical_leaves(self.hierarchies.get(name), declared.kind)
+        values, low, high, origin = domain_of(declared, tree, observed, self.document.missing, decimal, where, source)
         missing = declared.missing == "category"
         if missing and not self.document.missing:
             raise SchemaError(f'{where}: missing = "category" needs tokens; add missing = ["?", ""] at the top')
@@ -81,7 +92,7 @@ class Schema:
             high=high,
             binned=declared.bins is not None,
             open_bins=declared.bins is not None and not is_whole(declared),
-            hierarchy=ladder.over(values, missing=token, attribute=name) if ladder is not None else None,
+            hierarchy=tree.over(values, missing=token, attribute=name) if tree is not None else None,
             source=origin,
             harmless=tuple(codes_of(declared.harmless, declared.kind, code_of, f"{where}, harmless", origin)),
             classes=tuple(
@@ -102,7 +113,7 @@ def read_schema(path: str | Path) -> Schema:
     """Read schema.toml and the hierarchies it names."""
     path = Path(path)
     if path.suffix.lower() == ".deid":
-        raise SchemaError(f"{path}: an ARX project is no schema; write one: unveil schema {path.name} -o schema.toml")
+        raise SchemaError(f"{path}: an ARX project; make a schema with: unveil schema {path.name} -o schema.toml")
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -115,35 +126,46 @@ def read_schema(path: str | Path) -> Schema:
         raise SchemaError(f"{path}: not UTF-8; save it as UTF-8") from None
     content = toml_content(text, str(path), SchemaError)
     if "attributes" not in content:
-        raise SchemaError(f"{path}: no [attributes.NAME] tables: this is no schema; draft one with: unveil schema DATA")
+        raise SchemaError(f"{path}: not a schema: no [attributes.NAME] tables; draft one with: unveil schema DATA")
     try:
         document = SchemaDocument.model_validate(content)
     except ValidationError as error:
-        raise SchemaError(_first_fault(error, path, text, content)) from None
-    ladders = {}
+        raise SchemaError(_first_fault(error, path, content)) from None
+    hierarchies = {}
     folder: dict[str, Path] = {}
     if document.hierarchies is not None:
-        where = f"{path}, line {line_of_key(text, ('hierarchies',))}, hierarchies"
+        where = f"{path}, hierarchies"
+        _check_inside(path, path.parent / document.hierarchies, where)
         folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
     for name, declared in document.attributes.items():
         file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
         if file is not None:
+            where = f"{path}, {'hierarchies' if declared.hierarchy is None else f'attributes.{name}.hierarchy'}"
+            _check_inside(path, file, where)
             try:
-                ladders[name] = read_ladder(file)
+                hierarchies[name] = read_hierarchy(file)
             except SchemaError as error:
-                own = ("attributes", name, "hierarchy") if declared.hierarchy is not None else ("hierarchies",)
-                line = line_of_key(text, own)
-                raise SchemaError(f"{path}, line {line}, {name}: {error}") from None
-    schema = Schema(document=document, ladders=ladders, name=str(path))
+                raise SchemaError(f"{where}: {error}") from None
+    schema = Schema(document=document, hierarchies=hierarchies, name=str(path))
     for name, declared in document.attributes.items():
-        if declared.domain is not None or declared.bins is not None or name in ladders:
+        if declared.domain is not None or declared.bins is not None or name in hierarchies:
             try:
                 schema.attribute(name)  # a declared domain that cannot stand is an error now, not when data comes
             except SchemaError as error:
                 where = f"{path}, {name}"
                 fault = str(error).removeprefix(where).lstrip(":, ").removeprefix(f"{name}: ")
-                raise SchemaError(f"{path}, line {line_of_key(text, ('attributes', name))}, {name}: {fault}") from None
+                raise SchemaError(f"{path}, attributes.{name}: {fault}") from None
     return schema
+
+
+def _check_inside(schema: Path, named: Path, where: str) -> None:
+    """A schema of somebody else's must not have any file of this machine read, nor a line of it shown."""
+    try:
+        inside = named.resolve().is_relative_to(schema.parent.resolve())
+    except (OSError, ValueError, RuntimeError):  # a null character, links in a circle
+        inside = False
+    if not inside:
+        raise SchemaError(f"{where}: {shown(named, 200)} lies outside the schema's folder; copy it beside the schema")
 
 
 _FAULTS = {
@@ -158,8 +180,8 @@ _FORMS = {
 }
 
 
-def _first_fault(error: ValidationError, path: Path, text: str, content: object) -> str:
-    """One line for the first thing pydantic found: file, line, key, what instead."""
+def _first_fault(error: ValidationError, path: Path, content: object) -> str:
+    """One line for the first thing pydantic found: file, key, what instead."""
     fault = error.errors()[0]
     key: tuple[str, ...] = ()
     for part in fault["loc"]:  # pydantic adds the names of types it tried: keep what the file has
@@ -173,7 +195,7 @@ def _first_fault(error: ValidationError, path: Path, text: str, content: object)
         key = key if key[-1:] == fault["loc"][-1:] else (*key, str(fault["loc"][-1]))
     elif len(key) > 2:
         message = _FORMS.get(key[2], message)
-    return f"{path}, line {line_of_key(text, key)}, {'.'.join(key) or 'schema'}: {message}"
+    return f"{path}, {'.'.join(key) or 'schema'}: {message}"
 
 
 def _check_labels(attribute: Attribute, where: str) -> None:

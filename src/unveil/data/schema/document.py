@@ -61,7 +61,7 @@ class Declaration(BaseModel):
             raise ValueError("domain: it is empty; list its values or leave it out")
         if self.role is not Role.SENSITIVE and (self.harmless or self.classes):
             key = "harmless" if self.harmless else "classes"
-            raise ValueError(f"{key}: this belongs to sensitive attributes; remove it or mend the role")
+            raise ValueError(f"{key}: this belongs to sensitive attributes; remove it or correct the role")
         return self
 
 
@@ -90,9 +90,9 @@ class SchemaDocument(BaseModel):
         joined: set[str] = set()
         for name in (name for group in self.joined for name in group):
             if name not in self.attributes:
-                raise ValueError(f"joined: {name!r} is no attribute; mend the name or add [attributes.{name}]")
+                raise ValueError(f"joined: unknown attribute {name!r}; correct the name or add [attributes.{name}]")
             if name in joined:
-                raise ValueError(f"joined: {name!r} stands here twice; an attribute is joined once")
+                raise ValueError(f"joined: {name!r} is listed twice; keep one")
             joined.add(name)
         if "*" in self.missing:
             raise ValueError("missing: '*' means the whole domain; choose another token")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unveil.data.attribute import Kind, bin_edges, canonical, position
-from unveil.data.hierarchy import Ladder, number_text
+from unveil.data.hierarchy import HierarchyTable, number_text
 from unveil.data.schema.document import Declaration, DomainRange, Place, Scalar
 from unveil.errors import SchemaError, shown
 
@@ -32,18 +32,18 @@ def _scalar_text(value: Scalar, kind: Kind) -> str:
     return value if place is None else canonical(place, kind)
 
 
-def canonical_leaves(ladder: Ladder | None, kind: Kind) -> Ladder | None:
+def canonical_leaves(tree: HierarchyTable | None, kind: Kind) -> HierarchyTable | None:
     """A hierarchy's numbers and dates written the one way: 17, not 17.0."""
-    if ladder is None or not kind.measured:
-        return ladder
-    rows = tuple((_scalar_text(row[0], kind), *row[1:]) for row in ladder.rows)
-    return ladder if rows == ladder.rows else Ladder(rows=rows, source=ladder.source, lines=ladder.lines)
+    if tree is None or not kind.measured:
+        return tree
+    rows = tuple((_scalar_text(row[0], kind), *row[1:]) for row in tree.rows)
+    return tree if rows == tree.rows else HierarchyTable(rows=rows, source=tree.source, lines=tree.lines)
 
 
 def _place(value: Place, kind: Kind, where: str) -> float:
     if kind is Kind.DATE:
         if not isinstance(value, date):
-            raise SchemaError(f"{where}: {value!r} is no date; write it as 2024-01-31 without quotes")
+            raise SchemaError(f"{where}: {value!r} is not a date; write it as 2024-01-31 without quotes")
         return float(value.toordinal())
     if isinstance(value, date):
         raise SchemaError(f'{where}: {value} is a date; set kind = "date"')
@@ -69,7 +69,7 @@ Domain = tuple[
 
 def domain_of(
     declared: Declaration,
-    ladder: Ladder | None,
+    tree: HierarchyTable | None,
     observed: Iterable[str] | None,
     missing: tuple[str, ...],
     decimal: str,
@@ -98,9 +98,9 @@ def domain_of(
         return (*bin_edges(cuts, kind, start=None, end=None, whole=is_whole(declared)), "declared")
     if declared.domain is not None:
         texts, origin = [_scalar_text(v, kind) for v in declared.domain], "declared"
-    elif ladder is not None:
+    elif tree is not None:
         absent = missing if kind.measured else ()
-        texts, origin = [leaf for leaf in ladder.leaves if leaf not in absent], "hierarchy"
+        texts, origin = [leaf for leaf in tree.leaves if leaf not in absent], "hierarchy"
     elif observed is not None:
         if kind is Kind.ORDINAL:
             raise SchemaError(f"{where}: an ordinal attribute needs its order; list its domain from lowest to highest")
@@ -132,7 +132,7 @@ def _measured(texts: list[str], kind: Kind, decimal: str, where: str, origin: st
         place = position(text, kind, decimal)
         if place is None:
             what = "date such as 2024-01-31" if kind is Kind.DATE else "number"
-            raise SchemaError(f"{where}: {shown(text)} is no {what}; change the kind, or list it under missing")
+            raise SchemaError(f"{where}: {shown(text)} is not a {what}; change the kind, or list it under missing")
         places.add(place)
     ordered = np.array(sorted(places))
     return tuple(canonical(p, kind) for p in ordered.tolist()), ordered, ordered, origin
@@ -146,5 +146,5 @@ def codes_of(members: tuple[Scalar, ...], kind: Kind, code_of: dict[str, int], w
         if text in code_of:
             codes.append(code_of[text])
         elif origin in ("declared", "hierarchy"):  # an observed domain may lack a value that is declared harmless
-            raise SchemaError(f"{where}: {shown(text)} is no value of the domain; mend it or add it to the domain")
+            raise SchemaError(f"{where}: {shown(text)} is not in the domain; correct it or add it to the domain")
     return codes

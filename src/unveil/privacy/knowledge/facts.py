@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role, position
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError, shown
 from unveil.privacy.knowledge.mining.cells import CountedCells, sensitive_of
@@ -32,7 +32,7 @@ class Facts:
     say: tuple[str, ...]
     base: Literal["overall", "uniform"] = "overall"
 
-    def prior(self, table: Table, asked: str | None = None) -> CellPrior:
+    def prior(self, table: Table, asked: str | None = None) -> PersonPrior:
         """Cost: sentences times cells."""
         attributes = tuple(table.attributes[i] for i in table.with_role(Role.QUASI_IDENTIFIER))
         sensitive = table.attributes[sensitive_of(table, asked)]
@@ -50,7 +50,7 @@ class Facts:
                 said[meant, value] = probability
             return _completed(said, share, attributes, cells)
 
-        return CellPrior(attributes, sensitive, look_up, f"{len(read)} facts")
+        return PersonPrior(attributes, sensitive, look_up, f"{len(read)} facts")
 
 
 def _completed(
@@ -78,7 +78,7 @@ def _read(
     """One sentence: which cells it is about, the value, its probability."""
     parts = re.fullmatch(r"(.*?)\s+(never|has)\s+(.*)", text.strip(), re.DOTALL)
     if parts is None:
-        raise UsageError(f"facts: {shown(text)} is no fact; {FORM}")
+        raise UsageError(f"facts: {shown(text)} is not a fact; {FORM}")
     who, verb, what = parts.groups()
     name, equals, value = (part.strip() for part in what.partition("="))
     if name != sensitive.name or not equals:
@@ -91,9 +91,9 @@ def _read(
         except ValueError:
             probability = np.nan
         if not 0 <= probability <= 1:
-            raise UsageError(f"facts: {shown(number)} in {shown(text)} is no probability; {FORM}")
+            raise UsageError(f"facts: {shown(number)} in {shown(text)} is not a probability; {FORM}")
     if value.strip() not in sensitive.values:
-        raise UsageError(f"facts: {shown(value)} in {shown(text)} is no value of {sensitive.name}")
+        raise UsageError(f"facts: unknown value {shown(value)} of {sensitive.name} in {shown(text)}")
     masks = []
     names = [a.name for a in attributes]
     for part in [] if who == "everybody" else who.split(" & "):
@@ -131,7 +131,8 @@ def _cell(attribute: Attribute, cell: str, text: str) -> NDArray[np.bool_]:
         if ends is not None:
             mask[: attribute.real] = ends
             return mask
-    raise UsageError(f"facts: {shown(cell)} in {shown(text)} is no value, label, interval or set of {attribute.name}")
+    what = f"a value, label, interval or set of {attribute.name}"
+    raise UsageError(f"facts: {shown(cell)} in {shown(text)} is not {what}")
 
 
 def _interval(attribute: Attribute, low: str, high: str) -> NDArray[np.bool_] | None:

@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.kernels.cell_weights import smooth_cells
 from unveil.privacy.knowledge.mining.cells import CountedCells
-from unveil.privacy.reference import ground_of
+from unveil.privacy.reference import geometry_of
 
 __all__ = ["Kernel", "distances_between"]
 
 MOST_ENTRIES = 1 << 24  # of the whole domain, one number each; above it, cell by cell
-PAIRS_AN_ENTRY = 2.0  # of cells: about so many cost as much as one entry of the domain; fewer pairs, cell by cell
+PAIRS_AN_ENTRY = 2.0  # of cells: about this many cost as much as one entry of the domain; fewer pairs, cell by cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Kernel:
         if not self.bandwidth or not all(np.isfinite(b) and b > 0 for b in self.bandwidth):
             raise UsageError("kernel: a bandwidth is a number above 0, on distances from 0 to 1")
 
-    def prior(self, table: Table, asked: str | None = None) -> CellPrior:
+    def prior(self, table: Table, asked: str | None = None) -> PersonPrior:
         """Cost: one product of the domain with a matrix an axis; or a pass over all pairs of cells, if that is less."""
         counted = CountedCells.of(table, asked)
         weights = self.weights(counted.attributes)
@@ -53,7 +53,7 @@ class Kernel:
             return np.asarray(np.divide(found, total, out=np.tile(overall, (len(cells), 1)), where=total > 0))
 
         said = "+".join(f"{b:g}" for b in self.bandwidth)
-        return CellPrior(counted.attributes, counted.sensitive, look_up, f"kernel regression, bandwidth {said}")
+        return PersonPrior(counted.attributes, counted.sensitive, look_up, f"kernel regression, bandwidth {said}")
 
     def weights(self, attributes: tuple[Attribute, ...]) -> list[NDArray[np.float64]]:
         """Per attribute: (codes, codes) what a person with one value counts for a person with another, 1 if equal."""
@@ -71,7 +71,7 @@ def distances_between(attribute: Attribute) -> NDArray[np.float64]:
     """(codes, codes) distance of every two values, in [0, 1]: on the line, in the hierarchy, or 1 (Li 2010, p. 68)."""
     if attribute.kind is Kind.CATEGORICAL and attribute.hierarchy is None:
         return 1.0 - np.eye(attribute.codes)
-    return ground_of(attribute).between(attribute.codes)
+    return geometry_of(attribute).between(attribute.codes)
 
 
 def _smooth_domain(counted: CountedCells, weights: list[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.cell_prior import CellPrior
+from unveil.data.options import Options, number, whole
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.privacy.knowledge.mining.cells import CountedCells
@@ -15,29 +16,19 @@ __all__ = ["NegativeRules"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NegativeRules:
-    """X ⇒ not Y, where so many people make it surprising that none of them has Y (Li 2010, section 3.3).
+class NegativeRules(Options):
+    """X ⇒ not Y, where there are enough people that one of them could be expected to have Y (Li 2010, section 3.3).
 
     A rule needs the expectation 1 - (1 - P(Y))^people, the probability that people like these show Y at least once,
     and the confidence, the share of them who do not have it. `predicates`: the longest conjunction. `fuzzy`: people
     within this share of a numeric attribute's range count in part. `minimal`: only rules that no wider rule implies.
     """
 
-    min_expectation: float = 0.9
-    min_confidence: float = 1.0
-    predicates: int = 1
-    fuzzy: float = 0.0
+    min_expectation: float = number(0, 1, above=True, below=True, default=0.9)
+    min_confidence: float = number(0, 1, above=True, default=1.0)
+    predicates: int = whole(1, default=1)
+    fuzzy: float = number(0, 1, default=0.0)
     minimal: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 < self.min_expectation < 1:
-            raise UsageError(f"negative_rules: min_expectation={self.min_expectation:g} must lie between 0 and 1")
-        if not 0 < self.min_confidence <= 1:
-            raise UsageError(f"negative_rules: min_confidence={self.min_confidence:g} must lie in (0, 1]")
-        if self.predicates < 1:
-            raise UsageError(f"negative_rules: predicates={self.predicates}; a rule needs at least one")
-        if not 0 <= self.fuzzy <= 1:
-            raise UsageError(f"negative_rules: fuzzy={self.fuzzy:g} is a share of the range, from 0 to 1")
 
     def rules(self, table: Table, asked: str | None = None) -> Rules:
         """Cost: one count of the distinct cells for each choice of a level an attribute."""
@@ -50,7 +41,7 @@ class NegativeRules:
         )
         return found.minimal() if self.minimal else found
 
-    def prior(self, table: Table, asked: str | None = None) -> CellPrior:
+    def prior(self, table: Table, asked: str | None = None) -> PersonPrior:
         """The overall distribution, with no more for a value than the rules leave it; what is left is scaled up."""
         rules = self.rules(table, asked)
         overall = CountedCells.of(table, asked).overall()
@@ -62,4 +53,4 @@ class NegativeRules:
                 raise UsageError("negative_rules: the rules leave a cell no value at all; it is not in the table")
             return np.asarray(held / total)
 
-        return CellPrior(rules.attributes, rules.sensitive, look_up, f"{len(rules)} negative rules")
+        return PersonPrior(rules.attributes, rules.sensitive, look_up, f"{len(rules)} negative rules")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.privacy.knowledge.mining.cells import CountedCells
 
@@ -15,11 +15,11 @@ __all__ = ["OverallShares"]
 class OverallShares:
     """The same for everybody: the shares of the whole table, which t-closeness assumes (Li 2010, section 3.5.4)."""
 
-    def prior(self, table: Table, asked: str | None = None) -> CellPrior:
+    def prior(self, table: Table, asked: str | None = None) -> PersonPrior:
         """Cost: one pass over the rows."""
         counted = CountedCells.of(table, asked)
         share = counted.overall()
-        return CellPrior(
+        return PersonPrior(
             counted.attributes,
             counted.sensitive,
             lambda cells: np.tile(share, (len(cells), 1)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unveil.data.attribute import Role
-from unveil.data.cell_prior import CellPrior
+from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
 from unveil.privacy.knowledge.mining.cells import sensitive_of
 
@@ -16,11 +16,11 @@ __all__ = ["Uniform"]
 class Uniform:
     """Every value alike for everybody: the ignorant reader whom l-diversity assumes (Li 2010, section 3.5.4)."""
 
-    def prior(self, table: Table, asked: str | None = None) -> CellPrior:
+    def prior(self, table: Table, asked: str | None = None) -> PersonPrior:
         """Cost: none."""
         attributes = tuple(table.attributes[i] for i in table.with_role(Role.QUASI_IDENTIFIER))
         sensitive = table.attributes[sensitive_of(table, asked)]
-        return CellPrior(
+        return PersonPrior(
             attributes,
             sensitive,
             lambda cells: np.full((len(cells), sensitive.codes), 1 / sensitive.codes),

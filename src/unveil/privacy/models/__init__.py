@@ -1,7 +1,7 @@
 """Privacy models: what each measures on a group, and from which threshold on a group holds; `contract` says how."""
 
 from unveil.privacy.models.contract import MODELS, PrivacyModel, satisfied
-from unveil.privacy.reference import Overall, Supersets
+from unveil.privacy.reference import Reference, Supersets
 
 # In the order in which MODELS lists them.
 from unveil.privacy.models.diversity import (  # isort: skip
@@ -37,11 +37,11 @@ __all__ = [
     "EpsilonM",
     "KAnonymity",
     "NTCloseness",
-    "Overall",
     "PSensitiveK",
     "PrivacyModel",
     "ProbabilisticL",
     "RecursiveCL",
+    "Reference",
     "StrictNTCloseness",
     "Supersets",
     "TCloseness",

@@ -1,24 +1,24 @@
 """Privacy models: what each measures on a group, and from which threshold on a group holds.
 
-`level(histograms, overall)` is the one definition of a model, for checking a release and for every anonymizer. A
+`level(histograms, reference)` is the one definition of a model, for checking a release and for every anonymizer. A
 model compares its level with ONE threshold; every other option is part of the level: a group that misses it gets the
 least safe level there is. So the worst group decides: `holds(worst)` is whether all groups hold.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from math import ceil, inf
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.data.options import Options
 from unveil.errors import UsageError
-from unveil.privacy.reference import Overall
+from unveil.privacy.reference import Reference
 
-__all__ = ["MODELS", "TOLERANCE", "Counts", "Levels", "PrivacyModel", "ceiling", "log", "number", "satisfied", "whole"]
+__all__ = ["MODELS", "TOLERANCE", "Counts", "Levels", "PrivacyModel", "ceiling", "satisfied"]
 
 Counts = NDArray[np.float64]  # (groups, values) people of each group with each sensitive value
 Levels = NDArray[np.float64]  # (groups,)
@@ -26,21 +26,11 @@ Levels = NDArray[np.float64]  # (groups,)
 TOLERANCE = 1e-12  # of rounding, relative to thresholds above 1
 
 
-def whole(low: int, *, default: Any = None) -> Any:
-    """An option: a whole number of at least `low`."""
-    return field(default=default, metadata={"whole": True, "low": low, "high": inf, "above": False})
-
-
-def number(low: float, high: float = inf, *, above: bool = False, default: Any = None) -> Any:
-    """An option: a number from `low` (or above it) to `high`."""
-    return field(default=default, metadata={"whole": False, "low": low, "high": high, "above": above})
-
-
 MODELS: dict[str, type["PrivacyModel"]] = {}  # by name; a model enters when its class is made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyModel(ABC):
+class PrivacyModel(Options, ABC):
     """One model: its options are its fields, the first is the threshold; None means that it only measures."""
 
     name: ClassVar[str]  # in the CLI and in findings
@@ -53,27 +43,21 @@ class PrivacyModel(ABC):
     def __init_subclass__(cls) -> None:
         MODELS[cls.name] = cls  # a dataclass with slots is made twice; the second one stays
 
-    def __post_init__(self) -> None:
-        for option in fields(self):
-            value = getattr(self, option.name)
-            if option.metadata and not (value is None and option.default is None):
-                _check_option(f"{self.name}: {option.name}", value, **option.metadata)
-
     @abstractmethod
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         """The level of groups with at least one count."""
 
-    def level(self, histograms: NDArray[np.integer] | NDArray[np.floating], overall: Overall) -> Levels:
+    def level(self, histograms: NDArray[np.integer] | NDArray[np.floating], reference: Reference) -> Levels:
         """(groups,) what the model measures, from (groups, values) counts of people by sensitive value.
 
         Withheld values are in no count. A group that withholds all has the safest level, but people who are in no
         count do not make a group larger: k_anonymity is then 0, and the k of alpha_k and p_sensitive_k is missed.
         """
         counts = np.asarray(histograms, dtype=np.float64)
-        if counts.ndim != 2 or ("values" in self.needs and counts.shape[1] != len(overall.histogram)):
-            wanted = f"(groups, {len(overall.histogram)})"
+        if counts.ndim != 2 or ("values" in self.needs and counts.shape[1] != len(reference.histogram)):
+            wanted = f"(groups, {len(reference.histogram)})"
             raise UsageError(f"{self.name} needs counts in an array {wanted}, not {counts.shape}")
-        level, size = self._measure(counts, overall), counts.sum(axis=1)
+        level, size = self._measure(counts, reference), counts.sum(axis=1)
         if "values" in self.needs:
             level = np.where(size > 0, level, self._safest)
         return np.where(size < self._least_size, 0.0 if self.higher_is_safer else inf, level)
@@ -114,25 +98,15 @@ class PrivacyModel(ABC):
         return 0
 
 
-def satisfied(models: Iterable[PrivacyModel], histograms: NDArray[np.integer], overall: Overall) -> NDArray[np.bool_]:
+def satisfied(
+    models: Iterable[PrivacyModel], histograms: NDArray[np.integer], reference: Reference
+) -> NDArray[np.bool_]:
     """(groups,) whether every model holds; true for no models."""
     held = np.ones(len(histograms), dtype=np.bool_)
     for model in models:
-        held &= model.holds(model.level(histograms, overall))
+        held &= model.holds(model.level(histograms, reference))
     return held
-
-
-def _check_option(what: str, value: Any, *, whole: bool, low: float, high: float, above: bool) -> None:
-    number = not isinstance(value, bool) and isinstance(value, Integral if whole else Real)
-    if not number or not (low < value if above else low <= value) or not value <= high or value == inf:
-        wanted = f"a {'whole ' if whole else ''}number {'above' if above else 'of at least'} {low:g}"
-        raise UsageError(f"{what} = {value!r}; choose {wanted}" + (f" and at most {high:g}" if high < inf else ""))
 
 
 def ceiling(size: float) -> int:
     return ceil(size - 1e-9 * max(1.0, size))  # wider than TOLERANCE: a bound must not be missed by rounding
-
-
-def log(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Natural logarithm, 0 at 0: what is absent is dealt with by its user."""
-    return np.asarray(np.log(share, out=np.zeros(share.shape), where=share > 0))

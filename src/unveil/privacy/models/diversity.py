@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel, ceiling, log, number, whole
-from unveil.privacy.reference import Overall, ratio, shares
+from unveil.data.options import number, whole
+from unveil.privacy.distances import log, ratio, shares
+from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel, ceiling
+from unveil.privacy.reference import Reference
 
 __all__ = ["AlphaK", "DistinctL", "EntropyL", "KAnonymity", "PSensitiveK", "ProbabilisticL", "RecursiveCL"]
 
@@ -14,13 +16,13 @@ __all__ = ["AlphaK", "DistinctL", "EntropyL", "KAnonymity", "PSensitiveK", "Prob
 class KAnonymity(PrivacyModel):
     """Size of the group, at least k (Samarati & Sweeney 1998)."""
 
-    k: int | None = whole(1)
+    k: int | None = whole(1, default=None)
     name = "k_anonymity"
     grows = unites = True
     higher_is_safer = True
     needs = frozenset()
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return np.asarray(counts.sum(axis=1))
 
 
@@ -28,12 +30,12 @@ class KAnonymity(PrivacyModel):
 class DistinctL(PrivacyModel):
     """Number of different values, at least l (Machanavajjhala et al. 2006)."""
 
-    l: int | None = whole(1)
+    l: int | None = whole(1, default=None)
     name = "distinct_l"
     grows = unites = True
     higher_is_safer = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return np.asarray(np.count_nonzero(counts, axis=1), dtype=np.float64)
 
 
@@ -41,12 +43,12 @@ class DistinctL(PrivacyModel):
 class ProbabilisticL(PrivacyModel):
     """One over the largest share of a value, at least l (Xiao & Tao 2006)."""
 
-    l: float | None = number(0, above=True)
+    l: float | None = number(0, above=True, default=None)
     name = "probabilistic_l"
     unites = True
     higher_is_safer = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return ratio(counts.sum(axis=1), counts.max(axis=1))
 
 
@@ -54,12 +56,12 @@ class ProbabilisticL(PrivacyModel):
 class EntropyL(PrivacyModel):
     """Exponential of the entropy of the values, at least l (Machanavajjhala et al. 2006)."""
 
-    l: float | None = number(0, above=True)
+    l: float | None = number(0, above=True, default=None)
     name = "entropy_l"
     unites = True
     higher_is_safer = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         share = shares(counts)
         return np.asarray(np.exp(-(share * log(share)).sum(axis=1)))
 
@@ -68,13 +70,13 @@ class EntropyL(PrivacyModel):
 class RecursiveCL(PrivacyModel):
     """Count of the commonest value over the counts from the l-th commonest on, less than c (same paper)."""
 
-    c: float | None = number(0, above=True)
+    c: float | None = number(0, above=True, default=None)
     l: int = whole(1, default=2)
     name = "recursive_cl"
     unites = True
     strictly = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         rank = np.sort(counts, axis=1)[:, ::-1]
         return ratio(rank[:, 0], rank[:, self.l - 1 :].sum(axis=1))
 
@@ -87,12 +89,12 @@ class RecursiveCL(PrivacyModel):
 class AlphaK(PrivacyModel):
     """Largest share of a value, at most alpha; infinite below k people (Wong et al. 2006)."""
 
-    alpha: float | None = number(0, 1, above=True)
-    k: int | None = whole(1)
+    alpha: float | None = number(0, 1, above=True, default=None)
+    k: int | None = whole(1, default=None)
     name = "alpha_k"
     unites = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return np.asarray(shares(counts).max(axis=1))
 
     @property
@@ -108,13 +110,13 @@ class AlphaK(PrivacyModel):
 class PSensitiveK(PrivacyModel):
     """Number of different values, at least p; 0 below k people (Truta & Vinay 2006)."""
 
-    p: int | None = whole(1)
-    k: int | None = whole(1)
+    p: int | None = whole(1, default=None)
+    k: int | None = whole(1, default=None)
     name = "p_sensitive_k"
     grows = unites = True
     higher_is_safer = True
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         return np.asarray(np.count_nonzero(counts, axis=1), dtype=np.float64)
 
     @property

@@ -5,9 +5,11 @@ from math import inf
 
 import numpy as np
 
+from unveil.data.options import Options, number
 from unveil.errors import UsageError
-from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel, number
-from unveil.privacy.reference import Overall, ratio
+from unveil.privacy.distances import ratio
+from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel
+from unveil.privacy.reference import Reference
 
 __all__ = ["BTPrivacy", "DeltaPresence"]
 
@@ -16,20 +18,20 @@ __all__ = ["BTPrivacy", "DeltaPresence"]
 class DeltaPresence(PrivacyModel):
     """Share of the population's people who are in the group, at most high; infinite below low (Nergiz et al. 2007)."""
 
-    high: float | None = number(0, 1)
+    high: float | None = number(0, 1, default=None)
     low: float = number(0, 1, default=0.0)
     name = "delta_presence"
     needs = frozenset({"population"})
 
     def __post_init__(self) -> None:
-        PrivacyModel.__post_init__(self)
+        Options.__post_init__(self)
         if self.high is not None and self.low > self.high:
             raise UsageError(f"{self.name}: low = {self.low} is above high = {self.high}; swap them")
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
-        if overall.population is None or overall.population.shape != (len(counts),):
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
+        if reference.population is None or reference.population.shape != (len(counts),):
             raise UsageError("delta_presence needs the population's number of people for each group")
-        level = ratio(counts.sum(axis=1), overall.population.astype(np.float64))
+        level = ratio(counts.sum(axis=1), reference.population.astype(np.float64))
         return np.where(level < self.low - TOLERANCE, inf, level)
 
 
@@ -42,21 +44,21 @@ class BTPrivacy(PrivacyModel):
     (def. 3.6.2).
     """
 
-    t: float | None = number(0)
+    t: float | None = number(0, default=None)
     bandwidth: tuple[float, ...] = (0.3,)
     cost: float = number(0, default=2e6)
     name = "b_t_privacy"
     needs = frozenset({"values", "members"})
 
     def __post_init__(self) -> None:
-        PrivacyModel.__post_init__(self)
+        Options.__post_init__(self)
         if not self.bandwidth or not all(np.isfinite(b) and b > 0 for b in self.bandwidth):
             raise UsageError(f"{self.name}: a bandwidth is a number above 0, on distances from 0 to 1")
 
-    def _measure(self, counts: Counts, overall: Overall) -> Levels:
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
         from unveil.kernels.belief_change import largest_changes
 
-        members = overall.members
+        members = reference.members
         if members is None or self.bandwidth not in members.priors or len(members.start) != len(counts) + 1:
             raise UsageError(
                 "b_t_privacy needs the groups' members and what is held of them beforehand; mondrian can require it"

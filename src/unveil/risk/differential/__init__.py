@@ -5,6 +5,6 @@ Kassem, Acs, Castelluccia, Palamidessi 2019. It needs the original and a sanitiz
 
 from unveil.risk.differential.laplace import LaplaceCounts
 from unveil.risk.differential.oracle import Oracle
-from unveil.risk.differential.sweep import Point, sanitizer_of, sweep
+from unveil.risk.differential.sanitizers import SanitizerVariant, sanitizer_of, sweep
 
-__all__ = ["LaplaceCounts", "Oracle", "Point", "sanitizer_of", "sweep"]
+__all__ = ["LaplaceCounts", "Oracle", "SanitizerVariant", "sanitizer_of", "sweep"]

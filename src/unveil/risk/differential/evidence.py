@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Role
 from unveil.data.release import Block, Release, row_numbers
 
-__all__ = ["Counts", "Encoded", "counts_of", "encoded_rows", "quasi_identifiers"]
+__all__ = ["Counts", "EncodedRows", "counts_of", "encoded_rows", "quasi_identifiers"]
 
 ENTRIES_AT_ONCE = 1 << 24  # cells of a targets × rows table
 
@@ -27,7 +27,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedRows:
     """Distinct encoded rows, with how many rows each stands for: fractions where the link is hidden in a group."""
 
     ones: NDArray[np.bool_]  # (rows, quasi-identifiers)
@@ -56,7 +56,7 @@ def counts_of(release: Release, asked: int, codes: NDArray[np.integer], *, joint
     return Counts(each, together, np.repeat(total[None], len(codes), axis=0))
 
 
-def encoded_rows(release: Release, asked: int, target: NDArray[np.integer]) -> Encoded:
+def encoded_rows(release: Release, asked: int, target: NDArray[np.integer]) -> EncodedRows:
     """All rows, encoded relative to one target (quasi-identifiers,)."""
     known = quasi_identifiers(release, asked)
     home = release.block_of(asked)
@@ -84,7 +84,7 @@ def encoded_rows(release: Release, asked: int, target: NDArray[np.integer]) -> E
     chosen = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.int64)
     chosen[number] = np.arange(len(number))
     total = np.asarray(np.bincount(number, weights=weight, minlength=len(chosen)), dtype=np.float64)
-    return Encoded(ones[chosen], value[chosen], total)
+    return EncodedRows(ones[chosen], value[chosen], total)
 
 
 def _mark(

@@ -23,7 +23,7 @@ from unveil.data.release import row_numbers
 from unveil.data.table import Table
 from unveil.errors import UsageError, shown
 
-__all__ = ["Cells", "LaplaceCounts", "count_cells", "exact_distances", "mean_predictions", "noisy_predictions"]
+__all__ = ["CellCounts", "LaplaceCounts", "count_cells", "exact_distances", "mean_predictions", "noisy_predictions"]
 
 STEP = 0.125  # of ln u: the error falls as exp(-π² / STEP)
 LEFT = -42.0  # of ln u: what lies below is under exp(-42)
@@ -50,7 +50,7 @@ class LaplaceCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class CellCounts:
     """Counts by combination of quasi-identifiers and sensitive value, and where each record is counted."""
 
     counts: NDArray[np.int64]  # (combinations, values)
@@ -58,20 +58,24 @@ class Cells:
     value: NDArray[np.int64]  # (rows,)
 
 
-def count_cells(mechanism: LaplaceCounts, table: Table, asked: int) -> Cells:
+def count_cells(mechanism: LaplaceCounts, table: Table, asked: int) -> CellCounts:
     """Count the combinations that occur; the others are never asked about. Quantiles are those of the whole table."""
     known = [i for i in table.with_role(Role.QUASI_IDENTIFIER) if i != asked]
     names = {table.attributes[i].name for i in known}
     wrong = [name for name in mechanism.cut if name not in names]
     if wrong:
-        raise UsageError(f"laplace_counts, cut: {shown(wrong[0])} is no quasi-identifier; there are {', '.join(names)}")
+        raise UsageError(
+            f"laplace_counts, cut: {shown(wrong[0])} is not a quasi-identifier; choose from {', '.join(names)}"
+        )
     columns = []
     for index in known:
         attribute = table.attributes[index]
         chosen = attribute.name in mechanism.cut or (not mechanism.cut and attribute.kind.measured)
         if mechanism.quantiles and chosen:
             if not attribute.kind.ordered:
-                raise UsageError(f"laplace_counts, cut: {attribute.name} has no order, so no quantiles")
+                raise UsageError(
+                    f"laplace_counts, cut: {attribute.name} has no order, so it cannot be cut into quantiles"
+                )
             columns.append(_quantiles(table.columns[index].astype(np.int64), attribute.real, mechanism.quantiles))
         else:
             columns.append(table.columns[index].astype(np.int64))
@@ -79,10 +83,10 @@ def count_cells(mechanism: LaplaceCounts, table: Table, asked: int) -> Cells:
     value = table.columns[asked].astype(np.int64)
     values = table.attributes[asked].codes
     counts = np.bincount(cell * values + value, minlength=(int(cell.max()) + 1) * values).reshape(-1, values)
-    return Cells(counts, cell, value)
+    return CellCounts(counts, cell, value)
 
 
-def exact_distances(cells: Cells, epsilon: float) -> NDArray[np.float64]:
+def exact_distances(cells: CellCounts, epsilon: float) -> NDArray[np.float64]:
     """(rows,) d of eq. 1's earth mover's distance in the limit of infinitely many samples."""
     pair, number = np.unique(np.stack([cells.cell, cells.value], axis=1), axis=0, return_inverse=True)
     counts, own = cells.counts[pair[:, 0]], (np.arange(len(pair)), pair[:, 1])

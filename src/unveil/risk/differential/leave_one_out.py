@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.anonymizers.mondrian import Mondrian, _axis
+from unveil.anonymizers.mondrian import Mondrian, cut_axis
 from unveil.data.attribute import Role
 from unveil.data.release import row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.kernels import leave_one_out as kernels
 from unveil.kernels import partition as partitions
-from unveil.kernels.axes import LEVELS, POSITION, Space, lay_out_space
+from unveil.kernels.axes import LEVELS, POSITION, CutAxis, Space, lay_out_space
 from unveil.privacy.models import DistinctL, KAnonymity, PrivacyModel, ProbabilisticL
 from unveil.privacy.models.contract import TOLERANCE
 from unveil.privacy.requirement import Requirement
@@ -106,7 +106,7 @@ class _Laid:
     values: NDArray[np.int32]  # (rows, v) sensitive codes of the requirement, numbered through
     value_from: NDArray[np.int64]  # (v + 1,)
     asked: NDArray[np.int32]  # (rows,)
-    axes: list[partitions.Axis]
+    axes: list[CutAxis]
     space: Space
     extent: NDArray[np.float64]  # (d,)
     start: NDArray[np.int64]  # (d + 1,)
@@ -152,7 +152,7 @@ def _lay_out(
         place[order] = np.arange(attribute.codes)
         columns.append(place[table.columns[index]])
         along = mondrian.by_hierarchy(attribute)
-        axes.append(_axis(attribute, order, along))
+        axes.append(cut_axis(attribute, order, along))
         mode.append(MODES[mondrian.regions, along, attribute.kind.ordered])
     domains = [table.attributes[i].codes for i in known]
     space = lay_out_space(axes, [c.astype(np.uint32) for c in columns], domains, None)
@@ -185,7 +185,7 @@ def _lay_out(
     )
 
 
-def _extent(space: Space, axes: Sequence[partitions.Axis], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+def _extent(space: Space, axes: Sequence[CutAxis], codes: NDArray[np.int32]) -> NDArray[np.float64]:
     """(d,) the range of known positions on each axis."""
     extent = np.zeros(len(axes))
     for j, axis in enumerate(axes):

@@ -147,7 +147,7 @@ def inference_model(
         name, options = parse(model)
         if name in ("bernoulli_nb", "conditional"):
             return _own(name, options, held)
-        others = "bernoulli_nb, conditional, and "
+        others = "bernoulli_nb, conditional or "
         return Classifier(classifier_named(name, options, seed, others=others), model, held)
     if hasattr(model, "fit") and hasattr(model, "predict_proba"):
         return Classifier(model, type(model).__name__, held)
@@ -155,26 +155,26 @@ def inference_model(
         if held is not None:
             raise UsageError(f"{type(model).__name__} is a model of its own; give it the class priors when it is made")
         return cast(Model, model)
-    raise UsageError(f"{type(model).__name__} is no inference model: it needs fit and predict_proba, or predict")
+    raise UsageError(f"{type(model).__name__} is not an inference model; it needs fit and predict_proba, or predict")
 
 
 def _own(name: str, options: Mapping[str, Any], prior: tuple[float, ...] | None) -> Model:
     known = {"alpha"} if name == "bernoulli_nb" else set()
     wrong = [key for key in options if key not in known]
     if wrong:
-        raise UsageError(f"{name} has no option {shown(wrong[0])}; it has {', '.join(known) or 'none'}")
+        raise UsageError(f"{name}: unknown option {shown(wrong[0])}; choose from {', '.join(known) or 'none'}")
     if name == "conditional":
         return Conditional(prior)
     try:
         return BernoulliNaiveBayes(float(options.get("alpha", 1.0)), prior)
     except ValueError:
-        raise UsageError(f"{name}, alpha: {shown(options['alpha'])} is no number") from None
+        raise UsageError(f"{name}, alpha: {shown(options['alpha'])} is not a number") from None
 
 
 def _prior(prior: Mapping[str, float], values: tuple[str, ...]) -> tuple[float, ...]:
     unknown = [name for name in prior if name not in values]
     if unknown:
-        raise UsageError(f"the prior names {shown(unknown[0])}, which is no sensitive value")
+        raise UsageError(f"the prior names {shown(unknown[0])}, which is not a sensitive value")
     weight = np.array([float(prior.get(value, 0.0)) for value in values])
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
         raise UsageError("class priors must be finite numbers of at least 0, not all of them 0")

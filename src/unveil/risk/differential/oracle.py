@@ -46,11 +46,11 @@ class Oracle:
         for name in ("{input}", "{output}"):
             if not any(name in word for word in words):
                 raise UsageError(
-                    f"--oracle: the command says nowhere {name}; write for instance "
+                    f"--oracle: the command must contain {name}, for instance "
                     '"Rscript anonymize.R {input} {output}"'
                 )
         if shutil.which(words[0]) is None:
-            raise UsageError(f"--oracle: there is no program {shown(words[0])}")
+            raise UsageError(f"--oracle: program {shown(words[0])} was not found")
         if not self.timeout > 0:
             raise UsageError(f"--timeout {self.timeout:g}: choose a positive number of seconds")
         if self.schema.document.frequency is not None:

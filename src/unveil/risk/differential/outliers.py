@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.engine import Engine
 from unveil.errors import RequirementError
-from unveil.risk.differential.procedure import Question, Tested, test_records
+from unveil.risk.differential.procedure import Experiment, Outcome, run_experiment
 
 __all__ = ["Removal", "Round", "remove_outliers"]
 
@@ -30,7 +30,7 @@ class Removal:
 
     until: float
     rounds: tuple[Round, ...]
-    last: Tested
+    last: Outcome
     ended: str  # reached | stopped | failed | rounds | requirement | too many
 
     @property
@@ -40,7 +40,7 @@ class Removal:
 
 
 def remove_outliers(
-    question: Question, sanitizer: Any, first: Tested, until: float, engine: Engine, *, most: int = MOST_ROUNDS
+    question: Experiment, sanitizer: Any, first: Outcome, until: float, engine: Engine, *, most: int = MOST_ROUNDS
 ) -> Removal:
     """Take out every record above `until`, from the original, until none is left above it.
 
@@ -67,7 +67,7 @@ def remove_outliers(
             return Removal(until, tuple(rounds), tested, ended)
         smaller = np.setdiff1d(kept, worst)
         try:
-            tested = test_records(question, sanitizer, smaller, smaller, engine.named(f"round {len(rounds) + 1}"))
+            tested = run_experiment(question, sanitizer, smaller, smaller, engine.named(f"round {len(rounds) + 1}"))
         except RequirementError:
             rounds.append(Round(delta, len(kept), np.zeros(0, np.int64)))
             return Removal(until, tuple(rounds), tested, "requirement")

@@ -1,7 +1,9 @@
 """The testing procedure of section 3.2: f(D) and f(D without i) for every i, both models, the distance."""
 
+import hashlib
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,14 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Role
 from unveil.data.release import Release
 from unveil.data.table import Table
-from unveil.engine import Engine
+from unveil.engine import Engine, open_checkpoint, save_checkpoint
 from unveil.errors import Stopped, UnveilError, UsageError
-from unveil.risk.differential.laplace import LaplaceCounts, count_cells, mean_predictions, noisy_predictions
+from unveil.risk.differential.laplace import CellCounts, LaplaceCounts, count_cells, mean_predictions, noisy_predictions
 from unveil.risk.differential.leave_one_out import replayable, without_each
 from unveil.risk.differential.models import CountModel, Model
 from unveil.risk.differential.sanitizers import Anonymizer, Sanitizer, as_sanitizer, checked_release, part_of
-from unveil.risk.differential.saved import State
 
-__all__ = ["Failure", "Question", "Tested", "test_records"]
+__all__ = ["Experiment", "Failure", "Outcome", "SavedProgress", "run_experiment"]
 
 SAVE_EVERY = 5.0  # seconds between two checkpoints
 MEMBERSHIP_DRAWS = 4  # of a mechanism whose noise is otherwise integrated out
@@ -37,7 +38,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Experiment:
     """What is asked of a table: which attribute, by which model, how far apart."""
 
     table: Table
@@ -56,7 +57,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tested:
+class Outcome:
     """The answer: records in the order of `row`; those that failed are not among them."""
 
     row: NDArray[np.int64]  # (records,) position in the original, from 0
@@ -77,41 +78,44 @@ class Tested:
         return len(self.row) == self.asked_records
 
 
-def test_records(
-    question: Question, sanitizer: Any, kept: NDArray[np.int64], records: NDArray[np.int64], engine: Engine
-) -> Tested:
+def run_experiment(
+    question: Experiment, sanitizer: Any, kept: NDArray[np.int64], records: NDArray[np.int64], engine: Engine
+) -> Outcome:
     """Test `records` against the table of the `kept` rows (both positions in the original)."""
-    table = part_of(question.table, kept)
+    run = _Run(question, part_of(question.table, kept), kept, records, engine)
     if isinstance(sanitizer, LaplaceCounts):
-        return _laplace(question, sanitizer, table, kept, records, engine)
+        return _laplace(run, sanitizer)
     wrapped = as_sanitizer(sanitizer)
     method = wrapped.method if isinstance(wrapped, Anonymizer) else None
     if question.fast and replayable(method) and isinstance(question.model, CountModel):
-        return _replayed(question, wrapped, method, table, kept, records, engine)
-    return _anew(question, wrapped, table, kept, records, engine)
+        return _replayed(run, wrapped, method, question.model)
+    return _anew(run, wrapped)
 
 
-test_records.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What every way of testing is given."""
+
+    question: Experiment
+    table: Table  # the kept rows
+    kept: NDArray[np.int64]
+    records: NDArray[np.int64]
+    engine: Engine
+
+    @property
+    def place(self) -> NDArray[np.intp]:
+        """(records,) positions in the table."""
+        return np.searchsorted(self.kept, self.records)
 
 
-def _replayed(
-    question: Question,
-    sanitizer: Sanitizer,
-    method: Any,
-    table: Table,
-    kept: NDArray[np.int64],
-    records: NDArray[np.int64],
-    engine: Engine,
-) -> Tested:
-    model = question.model
-    assert isinstance(model, CountModel)
-    found = without_each(method, table, question.asked, engine, joint=model.joint)
+def _replayed(run: _Run, sanitizer: Sanitizer, method: Any, model: CountModel) -> Outcome:
+    question, records = run.question, run.records
+    found = without_each(method, run.table, question.asked, run.engine, joint=model.joint)
     within, without = model.from_counts(found.within), model.from_counts(found.without)
-    place = np.searchsorted(kept, records)
-    good = ~np.isin(place, found.open)
-    done = place[good]
-    truth = table.columns[question.asked][done].astype(np.int64)
-    answer = Tested(
+    good = ~np.isin(run.place, found.open)
+    done = run.place[good]
+    truth = run.table.columns[question.asked][done].astype(np.int64)
+    answer = Outcome(
         row=records[good],
         distance=question.distance(within[done, None], without[done, None]),
         within=within[done],
@@ -125,21 +129,14 @@ def _replayed(
     if good.all():
         return answer
     # Without these the requirement cannot be met; the anonymizer itself says so.
-    others = _anew(question, sanitizer, table, kept, records[~good], engine)
+    others = _anew(replace(run, records=records[~good]), sanitizer)
     return replace(answer, failures=others.failures)
 
 
-def _laplace(
-    question: Question,
-    mechanism: LaplaceCounts,
-    table: Table,
-    kept: NDArray[np.int64],
-    records: NDArray[np.int64],
-    engine: Engine,
-) -> Tested:
-    cells = count_cells(mechanism, table, question.asked)
-    place = np.searchsorted(kept, records)
-    cell, value = cells.cell[place], cells.value[place]
+def _laplace(run: _Run, mechanism: LaplaceCounts) -> Outcome:
+    question, records = run.question, run.records
+    cells = count_cells(mechanism, run.table, question.asked)
+    cell, value = cells.cell[run.place], cells.value[run.place]
     noise = np.isfinite(mechanism.epsilon)
     means = mean_predictions(cells.counts, mechanism.epsilon)[cell]
     pair, number = np.unique(cell * means.shape[1] + value, return_inverse=True)
@@ -149,32 +146,29 @@ def _laplace(
     if not question.fast or (noise and not question.of_means):
         if noise and question.samples < 2:
             raise UsageError("this distance of the Laplace mechanism has no closed form; give --samples N")
-        return _laplace_drawn(question, mechanism, cells.counts, cell, value, means, without, records, engine)
+        return _laplace_drawn(run, mechanism, replace(cells, cell=cell, value=value), means, without)
     if question.measure == "emd coordinates":  # as laplace.exact_distances has it
         distance = 2.0 * (means - without)[np.arange(len(value)), value]
     else:
         distance = question.distance(means[:, None], without[:, None])
-    random = engine.named("membership").generator()
+    random = run.engine.named("membership").generator()
     draws = MEMBERSHIP_DRAWS if noise else 1
     drawn = [noisy_predictions(c, mechanism.epsilon, draws, random) for c in (cells.counts[cell], less[number])]
     scores = _scores(drawn[0], drawn[1], value)
-    return Tested(records, distance, means, without, scores, None, "closed form", 1, len(records))
+    return Outcome(records, distance, means, without, scores, None, "closed form", 1, len(records))
 
 
 def _laplace_drawn(
-    question: Question,
+    run: _Run,
     mechanism: LaplaceCounts,
-    counts: NDArray[np.int64],
-    cell: NDArray[np.int64],
-    value: NDArray[np.int64],
+    cells: CellCounts,
     means: NDArray[np.float64],
     without: NDArray[np.float64],
-    records: NDArray[np.int64],
-    engine: Engine,
-) -> Tested:
-    """As the paper did it: independent draws for both, once a distinct record."""
+) -> Outcome:
+    """As the paper did it: independent draws for both, once a distinct record; `cells` are those of the records."""
+    question, records, engine, counts = run.question, run.records, run.engine, cells.counts
     samples = question.samples if np.isfinite(mechanism.epsilon) else 1
-    pair, number = np.unique(np.stack([cell, value], axis=1), axis=0, return_inverse=True)
+    pair, number = np.unique(np.stack([cells.cell, cells.value], axis=1), axis=0, return_inverse=True)
     apart, floor = np.zeros(len(pair)), np.zeros(len(pair))
     scores = np.zeros((2, len(pair), samples))
     random = engine.named("laplace").generator()
@@ -195,7 +189,7 @@ def _laplace_drawn(
     number = number.ravel()
     good = number < done
     drawn = floor[number][good] if samples > 1 else None
-    return Tested(
+    return Outcome(
         records[good],
         apart[number][good],
         means[good],
@@ -208,27 +202,23 @@ def _laplace_drawn(
     )
 
 
-def _anew(
-    question: Question,
-    sanitizer: Sanitizer,
-    table: Table,
-    kept: NDArray[np.int64],
-    records: NDArray[np.int64],
-    engine: Engine,
-) -> Tested:
+def _anew(run: _Run, sanitizer: Sanitizer) -> Outcome:
     """Sanitize the whole table, then without each record; workers take records."""
     from joblib import Parallel, delayed
 
+    question, table, kept, records, engine = run.question, run.table, run.kept, run.records, run.engine
     codes = np.stack([np.asarray(table.columns[i], np.int64) for i in table.with_role(Role.QUASI_IDENTIFIER)], axis=1)
     whole = _whole_releases(question, sanitizer, table, kept, engine)
     drawn = len(whole) > 1
-    place = np.searchsorted(kept, records)
+    place = run.place
     truth = table.columns[question.asked][place].astype(np.int64)
     within = np.stack([_predicted(question, r, table, codes[place]) for r in whole], axis=1)
     half = within.shape[1] // 2 if drawn else 1
     means = within[:, :half].mean(axis=1)
     said = (question.model.name, repr(question.model), question.asked, question.measure, half)
-    state = State.start(engine, (sanitizer.described(), *said), (*question.table.columns, kept, records), means, half)
+    state = SavedProgress.start(
+        engine, (sanitizer.described(), *said), (*question.table.columns, kept, records), means, half
+    )
 
     def one(number: int) -> tuple[int, NDArray[np.float64] | None, str]:
         if engine.stop.is_set():
@@ -273,7 +263,7 @@ def _anew(
     if state.path is not None:
         question.saved.append(state.path)
     good = state.done & ~np.isin(records, list(state.failed))
-    return Tested(
+    return Outcome(
         records[good],
         state.distance[good],
         means[good],
@@ -288,7 +278,7 @@ def _anew(
 
 
 def _whole_releases(
-    question: Question, sanitizer: Sanitizer, table: Table, kept: NDArray[np.int64], engine: Engine
+    question: Experiment, sanitizer: Sanitizer, table: Table, kept: NDArray[np.int64], engine: Engine
 ) -> list[Release]:
     """f(D): once if the sanitizer draws nothing, else twice the samples: the second half tells the noise floor."""
     from joblib import Parallel, delayed
@@ -320,6 +310,66 @@ def _scores(within: NDArray[np.float64], without: NDArray[np.float64], truth: ND
     return np.stack([side[np.arange(len(truth)), :, truth] for side in (within, without)])
 
 
-def _predicted(question: Question, release: Release, table: Table, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _predicted(question: Experiment, release: Release, table: Table, codes: NDArray[np.int64]) -> NDArray[np.float64]:
     asked = release.index(table.attributes[question.asked].name)
     return question.model.predict(release, asked, codes)
+
+
+VERSION = 2  # of what is saved
+ARRAYS = ("done", "distance", "floor", "without", "score")
+
+
+@dataclass(slots=True)
+class SavedProgress:
+    """What was reached so far, one entry a record; a file in the checkpoint folder, if there is one."""
+
+    done: NDArray[np.bool_]  # (records,)
+    distance: NDArray[np.float64]
+    floor: NDArray[np.float64]
+    without: NDArray[np.float64]  # (records, values) mean prediction without the record
+    score: NDArray[np.float64]  # (records, draws) prediction of the true value without the record
+    failed: dict[int, str]  # by position in the original
+    path: Path | None = None
+
+    @classmethod
+    def start(
+        cls,
+        engine: Engine,
+        said: Sequence[Any],
+        arrays: Sequence[NDArray[Any]],
+        within: NDArray[np.float64],
+        draws: int,
+    ) -> "SavedProgress":
+        """Afresh, or where an earlier run stopped that was asked the same of the same: another never goes on from it.
+
+        `within`, the predictions on the whole table, tell sanitizers apart that go by one name.
+        """
+        records = len(within)
+        fresh = cls(
+            done=np.zeros(records, dtype=bool),
+            distance=np.zeros(records),
+            floor=np.zeros(records),
+            without=np.zeros(within.shape),
+            score=np.zeros((records, draws)),
+            failed={},
+        )
+        if engine.checkpoints is None:
+            return fresh
+        digest = hashlib.blake2b(repr((VERSION, engine.seed, engine.name, *said)).encode(), digest_size=16)
+        for array in (*arrays, within):
+            digest.update(repr((array.dtype.str, array.shape)).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        fresh.path = engine.checkpoints / f"unveil-differential-{digest.hexdigest()}.npz"
+        with open_checkpoint(fresh.path) as file:
+            if file is None:
+                return fresh
+            with np.load(file, allow_pickle=False) as saved:
+                failed = {int(k): str(v) for k, v in json.loads(str(saved["failed"])).items()}
+                return replace(fresh, **{name: saved[name] for name in ARRAYS}, failed=failed)
+
+    def save(self) -> None:
+        """Whole or not at all, readable by its owner alone: it says what is inferred about people."""
+        if self.path is None:
+            return
+        arrays = {**{name: getattr(self, name) for name in ARRAYS}, "failed": np.array(json.dumps(self.failed))}
+        save_checkpoint(self.path, lambda file: np.savez(file, allow_pickle=False, **arrays))

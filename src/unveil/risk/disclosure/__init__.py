@@ -18,7 +18,7 @@ from unveil.risk.disclosure.intervals import (
 )
 from unveil.risk.disclosure.models import (
     MODELS,
-    ByInputs,
+    DisclosureByInputs,
     Guesses,
     disclosure_by_inputs,
     model_baseline,
@@ -29,7 +29,7 @@ from unveil.risk.disclosure.models import (
 
 __all__ = [
     "MODELS",
-    "ByInputs",
+    "DisclosureByInputs",
     "Guesses",
     "absent_disclosure",
     "deviation_interval",

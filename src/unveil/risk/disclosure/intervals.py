@@ -109,14 +109,14 @@ def simple_baseline(truth: NDArray[np.int64]) -> Estimate:
 
 def _window(published: Numbers, p: float) -> tuple[int, Numbers]:
     if not 0 <= p <= 100:
-        raise UsageError(f"p={p:g} is no percentage; choose one from 0 to 100")
+        raise UsageError(f"p={p:g} is not a percentage; choose a number from 0 to 100")
     ranked = np.sort(published[~np.isnan(published)])
     return int(p * len(ranked) / 200 + 1e-9), ranked
 
 
 def _width(truth: Numbers, p: float) -> float:
     if not 0 <= p < np.inf:
-        raise UsageError(f"p={p:g} is no percentage of a standard deviation; choose 0 or more")
+        raise UsageError(f"p={p:g} must be a percentage of a standard deviation of at least 0")
     known = truth[~np.isnan(truth)]
     return float(p * known.std() / 100) if len(known) else 0.0
 

@@ -17,7 +17,7 @@ from unveil.risk.disclosure.intervals import paired
 
 __all__ = [
     "MODELS",
-    "ByInputs",
+    "DisclosureByInputs",
     "Guesses",
     "disclosure_by_inputs",
     "features",
@@ -37,7 +37,7 @@ Model = str | Callable[[bool, int], Any]  # a name, or (categorical, seed) -> an
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guesses:
-    """What a model says of each person, beside the truth. Each repeat draws folds and the model's seed anew."""
+    """What a model says of each person, beside the truth. Each repeat draws its own folds and seed."""
 
     attribute: Attribute
     truth: NDArray[Any]  # (people,) codes or numbers
@@ -49,7 +49,7 @@ class Guesses:
         if not self.attribute.kind.measured:
             return np.asarray(guess == self.truth, dtype=np.float64)
         if not 0 <= p < np.inf:
-            raise UsageError(f"p={p:g} is no percentage of a standard deviation; choose 0 or more")
+            raise UsageError(f"p={p:g} must be a percentage of a standard deviation of at least 0")
         return np.asarray(np.abs(guess - self.truth) <= p * self.truth.std() / 100, dtype=np.float64)
 
 
@@ -75,7 +75,7 @@ def model_guesses(
     names = _inputs(table, made, asked) if known is None else list(known)
     if asked in names or not names:
         raise UsageError(f"{shown(asked)} is asked about; name at least one other attribute that is known")
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     pairs = [paired(table, made, name) for name in names]
     attributes = [table.attributes[table.index(name)] for name in names]
     seen = features(attributes, [one for _, one in pairs], [one for _, one in pairs])
@@ -83,7 +83,9 @@ def model_guesses(
     usable = ~np.isnan(label) if attribute.kind.measured else label >= 0
     people = np.flatnonzero(~np.isnan(truth)) if attribute.kind.measured else np.arange(len(truth))
     if not 2 <= folds <= len(truth):
-        raise UsageError(f"{folds} folds of {len(truth)} people make no sense; choose from 2 to the number of people")
+        raise UsageError(
+            f"{folds} folds of {len(truth)} people are not possible; choose from 2 to the number of people"
+        )
     if not len(people) or not usable.any():
         raise UsageError(f"{asked}: nobody has a value that is known and published")
     inside, outside = [], []
@@ -119,7 +121,7 @@ def model_gain(guesses: Guesses, p: float = 10.0) -> Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class ByInputs:
+class DisclosureByInputs:
     """How well an attribute is guessed from some others."""
 
     inputs: tuple[str, ...]
@@ -139,7 +141,7 @@ def disclosure_by_inputs(
     folds: int = 5,
     repeats: int = 3,
     engine: Engine | None = None,
-) -> tuple[ByInputs, ...]:
+) -> tuple[DisclosureByInputs, ...]:
     """From one input, two, …: a good guess from few is the alarm (Torra 2024).
 
     Inputs are added one by one, each time the one that best guesses people whose rows were not learned from; another
@@ -156,7 +158,7 @@ def disclosure_by_inputs(
         chosen.append(best)
         left.remove(best)
         guesses = model_guesses(table, made, asked, known=chosen, repeats=repeats, **options)
-        found.append(ByInputs(tuple(chosen), model_disclosure(guesses, p), model_baseline(guesses, p)))
+        found.append(DisclosureByInputs(tuple(chosen), model_disclosure(guesses, p), model_baseline(guesses, p)))
     return tuple(found)
 
 
@@ -215,7 +217,7 @@ def _named(model: str, categorical: bool, seed: int) -> Any:
         from sklearn.linear_model import LogisticRegression, Ridge
 
         return LogisticRegression(max_iter=2000) if categorical else Ridge()
-    raise UsageError(f"{shown(model)} is no model; there are {', '.join(MODELS)}")
+    raise UsageError(f"unknown model {shown(model)}; choose from {', '.join(MODELS)}")
 
 
 def over_repeats(values: NDArray[np.float64], least: float) -> Estimate:

@@ -12,7 +12,7 @@ The parameters of each are a convex set, so that any mixture of two of them is o
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,100 +26,66 @@ MOST_ATTRIBUTES = 6  # of a Choquet integral: 2^n - 1 parameters
 Floats = NDArray[np.float64]
 
 
-class Aggregate(Protocol):
-    """What learning needs to know of a family of distances."""
+@dataclass(frozen=True, slots=True)
+class WeightedMean:
+    """Weights of attributes; and what learning asks of every family, the others differing where they must."""
 
-    name: ClassVar[str]
-    holds: ClassVar[tuple[str, ...]]  # families that are part of this one
-    sharper: ClassVar[float]  # free numbers multiplied by this make distances four times as large
+    name: ClassVar[str] = "weighted_mean"
+    holds: ClassVar[tuple[str, ...]] = ()  # families that are part of this one
+    sharper: ClassVar[float] = 4.0  # free numbers multiplied by this make distances four times as large
 
     def widened(self, inner: str, parameters: Floats, attributes: int) -> Floats:
         """The parameters of a family inside, as this one writes them."""
-
-    def features(self, pairs: Pairs) -> Floats:
-        """(people, rows, parameters) what the parameters are multiplied with."""
-
-    def equal(self, attributes: int) -> Floats:
-        """The parameters of the plain distance, over the number of attributes."""
-
-    def corners(self, attributes: int) -> list[Floats]:
-        """Some parameters at the edge: one attribute alone, and the like."""
-
-    def draw(self, attributes: int, random: np.random.Generator) -> Floats:
-        """Any parameters."""
-
-    def from_free(self, free: Floats, attributes: int) -> Floats:
-        """Parameters, of any scale, of free numbers."""
-
-    def slope(self, free: Floats, slope: Floats, attributes: int) -> Floats:
-        """The slope by the free numbers, from that by the parameters."""
-
-    def free(self, attributes: int) -> tuple[Floats, float | None]:
-        """Free numbers to start from, and the least they may be."""
-
-    def nearest(self, parameters: Floats, attributes: int) -> Floats:
-        """Parameters that are allowed, near some that need not be."""
-
-    def rules(self, attributes: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """What is linear of the set: matrix, its least and greatest values, and those of each parameter."""
-
-    def cut(self, parameters: Floats, attributes: int) -> Floats | None:
-        """Rows whose products with allowed parameters are ≥ 0, but not with these; None = they are allowed."""
-
-    def reach(self, pairs: Pairs, features: Floats, own: Floats) -> Floats:
-        """(people, rows) how much nearer than the own row a row can be, at most."""
-
-    def root(self, parameters: Floats, attributes: int) -> Floats | None:
-        """R (attributes, attributes) for which the distance is the squared length of s' R; None = there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedMean:
-    """Weights of attributes."""
-
-    name: ClassVar[str] = "weighted_mean"
-    holds: ClassVar[tuple[str, ...]] = ()
-    sharper: ClassVar[float] = 4.0
-
-    def widened(self, inner: str, parameters: Floats, attributes: int) -> Floats:
         return parameters
 
     def features(self, pairs: Pairs) -> Floats:
+        """(people, rows, parameters) what the parameters are multiplied with."""
         return pairs.squared
 
     def equal(self, attributes: int) -> Floats:
+        """The parameters of the plain distance, over the number of attributes."""
         return np.full(attributes, 1 / attributes)
 
     def corners(self, attributes: int) -> list[Floats]:
+        """Some parameters at the edge: one attribute alone, and the like."""
         return list(np.eye(attributes))
 
     def draw(self, attributes: int, random: np.random.Generator) -> Floats:
+        """Any parameters."""
         return random.dirichlet(np.full(attributes, 0.5))
 
     def from_free(self, free: Floats, attributes: int) -> Floats:
+        """Parameters, of any scale, of free numbers."""
         return free
 
     def slope(self, free: Floats, slope: Floats, attributes: int) -> Floats:
+        """The slope by the free numbers, from that by the parameters."""
         return slope
 
     def free(self, attributes: int) -> tuple[Floats, float | None]:
+        """Free numbers to start from, and the least they may be."""
         return np.ones(attributes), 0.0
 
     def nearest(self, parameters: Floats, attributes: int) -> Floats:
+        """Parameters that are allowed, near some that need not be."""
         kept = np.maximum(parameters, 0.0)
         return kept / kept.sum() if kept.sum() > 0 else self.equal(attributes)
 
     def rules(self, attributes: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """What is linear of the set: matrix, its least and greatest values, and those of each parameter."""
         one = np.ones(1)
         return np.ones((1, attributes)), one, one, np.zeros(attributes), np.ones(attributes)
 
     def cut(self, parameters: Floats, attributes: int) -> Floats | None:
+        """Rows whose products with allowed parameters are ≥ 0, but not with these; None = they are allowed."""
         return None
 
     def reach(self, pairs: Pairs, features: Floats, own: Floats) -> Floats:
+        """(people, rows) how much nearer than the own row a row can be, at most."""
         return np.asarray(np.maximum(own[:, None, :] - features, 0.0).max(axis=2))
 
     def root(self, parameters: Floats, attributes: int) -> Floats | None:
+        """R (attributes, attributes) for which the distance is the squared length of s' R; None = there is none."""
         return np.diag(np.sqrt(np.maximum(parameters, 0.0)))
 
 
@@ -137,12 +103,11 @@ class Owa(WeightedMean):
 
 
 @dataclass(frozen=True, slots=True)
-class Choquet:
+class Choquet(WeightedMean):
     """A weight of every set of attributes."""
 
     name: ClassVar[str] = "choquet"
     holds: ClassVar[tuple[str, ...]] = ("weighted_mean", "owa")
-    sharper: ClassVar[float] = 4.0
 
     def widened(self, inner: str, parameters: Floats, attributes: int) -> Floats:
         if inner == "owa":  # a set weighs what its number of members does
@@ -155,7 +120,7 @@ class Choquet:
         if attributes > MOST_ATTRIBUTES:
             raise NotApplicable(
                 f"a Choquet integral of {attributes} attributes has {2**attributes - 2:,} parameters; "
-                f"name {MOST_ATTRIBUTES} attributes at most"
+                f"name at most {MOST_ATTRIBUTES} attributes with --known"
             )
         order = np.argsort(pairs.squared, axis=2)
         growth = np.diff(np.take_along_axis(pairs.squared, order, 2), axis=2, prepend=0)
@@ -206,9 +171,6 @@ class Choquet:
         matrix = np.array(rows).reshape(len(rows), sets)
         return matrix, np.zeros(len(rows)), np.full(len(rows), np.inf), low, np.ones(sets)
 
-    def cut(self, parameters: Floats, attributes: int) -> Floats | None:
-        return None
-
     def reach(self, pairs: Pairs, features: Floats, own: Floats) -> Floats:
         # The integral lies between the least and the greatest contribution.
         greatest = pairs.squared[np.arange(len(own)), pairs.own].max(axis=1)
@@ -219,7 +181,7 @@ class Choquet:
 
 
 @dataclass(frozen=True, slots=True)
-class Bilinear:
+class Bilinear(WeightedMean):
     """A matrix: Mahalanobis' distance and its like. For single numbers."""
 
     name: ClassVar[str] = "bilinear"
@@ -296,13 +258,14 @@ class Bilinear:
         return np.asarray(vector * np.sqrt(np.maximum(value, 0.0)))
 
 
+Aggregate = WeightedMean
 AGGREGATES: dict[str, Aggregate] = {one.name: one for one in (WeightedMean(), Owa(), Choquet(), Bilinear())}
 
 
 def aggregate_named(name: str) -> Aggregate:
     """The family of this name."""
     if name not in AGGREGATES:
-        raise UsageError(f"{shown(name)} is no distance to learn; there are {', '.join(AGGREGATES)}")
+        raise UsageError(f"unknown distance {shown(name)}; choose from {', '.join(AGGREGATES)}")
     return AGGREGATES[name]
 
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.patterns import Compared
+from unveil.risk.linkage.patterns import CodedFiles
 from unveil.risk.linkage.probabilistic import LEAST, Agreement
 
-__all__ = ["BySplink", "blocking_sets", "estimate_by_splink"]
+__all__ = ["SplinkEstimate", "blocking_sets", "estimate_by_splink"]
 
 MOST_PAIRS = 2_000_000  # of one training session; of more a sample is taken
 MOST_TOGETHER = 3  # attributes of a blocking rule
@@ -29,7 +29,7 @@ STILL = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BySplink:
+class SplinkEstimate:
     """What Splink found, and among which pairs."""
 
     model: Agreement
@@ -52,8 +52,8 @@ class BySplink:
 
 
 def estimate_by_splink(
-    files: Compared, counts: NDArray[np.integer], *, share: float, engine: Engine | None = None
-) -> BySplink:
+    files: CodedFiles, counts: NDArray[np.integer], *, share: float, engine: Engine | None = None
+) -> SplinkEstimate:
     """m and u of Splink's own estimation. `counts` (patterns,): pairs, to choose blocks; `share`: links among pairs."""
     try:
         import duckdb
@@ -63,7 +63,7 @@ def estimate_by_splink(
     except ImportError:
         raise NotApplicable("Splink is not installed; install unveil[linkage]") from None
     blocks = blocking_sets(files.attributes, counts, share)
-    seed = (Engine() if engine is None else engine).named("splink").generator().integers(1, 2**31)
+    seed = (Engine(seed=0) if engine is None else engine).named("splink").generator().integers(1, 2**31)
     columns = [f"a{i}" for i in range(files.attributes)]
 
     def table(values: NDArray[np.int64]) -> Any:
@@ -101,7 +101,7 @@ def estimate_by_splink(
                 rounds = max(rounds, len(session._core_model_settings_history) - 1)
             found = linker.misc.save_model_to_json()["comparisons"]
     except duckdb.Error as error:
-        raise NotApplicable(f"Splink's database gave up: {str(error).splitlines()[0]}") from None
+        raise NotApplicable(f"Splink's database failed: {str(error).splitlines()[0]}") from None
     finally:
         connection.close()
     levels = [one["comparison_levels"][1] for one in found]  # null, equal, everything else
@@ -111,7 +111,7 @@ def estimate_by_splink(
     model = Agreement(
         np.clip(m, LEAST, 1 - LEAST), np.clip(u, LEAST, 1 - LEAST), share, rounds, converged=rounds < MOST_ROUNDS
     )
-    return BySplink(model, blocks, tuple(_at_least(counts, b) for b in blocks), untrained)
+    return SplinkEstimate(model, blocks, tuple(_at_least(counts, b) for b in blocks), untrained)
 
 
 def blocking_sets(attributes: int, counts: NDArray[np.integer], share: float) -> tuple[tuple[int, ...], ...]:

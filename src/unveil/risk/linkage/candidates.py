@@ -17,15 +17,16 @@ from unveil.data.release import row_numbers
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 from unveil.risk.linkage.aggregates import Aggregate, aggregate_named
-from unveil.risk.linkage.axes import Axis
-from unveil.risk.linkage.held import Held
-from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.nearest import CLOSE, between, pair_contributions
-from unveil.risk.linkage.pairs import MOST_ENTRIES, Pairs, all_pairs, signed_pairs
-from unveil.risk.linkage.readers import Published, axis_of
-from unveil.risk.linkage.supervised import Supervised, compare_own, learn_distance, links_with, worst_case
+from unveil.risk.linkage.attribute_distances import SCALES, AttributeDistance
+from unveil.risk.linkage.distance import on_best_scale
+from unveil.risk.linkage.links import CLOSE, Links
+from unveil.risk.linkage.nearest import between, pair_contributions
+from unveil.risk.linkage.pairs import MOST_ENTRIES, Pairs, all_pairs, check_weighable, signed_pairs
+from unveil.risk.linkage.published import Published, attribute_distance
+from unveil.risk.linkage.register import Register
+from unveil.risk.linkage.supervised import LearnedDistance, compare_own, learn_distance, links_with, worst_case
 
-__all__ = ["Cells", "cells_of", "judge", "worst_links"]
+__all__ = ["DistinctRows", "distinct_rows_of", "link_by_parameters", "worst_links"]
 
 NEAR, SIDE = 10, 3  # rows that are kept of each person: by the plain distance and by each learned one, and by others
 ROUNDS = 2  # of learning and adding rows
@@ -34,121 +35,118 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class DistinctRows:
     """People and the distinct published rows, ready to be compared."""
 
-    axes: tuple[Axis, ...]  # people against distinct rows
-    count: NDArray[np.int64]  # (cells,) rows that are alike
-    first: NDArray[np.int64]  # (cells,) the first of them
-    own: NDArray[np.int64]  # (people,) each one's own, -1 = not published
+    distances: tuple[AttributeDistance, ...]  # people against distinct rows
+    count: NDArray[np.int64]  # (distinct rows,) rows that are alike
+    first: NDArray[np.int64]  # (distinct rows,) the first of them
+    own: NDArray[np.int64]  # (people,) each one's own, -1 = not published, or not known
+    known: bool  # whether it is known whose row is whose
 
     @property
     def points(self) -> bool:
         """Whether every comparison is one of two numbers."""
-        return all(axis.points for axis in self.axes)
+        return all(one.points for one in self.distances)
+
+    def between(self, people: NDArray[np.integer], rows: NDArray[np.integer]) -> Floats:
+        """(pairs,) the plain distance of each person from the distinct row beside them, squared."""
+        return between(self.distances, people, rows)
 
     def take(self, people: NDArray[np.integer], rows: NDArray[np.integer] | None = None) -> Pairs:
         """Contributions of some people: with all rows, or with their own and `rows` (people, some), the own first."""
-        names = tuple(axis.name for axis in self.axes)
+        names = tuple(one.name for one in self.distances)
         if rows is None:
-            some = [axis.take(people) for axis in self.axes]
-            squared = np.stack([pair_contributions(axis) for axis in some], axis=2)
+            some = [one.take(people) for one in self.distances]
+            squared = np.stack([pair_contributions(one) for one in some], axis=2)
             return Pairs(names, squared, signed_pairs(some), self.own[people])
         own = self.own[people][:, None]
         # A second own row would look like a tie: another stands in for it, near or not.
         rows = np.where(rows == own, (own + 1) % len(self.count), rows)
         wanted = np.concatenate([own, rows], axis=1)
-        who = np.repeat(np.arange(len(people)), wanted.shape[1])
-        beside = [between([axis], people[who], wanted.ravel()) for axis in self.axes]
-        squared = np.stack([one.reshape(wanted.shape) for one in beside], axis=2)
+        who = np.repeat(people, wanted.shape[1])
+        squared = np.stack([between([d], who, wanted.ravel()).reshape(wanted.shape) for d in self.distances], axis=2)
         signed = None
         if self.points:
             parts = [
-                (axis.known[0][axis.person[people]][:, None] - axis.published[0][axis.row[wanted]])  # type: ignore[index]
-                for axis in self.axes
+                (d.known[0][d.person[people]][:, None] - d.published[0][d.row[wanted]])  # type: ignore[index]
+                for d in self.distances
             ]
             signed = np.stack(parts, axis=2)
         return Pairs(names, squared, signed, np.zeros(len(people), dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """One distance against all rows."""
-
-    links: Links
-    near: NDArray[np.int64]  # (people, some) the nearest distinct rows
-
-
-def cells_of(published: Published, held: Held) -> Cells:
+def distinct_rows_of(published: Published, register: Register) -> DistinctRows:
     """Compare equal rows once."""
-    if published.count is not None:
-        raise NotApplicable("a grouped release holds the truth: whoever fits a row is at distance 0, however weighed")
-    own = published.true_rows(held)
-    if own is None:
-        raise NotApplicable("nothing says whose row is whose")
-    axes = [axis_of(published, a, held.known[a.name]) for a in published.attributes]
-    number = row_numbers([axis.row for axis in axes])
+    distances = [attribute_distance(published, a, register.known[a.name]) for a in published.attributes]
+    number = row_numbers([one.row for one in distances])
     first = np.unique(number, return_index=True)[1]
-    few = tuple(Axis(a.name, a.person, a.row[first], a.known, a.published, a.table, a.equal) for a in axes)
-    return Cells(few, np.bincount(number), first, np.where(own >= 0, number[np.maximum(own, 0)], -1))
+    count = np.bincount(number, weights=published.count).astype(np.int64)
+    own = published.true_rows(register)
+    mine = np.full(register.people, -1) if own is None else np.where(own >= 0, number[np.maximum(own, 0)], -1)
+    few = tuple(replace(one, row=one.row[first]) for one in distances)
+    return DistinctRows(few, count, first, mine, own is not None)
 
 
 def worst_links(
     published: Published,
-    held: Held,
+    held: Register,
     aggregate: str = "weighted_mean",
     *,
     certified: bool = False,
     seconds: float | None = None,
     engine: Engine | None = None,
     most: int = MOST_ENTRIES,
-) -> tuple[Supervised, Links]:
+) -> tuple[LearnedDistance, Links]:
     """Learn the worst distance, as `worst_case`, and link everybody by it; of files of any size.
 
     Up to `most` people · rows · attributes all pairs are learned from.
     """
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
+    check_weighable(published, held)
+    # A bilinear form needs numbers.
+    published = on_best_scale(published, held, SCALES[:3] if aggregate == "bilinear" else SCALES, engine)
     if held.people * published.rows * len(published.attributes) <= most:
         pairs = all_pairs(published, held)
         found = worst_case(pairs, aggregate, certified=certified, seconds=seconds, engine=engine)
         return found, links_with(pairs, aggregate, found.parameters)
     if certified:
-        raise NotApplicable("a bound cannot be proven for so many people and rows; hold 120 people at most")
-    cells = cells_of(published, held)
+        raise NotApplicable("a bound can only be proven for up to 120 people; link fewer people")
+    cells = distinct_rows_of(published, held)
     family = aggregate_named(aggregate)
-    attributes = len(cells.axes)
+    attributes = len(cells.distances)
     plain = family.equal(attributes)
     learned, near = _learned(cells, family, np.arange(held.people), None, engine)
     half = engine.named("supervised split").generator().permutation(held.people)[: (held.people + 1) // 2]
     train = np.zeros(held.people, dtype=bool)
     train[half] = True
     by_half, _ = _learned(cells, family, np.flatnonzero(train), near[train], engine)
-    judged = judge(cells, family, [plain, learned, by_half], 1, engine)
-    chance = [one.links.chance for one in judged]
-    best = judged[1] if chance[1].sum() >= chance[0].sum() else judged[0]  # type: ignore[union-attr]
-    parameters = learned if best is judged[1] else plain
+    judged = link_by_parameters(cells, family, [plain, learned, by_half], 1, engine)
+    chance = [links.chance for links, _ in judged]
+    better = chance[1].sum() >= chance[0].sum()  # type: ignore[union-attr]
+    best, parameters = (judged[1][0], learned) if better else (judged[0][0], plain)
     there = train & (cells.own >= 0), ~train & (cells.own >= 0)
     shares = [float(c[who].mean()) for c, who in ((chance[2], there[0]), (chance[2], there[1]), (chance[0], there[1]))]  # type: ignore[index]
-    plain_share, share = (float(one.mean()) for one in (chance[0], best.links.chance))  # type: ignore[union-attr]
-    names = tuple(axis.name for axis in cells.axes)
-    return Supervised(aggregate, names, parameters, held.people, plain_share, share, None, *shares), best.links
+    plain_share, share = (float(one.mean()) for one in (chance[0], best.chance))  # type: ignore[union-attr]
+    names = tuple(axis.name for axis in cells.distances)
+    return LearnedDistance(aggregate, names, parameters, held.people, plain_share, share, None, *shares), best
 
 
 def _learned(
-    cells: Cells, family: Aggregate, people: NDArray[np.int64], near: NDArray[np.int64] | None, engine: Engine
+    cells: DistinctRows, family: Aggregate, people: NDArray[np.int64], near: NDArray[np.int64] | None, engine: Engine
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Parameters, and the rows (everybody asked for, some) that were near under any distance tried."""
-    attributes = len(cells.axes)
+    attributes = len(cells.distances)
     plain = family.equal(attributes)
     size = len(plain)
     mine = people[cells.own[people] >= 0]
     if not len(mine):
-        raise NotApplicable("no person held has a published row, so that there is nothing to learn from")
+        raise NotApplicable("none of these people is published, so there is nothing to learn from")
     if near is None:
         corners = family.corners(attributes)[: 2 * attributes]
         sides = [plain, *((plain + corner) / 2 for corner in corners)]
-        seen = judge(cells, family, sides, NEAR, engine)
-        near = np.concatenate([seen[0].near, *(one.near[:, :SIDE] for one in seen[1:])], axis=1)
+        seen = link_by_parameters(cells, family, sides, NEAR, engine)
+        near = np.concatenate([seen[0][1], *(one[:, :SIDE] for _, one in seen[1:])], axis=1)
         near = near[people]
     place = np.searchsorted(people, mine)
     width = near.shape[1] + NEAR * ROUNDS
@@ -166,31 +164,31 @@ def _learned(
         parameters = learn_distance(found, family, engine)
         engine.report("learning the worst distance", number + 1, ROUNDS + 1)
         if number < ROUNDS:
-            seen = judge(cells, family, [parameters], NEAR, engine, people=mine[chosen])
-            rows = np.concatenate([rows, seen[0].near], axis=1)
+            seen = link_by_parameters(cells, family, [parameters], NEAR, engine, people=mine[chosen])
+            rows = np.concatenate([rows, seen[0][1]], axis=1)
     return parameters, near
 
 
-def judge(
-    cells: Cells,
+def link_by_parameters(
+    cells: DistinctRows,
     family: Aggregate,
     vectors: Sequence[Floats],
     keep: int,
     engine: Engine,
     *,
     people: NDArray[np.int64] | None = None,
-) -> list[Judged]:
-    """Everybody (or these people) against all rows, by several distances: exact links, and the `keep` nearest rows."""
+) -> list[tuple[Links, NDArray[np.int64]]]:
+    """Everybody (or these people) against all rows, by several distances: exact links and `keep` nearest rows."""
     who = np.arange(len(cells.own)) if people is None else people
     keep = min(keep, len(cells.count))
-    rooted = [family.root(p, len(cells.axes)) for p in vectors]
+    rooted = [family.root(p, len(cells.distances)) for p in vectors]
     if cells.points and all(root is not None for root in rooted):
         return [_by_tree(cells, root, keep, who) for root in rooted if root is not None]
-    step = max(1, MOST_ENTRIES // (len(cells.count) * max(len(cells.axes), len(vectors[0]))))
+    step = max(1, MOST_ENTRIES // (len(cells.count) * max(len(cells.distances), len(vectors[0]))))
     parts: list[list[tuple[NDArray[Any], ...]]] = [[] for _ in vectors]
     for begin in range(0, len(who), step):
         if engine.stop.is_set():
-            raise Stopped("comparing all pairs was stopped before its end; nothing was found out")
+            raise Stopped("stopped before all pairs were compared; there is no result")
         pairs = cells.take(who[begin : begin + step])
         features = family.features(pairs)
         for part, vector in zip(parts, vectors, strict=True):
@@ -212,11 +210,11 @@ def _nearest(
     return near, least, tied @ count, right
 
 
-def _by_tree(cells: Cells, root: Floats, keep: int, who: NDArray[np.int64]) -> Judged:
+def _by_tree(cells: DistinctRows, root: Floats, keep: int, who: NDArray[np.int64]) -> tuple[Links, NDArray[np.int64]]:
     """Distances s' Q s, Q = root root': Euclidean ones of s' root."""
     from scipy.spatial import KDTree
 
-    axes = cells.axes
+    axes = cells.distances
     held = np.stack([a.known[0][a.person[who]] for a in axes if a.known is not None], axis=1) @ root
     shown = np.stack([a.published[0][a.row] for a in axes if a.published is not None], axis=1) @ root
     tree = KDTree(shown)
@@ -235,8 +233,8 @@ def _by_tree(cells: Cells, root: Floats, keep: int, who: NDArray[np.int64]) -> J
 
 
 def _judged(
-    cells: Cells, near: NDArray[np.int64], least: Floats, rows: NDArray[np.int64], right: NDArray[np.bool_]
-) -> Judged:
+    cells: DistinctRows, near: NDArray[np.int64], least: Floats, rows: NDArray[np.int64], right: NDArray[np.bool_]
+) -> tuple[Links, NDArray[np.int64]]:
     score = np.sqrt(np.maximum(least, 0.0))
     links = Links(cells.first[near[:, 0]], rows, score, rows == 1, np.where(right, 1 / rows, 0.0))
-    return Judged(links, near)
+    return links, near

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from unveil.data.release import row_numbers
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.held import Held
 from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.probabilistic import STILL, Classes
-from unveil.risk.linkage.readers import Published
+from unveil.risk.linkage.probabilistic import STILL, LinkageRule, PatternModel
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
 
 __all__ = [
+    "AgreementLevels",
     "LevelAgreement",
-    "Levelled",
+    "agreement_levels",
     "level_counts",
-    "levelled",
     "levels_of_rows",
     "link_by_levels",
     "own_levels",
@@ -41,7 +41,7 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levelled:
+class AgreementLevels:
     """People and published cells, equal people taken together, and the level of each value in each cell."""
 
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class Levelled:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelAgreement:
+class LevelAgreement(PatternModel):
     """How often links, and other pairs, show each level of each attribute."""
 
     m: tuple[Floats, ...]  # per attribute: (levels,)
@@ -70,16 +70,10 @@ class LevelAgreement:
     rounds: int = 0  # nothing is estimated
     converged: bool = True
 
-    def weights(self) -> Floats:
-        """(patterns,) log2 of how much likelier a link shows each."""
-        return np.asarray(np.log2(self.among_links()) - np.log2(self.among_others()))
-
     def among_links(self) -> Floats:
-        """(patterns,) the probability of each pattern given a link."""
         return _product(self.m)
 
     def among_others(self) -> Floats:
-        """(patterns,) the probability of each pattern given no link."""
         return _product(self.u)
 
     def parameters(self, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -95,7 +89,7 @@ class LevelAgreement:
         ]
 
 
-def levelled(published: Published, held: Held) -> Levelled:
+def agreement_levels(published: Published, held: Register) -> AgreementLevels:
     """Compare people with truthful cells. Levels are as many as their patterns allow."""
     if published.count is None or published.numbers or not published.truthful:
         raise NotApplicable("levels by the size of a cell are for releases that publish sets")
@@ -108,7 +102,7 @@ def levelled(published: Published, held: Held) -> Levelled:
     for name, k, (regions, _) in zip(names, known, used, strict=True):
         cells = published.regions[name][0]
         if len(regions) * max(len(cells), k.regions.codes) > MOST_ENTRIES:
-            raise NotApplicable(f"{name}: too many values and cells to compare; leave it out by --known")
+            raise NotApplicable(f"{name}: too many values and cells to compare; leave it out of --known")
         inside.append(_meet(k.regions.take(regions), cells))
     unknown = [k.regions.whole[r] & (k.regions.codes > 1) for k, (r, _) in zip(known, used, strict=True)]
     shares = []
@@ -139,10 +133,10 @@ def levelled(published: Published, held: Held) -> Levelled:
             "name fewer attributes with --known"
         )
     own = _own(published, held, of_row)
-    return Levelled(names, tuple(ends), tuple(level), distinct, cell, first, count, of_person, own)
+    return AgreementLevels(names, tuple(ends), tuple(level), distinct, cell, first, count, of_person, own)
 
 
-def level_counts(files: Levelled) -> NDArray[np.int64]:
+def level_counts(files: AgreementLevels) -> NDArray[np.int64]:
     """(patterns,) pairs of a person and a row with exactly each; they add up to people times rows."""
     times = np.bincount(files.of_person).astype(np.float64)
     found = np.zeros(prod(files.shape))
@@ -152,7 +146,7 @@ def level_counts(files: Levelled) -> NDArray[np.int64]:
     return np.rint(found).astype(np.int64)
 
 
-def levels_of_rows(files: Levelled, counts: NDArray[np.integer]) -> LevelAgreement:
+def levels_of_rows(files: AgreementLevels, counts: NDArray[np.integer]) -> LevelAgreement:
     """m as rows show the levels, for a row is its own person's; u of all other pairs. Half a pair is added to each."""
     rows, people = float(files.count.sum()), len(files.of_person)
     links = min(float(people), rows)
@@ -169,7 +163,7 @@ def levels_of_rows(files: Levelled, counts: NDArray[np.integer]) -> LevelAgreeme
     return LevelAgreement(tuple(m), tuple(u), links / (people * rows))
 
 
-def link_by_levels(files: Levelled, model: LevelAgreement, classes: Classes) -> Links:
+def link_by_levels(files: AgreementLevels, model: LevelAgreement, classes: LinkageRule) -> Links:
     """Each person's heaviest rows, as `link_by_patterns` has them.
 
     Success is known where the groups of people are, or where nobody fits cells of unlike weight; else `chance` is None.
@@ -206,7 +200,7 @@ def link_by_levels(files: Levelled, model: LevelAgreement, classes: Classes) -> 
     return Links(files.row[cell[each]], size[each], best[each], claim[each], chance, margin[each])
 
 
-def own_levels(files: Levelled) -> NDArray[np.int64] | None:
+def own_levels(files: AgreementLevels) -> NDArray[np.int64] | None:
     """(people,) the pattern of each person and their own cell, -1 = not published; None = nobody says."""
     if files.own is None:
         return None
@@ -232,7 +226,7 @@ def _bounds(share: Floats, cuts: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(min(ends[i], 1.0)) for i in sorted(set(place.tolist()), reverse=True))
 
 
-def _chunks(files: Levelled) -> Iterator[tuple[Codes, NDArray[np.int32]]]:
+def _chunks(files: AgreementLevels) -> Iterator[tuple[Codes, NDArray[np.int32]]]:
     """Some distinct people at a time, and (people, cells) their patterns; what is unknown counts as level 0."""
     steps = np.cumprod((1, *files.shape[:-1]))
     wide = [
@@ -248,7 +242,7 @@ def _chunks(files: Levelled) -> Iterator[tuple[Codes, NDArray[np.int32]]]:
         yield people, pattern
 
 
-def _pattern_of(files: Levelled, person: Codes, cell: Codes) -> Codes:
+def _pattern_of(files: AgreementLevels, person: Codes, cell: Codes) -> Codes:
     """The pattern of each pair of a distinct person and a cell."""
     pattern, step = np.zeros(len(person), dtype=np.int64), 1
     for a, size in enumerate(files.shape):
@@ -265,7 +259,7 @@ def _margins(counts: NDArray[Any], shape: tuple[int, ...]) -> list[Floats]:
     return [cube.sum(axis=tuple(x for x in axes if x != len(shape) - 1 - a)) / total for a in axes]
 
 
-def _absent(files: Levelled) -> Codes:
+def _absent(files: AgreementLevels) -> Codes:
     """(distinct people,) a bit for each attribute that is not known of them."""
     found = np.zeros(len(files.known), dtype=np.int64)
     for a, table in enumerate(files.level):
@@ -292,7 +286,7 @@ def _all_fit(patterns: Codes, shape: tuple[int, ...], absent: int) -> NDArray[np
     return fits
 
 
-def _own(published: Published, held: Held, of_row: Codes) -> tuple[Codes, Codes, Codes] | None:
+def _own(published: Published, held: Register, of_row: Codes) -> tuple[Codes, Codes, Codes] | None:
     if published.assigned is None or held.row is None:
         return None
     group, of_entry, row = published.assigned
@@ -300,7 +294,7 @@ def _own(published: Published, held: Held, of_row: Codes) -> tuple[Codes, Codes,
     return group[held.row], pairs[0], pairs[1]
 
 
-def _entries(files: Levelled) -> tuple[Codes, Codes, Floats]:
+def _entries(files: AgreementLevels) -> tuple[Codes, Codes, Floats]:
     """Person, cell and chance of each cell of a person's group that may be their own."""
     assert files.own is not None
     group, of_entry, cell = files.own
@@ -316,7 +310,9 @@ def _entries(files: Levelled) -> tuple[Codes, Codes, Floats]:
     return person, entry, weight / np.bincount(person, weights=weight, minlength=len(group))[person]
 
 
-def _chances(files: Levelled, weights: Mapping[int, Floats], absent: Codes, best: Floats, size: Codes) -> Floats | None:
+def _chances(
+    files: AgreementLevels, weights: Mapping[int, Floats], absent: Codes, best: Floats, size: Codes
+) -> Floats | None:
     """(people,) r(b)[true(b)], where it is said which group each person is in."""
     if files.own is None:
         return None

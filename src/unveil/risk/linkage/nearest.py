@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from unveil.data.release import row_numbers
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
-from unveil.risk.linkage.axes import Axis
+from unveil.risk.linkage.attribute_distances import AttributeDistance
+from unveil.risk.linkage.links import CLOSE
 
-__all__ = ["CLOSE", "Nearest", "between", "find_nearest", "pair_contributions"]
+__all__ = ["Nearest", "between", "find_nearest", "pair_contributions"]
 
 PEOPLE_AT_ONCE = 2048
-CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class Nearest:
 
 
 def find_nearest(
-    axes: Sequence[Axis],
+    axes: Sequence[AttributeDistance],
     *,
     true_row: NDArray[np.integer] | None = None,
     count: NDArray[np.integer] | None = None,
@@ -48,7 +48,7 @@ def find_nearest(
     """
     if not axes:
         raise NotApplicable("nothing is known of the people that the release publishes")
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     # Most values first: a comparison that fails is seen early.
     order = sorted(axes, key=lambda a: -len(np.unique(a.row)))
     person = row_numbers([a.person for a in order])
@@ -78,7 +78,7 @@ Found = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 def _by_points(
-    axes: Sequence[Axis],
+    axes: Sequence[AttributeDistance],
     people: NDArray[np.int64],
     rows: NDArray[np.int64],
     weight: NDArray[np.int64],
@@ -106,7 +106,7 @@ def _by_points(
 
 
 def _by_cells(
-    axes: Sequence[Axis],
+    axes: Sequence[AttributeDistance],
     people: NDArray[np.int64],
     rows: NDArray[np.int64],
     weight: NDArray[np.int64],
@@ -125,7 +125,7 @@ def _by_cells(
         cell = np.empty(len(which), dtype=np.int64)
         for begin in range(0, len(which), PEOPLE_AT_ONCE):
             if engine.stop.is_set():
-                raise Stopped("the search for nearest rows was stopped before its end; nothing was found out")
+                raise Stopped("stopped before the nearest rows were found; there is no result")
             part = slice(begin, begin + PEOPLE_AT_ONCE)
             chosen = np.ascontiguousarray(held[which[part]])
             given = (*packed, columns, weight, *tree, best[part], size[part], cell[part])
@@ -144,7 +144,7 @@ def _by_cells(
     return best, size, cell, margin
 
 
-def _packed(axes: Sequence[Axis]) -> tuple[NDArray[Any], ...]:
+def _packed(axes: Sequence[AttributeDistance]) -> tuple[NDArray[Any], ...]:
     """All axes one behind the other, as the kernels read them."""
     none = np.empty(0)
     known, shown = (
@@ -171,7 +171,9 @@ def _tree(columns: NDArray[np.int64], packed: Sequence[NDArray[Any]]) -> tuple[N
     return (parts[0], *(part[:nodes].copy() for part in (*parts[1:], *boxes)))
 
 
-def between(axes: Sequence[Axis], people: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.float64]:
+def between(
+    axes: Sequence[AttributeDistance], people: NDArray[np.integer], rows: NDArray[np.integer]
+) -> NDArray[np.float64]:
     """(people,) each one's distance to the row beside it."""
     from unveil.kernels.linkage import pair_distances
 
@@ -183,7 +185,7 @@ def between(axes: Sequence[Axis], people: NDArray[np.integer], rows: NDArray[np.
     return distance
 
 
-def pair_contributions(axis: Axis) -> NDArray[np.float64]:
+def pair_contributions(axis: AttributeDistance) -> NDArray[np.float64]:
     """(people, rows) the contributions of one attribute, of all pairs."""
     people, rows = len(axis.person), len(axis.row)
     distance = between([axis], np.repeat(np.arange(people), rows), np.tile(np.arange(rows), people))

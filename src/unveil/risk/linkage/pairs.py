@@ -1,4 +1,4 @@
-"""Pairs: how far every person is from every row, attribute by attribute; for readers that weigh attributes anew."""
+"""Pairs: how far every person is from every row, attribute by attribute, for readers that learn weights."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.axes import Axis
-from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.attribute_distances import AttributeDistance
 from unveil.risk.linkage.nearest import pair_contributions
-from unveil.risk.linkage.readers import Published, axis_of
+from unveil.risk.linkage.published import Published, attribute_distance
+from unveil.risk.linkage.register import Register
 
-__all__ = ["MOST_ENTRIES", "Pairs", "all_pairs", "pairs_in_parts", "signed_pairs"]
+__all__ = ["MOST_ENTRIES", "Pairs", "all_pairs", "check_weighable", "pairs_in_parts", "signed_pairs"]
 
 MOST_ENTRIES = 20_000_000  # of one array
 MOST_PAIRS = 200_000_000  # in all
@@ -24,7 +24,7 @@ class Pairs:
 
     names: tuple[str, ...]
     squared: NDArray[np.float64]  # (people, rows, attributes)
-    signed: NDArray[np.float64] | None  # the same with a sign, unsquared; None where a cell is no single number
+    signed: NDArray[np.float64] | None  # the same with a sign, unsquared; None unless every cell is a single number
     own: NDArray[np.int64]  # (people,) each one's own row, -1 = not published
 
     def some(self, people: NDArray[np.integer]) -> "Pairs":
@@ -33,30 +33,26 @@ class Pairs:
         return Pairs(self.names, self.squared[people], signed, self.own[people])
 
 
-def all_pairs(published: Published, held: Held) -> Pairs:
+def all_pairs(published: Published, held: Register) -> Pairs:
     """Everybody against every row at once, and whose row is whose."""
     entries = held.people * published.rows * len(published.attributes)
     if entries > MOST_ENTRIES:
         raise NotApplicable(
             f"{held.people:,} people, {published.rows:,} rows and {len(published.attributes)} attributes are too many "
-            "for all pairs at once; take fewer people"
+            "for all pairs at once; link fewer people"
         )
     return next(pairs_in_parts(published, held))[1]
 
 
-def pairs_in_parts(published: Published, held: Held) -> Iterator[tuple[NDArray[np.int64], Pairs]]:
+def pairs_in_parts(published: Published, held: Register) -> Iterator[tuple[NDArray[np.int64], Pairs]]:
     """The same, some people at a time: their numbers, and their pairs. Cost: all pairs."""
-    if published.count is not None:
-        raise NotApplicable("a grouped release holds the truth: whoever fits a row is at distance 0, however weighed")
+    own = check_weighable(published, held)
     if held.people * published.rows > MOST_PAIRS:
         raise NotApplicable(
-            f"{held.people:,} × {published.rows:,} pairs are too many to weigh one by one; hold fewer people"
+            f"{held.people:,} × {published.rows:,} pairs are too many to weigh one by one; link fewer people"
         )
-    own = published.true_rows(held)
-    if own is None:
-        raise NotApplicable("nothing says whose row is whose")
     # Made of everybody first: numbers are standardised by all people held.
-    axes = [axis_of(published, a, held.known[a.name]) for a in published.attributes]
+    axes = [attribute_distance(published, a, held.known[a.name]) for a in published.attributes]
     step = max(1, MOST_ENTRIES // (published.rows * len(axes)))
     for begin in range(0, held.people, step):
         people = np.arange(begin, min(begin + step, held.people))
@@ -65,8 +61,18 @@ def pairs_in_parts(published: Published, held: Held) -> Iterator[tuple[NDArray[n
         yield people, Pairs(tuple(a.name for a in axes), squared, signed_pairs(some), own[people])
 
 
-def signed_pairs(axes: Sequence[Axis]) -> NDArray[np.float64] | None:
-    """(people, rows, axes) known less published; None where a cell is no single number."""
+def check_weighable(published: Published, register: Register) -> NDArray[np.int64]:
+    """(people,) each one's own row, -1 = not published; refused where weighing attributes can change no link."""
+    if published.count is not None:
+        raise NotApplicable("a grouped release holds the truth: whoever fits a row is at distance 0, however weighed")
+    own = published.true_rows(register)
+    if own is None:
+        raise NotApplicable("nothing says whose row is whose")
+    return own
+
+
+def signed_pairs(axes: Sequence[AttributeDistance]) -> NDArray[np.float64] | None:
+    """(people, rows, axes) known less published; None unless every cell is a single number."""
     found = []
     for axis in axes:
         if axis.known is None or axis.published is None or not axis.points:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unveil.data.release import row_numbers
 from unveil.errors import NotApplicable
 
-__all__ = ["Compared", "compared", "pattern_counts", "pattern_of", "person_patterns", "rows_agreeing"]
+__all__ = ["CodedFiles", "code_files", "pattern_counts", "pattern_of", "person_patterns", "rows_agreeing"]
 
 MOST_ATTRIBUTES = 14
 MOST_ENTRIES = 50_000_000  # patterns times distinct people
@@ -23,7 +23,7 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class CodedFiles:
     """Two files coded alike, equal people and equal rows taken together. A code of -1 agrees with nothing."""
 
     people: Codes  # (distinct people, attributes)
@@ -41,7 +41,7 @@ class Compared:
         return np.bincount(self.of_person), np.bincount(self.of_row)
 
 
-def compared(people: Sequence[NDArray[np.integer]], rows: Sequence[NDArray[np.integer]]) -> Compared:
+def code_files(people: Sequence[NDArray[np.integer]], rows: Sequence[NDArray[np.integer]]) -> CodedFiles:
     """`people` and `rows`: a column of codes for each attribute, -1 = unknown."""
     if not people or len(people) != len(rows):
         raise NotApplicable("nothing is known of the people that the release publishes")
@@ -56,10 +56,10 @@ def compared(people: Sequence[NDArray[np.integer]], rows: Sequence[NDArray[np.in
         first = np.unique(of, return_index=True)[1]
         distinct.append(np.stack([c[first] for c in shifted], axis=1) - 1)
         number.append(of)
-    return Compared(distinct[0], distinct[1], number[0], number[1])
+    return CodedFiles(distinct[0], distinct[1], number[0], number[1])
 
 
-def pattern_counts(files: Compared) -> NDArray[np.int64]:
+def pattern_counts(files: CodedFiles) -> NDArray[np.int64]:
     """(2^attributes,) pairs with exactly each pattern; they add up to people times rows."""
     people, rows = files.times()
     found = np.zeros(1 << files.attributes, dtype=np.int64)
@@ -72,7 +72,7 @@ def pattern_counts(files: Compared) -> NDArray[np.int64]:
     return np.asarray(_exactly(found[None])[0])
 
 
-def person_patterns(files: Compared) -> NDArray[np.int32]:
+def person_patterns(files: CodedFiles) -> NDArray[np.int32]:
     """(distinct people, 2^attributes) rows with exactly each pattern; every line adds up to the rows."""
     if len(files.people) << files.attributes > MOST_ENTRIES:
         raise NotApplicable(
@@ -89,7 +89,7 @@ def person_patterns(files: Compared) -> NDArray[np.int32]:
     return _exactly(found.T)
 
 
-def rows_agreeing(files: Compared, pattern: NDArray[np.integer]) -> NDArray[np.int64]:
+def rows_agreeing(files: CodedFiles, pattern: NDArray[np.integer]) -> NDArray[np.int64]:
     """(distinct people,) a distinct row that agrees with each person on at least their pattern; -1 = there is none."""
     found = np.full(len(files.people), -1, dtype=np.int64)
     wanted = set(np.unique(pattern).tolist())
@@ -105,14 +105,14 @@ def rows_agreeing(files: Compared, pattern: NDArray[np.integer]) -> NDArray[np.i
     return found
 
 
-def pattern_of(files: Compared, person: NDArray[np.integer], row: NDArray[np.integer]) -> NDArray[np.int64]:
+def pattern_of(files: CodedFiles, person: NDArray[np.integer], row: NDArray[np.integer]) -> NDArray[np.int64]:
     """The pattern of each pair of a distinct person and a distinct row."""
     left, right = files.people[person], files.rows[row]
     agree = (left == right) & (left >= 0)
     return np.asarray(agree @ (1 << np.arange(files.attributes, dtype=np.int64)))
 
 
-def _joins(files: Compared, join: Callable[[int, Codes, Codes], None]) -> None:
+def _joins(files: CodedFiles, join: Callable[[int, Codes, Codes], None]) -> None:
     """Call `join` with every pattern, and numbers that are equal where people and rows agree on its attributes."""
     split = len(files.people)
     columns = []

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import canonical
 from unveil.formats.cells import write_cells
-from unveil.risk.linkage.held import Held
 from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.readers import Published
+from unveil.risk.linkage.published import Published
+from unveil.risk.linkage.register import Register
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +20,7 @@ __all__ = ["people_frame"]
 
 def people_frame(
     links: Mapping[str, Links],
-    held: Held,
+    held: Register,
     published: Published,
     scores: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> "pl.DataFrame":
@@ -58,7 +58,7 @@ def people_frame(
 def _cells(published: Published, name: str, links: Links) -> list[str]:
     attribute = next(a for a in published.attributes if a.name == name)
     if name in published.numbers:
-        values, number = np.unique(published.numbers[name][0][links.row], return_inverse=True)
+        values, number = np.unique(published.numbers[name][links.row], return_inverse=True)
         texts = ["*" if np.isnan(v) else canonical(v, attribute.kind) for v in values]
         return np.array(texts, dtype=object)[number].tolist()  # type: ignore[no-any-return]
     regions, row = published.regions[name]

@@ -4,18 +4,27 @@ m is the probability that a person and their own row agree on an attribute, u th
 weight of a pattern is the sum of log2(m/u) where it agrees and of log2((1-m)/(1-u)) where it does not.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import UsageError
 from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.patterns import Compared, pattern_counts, pattern_of, person_patterns, rows_agreeing
+from unveil.risk.linkage.patterns import CodedFiles, pattern_counts, pattern_of, person_patterns, rows_agreeing
 
-__all__ = ["Agreement", "Classes", "classify", "estimate_unsupervised", "from_true_links", "link_by_patterns"]
+__all__ = [
+    "Agreement",
+    "LinkageRule",
+    "PatternModel",
+    "classify",
+    "estimate_unsupervised",
+    "from_true_links",
+    "link_by_patterns",
+]
 
 LEAST = 1e-9  # probabilities are kept off 0 and 1 by this much
 MOST_ROUNDS = 5000
@@ -23,9 +32,27 @@ STILL = 1e-9
 Floats = NDArray[np.float64]
 
 
+class PatternModel(ABC):
+    """How often links, and other pairs, show each pattern of agreement."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def among_links(self) -> Floats:
+        """(patterns,) the probability of each pattern given a link."""
+
+    @abstractmethod
+    def among_others(self) -> Floats:
+        """(patterns,) the probability of each pattern given no link."""
+
+    def weights(self) -> Floats:
+        """(patterns,) log2 of how much likelier a link shows each."""
+        return np.asarray(np.log2(self.among_links()) - np.log2(self.among_others()))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Agreement:
-    """The parameters of a reader: how often links and other pairs agree on each attribute."""
+class Agreement(PatternModel):
+    """How often links and other pairs agree on each attribute."""
 
     m: Floats  # (attributes,)
     u: Floats  # (attributes,)
@@ -33,16 +60,10 @@ class Agreement:
     rounds: int = 0  # of estimation
     converged: bool = True
 
-    def weights(self) -> Floats:
-        """(patterns,) log2 of how much likelier a link shows each."""
-        return np.asarray(np.log2(self.among_links()) - np.log2(self.among_others()))
-
     def among_links(self) -> Floats:
-        """(patterns,) the probability of each pattern given a link."""
         return _product(self.m)
 
     def among_others(self) -> Floats:
-        """(patterns,) the probability of each pattern given no link."""
         return _product(self.u)
 
     def parameters(self, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -52,22 +73,9 @@ class Agreement:
         ]
 
 
-class Weighed(Protocol):
-    """What classes are made of: patterns and how often links and others show each."""
-
-    def weights(self) -> Floats:
-        """(patterns,)"""
-
-    def among_links(self) -> Floats:
-        """(patterns,)"""
-
-    def among_others(self) -> Floats:
-        """(patterns,)"""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Classes:
-    """Fellegi and Sunter's rule: a pattern is a link, goes to a clerk, or is no link."""
+class LinkageRule:
+    """Fellegi and Sunter's rule: a pattern is called a link, not a link, or goes to a clerk."""
 
     of_pattern: NDArray[np.int8]  # (patterns,) 2 link, 1 clerical, 0 no link
     upper: float  # least weight of a link; inf = no pattern is one
@@ -76,7 +84,7 @@ class Classes:
     missed_links: float  # probability that a link is called none
 
 
-def from_true_links(files: Compared, true_row: NDArray[np.integer]) -> Agreement:
+def from_true_links(files: CodedFiles, true_row: NDArray[np.integer]) -> Agreement:
     """m counted on the true links: what nobody but the holder of the original can know, the worst case.
 
     `true_row` (people,): each person's own row, -1 = none. u is counted on all other pairs. Half a pair is added to
@@ -85,7 +93,7 @@ def from_true_links(files: Compared, true_row: NDArray[np.integer]) -> Agreement
     counts = pattern_counts(files)
     there = np.flatnonzero(np.asarray(true_row) >= 0)
     if not len(there):
-        raise UsageError("none of the people held is published, so there is no true link to learn from")
+        raise UsageError("none of these people is published, so there is no true link to learn from")
     own = np.bincount(
         pattern_of(files, files.of_person[there], files.of_row[np.asarray(true_row)[there]]), minlength=len(counts)
     )
@@ -125,7 +133,7 @@ def estimate_unsupervised(
     return found
 
 
-def classify(model: Weighed, *, false_links: float, missed_links: float) -> Classes:
+def classify(model: PatternModel, *, false_links: float, missed_links: float) -> LinkageRule:
     """The most links and non-links such that neither error is larger than stated; all between is clerical.
 
     Patterns are taken from the heaviest down while others show them at most `false_links` of the time, and from the
@@ -133,7 +141,7 @@ def classify(model: Weighed, *, false_links: float, missed_links: float) -> Clas
     """
     for name, rate in (("false links", false_links), ("missed links", missed_links)):
         if not 0 <= rate <= 1:
-            raise UsageError(f"a rate of {name} of {rate:g} makes no sense; it lies between 0 and 1")
+            raise UsageError(f"the rate of {name} must lie between 0 and 1, not {rate:g}")
     weight = model.weights()
     order = np.argsort(-weight, kind="stable")
     of_others, of_links = model.among_others(), model.among_links()
@@ -142,7 +150,7 @@ def classify(model: Weighed, *, false_links: float, missed_links: float) -> Clas
     none = np.zeros(len(weight), dtype=bool)
     none[order[::-1]] = np.cumsum(of_links[order[::-1]]) <= missed_links * (1 + 1e-12)
     none &= ~link
-    return Classes(
+    return LinkageRule(
         of_pattern=np.where(link, 2, np.where(none, 0, 1)).astype(np.int8),
         upper=float(weight[link].min(initial=np.inf)),
         lower=float(weight[none].max(initial=-np.inf)),
@@ -152,9 +160,9 @@ def classify(model: Weighed, *, false_links: float, missed_links: float) -> Clas
 
 
 def link_by_patterns(
-    files: Compared,
+    files: CodedFiles,
     model: Agreement,
-    classes: Classes,
+    classes: LinkageRule,
     *,
     true_row: NDArray[np.integer] | None = None,
     spread: Literal["best", "posterior"] = "best",

@@ -13,13 +13,12 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.linkage.aggregates import Aggregate, aggregate_named
 from unveil.risk.linkage.certificate import MARGIN, Certificate, certify
-from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.nearest import CLOSE
+from unveil.risk.linkage.links import CLOSE, Links, nearest_links
 from unveil.risk.linkage.pairs import Pairs
 
 __all__ = [
-    "Comparisons",
-    "Supervised",
+    "LearnedDistance",
+    "OwnRowGaps",
     "compare_own",
     "learn_distance",
     "links_by",
@@ -37,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparisons:
+class OwnRowGaps:
     """Every other row against the own one: parameters p link person i where gap[i, j] · p > 0 for all j."""
 
     pairs: Pairs  # of those who have a row
@@ -48,7 +47,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Supervised:
+class LearnedDistance:
     """What learned parameters do. Shares are Reid: of all people, a tie counting one over its rows."""
 
     aggregate: str
@@ -63,19 +62,19 @@ class Supervised:
     tested_plain: float  # Reid of the plain distance on the other half
 
 
-def compare_own(pairs: Pairs, aggregate: Aggregate) -> Comparisons:
+def compare_own(pairs: Pairs, aggregate: Aggregate) -> OwnRowGaps:
     """Leave out who has no row; find rows that are like the own one whatever the parameters."""
     there = np.flatnonzero(pairs.own >= 0)
     if not len(there):
-        raise NotApplicable("no person held has a published row, so that there is nothing to learn from")
+        raise NotApplicable("none of these people is published, so there is nothing to learn from")
     pairs = pairs.some(there)
     features = aggregate.features(pairs)
     gap = features - features[np.arange(len(there)), pairs.own][:, None, :]
     other = np.abs(gap).max(axis=2) > CLOSE
-    return Comparisons(pairs, features, gap, other, 1 / (~other).sum(axis=1))
+    return OwnRowGaps(pairs, features, gap, other, 1 / (~other).sum(axis=1))
 
 
-def links_by(found: Comparisons, parameters: Floats) -> Floats:
+def links_by(found: OwnRowGaps, parameters: Floats) -> Floats:
     """(people,) the chance that each one's link is right: 1 / ties where the own row is among the nearest."""
     gap = found.gap @ parameters
     right = (gap >= -CLOSE).all(axis=1)
@@ -84,26 +83,20 @@ def links_by(found: Comparisons, parameters: Floats) -> Floats:
 
 def links_with(pairs: Pairs, aggregate: str, parameters: Floats) -> Links:
     """Everybody linked by the distance of these parameters."""
-    distance = aggregate_named(aggregate).features(pairs) @ parameters
-    least = distance.min(axis=1)
-    near = distance <= least[:, None] + CLOSE
-    size = near.sum(axis=1).astype(np.int64)
-    right = (pairs.own >= 0) & near[np.arange(len(near)), pairs.own]
-    score = np.sqrt(np.maximum(least, 0.0))
-    return Links(near.argmax(axis=1).astype(np.int64), size, score, size == 1, np.where(right, 1 / size, 0.0))
+    return nearest_links(aggregate_named(aggregate).features(pairs) @ parameters, pairs.own)
 
 
-def learn_distance(found: Comparisons, aggregate: Aggregate, engine: Engine | None = None) -> Floats:
+def learn_distance(found: OwnRowGaps, aggregate: Aggregate, engine: Engine | None = None) -> Floats:
     """Conditional logit, then the expected right links of a softmax, sharper and sharper, then lines, each exactly.
 
     Several starts where that is cheap. Cost: people · rows · parameters, some hundred times. The plain distance is kept
     where nothing is better.
     """
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     return _contested(found, aggregate, _by_search(found, aggregate, engine))
 
 
-def _by_search(found: Comparisons, aggregate: Aggregate, engine: Engine) -> Floats:
+def _by_search(found: OwnRowGaps, aggregate: Aggregate, engine: Engine) -> Floats:
     """The best of climbs and lines."""
     random = engine.named("supervised").generator()
     attributes = found.pairs.squared.shape[2]
@@ -119,7 +112,7 @@ def _by_search(found: Comparisons, aggregate: Aggregate, engine: Engine) -> Floa
     return max((*searched, *starts), key=lambda p: links_by(found, p).sum())
 
 
-def _contested(found: Comparisons, aggregate: Aggregate, best: Floats) -> Floats:
+def _contested(found: OwnRowGaps, aggregate: Aggregate, best: Floats) -> Floats:
     """Give people up for others: of those nearest to being linked, or lost, the best set that keeps all other links.
 
     A mixed integer program of few people at a time (see `certify`), which ends early; what it finds is only kept if it
@@ -148,7 +141,7 @@ def _contested(found: Comparisons, aggregate: Aggregate, best: Floats) -> Floats
     return best
 
 
-def _searched(found: Comparisons, aggregate: Aggregate, best: Floats, random: np.random.Generator) -> Floats:
+def _searched(found: OwnRowGaps, aggregate: Aggregate, best: Floats, random: np.random.Generator) -> Floats:
     """Lines through the best parameters so far: to corners, to any others, to near ones."""
     attributes = found.pairs.squared.shape[2]
     corners = aggregate.corners(attributes)
@@ -174,12 +167,12 @@ def worst_case(
     certified: bool = False,
     seconds: float | None = None,
     engine: Engine | None = None,
-) -> Supervised:
+) -> LearnedDistance:
     """Learn from everybody, and from one half of the people to see on the other what is not overfitting.
 
     `certified`: prove a bound by mixed integer programming, of small files, for `seconds` at most.
     """
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     family = aggregate_named(aggregate)
     everybody = compare_own(pairs, family)
     people = len(everybody.worth)
@@ -198,7 +191,7 @@ def worst_case(
     half = _some(everybody, train)
     by_half = learn_distance(half, family, engine)
     rest = _some(everybody, test)
-    return Supervised(
+    return LearnedDistance(
         aggregate,
         pairs.names,
         learned,
@@ -213,7 +206,7 @@ def worst_case(
 
 
 def prove(
-    found: Comparisons,
+    found: OwnRowGaps,
     aggregate: Aggregate,
     *,
     start: Floats | None = None,
@@ -222,7 +215,9 @@ def prove(
 ) -> Certificate:
     """The most right links that any parameters give, in units of people; `start`: parameters known to be good."""
     if len(found.worth) > MOST_CERTIFIED:
-        raise NotApplicable(f"a bound can be proven for {MOST_CERTIFIED} people at most, not {len(found.worth):,}")
+        raise NotApplicable(
+            f"a bound can only be proven for up to {MOST_CERTIFIED} people, not {len(found.worth):,}; link fewer people"
+        )
     own = found.features[np.arange(len(found.worth)), found.pairs.own]
     reach = aggregate.reach(found.pairs, found.features, own)
     attributes = found.pairs.squared.shape[2]
@@ -239,26 +234,26 @@ def prove(
     )
 
 
-def _as(found: Comparisons, aggregate: Aggregate) -> Comparisons:
+def _as(found: OwnRowGaps, aggregate: Aggregate) -> OwnRowGaps:
     return compare_own(found.pairs, aggregate)
 
 
-def _some(found: Comparisons, people: NDArray[np.integer]) -> Comparisons:
+def _some(found: OwnRowGaps, people: NDArray[np.integer]) -> OwnRowGaps:
     parts = (found.features[people], found.gap[people], found.other[people], found.worth[people])
-    return Comparisons(found.pairs.some(people), *parts)
+    return OwnRowGaps(found.pairs.some(people), *parts)
 
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _linked(found: Comparisons, parameters: Floats) -> float:
+def _linked(found: OwnRowGaps, parameters: Floats) -> float:
     """Worth of the people whose own row is nearer, by MARGIN, than every row that can be told from it."""
     beaten = ((found.gap @ parameters < MARGIN) & found.other).any(axis=1)
     return float(found.worth[~beaten].sum())
 
 
-def _climbed(found: Comparisons, aggregate: Aggregate, attributes: int, random: np.random.Generator) -> list[Floats]:
+def _climbed(found: OwnRowGaps, aggregate: Aggregate, attributes: int, random: np.random.Generator) -> list[Floats]:
     """Parameters under which softmax(-distance) gives the own rows most chance.
 
     First the sum of the log chances (McFadden 1974), which is concave; it cares for people who are lost anyway. Then
@@ -303,7 +298,7 @@ def _climbed(found: Comparisons, aggregate: Aggregate, attributes: int, random: 
     return [aggregate.nearest(aggregate.from_free(free, attributes), attributes) for free in found_here]
 
 
-def _along(found: Comparisons, here: Floats, goal: Floats) -> Floats | None:
+def _along(found: OwnRowGaps, here: Floats, goal: Floats) -> Floats | None:
     """The best parameters between two, exactly; None if they are no better than `here`.
 
     Each person is linked on an interval of the line; the best point is where most worth overlaps, and of equally good

@@ -13,9 +13,10 @@ from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.held import Held
+from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.links import claimed, reid
-from unveil.risk.linkage.readers import link_by_distance, published_of
+from unveil.risk.linkage.published import published_of
+from unveil.risk.linkage.register import Register
 
 __all__ = ["SubsetLinks", "known_points", "link_by_subsets"]
 
@@ -32,7 +33,7 @@ class SubsetLinks:
 
 
 def link_by_subsets(
-    release: Release | Masked, held: Held, *, origin: NDArray[np.int64] | None, most: int, engine: Engine
+    release: Release | Masked, held: Register, *, origin: NDArray[np.int64] | None, most: int, engine: Engine
 ) -> tuple[list[SubsetLinks], int]:
     """Distance linkage by subsets of what is held, at most about `most` of them; and of how many people.
 

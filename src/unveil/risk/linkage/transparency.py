@@ -25,60 +25,61 @@ from unveil.anonymizers.rank_swapping import RankSwapping
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.masked import Masked
 from unveil.errors import NotApplicable
-from unveil.risk.linkage.held import Held
-from unveil.risk.linkage.links import Links
-from unveil.risk.linkage.nearest import CLOSE
+from unveil.risk.linkage.distance import on_scales
+from unveil.risk.linkage.links import CLOSE, Links, joined_links, nearest_links, reid
 from unveil.risk.linkage.pairs import MOST_ENTRIES, pairs_in_parts
-from unveil.risk.linkage.readers import Published, published_of
+from unveil.risk.linkage.published import Published, known_numbers, published_of
+from unveil.risk.linkage.register import Register
 
-__all__ = ["Method", "link_knowing"]
+__all__ = ["Method", "link_by_method"]
 
 Method = Microaggregation | RankSwapping | Noise
 Floats = NDArray[np.float64]
 Fits = Callable[[NDArray[np.int64]], NDArray[np.bool_]]  # people -> (people, rows) rows that may be theirs
+Distance = Callable[[NDArray[np.int64]], Floats]  # people -> (people, rows)
 ROUNDED = 1e-6  # of a deviation: what writing a number may change
 
 
-def link_knowing(release: Masked, held: Held, method: Method, origin: NDArray[np.int64]) -> Links:
-    """Link the people held with the rows of a masked release by all that its masking method tells.
+def link_by_method(release: Masked, register: Register, method: Method, origin: NDArray[np.int64]) -> Links:
+    """Link people with the rows of a masked release by all that its masking method tells.
 
-    `origin` (rows,): the original row of each. Whom no row fits is linked by distance alone. Cost: all pairs.
+    `origin` (rows,): the original row of each. Whom no row fits is linked by distance alone, on the scale that links
+    most people, see `link_by_distance`. Cost: all pairs.
     """
     if not isinstance(method, Method):
         raise NotApplicable(
             f"{type(method).__name__}: what it tells of rows is not worked out; "
             "give microaggregation, rank_swapping or noise"
         )
-    names = tuple(held.known)
-    published = published_of(release, names, origin)
+    published = published_of(release, tuple(register.known), origin)
     hidden = [a for a in published.attributes if a.name in published.perturbed]
-    plain = [at for at, a in enumerate(published.attributes) if a.name not in published.perturbed]
     if not hidden:
         raise NotApplicable("nothing that is known of the people was masked")
     whole = len(hidden) == len(release.masked)
-    fits, distance = _told(published, held, hidden, method, whole)
+    fits, distance = _rules(published, register, hidden, method, whole)
+    tried = on_scales(published, register) if distance is None else [published]
+    return max((_linked(one, register, fits, distance) for one in tried), key=lambda links: reid(links).value)
+
+
+def _linked(published: Published, register: Register, fits: Sequence[Fits], distance: Distance | None) -> Links:
+    """By the nearest of the rows that fit."""
+    plain = [at for at, a in enumerate(published.attributes) if a.name not in published.perturbed]
     found = []
-    for people, pairs in pairs_in_parts(published, held):
+    for people, pairs in pairs_in_parts(published, register):
         may = np.asarray((pairs.squared[:, :, plain] <= CLOSE).all(axis=2))
         for fit in fits:
             may &= fit(people)
         may |= ~may.any(axis=1, keepdims=True)
         far = pairs.squared.sum(axis=2) if distance is None else distance(people)
-        far = np.where(may, far, np.inf)
-        least = far.min(axis=1)
-        near = far <= least[:, None] + CLOSE
-        size = near.sum(axis=1)
-        right = (pairs.own >= 0) & near[np.arange(len(people)), pairs.own]
-        found.append((near.argmax(axis=1), size, np.sqrt(least), np.where(right, 1 / size, 0.0)))
-    row, size, score, chance = (np.concatenate(part) for part in zip(*found, strict=True))
-    return Links(row.astype(np.int64), size.astype(np.int64), score, size == 1, chance)
+        found.append(nearest_links(np.where(may, far, np.inf), pairs.own, published.scale))
+    return joined_links(found)
 
 
-def _told(
-    published: Published, held: Held, hidden: Sequence[Attribute], method: Method, whole: bool
-) -> tuple[list[Fits], Callable[[NDArray[np.int64]], Floats] | None]:
+def _rules(
+    published: Published, held: Register, hidden: Sequence[Attribute], method: Method, whole: bool
+) -> tuple[list[Fits], Distance | None]:
     """What the method says: tests of rows, and a distance if it is not the plain one."""
-    values = [_known(held, a) for a in hidden]
+    values = [known_numbers(a, held.known[a.name]) for a in hidden]
     shown = [_shown(published, a) for a in hidden]
     if isinstance(method, RankSwapping):
         return [_within_ranks(v, s, method.p) for v, s in zip(values, shown, strict=True)], None
@@ -94,19 +95,10 @@ def _told(
     return [], None  # a group of some people unknown: the nearest mean is the best guess
 
 
-def _known(held: Held, attribute: Attribute) -> Floats:
-    """(people,) the number, or position, of each; nan = not known exactly, or missing."""
-    known = held.known[attribute.name]
-    code = known.regions.single()[known.of_target]
-    places = attribute.positions() if attribute.kind.measured else np.arange(attribute.codes, dtype=np.float64)
-    places[attribute.real :] = np.nan
-    return np.where(code < 0, np.nan, places[np.maximum(code, 0)])
-
-
 def _shown(published: Published, attribute: Attribute) -> Floats:
     """(rows,) the same of what is published; nan = missing or not published."""
     if attribute.name in published.numbers:
-        return published.numbers[attribute.name][0]
+        return published.numbers[attribute.name]
     regions, row = published.regions[attribute.name]
     code = regions.single()[row].astype(np.float64)
     return np.where((code < 0) | (code >= attribute.real), np.nan, code)
@@ -150,9 +142,7 @@ def _inside(low: Floats, high: Floats, shown: Floats) -> Fits:
     return fits
 
 
-def _surprise(
-    values: Sequence[Floats], shown: Sequence[Floats], method: Noise
-) -> Callable[[NDArray[np.int64]], Floats]:
+def _surprise(values: Sequence[Floats], shown: Sequence[Floats], method: Noise) -> Distance:
     """(people, rows) -2 log of the share that a person has in the likelihood of a row, among all it could be of.
 
     Every row is somebody's: one that many people could have caused says little of each. The covariance of the noise is

@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
-from unveil.risk.membership.posterior import Roc, roc, true_positive_at
 
-__all__ = ["FALSE_ALARMS", "Told", "likelihood_scores", "tell_apart", "true_positives"]
+__all__ = [
+    "FALSE_ALARMS",
+    "Roc",
+    "ScoreQuality",
+    "likelihood_scores",
+    "roc",
+    "score_quality",
+    "true_positive_at",
+    "true_positives",
+]
 
 FALSE_ALARMS = {"1_in_100": 0.01, "1_in_1000": 0.001}  # shares of others accused, by the name in a finding's id
 PRIOR_SHADOWS = 8  # shadows that the spread seen over all people counts for, beside a person's own
@@ -21,7 +29,54 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class Roc:
+    """How well a score tells people in the table from people who are not, threshold by threshold."""
+
+    false_positive: NDArray[np.float64]  # (points,) from 0 to 1
+    true_positive: NDArray[np.float64]  # (points,)
+    auc: Estimate  # chance that a member scores higher than somebody else, equal scores counting half
+
+
+def roc(members: NDArray[np.float64], others: NDArray[np.float64]) -> Roc:
+    """The curve and the area under it, with the 95% interval of DeLong et al. 1988 for both samples of people."""
+    if not len(members) or not len(others):
+        raise UsageError("a ROC curve needs people in the table and people who are not")
+    scores = np.unique(np.concatenate([members, others]))[::-1]
+    hits, alarms = (np.searchsorted(np.sort(-part), -scores, side="right") / len(part) for part in (members, others))
+    below = _beaten(members, others)  # (members,) share of others that each beats
+    above = 1 - _beaten(others, members)  # (others,) share of members that beat each
+    area = float(below.mean())
+    variance = sum(float(part.var(ddof=1)) / len(part) for part in (below, above) if len(part) > 1)
+    few = min(len(members), len(others))
+    half = 1.96 * variance**0.5 if variance > 0 else min(3 / few, 1.0)  # no spread seen: the rule of three
+    auc = Estimate(area, max(area - half, 0.0), min(area + half, 1.0))
+    return Roc(np.concatenate([[0.0], alarms]), np.concatenate([[0.0], hits]), auc)
+
+
+def true_positive_at(curve: Roc, false_positive: float) -> float:
+    """The share of members found when this share of others is accused.
+
+    Among equal scores it is drawn who is accused, and this is the mean over the draws: the straight line between two
+    points of the curve.
+    """
+    if not 0 <= false_positive <= 1:
+        raise UsageError(f"a share of false alarms lies between 0 and 1; {false_positive:g} does not")
+    x, y = curve.false_positive, curve.true_positive
+    at = int(np.searchsorted(x, false_positive, side="right")) - 1  # the highest of the points above one another
+    if at + 1 == len(x):
+        return float(y[-1])
+    share = (false_positive - x[at]) / (x[at + 1] - x[at])
+    return float(y[at] + share * (y[at + 1] - y[at]))
+
+
+def _beaten(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    ordered = np.sort(other)
+    low, high = (np.searchsorted(ordered, one, side=side) for side in ("left", "right"))
+    return np.asarray((low + high) / 2 / len(other))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreQuality:
     """How well one score tells members from others."""
 
     roc: Roc
@@ -33,11 +88,11 @@ class Told:
         return self.roc.auc
 
 
-def tell_apart(members: Floats, others: Floats) -> Told:
+def score_quality(members: Floats, others: Floats) -> ScoreQuality:
     """Everything that is said of a score."""
     curve = roc(members, others)
     found = {name: true_positives(members, others, share) for name, share in FALSE_ALARMS.items()}
-    return Told(curve, found)
+    return ScoreQuality(curve, found)
 
 
 def true_positives(members: Floats, others: Floats, false_positive: float) -> Estimate:

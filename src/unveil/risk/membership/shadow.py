@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from unveil.data.belief import Estimate
 from unveil.engine import Engine
 from unveil.errors import UsageError
-from unveil.risk.membership.posterior import Roc, roc, true_positive_at
-from unveil.risk.membership.scores import likelihood_scores
+from unveil.risk.membership.scores import Roc, likelihood_scores, roc, true_positive_at
 
 __all__ = [
     "Fit",
@@ -87,7 +86,7 @@ def train_shadows(
     if shadows < 1:
         raise UsageError(f"{shadows} shadow models teach nothing; train 1 or more")
     classes = int(labels.max()) + 1
-    random = (Engine() if engine is None else engine).named("shadows").generator()
+    random = (Engine(seed=0) if engine is None else engine).named("shadows").generator()
     seen, member = [], []
     for _ in range(shadows):
         order = random.permutation(len(labels))
@@ -120,7 +119,7 @@ def scores_by_roster(
         raise UsageError("somebody must be among those the model learned from, and somebody not")
     if shadows < 2:
         raise UsageError(f"{shadows} shadow models do not show a person in and out; train 2 or more")
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     random = engine.named("roster").generator()
     classes, people = int(labels.max()) + 1, len(labels)
     target = _answers(fit(features[inside], labels[inside]), features, predict_proba, classes)
@@ -183,7 +182,7 @@ def infer_membership(
 
     The target is fitted as the shadows are. AUC has the interval of DeLong; shares found have none.
     """
-    engine = Engine() if engine is None else engine
+    engine = Engine(seed=0) if engine is None else engine
     features, labels = _checked(features, labels)
     if len(labels) < 8:
         raise UsageError(f"{len(labels)} people are too few to be cut into four parts; give 8 or more")

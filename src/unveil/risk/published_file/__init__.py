@@ -1,7 +1,9 @@
 """The published file read as a stranger reads it: every column, every byte, in its order.
 
 Each check is a plain function of a `PublishedFile` that returns the `Leak`s it found; `read_as_a_stranger` runs them
-all. None of them looks at beliefs: what a reader infers by probability is the attackers' part.
+all. None of them looks at beliefs. Beside them stand `harmful_classes` (what classes tell of a secret, judged by harm),
+`likely_members` (against a register of the population) and `across_releases`: lower bounds that cost a histogram. What
+a reader who learns infers beyond them is the attackers' part.
 """
 
 from collections.abc import Callable
@@ -14,14 +16,14 @@ from numpy.typing import NDArray
 from unveil.data.schema import Schema
 from unveil.formats.columns import Columns
 from unveil.formats.paths import sheet_file
-from unveil.formats.published import published_columns
-from unveil.formats.sidecar import Sidecar, read_sidecar
+from unveil.formats.published import Sidecar, published_columns, read_sidecar
 from unveil.formats.tables import READERS
 from unveil.risk.published_file.claims import claimed_masking, claimed_noise
 from unveil.risk.published_file.columns import doubtful_roles, exact_values, identifying_columns, leftover_columns
 from unveil.risk.published_file.dependence import given_back, telling_columns
 from unveil.risk.published_file.file import Disclosure, Leak, PublishedFile, Severity
 from unveil.risk.published_file.form import group_names, missing_cells, spelling, withheld_values
+from unveil.risk.published_file.harm import across_releases, harmful_classes, likely_members
 from unveil.risk.published_file.order import paired_blocks, row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
 
@@ -30,6 +32,9 @@ __all__ = [
     "Leak",
     "PublishedFile",
     "Severity",
+    "across_releases",
+    "harmful_classes",
+    "likely_members",
     "published_file",
     "read_as_a_stranger",
     "read_published_file",

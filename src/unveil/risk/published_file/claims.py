@@ -24,9 +24,38 @@ def claimed_masking(file: PublishedFile) -> list[Leak]:
             leak = _unchanged(file, name) if file.origin is not None else None
             if leak is not None:
                 found.append(leak)
+    if file.origin is None:
+        found += [leak for leak in (_shares(file, n) for n in file.sidecar.channel) if leak is not None]
     if file.origin is None and not found:
         found += _whole_rows(file)
     return found
+
+
+def _shares(file: PublishedFile, name: str) -> Leak | None:
+    """Without an assignment: the published shares against those that the matrix makes of the original's."""
+    if name not in file.shared:
+        return None
+    cells = file.cells(name)
+    matrix = np.array(file.sidecar.channel[name], dtype=np.float64)
+    exact = cells.exact[cells.text_of_row]
+    code = cells.value_of_person
+    if matrix.ndim != 2 or len(matrix) != cells.regions.codes or (exact < 0).any() or (code < 0).any():
+        return None
+    seen = np.bincount(exact, minlength=matrix.shape[1]).astype(np.float64)
+    expected = np.bincount(code, minlength=len(matrix)) @ matrix * (len(exact) / len(code))
+    used = expected > 5
+    if used.sum() < 2:
+        return None
+    statistic = float((((seen - expected) ** 2)[used] / expected[used]).sum())
+    if (statistic - used.sum()) / np.sqrt(2 * used.sum()) < 10:
+        return None
+    return _claim(
+        file,
+        name,
+        f"{name} does not have the shares that the sidecar's matrix would give it: it was not changed as it says.",
+        len(exact),
+        1.0,
+    )
 
 
 def _unchanged(file: PublishedFile, name: str) -> Leak | None:
@@ -64,6 +93,7 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
     if np.isfinite(x).all() and np.isfinite(y).all() and np.std(y) > 0 and len(np.unique(y)) > 10:
         slope, start = np.polyfit(y, x, 1)
         scale = max(np.abs(x).max(), 1e-12)
+        start = 0.0 if abs(start) < 1e-9 * scale else start
         if (np.abs(slope * y + start - x) < 1e-9 * scale).mean() > 0.9 and (
             abs(slope - 1) > 1e-9 or abs(start) > 1e-9 * scale
         ):

@@ -16,7 +16,7 @@ from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError
 from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import Columns
-from unveil.formats.sidecar import Sidecar
+from unveil.formats.published import Sidecar
 
 __all__ = ["Cells", "Leak", "PublishedFile", "Severity", "percent", "persons", "places", "plural"]
 
@@ -262,10 +262,10 @@ def _read(file: PublishedFile, name: str, published: CodedColumn, original: Code
     declared = file.schema.declaration(name)
     document = file.schema.document
     if declared.bins is not None:  # values as they stand, not the bins they fall into
-        plain = declared.model_copy(update={"bins": None, "domain": None})
-        document = document.model_copy(update={"attributes": {**document.attributes, name: plain}})
-    ladders = {k: v for k, v in file.schema.ladders.items() if k != name or declared.bins is None}
-    schema = Schema(document=document, ladders=ladders, name=file.schema.name)
+        unbinned = declared.model_copy(update={"bins": None, "domain": None})
+        document = document.model_copy(update={"attributes": {**document.attributes, name: unbinned}})
+    ladders = {k: v for k, v in file.schema.hierarchies.items() if k != name or declared.bins is None}
+    schema = Schema(document=document, hierarchies=ladders, name=file.schema.name)
     try:
         attribute = schema.attribute(name, original.texts, decimal=file.original_decimal)
     except UnveilError:

@@ -47,7 +47,7 @@ def spelling(file: PublishedFile) -> list[Leak]:
                 marked / file.rows,
             )
         )
-    return found + _quotes(file)
+    return found + _quotes(file) + _line_ends(file)
 
 
 def _meaning(
@@ -65,11 +65,39 @@ def _meaning(
         return ("absent", whole)
     if region is not None and region[text] >= 0:
         # Two labels of a hierarchy may mean the same at two levels: that is no spelling.
-        label = file.columns[name].texts[text].strip() if name in file.schema.ladders else ""
+        written = file.columns[name].texts[text]
+        if not file.schema.declaration(name).kind.ordered and file.cells(name).exact[text] >= 0:
+            return ("text", " ".join(written.casefold().split()))
+        label = written.strip() if name in file.schema.hierarchies else ""
         return (int(region[text]), label if label[:1].isalpha() else "")
     if not np.isnan(number[text]):
         return ("number", canonical(float(number[text]), file._kind(name)))
     return ("text", " ".join(file.columns[name].texts[text].casefold().split()))
+
+
+def _line_ends(file: PublishedFile) -> list[Leak]:
+    """Lines that end in two ways, or in blanks: nobody sees it, and it marks rows."""
+    if file.raw is None:
+        return []
+    lines = file.raw.split(b"\n")[1:]
+    lines = lines[:-1] if lines and not lines[-1] else lines
+    returned = sum(line.endswith(b"\r") for line in lines)
+    marked = min(returned, len(lines) - returned)
+    if marked < 2:
+        return []
+    return [
+        Leak(
+            "spelling",
+            "file",
+            "exceeded",
+            f"Lines of the file end in two ways, which no reader sees but every program does: that marks "
+            f"{plural(marked, 'row')}.",
+            "write the file once more with one kind of line ends",
+            (),
+            marked,
+            marked / file.rows,
+        )
+    ]
 
 
 def _quotes(file: PublishedFile) -> list[Leak]:

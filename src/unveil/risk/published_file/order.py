@@ -31,7 +31,7 @@ def row_order(file: PublishedFile) -> list[Leak]:
     content = file.joint([n for n in file.columns if n != file.key])
     if len(np.unique(run * (int(content.max()) + 1) + content)) == int(run[-1]) + 1:
         return []  # the order follows from the cells
-    best = _by_classes(file, run) or _in_pieces(file, run) or _by_place(file, run)
+    best = _by_classes(file, run) or _in_pieces(file, run) or _by_place(file, run) or _by_column(file, run)
     if best is None:
         return []
     column, strength, how = best
@@ -278,6 +278,34 @@ def _by_place(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | 
             if seen - chance > spread and gain > 0.5 and (best is None or gain > best[1] + 0.02):
                 best = column, gain, " backwards" if turned else ""
     return best
+
+
+def _by_column(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | None:
+    """Row i against person i in one column: for files whose values were perturbed, so that nobody's row fits."""
+    assert file.original is not None
+    if file.rows != file.people:
+        return None
+    draw = np.random.default_rng(0)
+    drawn = [np.arange(file.rows), *(within_runs(run, draw) for _ in range(8))]
+    for name in file.columns:
+        if name not in file.original:
+            continue
+        source = file.original[name]
+        here, there = (
+            file.numbers(name)[file.codes(name)],
+            _rank_texts(file, name, source)[np.asarray(source.text_of_row)],
+        )
+        if np.isfinite(here).mean() > 0.9 and len(np.unique(here)) > 10:
+            rank = np.unique(np.where(np.isfinite(here), here, np.inf), return_inverse=True)[1]
+            seen = [abs(float(np.corrcoef(rank[d], there)[0, 1])) for d in drawn]
+        else:
+            place = {t.strip(): i for i, t in enumerate(source.texts)}
+            text = np.array([place.get(t.strip(), -1) for t in file.columns[name].texts])[file.codes(name)]
+            seen = [float((text[d] == np.asarray(source.text_of_row)).mean()) for d in drawn]
+        chance, spread = float(np.mean(seen[1:])), max(float(np.std(seen[1:])), 0.5 / np.sqrt(file.rows))
+        if seen[0] > chance + 8 * spread and seen[0] - chance > 0.3 * (1 - chance):
+            return None, (seen[0] - chance) / (1 - chance), ""
+    return None
 
 
 def _agreement(file: PublishedFile, rows: Ids, people: Ids) -> float:

@@ -7,7 +7,7 @@ from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places, plural
 
-__all__ = ["repeated_people", "rows_of_nobody", "unplaced_people"]
+__all__ = ["people_who_fit", "repeated_people", "rows_of_nobody", "unplaced_people"]
 
 FEW = 5
 _MOST_PAIRS = 4_000_000  # people × kinds of rows that are compared; beyond it a sample of the people
@@ -42,7 +42,36 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
                 several / different,
             )
         ]
-    return []
+    return _look_alike(file)
+
+
+def _look_alike(file: PublishedFile) -> list[Leak]:
+    """Hardly anybody of the original is alone, though the columns dealt out at random would leave most people alone."""
+    assert file.original is not None
+    keys = [n for n in file.original if file.role(n) is Role.QUASI_IDENTIFIER]
+    columns = [np.asarray(file.original[n].text_of_row, dtype=np.int64) for n in keys]
+    if not columns or file.people < 50:
+        return []
+    draw = np.random.default_rng(0)
+    size = np.bincount(row_numbers(columns))
+    dealt = np.bincount(row_numbers([draw.permutation(c) for c in columns]))
+    alone, expected = float((size == 1).sum() / file.people), float((dealt == 1).sum() / file.people)
+    if expected < 0.1 or expected * file.people < 30 or alone > 0.1 * expected:
+        return []
+    return [
+        Leak(
+            "repeated_people",
+            "singling out",
+            "exceeded",
+            f"{percent(1 - alone)} of the original's rows have a twin by {', '.join(keys)}, where "
+            f"{percent(1 - expected)} would by chance: these look like several rows of one person, so classes count "
+            f"rows, not people.",
+            "keep one row a person, or name the column that tells people apart as an identifier",
+            tuple(keys),
+            int((size > 0).sum()),
+            1 - alone,
+        )
+    ]
 
 
 def _in_few(file: PublishedFile, who: Ids) -> int | None:
@@ -66,7 +95,7 @@ def _kinds(columns: list[Ids]) -> tuple[Ids, Ids]:
     return first, number
 
 
-def _fits(file: PublishedFile, names: list[str]) -> tuple[NDArray[np.bool_], Ids, Ids, Ids]:
+def people_who_fit(file: PublishedFile, names: list[str]) -> tuple[NDArray[np.bool_], Ids, Ids, Ids]:
     """(people, kinds of rows) who fits what, of a sample of the people where there are too many; and their numbers.
 
     The second is the people's rows in the original, the third the kind of each published row, the fourth the times a
@@ -110,7 +139,7 @@ def unplaced_people(file: PublishedFile) -> list[Leak]:
 
 def _unplaced(file: PublishedFile, names: list[str]) -> list[Leak]:
     """The same by the quasi-identifiers of one block."""
-    fits, _, kind_of_row, times = _fits(file, names)
+    fits, _, kind_of_row, times = people_who_fit(file, names)
     blank = _blank(file, names)
     lost = ~fits[:, ~blank].any(axis=1)
     share = float(times[lost].sum() / times.sum())
@@ -140,7 +169,7 @@ def _without(file: PublishedFile, names: list[str], name: str) -> float:
     rest = [n for n in names if n != name]
     if not rest:
         return 1.0
-    fits, _, _, times = _fits(file, rest)
+    fits, _, _, times = people_who_fit(file, rest)
     return float(times[fits[:, ~_blank(file, rest)].any(axis=1)].sum() / times.sum())
 
 
@@ -231,7 +260,7 @@ def rows_of_nobody(file: PublishedFile) -> list[Leak]:
     if not names or not file.linked or file.sidecar.masked or file.sidecar.method:
         return []
     names = [n for n in names if file.role(n) is Role.QUASI_IDENTIFIER] or names
-    fits, _, kind_of_row, times = _fits(file, names)
+    fits, _, kind_of_row, times = people_who_fit(file, names)
     if int(times.sum()) < file.people:
         return _too_many(file)
     rows = np.bincount(kind_of_row, weights=file.times)

@@ -4,42 +4,17 @@ A *cell* is a combination of key values; f people of the sample and F of the pop
 the same two things of a cell: the expected 1/F, and for f = 1 the probability that F = 1.
 """
 
-from unveil.risk.uniqueness.counts import KeyCounts, count_keys, key_counts
-from unveil.risk.uniqueness.curve import ESTIMATORS, CurvePoint, expected_uniqueness, uniqueness_curve
-from unveil.risk.uniqueness.dis import data_intrusion, dis_suda
-from unveil.risk.uniqueness.estimators import (
-    CellRisk,
-    benedetti_franconi,
-    counted,
-    expected_links,
-    negative_binomial,
-    poisson_independence,
-    poisson_two_way,
-    population_unique,
-)
-from unveil.risk.uniqueness.intervals import Intervals, intervals_of
-from unveil.risk.uniqueness.minimal import MinimalUniques, minimal_uniques
+# ruff: noqa: F403 - each file names what it offers once, in its own __all__
+from unveil.risk.uniqueness import counts, curve, estimators, intervals, minimal
+from unveil.risk.uniqueness.counts import *
+from unveil.risk.uniqueness.curve import *
+from unveil.risk.uniqueness.estimators import *
+from unveil.risk.uniqueness.intervals import *
+from unveil.risk.uniqueness.minimal import *
 
-__all__ = [
-    "ESTIMATORS",
-    "CellRisk",
-    "CurvePoint",
-    "Intervals",
-    "KeyCounts",
-    "MinimalUniques",
-    "benedetti_franconi",
-    "count_keys",
-    "counted",
-    "data_intrusion",
-    "dis_suda",
-    "expected_links",
-    "expected_uniqueness",
-    "intervals_of",
-    "key_counts",
-    "minimal_uniques",
-    "negative_binomial",
-    "poisson_independence",
-    "poisson_two_way",
-    "population_unique",
-    "uniqueness_curve",
-]
+__all__: list[str] = []
+__all__ += counts.__all__
+__all__ += curve.__all__
+__all__ += estimators.__all__
+__all__ += intervals.__all__
+__all__ += minimal.__all__

@@ -63,7 +63,9 @@ def count_keys(
     weights everyone stands for 1 / fraction people.
     """
     if not columns:
-        raise UsageError("uniqueness needs at least one quasi-identifier; mark one in the schema or name --known")
+        raise UsageError(
+            "uniqueness needs at least one quasi-identifier; mark one in the schema, or name attributes with --known"
+        )
     people = len(columns[0])
     if weight is not None and fraction is None:
         fraction = people / float(weight.sum())
@@ -73,7 +75,7 @@ def count_keys(
             )
     share = 1.0 if fraction is None else fraction
     if not 0 < share <= 1:
-        raise UsageError(f"a sampling fraction of {share:g} makes no sense; it lies above 0 and at most at 1")
+        raise UsageError(f"the sampling fraction must be above 0 and at most 1, not {share:g}")
     of_row = row_numbers(columns)
     count = np.bincount(of_row)
     first = np.empty(len(count), dtype=np.int64)

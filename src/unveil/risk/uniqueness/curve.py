@@ -47,7 +47,7 @@ def expected_uniqueness(population: NDArray[np.integer], fraction: float) -> flo
     `population` (cells,): F. Closed form: fraction · F1 over the sum of F · fraction · (1 - fraction)^(F - 1).
     """
     if not 0 < fraction <= 1:
-        raise UsageError(f"a sampling fraction of {fraction:g} makes no sense; it lies above 0 and at most at 1")
+        raise UsageError(f"the sampling fraction must be above 0 and at most 1, not {fraction:g}")
     sizes, times = np.unique(population, return_counts=True)
     alone = float(times @ (sizes * fraction * (1 - fraction) ** (sizes - 1.0)))
     return fraction * float(times[sizes == 1].sum()) / alone if alone > 0 else 0.0
@@ -61,7 +61,7 @@ def uniqueness_curve(
     engine: Engine | None = None,
 ) -> list[CurvePoint]:
     """The people of `whole` as a population; for each fraction one random sample: the truth beside every estimator."""
-    random = (Engine() if engine is None else engine).named("uniqueness").generator()
+    random = (Engine(seed=0) if engine is None else engine).named("uniqueness").generator()
     draw = random.random(whole.rows)  # one number a person: samples grow by adding people
     found = []
     for fraction in fractions:

@@ -1,4 +1,4 @@
-"""Minimal sample uniques: the smallest combinations of attributes that make a row unique (SUDA)."""
+"""Minimal sample uniques (SUDA) and data intrusion simulation (DIS): who stands out, and how often a match is right."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,7 +11,7 @@ from unveil.data.release import row_numbers
 from unveil.errors import UsageError
 from unveil.risk.uniqueness.counts import KeyCounts
 
-__all__ = ["MinimalUniques", "minimal_uniques"]
+__all__ = ["FRACTION", "MinimalUniques", "data_intrusion", "dis_suda", "minimal_uniques"]
 
 MOST_SUBSETS = 20_000
 
@@ -50,7 +50,7 @@ def minimal_uniques(counts: KeyCounts, largest: int | None = None) -> MinimalUni
     attributes = len(counts.names)
     top = max(1, min(3, attributes - 1)) if largest is None else largest
     if not 1 <= top <= max(1, attributes - 1):
-        raise UsageError(f"minimal sample uniques of {top} of {attributes} attributes make no sense; choose fewer")
+        raise UsageError(f"minimal sample uniques of {top} of {attributes} attributes are not possible; choose fewer")
     subsets = sum(comb(attributes, k) for k in range(1, top + 1))
     if subsets > MOST_SUBSETS:
         raise UsageError(
@@ -85,3 +85,36 @@ def minimal_uniques(counts: KeyCounts, largest: int | None = None) -> MinimalUni
         subsets=subsets,
         takes_part=takes_part,
     )
+
+
+FRACTION = 0.01  # sampled, where nobody says: as sdcMicro's suda2 has it
+
+
+def data_intrusion(counts: KeyCounts, fraction: float) -> float:
+    """P(a match with a sample unique is right): data intrusion simulation (Skinner and Elliot 2002).
+
+    U·p / (U·p + P·(1-p)), with U sample uniques, P people of the sample in cells of two, and the fraction p sampled:
+    one person is taken out of the sample and put back with probability p; some match one row then, rightly or not.
+    0 without sample uniques.
+    """
+    if not 0 < fraction <= 1:
+        raise UsageError(f"the sampling fraction must be above 0 and at most 1, not {fraction:g}")
+    alone, pairs = float((counts.count == 1).sum()), 2.0 * float((counts.count == 2).sum())
+    return alone * fraction / (alone * fraction + pairs * (1 - fraction)) if alone else 0.0
+
+
+def dis_suda(counts: KeyCounts, found: MinimalUniques, fraction: float) -> NDArray[np.float64]:
+    """(rows,) DIS shared out by the scores of minimal sample uniques (Elliot and Manning 2003; sdcMicro's suda2).
+
+    1 / (1 + U·(1/DIS - 1) / (score^q · sum of score^-q)) with q = 1 + (8 - attributes)/20, the sum over all who have a
+    score; 0 for who has none. Where all U have one score, all have DIS.
+    """
+    whole = data_intrusion(counts, fraction)
+    scored = found.score > 0
+    risk = np.zeros(len(found.score))
+    if not scored.any() or not whole:
+        return risk
+    power = found.score[scored] ** (1 + (8 - len(found.names)) / 20)
+    uniques = float((counts.count == 1).sum())
+    risk[scored] = 1 / (1 + uniques * (1 / whole - 1) / (power * (1 / power).sum()))
+    return risk

@@ -9,12 +9,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
-from unveil.data.release import row_numbers
+from unveil.data.release import example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.privacy.knowledge.mining.cells import CountedCells
-from unveil.privacy.knowledge.mining.nodes import Nodes
 
-__all__ = ["Rules", "mine"]
+__all__ = ["Nodes", "Rules", "mine"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """Of one attribute. Node 0 is the whole domain: no predicate."""
+
+    labels: tuple[str, ...]  # (nodes,)
+    codes: tuple[NDArray[np.int64], ...]  # per node: the values it holds
+    of_code: NDArray[np.int64]  # (levels, codes) the node of each value, level by level, the whole domain left out
+    level: NDArray[np.int64]  # (nodes,) the lowest level that has the node; -1 for the whole domain
+
+    @classmethod
+    def of(cls, attribute: Attribute) -> "Nodes":
+        """The values themselves, then what the hierarchy adds."""
+        hierarchy = attribute.hierarchy
+        number: dict[tuple[int, ...], int] = {tuple(range(attribute.codes)): 0}
+        labels, level, of_code = ["*"], [-1], []
+        for height in range(1 if hierarchy is None else hierarchy.height):
+            node = np.arange(attribute.codes) if hierarchy is None else hierarchy.node[height]
+            row = np.zeros(attribute.codes, dtype=np.int64)
+            for one in range(int(node.max()) + 1):
+                members = tuple(np.flatnonzero(node == one).tolist())
+                if members not in number:
+                    number[members] = len(number)
+                    labels.append(attribute.values[one] if hierarchy is None else hierarchy.labels[height][one])
+                    level.append(height)
+                row[list(members)] = number[members]
+            of_code.append(row)
+        sets = tuple(np.array(members, dtype=np.int64) for members in number)
+        return cls(tuple(labels), sets, np.stack(of_code), np.array(level))
+
+    @property
+    def levels(self) -> int:
+        """How many levels there are, the whole domain left out."""
+        return len(self.of_code)
+
+    def fresh(self, level: int) -> NDArray[np.bool_]:
+        """(nodes,) the nodes that this level is the first to have."""
+        return np.asarray(self.level == level)
+
+    def wider(self) -> NDArray[np.int64]:
+        """(levels + 1, nodes) the nodes above each: one for each level, the last is the whole domain."""
+        first = np.array([codes[0] for codes in self.codes])
+        above = np.zeros((self.levels + 1, len(self.labels)), dtype=np.int64)
+        for level in range(self.levels):
+            here = self.of_code[level, first]
+            higher = (level > self.level) & (self.level >= 0)
+            above[level] = np.where(higher, here, 0)  # below its own level: the whole domain, which is wider anyway
+        return above
+
+    def membership(self, attribute: Attribute, fuzzy: float) -> NDArray[np.float64]:
+        """(nodes, codes) how much a value belongs to a node: 1 inside, falling to 0 at `fuzzy` of the range from it."""
+        inside = np.zeros((len(self.labels), attribute.codes))
+        for node, codes in enumerate(self.codes):
+            inside[node, codes] = 1.0
+        if not fuzzy or not attribute.kind.measured or attribute.real < 2:
+            return inside
+        place = attribute.positions()[: attribute.real]
+        scale = np.ptp(place)
+        apart = np.abs(place[:, None] - place) / (scale if scale > 0 else 1.0)
+        for node, codes in enumerate(self.codes):
+            known = codes[codes < attribute.real]
+            if len(known):  # missing is near nothing
+                near = 1 - apart[:, known].min(axis=1) / fuzzy
+                inside[node, : attribute.real] = np.maximum(near, 0.0)
+        return inside
+
 
 MOST_FUZZY = 1 << 24  # entries of a table of counts
 ROUNDING = 1e-12
@@ -30,7 +96,7 @@ class Rules:
     node: NDArray[np.int64]  # (rules, attributes), 0 = no predicate on it
     value: NDArray[np.int64]  # (rules,)
     people: NDArray[np.float64]  # (rules,) of whom X is true, in parts where membership is fuzzy
-    expectation: NDArray[np.float64]  # (rules,) probability that so many people show the value at least once
+    expectation: NDArray[np.float64]  # (rules,) probability that this many people show the value at least once
     confidence: NDArray[np.float64]  # (rules,) share of these people who do not have it
 
     def __len__(self) -> int:
@@ -95,7 +161,7 @@ class Rules:
 def mine(
     counted: CountedCells, *, min_expectation: float, min_confidence: float, predicates: int, fuzzy: float
 ) -> Rules:
-    """Every rule of up to so many predicates, over all levels of the hierarchies.
+    """Every rule of up to `predicates` predicates, over all levels of the hierarchies.
 
     Cost: one count of the distinct cells for each choice of a level an attribute; all supports come at once.
     """
@@ -151,8 +217,7 @@ def _counted_sets(
     counted: CountedCells, nodes: tuple[Nodes, ...], number: NDArray[np.int64], chosen: tuple[int, ...], values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     sets = int(number.max()) + 1
-    first = np.zeros(sets, dtype=np.int64)
-    first[number] = np.arange(len(number))
+    first = example_rows(number)
     counts = np.bincount(number[counted.cell] * values + counted.value, weights=counted.count, minlength=sets * values)
     node = np.zeros((sets, len(nodes)), dtype=np.int64)
     keep = np.ones(sets, dtype=bool)

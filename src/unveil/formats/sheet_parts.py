@@ -1,0 +1,404 @@
+"""The parts of a spreadsheet file, looked through before a library lays its sheets out.
+
+Refused are files that unpack or spread beyond measure, and formulas whose values were never saved. Where a sheet has
+cells that the library would lose (errors, negative numbers with the format of a date), it is handed a copy in which
+they are texts and plain numbers.
+"""
+
+import io
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from unveil.formats.columns import Refusal
+
+__all__ = ["Parts", "checked_parts"]
+
+MOST_BYTES = 2**32  # unpacked, of all parts
+MOST_RATIO = 250  # unpacked to packed, beyond SMALL
+SMALL = 2**24
+MOST_AREA = 130 * 2**20  # cells of the rectangle that holds a sheet, about 3 GB
+MOST_ROW = 2**26  # bytes that are held of a row
+MOST_COLUMNS = 2**14  # Excel's and LibreOffice's own
+MOST_ROWS = 2**20
+_PIECE = 2**20
+_NO_SECTOR = 0xFFFFFFFA  # numbers from here on say that nothing follows
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, LookupError)
+
+_OLD_CELLS = frozenset(
+    {0x0006, 0x00BD, 0x00BE, 0x00D6, 0x00FD, 0x0201, 0x0203, 0x0204, 0x0205, 0x027E}
+)  # records of .xls
+# Of a sheet of Excel. Columns before EA, the 131st, and rows before 1,000,000 need not be looked at.
+_FAR = re.compile(rb' r="(?:[E-Ze-z][A-Za-z]\d|[A-Za-z]{3}|[A-Za-z]*\d{7})')
+_PLACE = re.compile(rb"""\br\s*=\s*["']\s*([A-Za-z]*)(\d*)\s*["']""")
+_PLACELESS = re.compile(rb"<(?:\w+:)?c(?![^<>]*\sr\s*=)[\s/>]")
+_PLACELESS_ROW = re.compile(rb"<(?:\w+:)?row(?![^<>]*\sr\s*=)[\s/>]")
+_SHEET_CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
+_SHEET_ROW_END = re.compile(rb"</(?:\w+:)?row\s*>")
+_HIDDEN_PLACE = re.compile(rb"""\sr\s*=\s*(?:"[^"<>]*&|'[^'<>]*&)""")
+_UNCALCULATED = re.compile(
+    rb"<(?:\w+:)?c\b([^<>]*)>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*</(?:\w+:)?f\s*>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v\s*>\s*</(?:\w+:)?v\s*>|(?=</(?:\w+:)?c\s*>))"
+)
+_ERROR = re.compile(rb"""(<(?:\w+:)?c\b[^<>]*?\st\s*=\s*)(?:"e"|'e')""")
+_NEGATIVE = re.compile(
+    rb"""(<(?:\w+:)?c\b[^<>]*?)\ss\s*=\s*(?:"[^"]*"|'[^']*')([^<>]*>(?:\s*<(?:\w+:)?f\b[^<>]*>(?:[^<]*</(?:\w+:)?f\s*>)?)?"""
+    rb"""\s*<(?:\w+:)?v\s*>\s*-)"""
+)
+# Of a sheet of OpenDocument.
+_REPEATED = re.compile(rb"""(columns|rows)-repeated\s*=\s*["']\s*([^"']*?)\s*["']""")
+_CELL = re.compile(rb"<(?:[\w-]+:)?(?:covered-)?table-cell\b([^<>]*)>")
+_ROW = re.compile(rb"<(?:[\w-]+:)?table-row\b([^<>]*)>")
+_ROW_END = re.compile(rb"</(?:[\w-]+:)?table-row\s*>")
+_TABLE_END = re.compile(rb"</(?:[\w-]+:)?table\s*>")
+_LAST_BLANK = re.compile(rb"<(?:[\w-]+:)?(?:covered-)?table-cell\b(?![^<>]*value)[^<>]*/>\s*$")
+_TIMES = re.compile(rb"""time-value\s*=\s*["']([^"']*)["']""")
+_NO_VALUE = re.compile(rb"<(?:[\w-]+:)?table-cell\b(?=[^<>]*formula)(?![^<>]*value-type)[^<>]*>")
+_ODS_ERROR = re.compile(
+    rb"""(<[^<>]*?)\s(?:[\w-]+:)?string-value\s*=\s*(?:""|'')(?=[^<>]*value-type\s*=\s*["']error)"""
+)
+# An extension has an element of the same name as the one that says that days count from 1904, and the last one counts.
+_NO_1904 = re.compile(rb"<(?:[\w-]+:)?workbookPr\b(?![^<>]*date1904)[^<>]*/>")
+# The built-in formats of dates in East Asia, which the library takes for numbers.
+_ASIAN_DATE = re.compile(rb"""(<(?:\w+:)?xf\b[^<>]*?\snumFmtId\s*=\s*["'])(?:2[7-9]|3[0-6]|5[0-8]|7[1-8])(?=["'])""")
+_PLAIN = ((_ERROR, rb'\1"str"'), (_NEGATIVE, rb"\1\2"), (_NO_1904, b""), (_ASIAN_DATE, rb"\g<1>14"))
+_ODS_PLAIN = (
+    (_ODS_ERROR, rb"\1"),
+    (re.compile(rb"<(?:[\w-]+:)?tab\s*/>"), b"\t"),
+    (re.compile(rb"<(?:[\w-]+:)?line-break\s*/>"), b"\n"),
+    (re.compile(rb"""(date-value\s*=\s*["'][^"']*)Z(?=["'])"""), rb"\1"),
+)
+_ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
+
+
+@dataclass
+class Parts:
+    """What was found in a file."""
+
+    file: Path
+    changed: set[str] = field(default_factory=set)  # parts of which the library gets a copy
+    durations: set[str] = field(default_factory=set)  # of OpenDocument, as written
+
+    def content(self) -> io.BytesIO | None:
+        """A copy of the file in which no cell is lost; None if the file itself is fine."""
+        if not self.changed:
+            return None
+        copy = io.BytesIO()
+        with (
+            zipfile.ZipFile(self.file) as old,
+            zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new,
+        ):
+            for info in old.infolist():
+                if info.filename not in self.changed:
+                    new.writestr(info.filename, old.read(info))
+                    continue
+                if info.filename.endswith(".bin"):
+                    new.writestr(info.filename, _plain_records(old.read(info))[0])
+                    continue
+                end = b"table-row" if info.filename == "content.xml" else b"row"
+                with new.open(info.filename, "w", force_zip64=True) as part:
+                    for piece in _pieces(old, info, end):
+                        for pattern, instead in _ODS_PLAIN if end == b"table-row" else _PLAIN:
+                            piece = pattern.sub(instead, piece)
+                        part.write(piece)
+        copy.seek(0)
+        return copy
+
+
+def checked_parts(file: Path) -> Parts:
+    """Look a spreadsheet through; one that is none, or that is too large or damaged, is refused."""
+    found, ending = Parts(file), file.suffix.lower()
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(8)
+        if ending == ".xls" and start == _OLE:
+            _check_old(file.read_bytes())
+            return found
+        if start == _OLE:
+            raise Refusal("it is protected by a password, or an old .xls; save it without one, or name it .xls")
+        if ending == ".xls" and start.startswith(b"PK"):
+            raise Refusal("it is not an .xls but a newer spreadsheet; name it .xlsx, .xlsb or .ods")
+        if not start.startswith(b"PK\x03\x04"):
+            raise Refusal(f"it is not a spreadsheet although its name ends in {ending}; name it by what it is")
+        with zipfile.ZipFile(file) as archive:
+            members = [m for m in archive.infolist() if not m.is_dir()]
+            if len({m.filename.lower().lstrip("/") for m in members}) != len(members):
+                raise Refusal("it holds two parts of one name")
+            left = MOST_BYTES
+            for member in members:
+                left -= _check_member(member, left)
+            for member in members:
+                name = member.filename.lower()
+                if name == "content.xml":
+                    _check_open_document(archive, member, found)
+                elif name.endswith(".bin") and "sheet" in name:
+                    if _plain_records(b"".join(_pieces(archive, member)))[1]:
+                        found.changed.add(member.filename)
+                elif name.endswith((".xml", ".bin", ".rels")):
+                    _check_sheet(archive, member, found)
+    except _FAULTS:
+        raise Refusal("it is damaged; is it whole?") from None
+    return found
+
+
+def _check_old(content: bytes) -> None:
+    """A file of Excel until 2003: its sectors form chains, in which the library would go round for ever."""
+    size = 1 << int.from_bytes(content[30:32], "little")
+    if size not in (512, 4096):
+        raise zipfile.BadZipFile
+
+    def sector(number: int) -> bytes:
+        return content[(number + 1) * size : (number + 2) * size]
+
+    def chain(start: int, following: tuple[int, ...]) -> list[int]:
+        found: list[int] = []
+        while start < _NO_SECTOR:
+            if start >= len(following) or len(found) > len(following):
+                raise zipfile.BadZipFile
+            found.append(start)
+            start = following[start]
+        return found
+
+    def numbers(raw: bytes) -> tuple[int, ...]:
+        return struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) // 4 * 4])
+
+    directory, few, small, more = (numbers(content[at : at + 4])[0] for at in (48, 56, 60, 68))
+    tables = list(numbers(content[76:512]))
+    while more < _NO_SECTOR and len(tables) * size <= len(content):
+        *listed, more = numbers(sector(more))
+        tables += listed
+    fat = numbers(b"".join(sector(number) for number in tables if number < _NO_SECTOR))
+    small_fat = numbers(b"".join(map(sector, chain(small, fat))))
+    entries = b"".join(map(sector, chain(directory, fat)))
+    root = b"".join(map(sector, chain(numbers(entries[116:120])[0], fat)))
+    for at in range(128, len(entries) - 127, 128):
+        start, length = numbers(entries[at + 116 : at + 124])
+        if entries[at + 66] == 2 and length < few:
+            _check_old_records(b"".join(root[n * 64 : n * 64 + 64] for n in chain(start, small_fat))[:length])
+        elif entries[at + 66] == 2:
+            _check_old_records(b"".join(map(sector, chain(start, fat)))[:length])
+
+
+def _check_old_records(content: bytes) -> None:
+    """Cells of .xls: where they stand, and that none is an error."""
+    at = 0
+    while at + 18 <= len(content):
+        kind, size, row, column = struct.unpack("<HHHH", content[at : at + 8])
+        if kind in _OLD_CELLS and column > 255:
+            raise Refusal(f"a cell stands in row {row + 1:,}, column {column + 1:,}; a sheet of .xls has 256 columns")
+        failed = kind == 0x0205 and content[at + 11] == 1
+        if failed or (kind == 0x0006 and content[at + 10] == 2 and content[at + 16 : at + 18] == b"\xff\xff"):
+            raise Refusal("it holds an error such as #N/A, which is not read from .xls; save it as .xlsx")
+        at += 4 + size
+
+
+def _check_member(member: zipfile.ZipInfo, left: int) -> int:
+    """The bytes that it unpacks to, which are those that it says: else its checksum is wrong."""
+    if member.flag_bits & 1:
+        raise Refusal("it is encrypted; save it without a password")
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Refusal("it is packed in a way that is not read; pack it with deflate")
+    if member.file_size > min(left, max(SMALL, MOST_RATIO * member.compress_size)):
+        raise Refusal("it unpacks to a multiple of its size, as a zip bomb does")
+    return member.file_size
+
+
+def _pieces(archive: zipfile.ZipFile, member: zipfile.ZipInfo, end: bytes = b"") -> Iterator[bytes]:
+    """The bytes of a part; with the name of an element, in pieces that hold whole ones."""
+    held, plain, ends = b"", b"</" + end + b">", re.compile(rb"</(?:[\w-]+:)?" + end + rb"\s*>")
+    with archive.open(member) as stream:
+        while raw := stream.read(_PIECE):
+            if not end:
+                yield raw
+                continue
+            held += raw
+            cut = held.rfind(plain) + len(plain) if plain in held else 0
+            cut = cut or max((found.end() for found in ends.finditer(held)), default=0)
+            if cut or len(held) > MOST_ROW:
+                yield held[: cut or None]
+                held = held[cut:] if cut else b""
+    yield held
+
+
+def _check_area(rows: int, columns: int) -> None:
+    if columns > MOST_COLUMNS or rows > MOST_ROWS:
+        raise Refusal(
+            f"its cells reach to row {rows:,}, column {columns:,}; a sheet has {MOST_ROWS:,} and {MOST_COLUMNS:,}"
+        )
+    if rows * columns > MOST_AREA:
+        raise Refusal(
+            f"its cells span {rows:,} rows and {columns:,} columns, more than is read; "
+            "remove what stands far from the table, or save it as CSV"
+        )
+
+
+def _check_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, found: Parts) -> None:
+    """A part of Excel's XML: its cells' places, formulas without values, cells that the library would lose."""
+    far, rows = False, 0
+    for piece in _pieces(archive, member, b"row"):
+        rows += piece.count(b"<row") + piece.count(b":row")
+        if rows > 2 * MOST_ROWS:  # a closing tag may look like an opening one
+            raise Refusal(f"it has over {MOST_ROWS:,} rows")
+        if b"&#" in piece and _HIDDEN_PLACE.search(piece):
+            raise Refusal("a place in a sheet is written with character references")
+        far = far or _FAR.search(piece) is not None or _is_odd(piece)
+        if b"<f" in piece or b":f" in piece:
+            for cell in _UNCALCULATED.finditer(piece):
+                attributes = cell[1].replace(b"'", b'"')
+                if not (b't="str"' in attributes and cell[0].endswith((b"/>", b"v>"))):
+                    _refuse_formula(attributes)
+        lost = (b'"e"' in piece or b"'e'" in piece) and _ERROR.search(piece)
+        lost = lost or (b">-" in piece and _NEGATIVE.search(piece))
+        lost = lost or (b"date1904" in piece and _NO_1904.search(piece))
+        if lost or (b"numFmtId" in piece and _ASIAN_DATE.search(piece)):
+            found.changed.add(member.filename)
+    if far:
+        _check_reach(archive, member)
+
+
+def _is_odd(piece: bytes) -> bool:
+    """Whether a row or cell may have a place that is written in another way, or none, and is far."""
+    tags = sum(piece.count(sign) for sign in (b"<c", b":c", b"<row", b":row"))
+    if piece.count(b' r="') >= tags:
+        return False
+    rows, columns = _reach(piece)
+    return rows >= 1_000_000 or columns > 130
+
+
+def _reach(piece: bytes) -> tuple[int, int]:
+    """The last row and column that may be meant: a row or cell without a place stands behind the one before it."""
+    rows = columns = 0
+    for row in _SHEET_ROW_END.split(piece):
+        places = _PLACE.findall(row)
+        columns = max([columns, *(_number(name) for name, _ in places)])
+        rows = max([rows, *(int(digits[:9] or 0) for _, digits in places)])
+        if _PLACELESS.search(row):
+            columns = max(columns, len(_SHEET_CELL.findall(row)) + max([0, *(_number(name) for name, _ in places)]))
+    return rows, columns
+
+
+def _check_reach(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Refuse a sheet whose cells go too far."""
+    rows = columns = placeless = 0
+    for piece in _pieces(archive, member, b"row"):
+        down, right = _reach(piece)
+        rows, columns = max(rows, down), max(columns, right)
+        placeless += len(_PLACELESS_ROW.findall(piece))
+    _check_area(rows + placeless, columns)
+
+
+def _number(name: bytes) -> int:
+    """A column's number from 1, by its letters."""
+    number = 0
+    for letter in name.upper():
+        number = number * 26 + letter - 64
+    return number
+
+
+def _refuse_formula(attributes: bytes) -> None:
+    place = re.search(rb'\br\s*=\s*"([A-Z]+\d+)"', attributes)
+    at = f"cell {place[1].decode()}" if place else "a cell"
+    raise Refusal(f"{at} holds a formula without its value; open it in Excel or LibreOffice and save it again")
+
+
+def _check_open_document(archive: zipfile.ZipFile, member: zipfile.ZipInfo, found: Parts) -> None:
+    """How far the rows and cells of OpenDocument go that stand for several."""
+    rows = columns = blank = 0
+    xml = expat.ParserCreate()  # the library would wait for ever for a tag that is never closed
+    for piece in _pieces(archive, member, b"table-row"):
+        try:
+            xml.Parse(piece)
+        except (expat.ExpatError, LookupError, ValueError):
+            raise Refusal("its content is not XML; is it whole?") from None
+        found.durations.update(text.decode("utf-8", "replace") for text in _TIMES.findall(piece))
+        if _NO_VALUE.search(piece):
+            raise Refusal("it holds a formula without its value; open it in LibreOffice and save it again")
+        if any(pattern.search(piece) for pattern, _ in _ODS_PLAIN):
+            found.changed.add(member.filename)
+        for row in _ROW_END.split(piece):
+            if _TABLE_END.search(row):
+                rows = blank = 0
+            head = _ROW.search(row)
+            if head is None:
+                continue
+            times = sum(_times(text) for kind, text in _REPEATED.findall(head[1]) if kind == b"rows") or 1
+            width = _width(row[head.end() :])
+            if not width:
+                blank += times
+                continue
+            rows, columns, blank = rows + blank + times, max(columns, width), 0
+            _check_area(rows, columns)
+    try:
+        xml.Parse(b"", True)
+    except expat.ExpatError:
+        raise Refusal("its content is not XML; is it whole?") from None
+
+
+def _width(row: bytes) -> int:
+    """The columns of a row up to the last cell that may hold something."""
+    row = row.rstrip()
+    while (last := _LAST_BLANK.search(row[-1000:])) is not None:
+        row = row[: len(row) - len(row[-1000:]) + last.start()].rstrip()
+    if b"columns-repeated" not in row:
+        return row.count(b"table-cell")
+    return sum(
+        sum(_times(text) for kind, text in _REPEATED.findall(cell) if kind == b"columns") or 1
+        for cell in _CELL.findall(row)
+    )
+
+
+def _times(text: bytes) -> int:
+    if not (text.isdigit() and len(text) < 19):
+        raise Refusal(f"{text[:20].decode('ascii', 'replace')!r} is not a number of repetitions")
+    return int(text)
+
+
+def _plain_records(content: bytes) -> tuple[bytes, bool]:
+    """A sheet of binary records in which no cell is lost, and whether that needed a change.
+
+    Errors become texts, negative numbers lose their format, and cells in the short form, which name no column, do.
+    """
+    at, row, column, rows, columns, done = 0, 0, -1, 0, 0, 0
+    out: list[bytes] = []  # of what is before `done`
+    while at < len(content):
+        begin = at
+        kind, at = _varying(content, at, 2)
+        size, at = _varying(content, at, 4)
+        data = content[at : at + size] if kind <= 18 else b""
+        at += size
+        if kind == 0:
+            row, column = int.from_bytes(data[:4], "little"), -1
+        if not 1 <= kind <= 18:
+            continue
+        short = kind >= 12
+        column = column + 1 if short else int.from_bytes(data[:4], "little")
+        rows, columns = max(rows, row + 1), max(columns, column + 1)
+        if short:
+            kind, data = kind - 11, struct.pack("<I", column) + data
+        plain = data
+        if kind in (3, 11):
+            text = _ERRORS.get(data[8], "#ERROR")
+            kind, plain = 6, data[:8] + struct.pack("<I", len(text)) + text.encode("utf-16-le")
+        elif (kind == 2 and data[11] & 128) or (kind in (5, 9) and data[15] & 128):
+            plain = data[:4] + bytes(4) + data[8:]
+        if short or plain != data:
+            out += [content[done:begin], bytes([kind, len(plain) & 127 | 128, len(plain) >> 7]), plain]
+            done = at
+    _check_area(rows, columns)
+    return (b"".join([*out, content[done:]]), True) if done else (content, False)
+
+
+def _varying(content: bytes, at: int, most: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and where it ends."""
+    number = 0
+    for place in range(most):
+        number |= (content[at + place] & 127) << 7 * place
+        if not content[at + place] & 128:
+            break
+    return number, at + place + 1

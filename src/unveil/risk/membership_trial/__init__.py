@@ -1,1 +1,0 @@
-"""Membership inference tried on people whose truth is known: scores of releases, models and predictions."""

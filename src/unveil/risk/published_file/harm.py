@@ -1,0 +1,363 @@
+"""What classes tell about a secret, judged by harm: one value, a rare one made likely, one kind, close numbers.
+
+A reader who knows a person's quasi-identifiers and that the person is in the file believes what the rows that look
+alike show; where blocks hide the link, the mean over the groups in which the person's cells stand. That is all that is
+counted here: no learning, no chains. So these are lower bounds, at the cost of one histogram a class.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Kind, Role
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, plural
+from unveil.risk.published_file.people import people_who_fit
+
+__all__ = ["across_releases", "harmful_classes", "likely_members"]
+
+_LIKELY, _GAIN = 0.5, 0.3  # a belief of a half or more, grown by 30 points or more
+_RARE_GAIN, _TIMES = 0.2, 5  # or by 20 points and to five times what it is among all
+_NARROW = 0.2  # of the width that holds nine tenths of all people
+_MOST_VALUES = 1_000
+_CODE = re.compile(r"[A-Za-z]\d{1,3}(?:[.]?\d{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Beliefs:
+    """Kinds of people by their quasi-identifiers; rows of the secret that each may have, with weights."""
+
+    people: NDArray[np.float64]  # (kinds,) how many there are
+    kind: Ids  # (pairs,)
+    value: Ids  # (pairs,) the secret's text
+    weight: NDArray[np.float64]  # (pairs,) sums to 1 a kind
+
+
+def harmful_classes(file: PublishedFile) -> list[Leak]:
+    """Every sensitive column: of how many people a harmful value, kind of values or narrow range becomes likely."""
+    found = []
+    for name in _secrets(file):
+        texts, beliefs = _beliefs(file, name)
+        if beliefs is None or name in file.sidecar.masked:
+            continue
+        leaks = [_one_for_all(file, name, texts, beliefs)]
+        if leaks[0] is None:
+            for group, what in _groupings(file, name, texts):
+                leak = _likely(file, name, beliefs, group, what)
+                if leak is not None:
+                    leaks.append(leak)
+                    break
+            leaks.append(_narrow(file, name, texts, beliefs))
+        found += [leak for leak in leaks if leak is not None]
+    return found
+
+
+def _secrets(file: PublishedFile) -> list[str]:
+    second = [] if file.second is None else [n for n in file.second.columns if file.role(n) is Role.SENSITIVE]
+    return [*file.secrets, *second]
+
+
+def _beliefs(file: PublishedFile, name: str) -> tuple[Sequence[str], _Beliefs | None]:
+    times = file.times.astype(np.float64)
+    if name in file.columns and all(file.together(k, name) for k in file.keys):
+        texts = file.columns[name].texts
+        shown = ~file.absent(name)[file.codes(name)]
+        kind, value, weight = _counted(file.classes[shown], file.codes(name)[shown], times[shown])
+        people = _sums(file.classes[shown], times[shown])
+        return texts, _normal(people, kind, value, weight)
+    label = file.sidecar.group
+    if label is None or label not in file.columns:
+        return (), None
+    if name in file.columns:
+        texts, group, value, count = file.columns[name].texts, file.codes(label), file.codes(name), times
+    else:
+        assert file.second is not None
+        table = file.second.columns
+        place = {t: i for i, t in enumerate(file.columns[label].texts)}
+        group = np.array([place.get(t, -1) for t in table[label].texts])[np.asarray(table[label].text_of_row)]
+        number = [float(t) if t.strip().isdigit() else 1.0 for t in table["count"].texts]
+        texts, value = table[name].texts, np.asarray(table[name].text_of_row, dtype=np.int64)
+        count = np.array(number)[np.asarray(table["count"].text_of_row)]
+    from scipy.sparse import coo_matrix
+
+    groups, kinds = len(file.columns[label].texts), int(file.classes.max()) + 1
+    here = coo_matrix((times, (file.classes, file.codes(label))), shape=(kinds, groups)).tocsr()
+    there = coo_matrix((count, (group, value)), shape=(groups, len(texts))).tocsr()
+    size = np.asarray(there.sum(axis=1)).ravel()
+    there = there.multiply(1 / np.maximum(size, 1e-12)[:, None]).tocsr()
+    both = (here @ there).tocoo()
+    people = _sums(file.classes, times)
+    return texts, _normal(people, both.row.astype(np.int64), both.col.astype(np.int64), both.data)
+
+
+def _counted(kind: Ids, value: Ids, times: NDArray[np.float64]) -> tuple[Ids, Ids, NDArray[np.float64]]:
+    width = int(value.max(initial=0)) + 1
+    pair, where = np.unique(kind * width + value, return_inverse=True)
+    return pair // width, pair % width, _sums(where, times)
+
+
+def _sums(ids: NDArray[np.integer], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(ids, weights=weight), dtype=np.float64)
+
+
+def _normal(people: NDArray[np.float64], kind: Ids, value: Ids, weight: NDArray[np.float64]) -> _Beliefs | None:
+    if not len(kind):
+        return None
+    total = np.bincount(kind, weights=weight)
+    return _Beliefs(people, kind, value, weight / total[kind])
+
+
+# --- values and kinds of values ---------------------------------------------------------------------------------------
+
+
+def _groupings(file: PublishedFile, name: str, texts: Sequence[str]) -> Iterable[tuple[list[str | None], str]]:
+    """Which values count as one: each by itself, then kinds of them; None for harmless ones."""
+    declared = file.schema.declaration(name)
+    harmless = {str(v).strip() for v in declared.harmless}
+
+    def kinds(of: Callable[[str], str | None]) -> list[str | None]:
+        return [None if t.strip() in harmless else of(t.strip()) for t in texts]
+
+    if len(texts) <= _MOST_VALUES:
+        yield kinds(lambda t: t), "value"
+    if declared.classes:
+        member = {str(v).strip(): label for label, values in declared.classes.items() for v in values}
+        yield kinds(member.get), "kind"
+        return
+    ladder = file.schema.hierarchies.get(name)
+    if ladder is not None:
+        for level in range(1, min(len(row) for row in ladder.rows) - 1):
+            label = {row[0].strip(): row[level] for row in ladder.rows}
+            yield kinds(label.get), "kind"
+        return
+    codes = sum(_CODE.fullmatch(t.strip()) is not None for t in texts)
+    if declared.kind is Kind.CATEGORICAL and codes > 0.8 * len(texts):
+        yield kinds(lambda t: t[:3]), "kind"  # ICD's categories, and its chapters
+        yield kinds(lambda t: t[:1]), "kind"
+
+
+def _likely(file: PublishedFile, name: str, beliefs: _Beliefs, group: Sequence[str | None], what: str) -> Leak | None:
+    labels = sorted({g for g in group if g is not None})
+    if not labels or (len(labels) == 1 and None not in group):
+        return None
+    number = {g: i for i, g in enumerate(labels)}
+    of_value = np.array([-1 if g is None else number[g] for g in group], dtype=np.int64)[beliefs.value]
+    good = of_value >= 0
+    kind, label, weight = _counted(beliefs.kind[good], of_value[good], beliefs.weight[good])
+    people = beliefs.people[kind]
+    total = float(beliefs.people.sum())
+    usual = np.bincount(label, weights=people * weight, minlength=len(labels)) / total
+    gain = weight - usual[label]
+    harmed = ((weight >= _LIKELY) & (gain >= _GAIN)) | ((gain >= _RARE_GAIN) & (weight >= _TIMES * usual[label]))
+    if not harmed.any():
+        return None
+    touched = round(float(beliefs.people[np.unique(kind[harmed])].sum()))
+    certain = round(float(people[harmed & (weight > 1 - 1e-9)].sum()))
+    worst = int(np.flatnonzero(harmed)[np.argmax(gain[harmed] * np.sqrt(people[harmed]))])
+    sure = f", and certain for {certain:,}" if certain else ""
+    noun = f"one {name}" if what == "value" else f"one kind of {name}"
+    return Leak(
+        "harmful_classes",
+        "inference",
+        "exceeded",
+        f"Who knows the quasi-identifiers of a person learns {noun} of {persons(touched)}: it becomes likely{sure}. At "
+        f"worst {labels[label[worst]]} goes from {percent(float(usual[label[worst]]))} to "
+        f"{percent(float(weight[worst]))}.",
+        f"merge these classes with others until no {name} stands out (t_closeness:t={_GAIN:g})",
+        (name,),
+        touched,
+        float(weight[worst]),
+    )
+
+
+def _one_for_all(file: PublishedFile, name: str, texts: Sequence[str], beliefs: _Beliefs) -> Leak | None:
+    used = np.unique(beliefs.value)
+    harmless = {str(v).strip() for v in file.schema.declaration(name).harmless}
+    if len(used) != 1 or texts[used[0]].strip() in harmless:
+        return None
+    people = int(beliefs.people.sum())
+    return Leak(
+        "harmful_classes",
+        "membership",
+        "exceeded",
+        f"Everybody in the file has the same {name}: to know that somebody is in it is to know it, of "
+        f"{persons(people)}.",
+        "say in the schema that being in the table is sensitive, and drop the column",
+        (name,),
+        people,
+        1.0,
+    )
+
+
+def _narrow(file: PublishedFile, name: str, texts: Sequence[str], beliefs: _Beliefs) -> Leak | None:
+    """Classes in which a number lies within a fifth of the range that holds nine tenths of everybody's."""
+    if not file.schema.declaration(name).kind.measured or name not in file.columns:
+        return None
+    number = file.numbers(name)
+    if np.isfinite(number).mean() < 0.9 or len(np.unique(number[np.isfinite(number)])) < 10:
+        return None
+    good = np.isfinite(number[beliefs.value])
+    kind, place, weight = beliefs.kind[good], number[beliefs.value[good]], beliefs.weight[good]
+    everyone = _ends(np.zeros(len(kind), dtype=np.int64), place, weight * beliefs.people[kind])
+    width = float(everyone[1][0] - everyone[0][0])
+    low, high = _ends(kind, place, weight)
+    narrow = (high - low <= _NARROW * width) & (beliefs.people[: len(low)] > 0) & np.isfinite(low)
+    touched = round(float(beliefs.people[: len(low)][narrow].sum()))
+    if width <= 0 or not touched:
+        return None
+    best = float((high - low)[narrow].min())
+    return Leak(
+        "harmful_classes",
+        "inference",
+        "exceeded",
+        f"Who knows the quasi-identifiers of a person learns {name} closely: of {persons(touched)} within a fifth of "
+        f"the range that holds nine tenths of everybody's ({width:g}), at best within {best:g}.",
+        f"merge these classes with others until {name} spreads in each",
+        (name,),
+        touched,
+        1 - best / width,
+    )
+
+
+def _ends(
+    kind: Ids, place: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(kinds,) the 5% and 95% quantiles of each kind's weights."""
+    order = np.lexsort((place, kind))
+    k, p, w = kind[order], place[order], weight[order]
+    kinds = int(kind.max()) + 1
+    total = np.bincount(k, weights=w, minlength=kinds)
+    before = np.cumsum(w) - w
+    first = np.searchsorted(k, np.arange(kinds))
+    start = np.append(before, 0.0)[np.minimum(first, len(before))]
+    share_before, share_after = (before - start[k]) / total[k], (before + w - start[k]) / total[k]
+    low, high = np.full(kinds, np.nan), np.full(kinds, np.nan)
+    reached = share_after >= 0.05 - 1e-9
+    low[k[reached][::-1]] = p[reached][::-1]  # the first that reaches it is written last
+    below = share_before <= 0.95 + 1e-9
+    high[k[below]] = p[below]
+    return low, high
+
+
+# --- being in the file -----------------------------------------------------------------------------------------------
+
+
+def likely_members(file: PublishedFile) -> list[Leak]:
+    """Classes that most of the population who fit them are in; `file.original` is then the population's register.
+
+    The chance that somebody of a class is in the table is rows / people who fit (Nergiz et al. 2007, delta-presence).
+    """
+    keys = [n for n in file.keys if n in file.shared]
+    if not keys or file.original is None or file.sidecar.masked:
+        return []
+    fits, _, kind_of_row, times = people_who_fit(file, keys)
+    held = (fits * times[:, None]).sum(axis=0) * (file.people / max(int(times.sum()), 1))
+    rows = np.bincount(kind_of_row, weights=file.times)
+    chance = np.minimum(rows / np.maximum(held, 1e-12), 1.0)
+    likely = chance > _LIKELY
+    if not likely.any():
+        return []
+    people = round(float(rows[likely].sum()))
+    certain = round(float(rows[chance > 1 - 1e-9].sum()))
+    return [
+        Leak(
+            "likely_members",
+            "membership",
+            "exceeded",
+            f"Who holds a register of the population knows that {persons(people)} are probably in the file; it is "
+            f"certain for {certain:,}.",
+            "coarsen until every class fits at least twice as many people as it has rows, or publish a sample",
+            tuple(keys),
+            people,
+            float(chance.max()),
+        )
+    ]
+
+
+# --- several releases -------------------------------------------------------------------------------------------------
+
+
+def across_releases(files: Sequence[PublishedFile]) -> list[Leak]:
+    """Two releases of the same people: values that only both together leave, and rows that one has more."""
+    found = []
+    for i, one in enumerate(files):
+        for other in files[i + 1 :]:
+            for name in [n for n in one.secrets if n in other.secrets]:
+                found += _crossing(one, other, name)
+            found += _difference(one, other)
+    return found
+
+
+def _crossing(one: PublishedFile, other: PublishedFile, name: str) -> list[Leak]:
+    here, there = _values_of_people(one, name), _values_of_people(other, name)
+    if here is None or there is None or len(here[0]) != len(there[0]):
+        return []
+    (first, a), (second, b) = here, there
+    known = (first >= 0) & (second >= 0)
+    pairs, of_person = np.unique(np.stack([first[known], second[known]]), axis=1, return_inverse=True)
+    left = np.array([len(a[x] & b[y]) for x, y in pairs.T.tolist()])
+    alone = np.array([min(len(a[x]), len(b[y])) for x, y in pairs.T.tolist()])
+    few = ((left <= 1) & (alone > 2)) | ((left <= 2) & (alone > 4))
+    people = int(few[np.ravel(of_person)].sum())
+    if not people:
+        return []
+    return [
+        Leak(
+            "across_releases",
+            "composition",
+            "exceeded",
+            f"Who holds both releases narrows {name} of {persons(people)} down to one or two values; either alone "
+            f"leaves at least {int(alone[few].min())}.",
+            "publish one of them only, or cut both into the same classes",
+            (name,),
+            people,
+            people / max(int(known.sum()), 1),
+        )
+    ]
+
+
+def _values_of_people(file: PublishedFile, name: str) -> tuple[Ids, dict[int, set[str]]] | None:
+    """(people,) the class of each, and the secrets that each class shows; None if people have no class of their own."""
+    keys = [n for n in file.keys if n in file.shared and file.cells(n).texts_of_value[1]]
+    if not keys or len(keys) < len(file.keys) or not file.linked:
+        return None
+    shown = [np.append(file.cells(n).texts_of_value[0], -1)[file.cells(n).value_of_person] for n in keys]
+    number = {cell: i for i, cell in enumerate(set(zip(*(file.codes(n).tolist() for n in keys), strict=True)))}
+    people = np.array([number.get(cell, -1) for cell in zip(*(s.tolist() for s in shown), strict=True)], dtype=np.int64)
+    values: dict[int, set[str]] = {}
+    rows = zip(*(file.codes(n).tolist() for n in keys), strict=True)
+    texts = file.columns[name].texts
+    for cell, value in zip(rows, file.codes(name).tolist(), strict=True):
+        values.setdefault(number[cell], set()).add(texts[value].strip())
+    return people, values
+
+
+def _difference(one: PublishedFile, other: PublishedFile) -> list[Leak]:
+    """Rows that one file has and the other has not, when nearly all are the same."""
+    names = [n for n in one.columns if n in other.columns]
+    if len(names) < max(len(one.columns), len(other.columns)) or not names:
+        return []
+    from collections import Counter
+
+    counts = []
+    for file in (one, other):
+        texts = [np.array(file.columns[n].texts, dtype=object)[file.codes(n)] for n in names]
+        counts.append(Counter(zip(*texts, strict=True)))
+    more = max((counts[0] - counts[1]).total(), (counts[1] - counts[0]).total())
+    if not more or more > max(5, 0.02 * min(one.rows, other.rows)):
+        return []
+    return [
+        Leak(
+            "across_releases",
+            "composition",
+            "exceeded",
+            f"The two releases differ by {plural(more, 'row')} only: who knows who came or went between them has their "
+            f"rows.",
+            "publish changes in larger steps, or coarsen the second release differently",
+            tuple(names),
+            more,
+            1.0,
+        )
+    ]
