@@ -258,14 +258,15 @@ def _audit(
                 assigned[name] = read_assignment(path, table, published[name])
     engine = engine_of(seed, workers, checkpoint)
     shown_file: dict[str, Any] = {"key": key, "delimiter": release_delimiter, "decimal": release_decimal}
-    columns = (
-        None if original is None or projects else read_columns(original, missing=document.missing_token, **dialect)
-    )
+    shown_file["encoding"] = release_encoding
+    tokens = {"missing": document.missing_token, **dialect}
+    columns = None if original is None or projects else read_columns(original, **tokens)
+    register = None if population is None else read_columns(population, **tokens)
     plain = [(n, p) for n, p in zip(names, releases, strict=True) if p.suffix.lower() != ".deid"]
 
     def read_file(path: Path, beside: Any, origin: Any = None) -> Any:
         return read_published_file(
-            path, document, original=beside, origin=origin, encoding=release_encoding, **shown_file
+            path, document, original=beside, origin=origin, **shown_file
         )
 
     files = {n: read_file(p, columns, assigned.get(n) if n in masked else None) for n, p in plain}
