@@ -10,8 +10,7 @@ import pytest
 from opened import Opened
 from playwright.sync_api import Browser, sync_playwright
 
-from unveil.report.differential import render_differential
-from unveil.report.html import render_html
+from unveil.report import render_page
 
 QUIET = (  # Chromium talks to its maker's hosts at every start unless told not to
     "--no-sandbox",
@@ -45,8 +44,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
 
     def open_it(document: dict[str, Any], *, width: int = 1280, script: bool = True) -> Opened:
         file = tmp_path / "report.html"
-        render = render_differential if document["document"] == "differential" else render_html
-        file.write_text(render(document), encoding="utf-8")
+        file.write_text(render_page(document), encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=script)
         contexts.append(context)
         opened = Opened(context.new_page())

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.engine import Engine
 from unveil.frontier import run_frontier
-from unveil.report.frontier_html import render_frontier
+from unveil.report import render_page
 
 
 def test_the_chart_is_drawn_and_can_be_zoomed(browser: Browser, tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_the_chart_is_drawn_and_can_be_zoomed(browser: Browser, tmp_path: Path) 
     found = run_frontier(table, ["mondrian:k=5+15", "anatomy:l=2"], engine=Engine(seed=0, workers=1)).to_dict()
     found["diagnostics"]["points"][2]["status"] = "unsure"
     file = tmp_path / "frontier.html"
-    file.write_text(render_frontier(found), encoding="utf-8")
+    file.write_text(render_page(found), encoding="utf-8")
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     page = context.new_page()
     said: list[str] = []

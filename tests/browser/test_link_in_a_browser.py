@@ -9,7 +9,7 @@ from small import QI, made_schema
 from unveil.audit.linking import run_link
 from unveil.data.masked import Masked, as_published
 from unveil.data.table import Table
-from unveil.report.link import render_link
+from unveil.report import render_page
 
 
 def test_the_charts_are_drawn(browser: Browser, tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_the_charts_are_drawn(browser: Browser, tmp_path: Path) -> None:
     masked = Masked(table.attributes, (age + random.normal(size=80), sex), (0,))
     found = run_link(masked, table=table, origin=np.arange(80), fraction=0.2)
     file = tmp_path / "link.html"
-    file.write_text(render_link(found.document), encoding="utf-8")
+    file.write_text(render_page(found.document), encoding="utf-8")
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     page = context.new_page()
     said: list[str] = []

@@ -145,9 +145,9 @@ def test_it_can_be_read_aloud_and_tells_of_chains_that_disagree(show: Show) -> N
     assert levels[0] == 1
     assert page.query_selector_all("table:not(:has(th[scope=col]))") == []
     assert page.query_selector_all("figure .chart svg:not(:has([aria-label])):not([aria-label])") == []
-    warning = page.inner_text(".place .warning")
-    assert "nothing is pooled" in warning
-    assert [f"{share}.0%" in warning for share in (24, 28, 32, 36)] == [True] * 4
+    assert "nothing is pooled" in page.inner_text("section .warning")
+    answers = page.inner_text("[aria-label='Answers of each chain']")
+    assert [f"{share}.0%" in answers for share in (24, 28, 32, 36)] == [True] * 4
 
 
 @pytest.mark.parametrize("made", [differential_document, hostile_differential])

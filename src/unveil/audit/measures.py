@@ -54,7 +54,7 @@ class Measure:
     better: int  # 1: more is safer or more useful; -1: less is; 0: neither
     of_readers: bool = False  # an attacker's beliefs have it
     hint: str = ""  # small print beside the title
-    titles: Mapping[str, str] = field(default_factory=dict)  # by statistic
+    titles: Mapping[str, str] = field(default_factory=dict)  # by statistic; "*": any other, which stands for {}
     hints: Mapping[str, str] = field(default_factory=dict)
 
     def direction(self, statistic: str | None) -> int:
@@ -141,7 +141,9 @@ def title_of(finding: FindingId) -> str:
     statistic = finding.statistic
     if statistic is None:
         return found.title
-    return found.titles.get(statistic) or f"{found.title}, {statistic.removeprefix('value:').replace('_', ' ')}"
+    words = statistic.removeprefix("value:").replace("_", " ")
+    every = "" if statistic.startswith("value:") else found.titles.get("*", "")
+    return found.titles.get(statistic) or every.format(words) or f"{found.title}, {words}"
 
 
 def definitions_of(findings: Iterable[Finding]) -> dict[str, dict[str, str]]:

@@ -37,6 +37,8 @@ def _digits(value: float) -> str:
         return f"{value:,.0f}"
     if 1000 <= abs(value) < 1e9:
         return f"{value:,.0f}"
+    if abs(value) < 1e-12:  # what rounding leaves of 0
+        return "0"
     return f"{value:.3g}" if abs(value) >= 1e-4 else f"{value:.1e}"
 
 

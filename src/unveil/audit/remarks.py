@@ -101,7 +101,8 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
         most = f"the {MOST_VALUES} most frequent of {found.attribute.codes:,} values"
         yield f"{about}: only {most} have findings of their own."
     readers = {"learner": found.learner, **found.attackers}
-    unseen = [n for n, b in readers.items() if not b.exact and b.diagnostics.r_hat is None]
+    sampled = {n: b for n, b in readers.items() if not b.exact and b.diagnostics.method != "exact"}
+    unseen = [n for n, b in sampled.items() if b.diagnostics.r_hat is None]
     if unseen:
         yield (
             f"{about}: R-hat is not known ({', '.join(unseen)}): too little was drawn, or memory allows no batches of "

@@ -89,8 +89,8 @@ class Audit(Judged):
 
     def _repr_html_(self) -> str:
         # By name: the report stands above the audit and reads its document only.
-        report = importlib.import_module("unveil.report.html")
-        return str(report.render_html(self.document))
+        report = importlib.import_module("unveil.report")
+        return str(report.render_page(self.document))
 
 
 def run_audit(case: Case | Mapping[str, Release | Masked], **options: Any) -> Audit:

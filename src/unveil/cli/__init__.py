@@ -312,7 +312,7 @@ def check(
     from unveil.formats.assignments import read_assignment
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
-    from unveil.report.terminal import print_check
+    from unveil.report import print_document
 
     if n < 1:
         raise UsageError("--n must be at least 1")
@@ -355,6 +355,6 @@ def check(
     else:
         if json is not None:
             write(Path(json), document.model_dump_json(indent=2) + "\n")
-        print_check(document, console())
+        print_document(document, console())
     if not found.kept:
         raise typer.Exit(1)

@@ -29,7 +29,8 @@ def attack_masked(
     from unveil.formats.masked import read_masked
     from unveil.formats.people import people_frame, write_people
     from unveil.formats.releases import read_release
-    from unveil.report.terminal import print_attack
+    from unveil.report import print_blocks
+    from unveil.report.sections.attack import attack_blocks
 
     masked = read_masked(release, schema, attributes=table.attributes, **dialect)
     if not masked.known_channel:
@@ -52,6 +53,6 @@ def attack_masked(
         frame = people_frame(attribute, result.known_texts(masked), result.learner, result.attackers, truth)
         write_people(people, frame)
         say(f"wrote {people}; it names people: keep it secret")
-    print_attack(attribute.name, result.learner, result.attackers, truth, console())
+    print_blocks(attack_blocks(attribute.name, result.learner, result.attackers, truth), console())
     found = [belief.diagnostics for belief in (result.learner, *result.attackers.values())]
     refuse_unsure(found, stopped=stop.is_set(), precision=chains.precision)

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -184,8 +184,6 @@ def documents_of(report: Path | None, json: str | None, people: Path | None = No
 def give_results(
     found: Any,
     *,
-    page: Callable[[Any], str],
-    show: Callable[[Any, Any], None],
     report: Path | None,
     json: str | None,
     people: Mapping[Path, Any] | None = None,
@@ -193,15 +191,16 @@ def give_results(
 ) -> None:
     """Write a result's report, its document and what is beside, all or none; print it; end with its exit code.
 
-    `found` has a document and an exit code; `page` renders, `show` prints it. Files of `people` name them.
+    `found` has a document and an exit code. Files of `people` name them.
     """
     from unveil.formats.output import write_whole
+    from unveil.report import print_document, render_page
 
     people = people or {}
     text = found.document.model_dump_json(indent=2) + "\n"
     contents: dict[Path, Any] = {}
     if report is not None:
-        contents[report] = page(found.document).encode()
+        contents[report] = render_page(found.document).encode()
     if json not in (None, "-"):
         contents[Path(str(json))] = text.encode()
     contents |= {**people, **(beside or {})}
@@ -211,7 +210,7 @@ def give_results(
     if json == "-":
         print(text, end="")
     else:
-        show(found.document, console())
+        print_document(found.document, console(), report=report)
     if found.exit_code:
         raise typer.Exit(found.exit_code)
 

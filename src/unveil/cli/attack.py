@@ -183,7 +183,8 @@ def attack(
     from unveil.formats.priors import read_held, read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.report.terminal import print_attack
+    from unveil.report import print_blocks
+    from unveil.report.sections.attack import attack_blocks
 
     if (original is None) == (targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
@@ -304,6 +305,6 @@ def attack(
         )
         write_people(people, frame)
         say(f"wrote {people}; it names people: keep it secret")
-    print_attack(published.attributes[index].name, result.learner, result.attackers, truth, console())
+    print_blocks(attack_blocks(published.attributes[index].name, result.learner, result.attackers, truth), console())
     found = [belief.diagnostics for belief in (result.learner, *result.attackers.values())]
     refuse_unsure(found, stopped=stop.is_set(), precision=precision)

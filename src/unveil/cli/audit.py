@@ -202,8 +202,6 @@ def _audit(
     from unveil.formats.priors import read_prior
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.report.audit_terminal import print_audit
-    from unveil.report.html import render_html
     from unveil.risk.published_file import read_published_file
 
     if not releases:
@@ -265,9 +263,7 @@ def _audit(
     plain = [(n, p) for n, p in zip(names, releases, strict=True) if p.suffix.lower() != ".deid"]
 
     def read_file(path: Path, beside: Any, origin: Any = None) -> Any:
-        return read_published_file(
-            path, document, original=beside, origin=origin, **shown_file
-        )
+        return read_published_file(path, document, original=beside, origin=origin, **shown_file)
 
     files = {n: read_file(p, columns, assigned.get(n) if n in masked else None) for n, p in plain}
     missing = document.missing_token
@@ -332,7 +328,7 @@ def _audit(
             private[path] = people_content(path, found.links(of[0]))
         elif of in found.answers and found.answers[of].attackers:
             private[path] = people_content(path, found.people(*of))
-    give_results(found, page=render_html, show=print_audit, report=report, json=json, people=private)
+    give_results(found, report=report, json=json, people=private)
 
 
 def _waivers(texts: list[str]) -> dict[str, str]:

@@ -31,8 +31,7 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
     from unveil.formats.output import csv_bytes, write_whole
     from unveil.formats.releases import read_release, release_files
     from unveil.formats.tables import read_table
-    from unveil.report.audit_terminal import print_audit
-    from unveil.report.html import render_html
+    from unveil.report import print_document, render_page
 
     hospital = made_up_hospital(seed=seed)
     hierarchies = folder / "hierarchies"
@@ -70,10 +69,10 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
     )
     outputs: dict[Any, Any] = {
         folder / "audit.json": (found.document.model_dump_json(indent=2) + "\n").encode(),
-        folder / "report.html": render_html(found.document).encode(),
+        folder / "report.html": render_page(found.document).encode(),
     }
     write_whole(outputs)
-    print_audit(found.document, console)
+    print_document(found.document, console, report=folder / "report.html")
     console.print(
         f"\nWrote {' and '.join(str(path) for path in outputs)}. The other files are in {folder}/. Try it yourself:\n\n"
         f"  unveil check {folder}/mondrian.csv --schema {folder}/schema.toml\n"

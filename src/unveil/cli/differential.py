@@ -124,8 +124,6 @@ def differential(
     from unveil.data.table import code_table
     from unveil.formats.people import people_content
     from unveil.formats.tables import read_columns, read_table
-    from unveil.report.differential import render_differential
-    from unveil.report.differential_terminal import print_differential
     from unveil.risk.differential import Oracle, sanitizer_of
     from unveil.risk.differential import sweep as points_of
 
@@ -179,7 +177,7 @@ def differential(
             inputs=describe_inputs([data, schema]),
         )
     private = {path: people_content(path, found.people(name)) for path, name in files.items() if name in found.tests}
-    give_results(found, page=render_differential, show=print_differential, report=report, json=json, people=private)
+    give_results(found, report=report, json=json, people=private)
 
 
 def _weights(texts: Sequence[str]) -> dict[str, float] | None:

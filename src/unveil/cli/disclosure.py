@@ -101,7 +101,6 @@ def disclosure(
     from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.priors import read_fact
     from unveil.formats.tables import read_table
-    from unveil.report.disclosure import print_disclosure, render_disclosure
 
     if (assignment is not None) + aligned + (key is not None) != 1:
         raise UsageError("say whose row is whose, in one way: --assignment FILE, --key COLUMN, or --aligned")
@@ -154,7 +153,7 @@ def disclosure(
             engine=replace(Engine(seed=seed), progress=progress, stop=stop),
             inputs=describe_inputs([*read, *(path for path in release_parts(release) if path.is_file())]),
         )
-    give_results(found, page=render_disclosure, show=print_disclosure, report=report, json=json)
+    give_results(found, report=report, json=json)
 
 
 def _percentages(text: str) -> list[float]:

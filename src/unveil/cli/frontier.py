@@ -155,8 +155,6 @@ def _frontier(
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
     from unveil.frontier import Questions, Reading, run_frontier
-    from unveil.report.frontier_html import render_frontier
-    from unveil.report.frontier_terminal import print_frontier
 
     if data is None:
         raise UsageError("name the table: unveil frontier DATA --schema FILE")
@@ -225,7 +223,7 @@ def _frontier(
             files[chosen_file] = _chosen(point.candidate, chosen_file.parent, data, schema, limit).encode()
             if made.note:
                 say(made.note)
-    give_results(found, page=render_frontier, show=print_frontier, report=report, json=json, beside=files)
+    give_results(found, report=report, json=json, beside=files)
 
 
 def _chosen(candidate: Any, folder: Path, data: Path | Database, schema: Path, limits: list[str]) -> str:

@@ -84,7 +84,7 @@ def knowledge(
     from unveil.formats.assignments import read_assignment
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_table
-    from unveil.report.knowledge_terminal import print_knowledge
+    from unveil.report import print_document
     from unveil.risk.background import background_risk, background_risk_by_bandwidth, describe_knowledge, rank_rules
 
     read = [p for p in (data, schema, release, assignment) if p is not None]
@@ -146,7 +146,7 @@ def knowledge(
             diagnostics["exposing"] = [{"rule": f.text, "people": f.people, "exposed": f.exposed} for f in facts]
     made = Document(
         document="knowledge",
-        settings={"with": with_, "t": t, "l": l},
+        settings={"with": with_, "t": t, "l": l, "top": top},
         inputs=describe_inputs([*read, *(p for p in parts if p.is_file())]),
         run=describe_run(),
         findings=findings,
@@ -158,7 +158,7 @@ def knowledge(
         return
     if json is not None:
         write(Path(json), made.model_dump_json(indent=2) + "\n")
-    print_knowledge(made, console(), top=top)
+    print_document(made, console())
 
 
 def _width(text: str) -> float:

@@ -158,8 +158,6 @@ def link(
     from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.report.link import render_link
-    from unveil.report.link_terminal import print_link
     from unveil.risk.linkage.register import read_mapping, register_of_file
 
     if original is None and held is None:
@@ -242,4 +240,4 @@ def link(
             inputs=describe_inputs([*read, *(p for p in release_parts(release) if p.is_file())]),
         )
     private = {} if people is None else {people: people_content(people, found.people())}
-    give_results(found, page=render_link, show=print_link, report=report, json=json, people=private)
+    give_results(found, report=report, json=json, people=private)

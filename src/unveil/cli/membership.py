@@ -123,7 +123,6 @@ def membership(
     from unveil.formats.people import people_content
     from unveil.formats.releases import read_release
     from unveil.formats.tables import read_columns, read_table
-    from unveil.report.inference import print_membership, render_membership
     from unveil.risk.membership.trial import scores_of_model, scores_of_predictions, scores_of_release, scores_of_scheme
 
     _one_subject(data, schema, release, with_, model, predictions, control, require)
@@ -182,7 +181,7 @@ def membership(
         inputs = describe_inputs([*read, *(p for p in parts if p.is_file())])
         found = run_membership(scores, limits=limit or [], seed=seed, inputs=inputs)
     private = {} if people is None else {people: people_content(people, found.people())}
-    give_results(found, page=render_membership, show=print_membership, report=report, json=json, people=private)
+    give_results(found, report=report, json=json, people=private)
 
 
 def _one_subject(

@@ -60,8 +60,8 @@ class Frontier:
 
     def _repr_html_(self) -> str:
         # By name: the report stands above the frontier and reads its document only.
-        report = importlib.import_module("unveil.report.frontier_html")
-        return str(report.render_frontier(self.document))
+        report = importlib.import_module("unveil.report")
+        return str(report.render_page(self.document))
 
 
 def run_frontier(

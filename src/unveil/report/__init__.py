@@ -1,1 +1,7 @@
-"""Reports: a document becomes something a person reads. Nothing here measures."""
+"""Documents as a page or on a terminal: a document's sections become blocks, which both draw."""
+
+from unveil.report.page import render_page
+from unveil.report.reading import read_document
+from unveil.report.terminal import print_blocks, print_document
+
+__all__ = ["print_blocks", "print_document", "read_document", "render_page"]

@@ -1,4 +1,4 @@
-"""What every page of a report is made of: one file that needs no network, and runs nothing but its own.
+"""The report as a page: one HTML file that needs no network, and runs nothing but its own, made from a document alone.
 
 The page carries the Vega bundle once, its charts as JSON, and a policy that forbids every request and every script
 and style but its own, by hash. Vega evaluates its expressions with its interpreter, so that no `eval` is needed.
@@ -17,10 +17,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from unveil.audit.document import Document
 from unveil.errors import OutputError
 from unveil.formats.output import write_whole
-from unveil.report.chart_parts import Chart
-from unveil.report.wording import clean
+from unveil.report.blocks import Block, Chart, Heading
+from unveil.report.reading import names_of, read_document
+from unveil.report.sections import blocks_of
+from unveil.report.wording import SIGNS, VERDICTS, clean
 
 __all__ = ["render_page"]
 
@@ -28,15 +31,23 @@ __all__ = ["render_page"]
 _INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
-def render_page(template: str, **parts: Any) -> str:
-    """A template filled; it may draw charts with `draw`. The same parts give the same page."""
+def render_page(document: Document | dict[str, Any]) -> str:
+    """The report of a document of any kind, as one page. The same document gives the same page."""
+    read = read_document(document)
+    names = names_of(read)
     drawn = _Drawn()
+    sections = _sections(blocks_of(read, names))
     bundle, start, style = _bundle(), _part("report.js"), _part("report.css")
     return (
         _pages()
-        .get_template(template)
+        .get_template("report.html.j2")
         .render(
-            **parts,
+            sections=sections,
+            contents=[s for s in sections if s["level"] == 2 and s["second"]],
+            kind=read.document,
+            of=", ".join(names.of(r) for r in names.releases[:4]),
+            signs=SIGNS,
+            verdicts=VERDICTS,
             draw=drawn.add,
             specs=drawn.json,
             policy=_policy([bundle, start], style),
@@ -47,6 +58,25 @@ def render_page(template: str, **parts: Any) -> str:
     )
 
 
+def _sections(blocks: list[Block]) -> list[dict[str, Any]]:
+    """Each part and section with what belongs to it; figures beside each other are drawn side by side."""
+    found: list[dict[str, Any]] = []
+    parts = 0
+    for block in blocks:
+        if isinstance(block, Heading) and block.level < 3:
+            parts += block.level == 1
+            id = block.id or f"part-{len(found) + 1}"
+            found.append({"level": block.level, "head": block, "id": id, "second": parts > 1, "blocks": []})
+        elif isinstance(block, Chart):
+            before = found[-1]["blocks"]
+            if not before or before[-1][0] != "figures":
+                before.append(("figures", []))
+            before[-1][1].append(block)
+        else:
+            found[-1]["blocks"].append((type(block).__name__.lower(), block))
+    return found
+
+
 class _Drawn:
     """The charts of one page, numbered in their order."""
 
@@ -55,12 +85,21 @@ class _Drawn:
 
     def add(self, chart: Chart) -> str:
         name = f"chart-{len(self.specs) + 1}"
-        self.specs[name] = chart.spec
+        self.specs[name] = _harmless(chart.spec)
         return name
 
     def json(self) -> Markup:
         text = json.dumps(self.specs, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
         return Markup("".join(_INERT.get(sign, sign) for sign in text))
+
+
+def _harmless(part: Any) -> Any:
+    """A spec whose every text is clean, whoever wrote it."""
+    if isinstance(part, dict):
+        return {key: _harmless(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_harmless(value) for value in part]
+    return clean(part) if isinstance(part, str) else part
 
 
 def _policy(scripts: list[str], style: str) -> str:

@@ -1,160 +1,196 @@
-"""Documents on a terminal: plain tables, no colour where there is no terminal."""
+"""Documents on a terminal: the answer in one screen, or every section; no colour where there is none."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.markup import escape
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
-from unveil import risk
-from unveil.audit.document import Document, Finding
-from unveil.data.belief import Belief, Estimate
+from unveil.audit.document import Document
+from unveil.report.blocks import Banner, Block, Cell, Chart, Details, Grid, Heading, Listing, Paragraph
+from unveil.report.reading import names_of, read_document
+from unveil.report.sections import blocks_of
+from unveil.report.sections.summary import Summary, summary_of
+from unveil.report.wording import VERDICTS, clean
 
-__all__ = ["print_attack", "print_check"]
+__all__ = ["print_blocks", "print_document"]
 
-# What a level says, in a few words; the definitions are in docs/privacy-models.md.
-_MEANING = {
-    "k_anonymity": "rows that share their quasi-identifiers, at least",
-    "delta_presence": "share of the population's matching people who are in the table, at most",
-    "distinct_l": "different values in a group, at least",
-    "probabilistic_l": "1 / the largest share of a value",
-    "entropy_l": "effective number of values in a group",
-    "recursive_cl": "most frequent value against the rest (c)",
-    "alpha_k": "largest share of one value in a group",
-    "p_sensitive_k": "different values in a group, at least",
-    "t_closeness": "distance of a group from the table, at most",
-    "n_t_closeness": "distance of a group from a large population, at most",
-    "strict_n_t_closeness": "distance of a group from every large population, at most",
-    "delta_disclosure": "|ln| of a value's share against the table's, at most",
-    "beta_likeness": "relative gain in belief in a value, at most",
-    "enhanced_beta_likeness": "the same, bounded for frequent values",
-    "epsilon_m": "1 / the largest share of people with close numbers",
-    "discernibility": "sum of squared group sizes",
-    "certainty_penalty": "mean width of the cells: 0 exact, 1 all *",
-}
-_WORD = {"within": "kept", "exceeded": "MISSED", "inconclusive": "open", "no limit": ""}
+SCREEN, LEAST_ROOM = 38, 9  # lines of an answer, and of each table in it
+MOST_CHART_ROWS = 12
+GAP = 3  # between columns
+STYLES = {"within": "green", "exceeded": "bold red", "inconclusive": "yellow", "no limit": "bold"}
 
 
-def print_check(document: Document, console: Console) -> None:
-    """Levels of every privacy model, one table a release."""
-    facts = document.diagnostics
-    for release in dict.fromkeys(f.release for f in document.findings):
-        found = [f for f in document.findings if f.release == release]
-        table = Table(
-            title=escape(f"{release}: {facts['rows']} rows in {facts['groups']} groups"), title_justify="left"
-        )
-        table.add_column("measure", no_wrap=True)
-        table.add_column("of")
-        table.add_column("worst", justify="right", no_wrap=True)
-        table.add_column("what it is")
-        if any(f.limit for f in found):
-            table.add_column("required", no_wrap=True)
-        for finding in found:
-            row = [
-                finding.id,
-                finding.attribute or "",
-                _number(finding),
-                _MEANING.get(finding.measure, ""),
-            ]
-            if len(table.columns) > 4:
-                row.append(f"{finding.limit}: {_WORD[finding.verdict]}" if finding.limit else "")
-            table.add_row(*map(escape, row))
-        console.print(table)
-    if facts["suppressed_rows"]:
-        console.print(
-            f"{facts['suppressed_rows']} rows are suppressed (all quasi-identifiers *); levels are of the others."
-        )
-    for name in facts["widened_sensitive"]:
-        console.print(escape(f"{name}: published in sets of values; no model of sensitive values was measured on it."))
-    for name, count in facts["withheld_values"].items():
-        if count:
-            console.print(escape(f"{name}: withheld for {count} rows, which are in no histogram."))
-
-
-def _number(finding: Finding) -> str:
-    value = finding.value
-    if value is None or isinstance(value, str):
-        return "∞" if value == "inf" else "–"
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.4g}"
-
-
-def print_attack(
-    asked: str,
-    learner: Belief,
-    attackers: Mapping[str, Belief],
-    truth: NDArray[np.integer] | None,
-    console: Console,
+def print_document(
+    document: Document | dict[str, Any], console: Console, *, verbose: bool = False, report: Path | None = None
 ) -> None:
-    """Learner and attackers side by side; without the truth, success is unknown and not shown.
+    """A document of any kind: the answer in one screen; with `verbose` every section, as the page has them.
 
-    Where chains disagree every mode has a column of its own, and nothing is pooled.
+    `report`: where the page was written.
     """
-    columns = _by_mode(learner, attackers)
-    table = Table(title=escape(f"{asked}: what is believed of {len(learner.probability)} people"), title_justify="left")
-    table.add_column("")
-    for name, _, _ in columns:
-        table.add_column(escape(name), justify="right")
-    rows: list[tuple[str, list[str]]] = []
-    beliefs = [belief for _, belief, _ in columns]
+    read = read_document(document)
+    names = names_of(read)
+    if verbose:
+        print_blocks(blocks_of(read, names), console)
+        if report is not None:
+            _print(_line(f"Report: {report}"), console)
+        return
+    for part in _screen(summary_of(read, names), console, report):
+        _print(part, console)
 
-    def beside(of: Callable[[Belief, Belief], Estimate], show: Callable[[Estimate], str]) -> list[str]:
-        return ["" if other is None else show(of(belief, other)) for _, belief, other in columns]
 
-    if truth is not None:
-        rows += [
-            ("guesses right (global threat)", [_share(risk.global_threat(b, truth)) for b in beliefs]),
-            ("more right than the learner", beside(lambda a, l: risk.relative_global_threat(a, l, truth), _share)),
-            ("people at least twice as exposed", beside(lambda a, l: risk.relative_threat_share(a, l, truth), _share)),
-            ("largest relative threat", beside(lambda a, l: risk.relative_threat_max(a, l, truth), _plain)),
-            ("absolute error a person", [_plain(risk.absolute_error(b, truth)) for b in beliefs]),
-        ]
-    rows.append(
-        ("people believed 80% or more of one value", [_share(risk.confident(b, at_least=0.8)) for b in beliefs])
+def print_blocks(blocks: Iterable[Block], console: Console) -> None:
+    """All of them, in their order."""
+    for block in blocks:
+        for part in _drawn(block, console):
+            _print(part, console)
+
+
+def _print(part: RenderableType, console: Console) -> None:
+    console.print(part, highlight=False)
+
+
+def _line(text: object, style: str = "", most: int = 1200) -> Text:
+    """One text, whoever wrote it: no markup is read in it."""
+    return Text(clean(text, most), style=style)
+
+
+def _named(name: str, text: str, *, mark: str = "") -> Text:
+    return _line(f"{mark}{name}: {text}" if name else f"{mark}{text}")
+
+
+def _verdict(name: str, verdict: str) -> Text:
+    words = VERDICTS[verdict]
+    words = words.upper() if verdict in ("exceeded", "inconclusive") else words
+    words = f"{name}: {words if words.isupper() else words[0].lower() + words[1:]}" if name else words
+    return _line(words, STYLES[verdict])
+
+
+def _drawn(block: Block, console: Console) -> list[RenderableType]:
+    """What a block looks like."""
+    match block:
+        case Heading(text, level, small):
+            said = f"{text} ({small})" if small and level > 1 else text
+            return [Text(), _line(said.upper() if level == 1 else said, "bold" if level < 3 else "italic")]
+        case Banner(verdict, text, words):
+            head = _verdict("", verdict) if text == VERDICTS[verdict] else _line(text, STYLES[verdict])
+            return [head, *([_line(words)] if words else [])]
+        case Paragraph(text, kind):
+            return [_line(text, "yellow" if kind == "warning" else "dim" if kind == "quiet" else "")]
+        case Listing(items, "verdicts"):
+            return [_verdict(name, verdict) for name, verdict in items]
+        case Listing(items, kind):
+            return [
+                _named(name, text, mark="! " if kind == "warning" else "- " if kind == "list" else "")
+                for name, text in items
+            ]
+        case Chart(title, caption, _, head, rows):
+            cells = tuple(tuple(Cell(t, kind="num" if i else "") for i, t in enumerate(row)) for row in rows)
+            more = f"… and {len(rows) - MOST_CHART_ROWS:,} more rows in the report"
+            heads = tuple(Cell(text, kind="num" if i else "") for i, text in enumerate(head))
+            return [
+                _line(title, "italic"),
+                *([_line(caption, "dim")] if caption else []),
+                _table(Grid("", heads, cells[:MOST_CHART_ROWS]), console),
+                *([_line(more, "dim")] if len(rows) > MOST_CHART_ROWS else []),
+            ]
+        case Details(summary):
+            return [_line(f"{summary}: in the report and the JSON document.", "dim")]
+        case Grid():
+            return [_table(block, console)]
+
+
+def _table(grid: Grid, console: Console) -> RenderableType:
+    """As a table if every word has room; else one line a cell, for what is cut is said nowhere."""
+    columns = [[head, *(row[i] for row in grid.rows if len(row) > max(i, 1))] for i, head in enumerate(grid.head)]
+    texts = [[_cell(cell).plain for cell in column] for column in columns]
+    least = [max(1, *(_longest_word(cell) for cell in column)) for column in columns]
+    wanted = [max(1, *map(len, column)) for column in texts]
+    room = console.width - GAP * (len(least) - 1)
+    if sum(least) > room:
+        return Group(*(part for row in grid.rows for part in _stacked(grid.head, row)))
+    spare = min(1.0, (room - sum(least)) / max(1, sum(wanted) - sum(least)))  # Rich would cut where a word needs more
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for cell, low, high in zip(grid.head, least, wanted, strict=True):
+        side: Any = "right" if "num" in cell.kind else "left"
+        table.add_column(_cell(cell), justify=side, overflow="fold", width=low + int(spare * (high - low)))
+    for row in grid.rows:
+        if len(row) == 1:
+            table.add_section()
+        table.add_row(*map(_cell, row), style="bold" if len(row) == 1 else "")
+    return table
+
+
+def _longest_word(cell: Cell) -> int:
+    text = _cell(cell).plain
+    return len(text) if "verdict" in cell.kind else max(map(len, text.split()), default=0)
+
+
+def _stacked(head: Sequence[Cell], row: Sequence[Cell]) -> list[RenderableType]:
+    """One row of a table that is too wide."""
+    lines: list[RenderableType] = [_cell(row[0], style="bold")] if row[0].span else []
+    for name, cell in zip(head[1:], row[1:], strict=False):
+        if cell.text and cell.span:
+            lines.append(
+                Padding(Text.assemble(f"{clean(name.text)}: " if name.text else "", _cell(cell)), (0, 0, 0, 2))
+            )
+    return lines
+
+
+def _cell(cell: Cell, style: str = "") -> Text:
+    if not cell.span or (cell.kind == "measure" and not style):
+        return _line(cell.text if cell.span else "", style)
+    verdict = next((key for key in STYLES if key.replace(" ", "-") in cell.kind.split()), None)
+    small = cell.small if cell.small.startswith("(") else f"({cell.small})"
+    text = f"{cell.text} {small}" if cell.small else cell.text
+    return _line(text, style or (STYLES[verdict] if verdict and "verdict" in cell.kind else ""))
+
+
+def _screen(found: Summary, console: Console, report: Path | None) -> list[RenderableType]:
+    """The parts of the answer in their order, tables shortened until all of it fits."""
+    top: list[RenderableType] = [part for block in found.top for part in _drawn(block, console)]
+    end: list[RenderableType] = [Text()]
+    if found.not_tested or found.more_not_tested:
+        end.append(_not_tested(found.not_tested, found.more_not_tested, console.width))
+    where = (
+        f"Report: {report}" if report is not None else "Everything: --verbose, --report FILE (with charts), --json FILE"
     )
-    rows.append(("largest gain over the learner", beside(risk.belief_difference_max, _share)))
-    rows.append(("knows that the person is in the table", [b.threat.membership for b in beliefs]))
-    rows.append(("computed", [b.diagnostics.method for b in beliefs]))
-    rows.append(("largest Monte-Carlo error of a belief", [_error(b) for b in beliefs]))
-    for label, cells in rows:
-        table.add_row(label, *map(escape, cells))
-    console.print(table)
-    held = learner.threat.population
-    console.print(escape(f"Known of each person: {learner.threat.target}. Of the population beforehand: {held}."))
-    for name, belief in attackers.items():
-        if belief.threat.target != learner.threat.target:
-            console.print(escape(f"Known to {name}: {belief.threat.target}."))
+    end.append(_line(where, "dim"))
+    left = SCREEN - _height(top, console) - _height(end, console)
+    needs = [min(_height(_shortened(grid, console, SCREEN), console), LEAST_ROOM) for grid in found.grids]
+    for number, grid in enumerate(found.grids):
+        parts = _shortened(grid, console, max(left - sum(needs[number + 1 :]), needs[number]))
+        left -= _height(parts, console)
+        top += parts
+    return [*top, *end]
 
 
-def _by_mode(learner: Belief, attackers: Mapping[str, Belief]) -> list[tuple[str, Belief, Belief | None]]:
-    """Name, belief and the learner it is compared with; one for each mode where chains disagree."""
-    found: list[tuple[str, Belief, Belief | None]] = []
-    for name, belief in {"learner": learner, **attackers}.items():
-        reference = None if belief is learner else learner
-        if not belief.diagnostics.modes:
-            found.append((name, belief, reference))
-        for number, mode in enumerate(belief.diagnostics.modes, start=1):
-            which = " ".join(str(chain + 1) for chain in mode)
-            fit = belief.diagnostics.facts.get(f"log_fit_{mode[0] + 1}")
-            fits = f", log fit {fit:.0f}" if isinstance(fit, float) else ""
-            label = f"{name}, mode {number} (chains {which}{fits})"
-            found.append((label, belief.of_chains(mode), None if reference is None else reference.of_chains(mode)))
-    return found
+def _shortened(grid: Grid, console: Console, room: int) -> list[RenderableType]:
+    """A table with its title and as many rows as there is room for; how many are left out is said."""
+    for rows in range(len(grid.rows), 0, -1):
+        shown = Grid(grid.title, grid.head, grid.rows[:rows], grid.fixed, grid.kind)
+        parts = [Text(), *([_line(grid.title, "bold")] if grid.title else []), _table(shown, console)]
+        if rows < len(grid.rows):
+            parts.append(_line(f"… and {len(grid.rows) - rows:,} more", "dim"))
+        if rows == 1 or _height(parts, console) <= room:
+            return parts
+    return []
 
 
-def _share(estimate: Estimate) -> str:
-    if estimate.low == estimate.high:
-        return f"{estimate.value:.1%}"
-    return f"{estimate.value:.1%} ({estimate.low:.1%} – {estimate.high:.1%})"
+def _height(parts: Sequence[RenderableType], console: Console) -> int:
+    return sum(len(console.render_lines(part, pad=False)) for part in parts)
 
 
-def _plain(estimate: Estimate) -> str:
-    if estimate.low == estimate.high:
-        return f"{estimate.value:.4g}"
-    return f"{estimate.value:.3g} ({estimate.low:.3g} – {estimate.high:.3g})"
-
-
-def _error(belief: Belief) -> str:
-    found = belief.diagnostics.facts.get("error_max")
-    return "none" if belief.exact else f"{found:.3f}" if isinstance(found, float) else "not known"
+def _not_tested(subjects: Sequence[str], others: int, width: int) -> Text:
+    """As many as one line holds, and how many more there are."""
+    for shown in range(len(subjects), -1, -1):
+        rest = len(subjects) - shown + others
+        more = f" and {rest} more" if shown and rest else f"{rest} points" if rest else ""
+        text = f"Not tested: {', '.join(subjects[:shown])}{more}{' (see the report)' if rest else ''}."
+        if len(text) <= width or not shown:
+            return _line(text)
+    return Text()

@@ -1,19 +1,20 @@
-"""Labels as a person reads them. Every value of the data is hostile until it went through `label`."""
+"""Labels as a person reads them. Every value of the data is hostile until it went through `label` or `clean`."""
 
 import re
 from collections.abc import Iterable
 
-__all__ = ["VERDICTS", "clean", "distinct_labels", "label", "reader_name"]
+__all__ = ["SIGNS", "VERDICTS", "clean", "distinct_labels", "label", "listed", "reader_name"]
 
 LONGEST_LABEL = 80
 LONGEST_TEXT = 1200
 
 VERDICTS = {
     "within": "Within the stated limits",
-    "exceeded": "Limits exceeded",
-    "inconclusive": "Inconclusive",
-    "no limit": "No verdict: no limits were given",
+    "exceeded": "A limit is exceeded",
+    "inconclusive": "Inconclusive: not a pass",
+    "no limit": "No limit was stated, so there is no verdict",
 }
+SIGNS = {"within": "✓", "exceeded": "✕", "inconclusive": "?", "no limit": "–"}
 
 _ODD = re.compile(r"[^\S ]+")
 
@@ -32,6 +33,11 @@ def label(text: object) -> str:
     return clean(text, LONGEST_LABEL)
 
 
+def listed(names: Iterable[object]) -> str:
+    """Several names, each short, and not too many of them."""
+    return clean(", ".join(map(label, names)), 600)
+
+
 def distinct_labels(names: Iterable[object]) -> list[str]:
     """Labels of different things stay different, though they were cut."""
     seen: dict[str, int] = {}
@@ -44,5 +50,6 @@ def distinct_labels(names: Iterable[object]) -> list[str]:
 
 
 def reader_name(name: str) -> str:
-    """`random_worlds` as people write it."""
-    return label(name.replace("_", " "))
+    """`random_worlds` as people write it; its options as they were given."""
+    kind, colon, options = name.partition(":")
+    return label(kind.replace("_", " ") + colon + options)

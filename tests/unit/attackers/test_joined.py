@@ -206,8 +206,8 @@ def test_the_command_reads_joined_from_the_schema(tmp_path: Path, capsys: pytest
     command = ("attack", tmp_path / "r.csv", "--schema", tmp_path / "schema.toml", "--original", tmp_path / "data.csv")
     code, out, _ = run(*command, capsys=capsys)
     assert code == 0
-    assert "guesses right (global threat)" in out
-    assert "100.0%   100.0%" in " ".join(out.replace("│", " ").split()).replace("% ", "%   ")
+    assert "Guessed right (global threat)" in out
+    assert "100%   100%" in " ".join(out.replace("│", " ").split()).replace("% ", "%   ")
     table = made_table(SCHEMA, *ROWS)
     release = table.as_release()
     plain = run_attack(release, targets_of_table(table, release, 2), {}).learner

@@ -307,7 +307,7 @@ def test_attack_prints_learner_and_attackers_and_writes_people(
     code, out, err = run(*command(folder, *both), capsys=capsys)
     assert code == 0
     assert "disease: what is believed of 8 people" in out
-    for word in ("learner", "bayesian", "random_worlds", "guesses right", "exact"):
+    for word in ("learner", "bayesian", "random_worlds", "Guessed right", "exact"):
         assert word in out
     assert err == f"wrote {people}; it names people: keep it secret\n"
     assert stat.S_IMODE(people.stat().st_mode) == 0o600
@@ -346,7 +346,7 @@ def test_targets_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     code, out, _ = run(*command(folder, "--targets", targets, "--people", people, original=False), capsys=capsys)
     assert code == 0
     assert "3 people" in out
-    assert "guesses right" not in out  # nobody knows
+    assert "Guessed right" not in out  # nobody knows
     header, rows = read_csv(people)
     assert header == COLUMNS
     assert [(row["known:age"], row["known:sex"]) for row in rows] == [("25", "f"), ("[20,29]", "*"), ("?", "m")]

@@ -27,7 +27,7 @@ from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.formats.tables import Columns
-from unveil.report.audit_terminal import print_audit
+from unveil.report import print_document
 
 SHORT = Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10)
 SEX = {"role": QI, "domain": ["f", "m"]}
@@ -60,7 +60,7 @@ def audited(release: Release, table: Table | None, **options: Any) -> Audit:
     AuditDocument.model_validate(document)
     json.dumps(document, allow_nan=False)
     out = io.StringIO()
-    print_audit(found.document, Console(file=out, width=150))
+    print_document(found.document, Console(file=out, width=150))
     assert "anonymous" not in out.getvalue().lower()
     return found
 
@@ -517,7 +517,7 @@ def test_hostile_values_are_cut_told_apart_and_kept_from_the_terminal() -> None:
     assert max(map(len, ids)) <= len("bayesian.global_threat.value:") + 80
     assert len(found.document.model_dump_json()) < 300_000
     out = io.StringIO()
-    print_audit(found.document, Console(file=out, width=200))
+    print_document(found.document, Console(file=out, width=200))
     assert "\u202e" not in out.getvalue()
     assert "\x1b" not in out.getvalue()
     assert "<script>" not in found._repr_html_()
@@ -610,7 +610,7 @@ def test_releases_side_by_side() -> None:
     assert found.document.diagnostics["dominance"] == []
     assert "No release dominates" in found.document.diagnostics["dominance_text"]
     out = io.StringIO()
-    print_audit(found.document, Console(file=out, width=150))
+    print_document(found.document, Console(file=out, width=150))
     assert "open.csv" in out.getvalue()
     assert "closed.csv" in out.getvalue()
     assert "no limit was stated" in out.getvalue()

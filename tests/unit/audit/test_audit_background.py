@@ -26,10 +26,8 @@ from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.privacy.knowledge.kernel import Kernel
-from unveil.report import page
-from unveil.report.audit_terminal import print_audit
-from unveil.report.background import worst_by_pairs, worst_over_bandwidths
-from unveil.report.html import render_html
+from unveil.report import page, print_document, render_page
+from unveil.report.sections.background import worst_by_pairs, worst_over_bandwidths
 from unveil.risk.background import background_risk, background_risk_by_bandwidth
 
 SCHEMA = made_schema({"sex": {"role": QI, "domain": ["f", "m"]}, "ill": {"role": SENSITIVE, "domain": ["a", "b"]}})
@@ -195,16 +193,16 @@ def test_people_who_fit_several_groups_need_an_assignment() -> None:
 def test_the_report_and_the_terminal_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "_bundle", lambda: "")  # seconds of JavaScript that nothing here runs
     found = audited(background=Background(bandwidths=(0.3, 0.5), t=0.1, l=2, at_least=0.9))
-    text = render_html(found.document)
+    text = render_page(found.document)
     assert 'id="background"' in text
     assert "Worst case over the bandwidth" in text
     assert "sex=m never ill=b" in text
     assert "All beliefs are exact" in text
     out = io.StringIO()
-    print_audit(found.document, Console(file=out, width=400))
-    assert "r.csv, ill, background knowledge: To readers" in out.getvalue()
+    print_document(found.document, Console(file=out, width=400), verbose=True)
+    assert "\nTo readers who know everybody's quasi-identifiers" in out.getvalue()
     old = found.document.model_copy(update={"diagnostics": {**found.document.diagnostics, "background": []}})
-    assert 'id="background"' not in render_html(old)
+    assert 'id="background"' not in render_page(old)
 
 
 def test_the_charts_are_valid_specs() -> None:

@@ -24,9 +24,10 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.frontier.sources import source_of
-from unveil.report.audit_terminal import print_audit
-from unveil.report.membership import membership_charts
-from unveil.report.officer import names_of, officer_page
+from unveil.report import print_document
+from unveil.report.blocks import Chart
+from unveil.report.reading import names_of
+from unveil.report.sections.membership import membership, membership_charts
 
 SCHEMA = made_schema(
     {
@@ -138,15 +139,15 @@ def test_a_sensitive_membership_that_was_not_tested_is_no_pass(monkeypatch: pyte
 def test_what_is_said_of_it() -> None:
     found = audited(control=people(["us", "de"]))
     out = io.StringIO()
-    print_audit(found.document, Console(file=out, width=120))
+    print_document(found.document, Console(file=out, width=120), verbose=True)
     assert "not said to be sensitive" in out.getvalue()
-    assert "fake tuples" not in out.getvalue()  # numbers only where they matter; the document has them all
+    assert "Fake tuples," not in out.getvalue()  # numbers only where they matter; the document has them all
     found = audited(control=people(["us", "de"]), membership=MembershipAsked(sensitive=True))
-    print_audit(found.document, Console(file=out, width=120))
-    for part in ("Being in the table", "fake tuples", "members told from controls"):
+    print_document(found.document, Console(file=out, width=120), verbose=True)
+    for part in ("Being in the table", "Fake tuples, all published", "Members told from controls"):
         assert part in out.getvalue()
     names = names_of(found.document)
-    titles = [chart.title for chart in membership_charts(found.document, 10, names.releases, names.shown)]
+    titles = [block.title for block in membership_charts(found.document, names) if isinstance(block, Chart)]
     assert titles == ["Matching groups", "Belief by matching groups", "Members told from controls"]
     assert any("Membership was tested" in text for text in found.document.diagnostics["not_tested"])
     definitions = found.document.diagnostics["definitions"]
@@ -159,7 +160,7 @@ def test_what_is_said_of_it() -> None:
     silent = audited(membership=None)
     assert silent.document.diagnostics["membership"] == {}
     assert any("Membership was not tested" in text for text in silent.document.diagnostics["not_tested"])
-    assert officer_page(silent.document, names_of(silent.document))["membership"] == []
+    assert membership(silent.document, names_of(silent.document)) == []
 
 
 def test_an_external_document_withholds_small_counts() -> None:

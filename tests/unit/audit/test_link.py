@@ -26,8 +26,8 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.formats.masked import write_masked
 from unveil.formats.tables import read_columns
-from unveil.report.link import READER_NAMES, known_chart, render_link, sizes_chart, uniqueness_chart
-from unveil.report.link_terminal import print_link
+from unveil.report import print_document, render_page
+from unveil.report.sections.linkage import READER_NAMES, known_chart, sizes_chart, uniqueness_chart
 from unveil.risk.linkage.register import ColumnMapping, read_mapping, register_of_file
 from unveil.risk.linkage.sweep import _subsets
 
@@ -316,17 +316,13 @@ def test_charts_are_what_vega_lite_knows_and_hostile_names_stay_text() -> None:
     document = json.loads(found.document.model_dump_json())
     document["settings"]["release"] = "<script>alert(1)</script>\u202e"
     document["charts"]["known"]["points"][0]["most_by"] = ["<img src=x>"]
-    page = render_link(document)
+    page = render_page(document)
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert "\u202e" not in page
-    with pytest.raises(UsageError, match="not from a document of audit"):
-        render_link({**document, "document": "audit"})
-    with pytest.raises(UsageError, match="no link document"):
-        render_link({"document": "link"})
     said = io.StringIO()
-    print_link(found.document, Console(file=said, width=120))
-    assert "linked rightly" in said.getvalue()
+    print_document(found.document, Console(file=said, width=120))
+    assert "nearest row" in said.getvalue()
 
 
 def test_an_audit_speaks_of_linkability() -> None:
@@ -392,11 +388,13 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "<h1>Can people be linked" in (folder / "l.html").read_text()
     (folder / "groups.csv").write_text("row,group\n1,1\n2,1\n3,2\n4,3\n5,3\n6,3\n")
     code, out, _ = run(
-        folder / "wide.csv", *base, "--assignment", folder / "groups.csv", "--subsets", "0", "--splink", capsys=capsys
-    )
+        folder / "wide.csv", *base, "--assignment", folder / "groups.csv", "--subsets", "0", "--splink",
+        "--json", folder / "w.json", capsys=capsys,
+    )  # fmt: skip
     assert code == 0
     assert "by weights of how narrow the cells are" in " ".join(out.split())
-    assert "it compares values, and the published cells are sets" in " ".join(out.split())
+    assert "not run" in out
+    assert "it compares values, and the published cells are sets" in (folder / "w.json").read_text()
     code, out, _ = run(folder / "wide.csv", *base, "--known", "sex", "--json", "-", "--subsets", "0", capsys=capsys)
     assert code == 0
     assert json.loads(out)["settings"]["known"] == ["sex"]

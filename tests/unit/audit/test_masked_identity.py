@@ -12,8 +12,10 @@ from unveil.data.masked import Masked, as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
-from unveil.report.masked import identity_figures, worth_grid
-from unveil.report.officer import names_of
+from unveil.report.blocks import Chart, Grid
+from unveil.report.reading import names_of
+from unveil.report.sections.disclosure import masked as masked_section
+from unveil.report.sections.linkage import linkage
 from unveil.risk.linkage.attribute_distances import AttributeDistance
 from unveil.risk.linkage.distance import rows_found
 from unveil.risk.linkage.published import published_of
@@ -133,13 +135,13 @@ def test_charts_of_what_is_known_and_of_uniqueness_stand_in_the_document() -> No
     assert [p["fraction"] for p in charts["uniqueness"]] == [0.01, 0.05, 0.1, 0.25, 0.5, 0.75][
         -len(charts["uniqueness"]) :
     ]
-    figures = identity_figures(found, names_of(found))
+    figures = [block for block in linkage(found, names_of(found)) if isinstance(block, Chart)]
     assert [f.title for f in figures] == ["Linkage by what is known", "Uniqueness by sampling fraction"]
-    grid = worth_grid(found, names_of(found))
-    assert grid is not None
+    (*_, grid) = masked_section(found, names_of(found))
+    assert isinstance(grid, Grid)
     assert {row[0].text for row in grid.rows if row[0].text} == {
-        "Moved",
+        "Numbers moved (IL1s)",
         "Mean moved",
-        "Deviation changed",
+        "Standard deviation changed",
         "Correlations changed",
     }

@@ -23,8 +23,9 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
 from unveil.kernels import matching
-from unveil.report.combination_words import combination_words
-from unveil.report.combinations import MOST_SHOWN, print_combinations
+from unveil.report import print_blocks
+from unveil.report.reading import names_of
+from unveil.report.sections.combinations import MOST_SHOWN, combination_words, combinations
 
 SHORT = Chains(chains=2, sweeps=50, burn_in=20, every=1, most_sweeps=0)
 SETS = [["a0"], ["a1", "a2"], ["a0", "a1", "a2"]]
@@ -124,8 +125,8 @@ def test_very_many_combinations_on_a_terminal() -> None:
     rows[2]["single_row"] = None
     said = StringIO()
     again = found.model_copy(update={"diagnostics": found.diagnostics | {"combinations": rows}})
-    print_combinations(again, Console(file=said, width=100))
-    shown = [line.split("│")[1].strip() for line in said.getvalue().splitlines() if line.startswith("│k")]
+    print_blocks(combinations(again, names_of(again)), Console(file=said, width=150))
+    shown = [line.split()[0] for line in said.getvalue().splitlines() if line.startswith("k")]
     assert shown == ["k2", *(f"k{i}" for i in range(6, MOST_SHOWN + 5))]
     assert "5 more combinations" in said.getvalue()
 

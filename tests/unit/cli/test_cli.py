@@ -93,7 +93,7 @@ def test_a_missed_requirement_is_exit_code_1(folder: Path, capsys: pytest.Captur
     assert run(*check, "k_anonymity:k=3", capsys=capsys)[0] == 0
     code, out, _ = run(*check, "k_anonymity:k=40", capsys=capsys)
     assert code == 1
-    assert "MISSED" in out
+    assert "A LIMIT IS EXCEEDED" in out
 
 
 def test_the_assignment_is_private_and_numbers_groups_as_the_release_does(

@@ -103,7 +103,7 @@ class Differential:
         import importlib
 
         # By name: the report stands above and reads the document only.
-        return str(importlib.import_module("unveil.report.differential").render_differential(self.document))
+        return str(importlib.import_module("unveil.report").render_page(self.document))
 
 
 def run_differential(

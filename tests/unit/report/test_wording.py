@@ -5,7 +5,7 @@ import pytest
 from unveil.audit.document import Finding
 from unveil.audit.measures import measures, parse_id
 from unveil.audit.numbers import count, interval, share, spoken, total
-from unveil.report.officer import Cell, merged
+from unveil.report.blocks import Cell, merged
 from unveil.report.wording import clean, distinct_labels, label
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from report_documents import CANARY, HOSTILE, document, external, hostile, many_subgroups, validated, without_original
 from unveil.errors import UsageError
-from unveil.report.html import render_html
+from unveil.report import render_page
 
 ALL = {
     "plain": document(),
@@ -51,24 +51,24 @@ def read(page: str) -> _Text:
 
 
 def text_of(found: dict[str, Any]) -> str:
-    return re.sub(r"\s+", " ", " ".join(read(render_html(found)).words))
+    return re.sub(r"\s+", " ", " ".join(read(render_page(found)).words))
 
 
 def specs_of(found: dict[str, Any]) -> dict[str, Any]:
-    (block,) = re.findall(r'<script type="application/json" id="specs">(.*?)</script>', render_html(found), re.DOTALL)
+    (block,) = re.findall(r'<script type="application/json" id="specs">(.*?)</script>', render_page(found), re.DOTALL)
     specs: dict[str, Any] = json.loads(block)
     return specs
 
 
 def test_the_same_document_gives_the_same_page_as_a_dict_or_not() -> None:
-    assert render_html(document()) == render_html(validated(document()))
+    assert render_page(document()) == render_page(validated(document()))
 
 
 def test_another_document_is_refused_in_one_line() -> None:
-    with pytest.raises(UsageError, match="not from a document of check"):
-        render_html({**document(), "document": "check"})
-    with pytest.raises(UsageError, match=r"no audit document: findings\.0\.measure: .*--json") as caught:
-        render_html({**document(), "findings": [{}]})
+    with pytest.raises(UsageError, match=r"not a document of unveil: document: .*audit, check"):
+        render_page({**document(), "document": "letter"})
+    with pytest.raises(UsageError, match=r"not a document of unveil: findings\.0\.measure: .*--json") as caught:
+        render_page({**document(), "findings": [{}]})
     assert "\n" not in str(caught.value)
 
 
@@ -110,7 +110,7 @@ def test_charts_are_valid_specs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_it_promises_nothing_and_stays_small(name: str) -> None:
-    page = render_html(ALL[name])
+    page = render_page(ALL[name])
     words = " ".join(read(page).words).lower()
     assert "anonymous" not in words
     assert "gdpr" not in words
@@ -118,7 +118,7 @@ def test_it_promises_nothing_and_stays_small(name: str) -> None:
 
 
 def test_nothing_hostile_becomes_markup() -> None:
-    page = render_html(hostile())
+    page = render_page(hostile())
     parser = read(page)
     assert [tag for tag, _ in parser.tags if tag in ("img", "iframe", "form", "object", "base")] == []
     assert [a for _, attrs in parser.tags for a in attrs if a.startswith("on")] == []
@@ -145,15 +145,15 @@ def test_labels_cut_to_the_same_text_stay_apart() -> None:
     ("verdict", "words"),
     [
         ("within", "Within the stated limits"),
-        ("exceeded", "Limits exceeded"),
-        ("inconclusive", "Inconclusive"),
-        ("no limit", "No verdict: no limits were given"),
+        ("exceeded", "A limit is exceeded"),
+        ("inconclusive", "Inconclusive: not a pass"),
+        ("no limit", "No limit was stated, so there is no verdict"),
     ],
 )
 def test_the_verdict_is_said_first(verdict: str, words: str) -> None:
     text = text_of(document(verdict=verdict, releases=("a.csv",), disagree=False))
     assert 0 < text.index(words) < 300
-    others = {"Within the stated limits", "Limits exceeded", "No verdict: no limits were given"} - {words}
+    others = {"Within the stated limits", "A limit is exceeded", "No limit was stated"} - {words, words[:19]}
     assert [other for other in others if other in text] == []
 
 
@@ -174,7 +174,7 @@ def test_the_officer_finds_what_was_asked_for() -> None:
         "naive Bayes",
         "mondrian-k5.csv dominates anatomy-l4.csv",
         "the chains of bayesian disagree",
-        "fixed prior was not applicable to mondrian-k5.csv, anatomy-l4.csv",
+        "fixed prior : not applicable to mondrian-k5.csv, anatomy-l4.csv",
         f"{0xABCDEF:064x}",
         "2026-11-15 09:30:00 UTC",
         "Seed 0",
@@ -209,12 +209,12 @@ def test_a_document_with_nothing_in_it_is_a_page_all_the_same() -> None:
     found = document()
     bare = {**found, "findings": [], "diagnostics": {}, "charts": {}, "settings": {"releases": ["a.csv"]}}
     text = text_of(bare)
-    assert "No verdict: no limits were given" in text
+    assert "No limit was stated" in text
     assert text.count("not tested") >= 3
 
 
 def test_long_strings_are_cut() -> None:
-    page = render_html(hostile())
+    page = render_page(hostile())
     assert max(map(len, re.findall("A+", page))) < 1_201
     assert HOSTILE[-1] not in page
 

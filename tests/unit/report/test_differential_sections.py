@@ -11,16 +11,25 @@ from rich.console import Console
 from differential_documents import differential_document, hostile_differential
 from unveil.audit.document import Document
 from unveil.errors import UsageError
-from unveil.report.differential import cumulative_chart, delta_chart, render_differential
-from unveil.report.differential_terminal import print_differential
+from unveil.report import print_document, render_page
+from unveil.report.sections.differential import cumulative_chart, delta_chart
 
 
 def test_the_page_says_what_the_document_does() -> None:
-    page = render_differential(differential_document())
-    for text in ("Limits exceeded", "mondrian:k=8", "exit code 1", "17, 400", "figure 1", "figure 2", "0.4", "0.03"):
+    page = render_page(differential_document())
+    for text in (
+        "A limit is exceeded",
+        "mondrian:k=8",
+        "exit code 1",
+        "17, 400",
+        "figure 1",
+        "figure 2",
+        "0.4",
+        "0.03",
+    ):
         assert text in page, text
     assert "Internet Usage data" in page  # figures 3, 4 and 6: written down why they are not there
-    assert page == render_differential(Document.model_validate(differential_document()))
+    assert page == render_page(Document.model_validate(differential_document()))
 
 
 def test_charts_are_what_vega_lite_knows() -> None:
@@ -41,7 +50,7 @@ def test_charts_are_what_vega_lite_knows() -> None:
 
 
 def test_nothing_hostile_becomes_a_tag() -> None:
-    page = render_differential(hostile_differential())
+    page = render_page(hostile_differential())
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert "{{ 7 * 7 }}" in page
@@ -53,21 +62,21 @@ def test_nothing_hostile_becomes_a_tag() -> None:
 
 
 def test_another_document_is_refused() -> None:
-    with pytest.raises(UsageError, match="not from a document of check"):
-        render_differential({**differential_document(), "document": "check"})
-    with pytest.raises(UsageError, match="no differential document"):
-        render_differential({"document": "differential"})
+    with pytest.raises(UsageError, match=r"not a document of unveil: document: .*give what --json wrote"):
+        render_page({**differential_document(), "document": "letter"})
+    with pytest.raises(UsageError, match="not a document of unveil: settings: Field required"):
+        render_page({"document": "differential"})
 
 
 def test_the_terminal_tells_rows_and_no_markup() -> None:
     out = io.StringIO()
     document = hostile_differential()
     document["diagnostics"]["failures"][0]["message"] = "[bold]x[/]\x1b[31m"
-    print_differential(Document.model_validate(document), Console(file=out, width=200))
+    print_document(Document.model_validate(document), Console(file=out, width=200), verbose=True)
     text = out.getvalue()
     assert "A LIMIT IS EXCEEDED" in text
     assert "[bold]x[/]" in text
     assert "\x1b" not in text
-    assert "delta 0.4 → 0.28; 2 records removed" in text
-    assert "✗ 0.4" in text
-    assert "≥ 0.25" in text
+    assert "Reached; 2 records removed. Their rows in the original: 17, 400." in text
+    assert "✕ exceeded" in text
+    assert "0.25 (0.25 – ∞)" in text
