@@ -43,12 +43,12 @@ class Outcome:
     @property
     def verdict(self) -> str:
         """The word for the exit code."""
-        return ("within", "exceeded", "refused", "inconclusive")[self.exit]
+        return {0: "within", 1: "exceeded", 2: "refused", 3: "inconclusive"}.get(self.exit, "crashed")
 
     @property
     def passed(self) -> bool:
-        """Whether a steward would read it as permission."""
-        return self.exit == 0
+        """Whether a steward would read it as permission, or nothing was said at all."""
+        return self.exit in (0, 70)
 
 
 def audit(case: Case, folder: Path, preset: str = "") -> Outcome:
@@ -65,8 +65,8 @@ def audit(case: Case, folder: Path, preset: str = "") -> Outcome:
                 code = unveil()
             except SystemExit as ended:
                 code = ended.code
-    except Exception as error:  # a traceback is what a user would see: it is counted as exit 1, and shown
-        code, _ = 1, errors.write(f"traceback: {type(error).__name__}: {error}")
+    except Exception as error:  # a crash is neither a pass nor a catch
+        code, _ = 70, errors.write(f"traceback: {type(error).__name__}: {error}")
     finally:
         sys.argv = held
     code = 0 if code is None else int(code)
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             passing = [o.preset or "default" for o in outcome if o.passed]
             said = f"{outcome[0].verdict} ({outcome[0].exit})"
             if case.safe:
-                word = "within" if outcome[0].passed else "FALSE ALARM"
+                word = "within" if outcome[0].exit == 0 else "FALSE ALARM"
             else:
                 word = f"PASSED under {', '.join(passing)}" if passing else "caught"
             line = "  ".join(t.ljust(w) for t, w in zip((case.name, case.family, case.kind), widths, strict=True))
@@ -153,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     passed = {o.case for o in found if o.passed}
     leaks = [n for n in names if not cases[n].safe]
     safe = [n for n in names if cases[n].safe]
-    default = {o.case for o in found if o.passed and not o.preset}
+    default = {o.case for o in found if o.exit == 0 and not o.preset}
     families = Counter(cases[n].family for n in leaks if n in passed)
     print(f"\n{len(leaks)} leaks of {len({cases[n].family for n in leaks})} families:", end=" ")
     print(f"{sum(n in passed for n in leaks)} pass somewhere, {sum(n in default for n in leaks)} by default")

@@ -1,10 +1,11 @@
 """The measures of beliefs that an audit reports: their ids, what they need, and how a sample of people widens them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import hypot, inf, isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from unveil import risk
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
 from unveil.engine import Engine
+from unveil.risk import news
 
 __all__ = ["CUT", "MOST_VALUES", "Measure", "People", "Sample", "cut", "labels_of", "measures_of"]
 
@@ -145,6 +147,8 @@ def measures_of(
         Measure("squared_error", _of_truth(risk.squared_error), needs_truth=True, of_learner=True),
     ]
     numbered = ["relative_threat.q95", "relative_threat.share_2x"]
+    if counts is not None and counts.sum():
+        found += _news(attribute, np.asarray(counts / counts.sum()), attribute.harmless)
     if harmless is not None:
         gain = partial(_gain, risk.belief_difference_max, harmless=harmless)
         found += [
@@ -168,6 +172,42 @@ def measures_of(
         if measure is not None:
             found.append(measure)
     return [*found, *_of_values(attribute, set(wanted), counts)]
+
+
+def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[int]) -> Iterator[Measure]:
+    """What readers are sure of, and could not have said of anybody."""
+    own: dict[str, Any] = {"needs_truth": True, "of_learner": True}
+    for level in (80, 95):
+        told = partial(_disclosed, share=share, at_least=level / 100, harmless=tuple(harmless))
+        yield Measure(f"disclosed.{level}", told, **own)
+    yield Measure("misled.80", lambda p: news.misled(p.reader, _truth(p), share, harmless=harmless), **own)
+    raised = lambda p: news.raised(p.reader, p.learner, _truth(p), share, harmless=harmless)  # noqa: E731
+    yield Measure("raised.10x", raised, needs_truth=True)
+    if attribute.kind.measured and attribute.real > 1:
+        yield Measure("narrowed.80", lambda p: news.narrowed(p.reader, _truth(p), share, attribute), **own)
+    found = news.kinds_of(attribute)
+    if found is None:
+        return
+    node, labels = found
+    weight = np.bincount(node, weights=share, minlength=len(labels)).astype(np.float64)
+    fine = [k for k in range(len(labels)) if set(np.flatnonzero(node == k).tolist()) <= set(harmless)]
+    for level in (80, 95):
+        told = partial(_disclosed, share=weight, at_least=level / 100, harmless=tuple(fine), node=node)
+        yield Measure(f"disclosed_kind.{level}", told, **own)
+
+
+def _disclosed(
+    people: People,
+    *,
+    share: NDArray[np.float64],
+    at_least: float,
+    harmless: tuple[int, ...],
+    node: NDArray[np.int64] | None = None,
+) -> Estimate:
+    reader, truth = people.reader, _truth(people)
+    if node is not None:
+        reader, truth = news.in_kinds(reader, node, len(share)), node[truth]
+    return news.disclosed(reader, truth, share, at_least=at_least, harmless=harmless)
 
 
 def _of_truth(function: Callable[..., Estimate], **options: float) -> Callable[[People], Estimate]:

@@ -19,7 +19,8 @@ from unveil.audit.belief_measures import labels_of
 from unveil.audit.combination_limits import combination_limits, split_limits
 from unveil.audit.document import FindingId, Input
 from unveil.audit.limits import Limit, Preset, check_limits, read_presets
-from unveil.audit.membership import MembershipAsked, membership_limits
+from unveil.audit.membership import MembershipAsked
+from unveil.audit.verdict import check_waivers
 from unveil.data.attribute import Role
 from unveil.data.belief import Prior
 from unveil.data.masked import Masked
@@ -27,6 +28,7 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
+from unveil.risk.published_file import PublishedFile
 
 __all__ = ["Case"]
 
@@ -77,6 +79,11 @@ class Case:
     recipient: str | None = None
     variant: Literal["internal", "external"] = "internal"
     least_count: int = 10  # the least count that an external document shows
+
+    waive: Mapping[str, str] = field(default_factory=dict)  # kinds of disclosure that are not judged, each with why
+    files: Mapping[str, PublishedFile] = field(default_factory=dict)  # the releases as a stranger reads them, by name
+
+    registers: Mapping[str, PublishedFile] = field(default_factory=dict)  # the same beside the population
 
     inputs: Sequence[Input] = ()  # the files that were read, for the record
     cells: Sequence[str] = ()  # notations that releases were read with
@@ -131,7 +138,7 @@ class Case:
                 raise UsageError(f"unknown preset {shown(self.preset)}; choose from {', '.join(presets)}")
             chosen = presets[self.preset].limits
         stated, on_combinations = split_limits((*chosen, *self.limits))
-        return stated + membership_limits(self.membership, stated), on_combinations
+        return stated, on_combinations
 
     def combination_limits(self) -> list[Limit]:
         """The limits on combinations of known attributes."""
@@ -160,6 +167,7 @@ class Case:
             raise UsageError(f"a sample of {self.sample} people says nothing; choose 1 or more")
         if self.least_count < 1:
             raise UsageError(f"the least count shown must be 1 or more, not {self.least_count}")
+        check_waivers(self.waive)
         self._check_original()
         self._check_names()
         labels: set[str] = set()
@@ -245,6 +253,7 @@ class Case:
             "least_count": self.least_count,
             "membership": None if self.membership is None else "sensitive" if self.membership.sensitive else "harmless",
         }
+        found |= {"waived": dict(self.waive)} if self.waive else {}
         found |= {"cells": list(self.cells)} if self.cells else {}
         found |= {} if self.key is None else {"key": self.key}
         found |= {"combinations": [list(names) for names in self.combinations]} if self.combinations else {}

@@ -1,7 +1,7 @@
 """How sure an audit is: readers and their chains, verdicts, facts of a release, who is exposed in what."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
-from unveil.audit.document import Finding, Run, Verdict, describe_run, number
-from unveil.audit.limits import worst
+from unveil.audit.document import Run, describe_run, number
 from unveil.audit.part import Part
 from unveil.audit.words import main_attacker
 from unveil.data.belief import Belief
 
-__all__ = ["describe_audit_run", "reader_rows", "release_facts", "unreliable_readers", "verdict_of", "worst_attributes"]
+__all__ = ["describe_audit_run", "reader_rows", "release_facts", "unreliable_readers", "worst_attributes"]
 
 
 def describe_audit_run(started: float) -> Run:
@@ -27,15 +26,6 @@ def describe_audit_run(started: float) -> Run:
     except ImportError:  # not on every system
         pass
     return describe_run().model_copy(update={"seconds": time.monotonic() - started, "peak_memory_mb": memory})
-
-
-def verdict_of(
-    name: str, findings: Sequence[Finding], unreliable: Mapping[tuple[str, str | None, str], str]
-) -> Verdict:
-    """The worst of a release's findings; chains that disagree, or a budget that ended first, are never a pass."""
-    found = worst(f.verdict for f in findings if f.release == name)
-    unsure = any(release == name for release, _, _ in unreliable)
-    return "inconclusive" if unsure and found != "exceeded" else found
 
 
 def unreliable_readers(parts: Sequence[Part]) -> dict[tuple[str, str | None, str], str]:

@@ -170,6 +170,8 @@ def judge(
     marked = []
     for finding in findings:
         found = verdicts.get(id(finding), [])
+        if found and finding.limit:  # held against other limits before
+            found = [(finding.limit, finding.verdict), *found]
         update = {"limit": "; ".join(text for text, _ in found), "verdict": worst(v for _, v in found)}
         marked.append(finding.model_copy(update=update) if found else finding)
     return (*marked, *added)

@@ -24,13 +24,11 @@ from unveil.risk.membership.scores import FALSE_ALARMS, ScoreQuality, score_qual
 from unveil.risk.membership.tuples import BANDS, FakeTuples, TupleCount, fake_tuples
 
 __all__ = [
-    "DEFAULT_LIMIT",
     "MEASURES",
     "Membership",
     "MembershipAsked",
     "hold_out",
     "known_of",
-    "membership_limits",
     "membership_of",
     "membership_refused",
     "roc_points",
@@ -43,7 +41,6 @@ MEASURES = (
     *("fake_tuples", "matching_groups"),
 )
 OF_CONTROLS = ("membership_auc", *(f"membership_tpr.{alarms}" for alarms in FALSE_ALARMS))  # the best score
-DEFAULT_LIMIT = "membership_odds.max <= 3"  # one in two before the release: at most three in four after it
 MOST_PAIRS = 50_000_000  # of a set of groups: about a second; beyond that tuples are drawn
 ROC_POINTS = np.round(np.linspace(0, 1, 41), 3)
 
@@ -69,12 +66,6 @@ class Membership:
     findings: tuple[Finding, ...]
     facts: dict[str, Any]
     charts: dict[str, Any]
-
-
-def membership_limits(asked: MembershipAsked | None, limits: Sequence[str]) -> tuple[str, ...]:
-    """The default limit, where membership is sensitive and no limit speaks of it."""
-    named = any(word in text for text in limits for word in ("membership_", "delta_presence"))
-    return () if asked is None or not asked.sensitive or named else (DEFAULT_LIMIT,)
 
 
 def hold_out(table: Table, share: float, engine: Engine | None = None) -> tuple[Table, Table]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from unveil.audit.document import Document, Number, Verdict
+from unveil.audit.verdict import Judgement
 
 __all__ = ["AuditDocument"]
 
@@ -44,6 +45,7 @@ class AuditSettings(_Part):
     background: dict[str, Any] | Literal["auto"] | None = None
     preset: str | None
     limits: list[str]
+    waived: dict[str, str] = {}
     variant: Literal["internal", "external"]
     least_count: int
     membership: Literal["sensitive", "harmless"] | None = None  # None: not measured
@@ -181,11 +183,25 @@ class CombinationRow(_Part):
     sure: list[Number] | None = None
 
 
+class FileCheck(_Part):
+    """What one check of the published file found."""
+
+    check: str
+    kind: str
+    severity: Literal["exceeded", "suspicious", "fine", "not judged"]
+    sentence: str
+    fix: str
+    columns: list[str]
+    people: Count
+
+
 class AuditDiagnostics(_Part):
     """Verdict, words, and how sure all of it is."""
 
     verdict: Verdict
     verdicts: dict[str, Verdict]
+    judgement: dict[str, Judgement]
+    file: dict[str, list[FileCheck]] = {}
     exit_code: Literal[0, 1, 3]
     sentence: dict[str, dict[str, str]]
     releases: dict[str, ReleaseFacts]

@@ -56,6 +56,12 @@ class AuditOptions(
         default="auto",
     )
     release_type: str = opt.option("public, controlled or internal.", "TYPE", default="not stated")
+    waive: list[str] = opt.option(
+        "A kind of disclosure that need not be judged, and why: singling out, linking, inference, inference:ATTRIBUTE, "
+        "membership, background, composition or file; repeatable.",
+        "KIND='why'",
+        default=list,
+    )
     recipient: str | None = opt.option("Who gets the release.", "TEXT")
     variant: str = opt.option(
         "The document: internal, or external, with no count below --least-count.", "VARIANT", default="internal"
@@ -64,9 +70,10 @@ class AuditOptions(
 
 
 def audit(options: AuditOptions) -> None:
-    """Every attack, risk and utility, and a verdict.
+    """Every attack, risk and utility, and a verdict on every kind of disclosure.
 
-    Exit code 1: a limit is exceeded; 3: inconclusive.
+    Default limits always hold; --preset and --limit add to them. Exit code 1: a limit is exceeded; 3: inconclusive, or
+    something was not judged.
     """
     from unveil.audit import run_audit
     from unveil.formats.people import people_content

@@ -166,9 +166,48 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         inputs=describe_inputs([*inputs, *(part for part in parts if part.is_file())]),
         cells=getattr(options, "cells", ()),
         key=getattr(options, "key", None),
+        **_published_files(options, schema, dict(zip(names, paths, strict=True)), original, assignments),
         **stated,
         **_membership(options, schema),
     )
+
+
+def _published_files(
+    options: Any, schema: Any, paths: Mapping[str, Path], original: Any, assignments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The releases as a stranger reads them, beside the original and beside the population; for a verdict only."""
+    from unveil.formats.masked import is_masked
+    from unveil.formats.tables import read_columns
+    from unveil.risk.published_file import read_published_file
+
+    if not hasattr(options, "waive"):
+        return {}
+    reading = {"missing": schema.missing_token, **dialect_of(options)}
+    population = getattr(options, "population", None)
+    project = isinstance(original, Path) and original.suffix.lower() == ".deid"
+    people = None if original is None or project else read_columns(original, **reading)
+    register = None if population is None else read_columns(population, **reading)
+    written = {"key": getattr(options, "key", None), **dialect_of(options, "release_")}
+    files, registers = {}, {}
+    for name, path in paths.items():
+        if path.suffix.lower() == ".deid":
+            continue
+        origin = assignments.get(name) if is_masked(path) else None
+        files[name] = read_published_file(path, schema, original=people, origin=origin, **written)
+        if register is not None:
+            registers[name] = read_published_file(path, schema, original=register, **written)
+    return {"files": files, "registers": registers, "waive": _waivers(options.waive)}
+
+
+def _waivers(texts: Sequence[str]) -> dict[str, str]:
+    """KIND='why', by kind."""
+    found = {}
+    for text in texts:
+        kind, sign, reason = text.partition("=")
+        if not sign:
+            raise UsageError(f"--waive {shown(text)}: write KIND='why', for instance membership='public register'")
+        found[kind.strip()] = reason.strip().strip("'\"")
+    return found
 
 
 def _stated(options: Any) -> dict[str, Any]:

@@ -1,0 +1,234 @@
+"""The verdict: every kind of disclosure judged, or said not to be. "Within" needs every one of them.
+
+Default limits hold whatever else is asked for: a preset or a limit adds to them. What was not judged is never fine; a
+steward who knows better waives a kind by name, with a reason that is printed beside the verdict.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from unveil.audit.document import Finding, Verdict
+from unveil.audit.limits import parse_limit, worst
+from unveil.audit.measures import measure, title_of
+from unveil.audit.numbers import spoken
+from unveil.errors import UsageError, shown
+from unveil.risk.published_file import Leak
+
+__all__ = ["DEFAULT_LIMITS", "KINDS", "Judgement", "KindVerdict", "check_waivers", "judgement_of", "kind_of_finding"]
+
+Kind = Literal["file", "singling out", "linking", "inference", "membership", "background", "composition"]
+KINDS: dict[Kind, str] = {
+    "file": "What does the file itself give away: columns, order, spelling?",
+    "singling out": "Can one person's row be told apart?",
+    "linking": "Can a row be linked with a person somebody knows?",
+    "inference": "Can a sensitive value be told?",
+    "membership": "Can somebody find out who is in the table?",
+    "background": "What does background knowledge add?",
+    "composition": "What do several releases tell together?",
+}
+
+# Why these, is docs/verdict.md. A limit on what a release does not have is left out; the kind is then not judged.
+DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
+    "singling out": ("k_anonymity >= 3", "claim_precision <= 0.5"),
+    "linking": ("reid <= 0.2",),
+    "inference": (
+        "distinct_l >= 2",
+        "disclosed.80 <= 0.05",
+        "disclosed.95 <= 0.01",
+        "random_worlds.disclosed.95 <= 0",
+        "disclosed_kind.80 <= 0.05",
+        "random_worlds.disclosed_kind.95 <= 0",
+        "narrowed.80 <= 0.05",
+        "misled.80 <= 0.1",
+        "raised.10x <= 0.02",
+        "model_gain <= 0.1",
+    ),
+    "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
+    "background": ("background.exposed_by_fact <= 0.05", "background.fewer_values.3 <= 0.05"),
+}
+_LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}
+_LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links")
+_ORDER: dict[str, int] = {"within": 0, "not considered": 0, "not judged": 1, "inconclusive": 2, "exceeded": 3}
+_FIX = {
+    "singling out": "Coarsen the quasi-identifiers, or suppress these rows: anonymize with a larger k.",
+    "linking": "Coarsen or perturb more: a larger k, or stronger masking.",
+    "inference": "Merge groups until values differ: add --require distinct_l:l=3 or t_closeness:t=0.2.",
+    "membership": "Coarsen until more people outside the table fit each row, or publish a sample.",
+    "background": "Add --require b_t_privacy, or a larger l.",
+}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KindVerdict(_Part):
+    """How one release stands in one kind of disclosure; of inference, about one attribute."""
+
+    release: str
+    kind: Kind
+    attribute: str | None = None
+    verdict: Literal["within", "exceeded", "inconclusive", "not judged", "not considered"]
+    sentence: str
+    fix: str = ""
+    waived: str | None = None  # the steward's reason
+
+
+class Judgement(_Part):
+    """The verdict of one release, and of all: a table of kinds and a word."""
+
+    kinds: tuple[KindVerdict, ...]
+    verdict: Verdict
+    words: str  # the word with what stands beside it: "within; earlier releases not considered"
+
+    @property
+    def exit_code(self) -> int:
+        """0 within, 1 exceeded, 3 inconclusive or not judged."""
+        return {"exceeded": 1, "within": 0}.get(self.verdict, 3)
+
+
+def kind_of_finding(finding: Finding) -> Kind | None:
+    """The kind of disclosure that a finding is about; None: utility."""
+    kind = measure(finding.measure).kind
+    if kind == "level":
+        return _LEVELS.get(finding.measure, "inference")
+    if kind == "identity":
+        return "linking" if finding.measure in _LINKING else "singling out"
+    if kind == "combination":
+        counted = finding.measure in ("alone_in_original", "fewest_rows", "single_row")
+        return "singling out" if counted else "inference"
+    if kind in ("disclosure", "differential"):
+        return "inference"
+    return None if kind == "utility" else cast(Kind, kind)
+
+
+def check_waivers(waivers: Mapping[str, str]) -> None:
+    """A waiver names a kind, or inference of one attribute, and says why."""
+    for name, reason in waivers.items():
+        if name.partition(":")[0] not in KINDS:
+            raise UsageError(f"--waive {shown(name)}: unknown kind; choose from {', '.join(KINDS)}")
+        if not reason.strip():
+            raise UsageError(f"--waive {name}: say why, for instance --waive {name}='public register'")
+
+
+def judgement_of(
+    release: str,
+    findings: Sequence[Finding],
+    *,
+    sensitive: Sequence[str],
+    leaks: Sequence[Leak] | None,
+    reasons: Mapping[tuple[Kind, str | None], str],
+    waivers: Mapping[str, str],
+    narrowed: str = "",
+    unsure: bool = False,
+) -> Judgement:
+    """Every kind of one release. `leaks`: what the file's checks say, None if there was no file; `reasons`: why a kind
+    was not judged or not considered; `narrowed`: how the question was narrowed, which leaves no "within".
+    """
+    mine = [f for f in findings if f.release == release and f.limit]
+    rows = list(_rows(release, mine, sensitive, leaks, reasons))
+    kinds = []
+    for row in rows:
+        update: dict[str, Any] = {}
+        if row.verdict == "within" and narrowed and row.kind in ("singling out", "linking", "inference", "background"):
+            update = {"verdict": "not judged", "sentence": f"Within, but only {narrowed}."}
+        names = (row.kind, f"{row.kind}:{row.attribute}")
+        update["waived"] = next((waivers[n] for n in names if n in waivers), None)
+        kinds.append(row.model_copy(update=update))
+    left = [row for row in kinds if row.waived is None]
+    top = max((_ORDER[row.verdict] for row in left), default=0)
+    verdict: Verdict = "exceeded" if top == 3 else "inconclusive" if top or unsure else "within"
+    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds))
+
+
+def _words(verdict: Verdict, kinds: Sequence[KindVerdict]) -> str:
+    """The word, and beside it what a reader must not overlook."""
+    beside = [f"{_called(row)} exceeded" for row in kinds if row.verdict == "exceeded" and row.waived is None]
+    beside += [f"{_called(row)} {row.verdict}" for row in kinds if row.verdict == "not judged" and row.waived is None]
+    beside += [f"{_called(row)} waived" for row in kinds if row.waived is not None and row.verdict != "within"]
+    asked = {"membership": "membership not considered", "composition": "earlier releases not considered"}
+    beside += [asked[row.kind] for row in kinds if row.verdict == "not considered" and row.kind in asked]
+    return "; ".join(dict.fromkeys([verdict, *beside]))
+
+
+def _called(row: KindVerdict) -> str:
+    return row.kind if row.attribute is None else f"{row.kind} of {row.attribute}"
+
+
+def _rows(
+    release: str,
+    findings: Sequence[Finding],
+    sensitive: Sequence[str],
+    leaks: Sequence[Leak] | None,
+    reasons: Mapping[tuple[Kind, str | None], str],
+) -> Iterator[KindVerdict]:
+    found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
+    open_in_file = [leak for leak in leaks or () if leak.severity == "suspicious"]
+    if leaks is None:
+        yield KindVerdict(release=release, kind="file", verdict="not judged", sentence=reasons["file", None])
+    else:
+        bad = found_in_file or open_in_file
+        yield KindVerdict(
+            release=release,
+            kind="file",
+            verdict="exceeded" if found_in_file else "inconclusive" if open_in_file else "within",
+            sentence=" ".join(leak.sentence for leak in bad[:3]) or "Columns, order and spelling give nothing away.",
+            fix=" ".join(dict.fromkeys(leak.fix for leak in bad[:3] if leak.fix)),
+        )
+    for kind in KINDS:
+        if kind == "file":
+            continue
+        places: list[str | None] = [*sensitive] if kind == "inference" else [None]
+        for attribute in places:
+            mine = [
+                f for f in findings if kind_of_finding(f) == kind and (kind != "inference" or f.attribute == attribute)
+            ]
+            told = [leak for leak in found_in_file if leak.kind == kind and (attribute is None or len(places) == 1)]
+            yield _row(release, kind, attribute, mine, told, reasons.get((kind, attribute)))
+
+
+def _row(
+    release: str,
+    kind: Kind,
+    attribute: str | None,
+    findings: Sequence[Finding],
+    leaks: Sequence[Leak],
+    reason: str | None,
+) -> KindVerdict:
+    """One kind from its limits, from the file's own leaks, and from what could not be asked."""
+    place: dict[str, Any] = {"release": release, "kind": kind, "attribute": attribute}
+    verdict = worst(f.verdict for f in findings)
+    if leaks:
+        fixes = " ".join(dict.fromkeys(leak.fix for leak in leaks if leak.fix))
+        return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fixes)
+    if verdict == "exceeded":
+        worst_one = max((f for f in findings if f.verdict == "exceeded"), key=_excess)
+        return KindVerdict(**place, verdict="exceeded", sentence=_sentence(worst_one), fix=_FIX.get(kind, ""))
+    if reason is not None:
+        silent = kind in ("membership", "composition") and reason.startswith("Not considered")
+        return KindVerdict(**place, verdict="not considered" if silent else "not judged", sentence=reason)
+    if not findings:
+        return KindVerdict(**place, verdict="not judged", sentence="Nothing here measures it.")
+    if verdict == "inconclusive":
+        open_ones = [f for f in findings if f.verdict == "inconclusive"]
+        names = ", ".join(dict.fromkeys(title_of(f) for f in open_ones[:3]))
+        return KindVerdict(**place, verdict="inconclusive", sentence=f"Not known well enough: {names}.")
+    return KindVerdict(
+        **place, verdict="within", sentence=f"Kept: {'; '.join(dict.fromkeys(f.limit or '' for f in findings))}."
+    )
+
+
+def _excess(finding: Finding) -> float:
+    """How far beyond its limit, for the worst to be told first."""
+    value = finding.value if isinstance(finding.value, float) else 1e9
+    bounds = [parse_limit(text).number for text in (finding.limit or "").split("; ")]
+    return max((abs(value - bound) / (abs(bound) + 0.01) for bound in bounds), default=0.0)
+
+
+def _sentence(finding: Finding) -> str:
+    """What was found against what is allowed."""
+    who = "" if finding.reader is None else f" by {finding.reader.replace('_', ' ')}"
+    value = spoken(finding.value, finding.measure, finding.statistic)
+    return f"{title_of(finding)}{who}: {value}, against the limit {finding.limit}."

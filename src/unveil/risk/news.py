@@ -1,0 +1,176 @@
+"""Certainty that is news: what a reader is sure of about a person, and could not have said of anybody.
+
+A value that nine people in ten have is believed of everyone without any release. So a belief counts here only if its
+odds are several times those of the value's share among all people.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Attribute
+from unveil.data.belief import Belief, Estimate
+from unveil.errors import UsageError
+from unveil.risk._compare import Floats, checked_truth, estimated
+from unveil.risk.numeric import interval_width
+from unveil.risk.similarity import coarse_codes
+
+__all__ = ["disclosed", "disclosed_people", "in_kinds", "kinds_of", "misled", "narrowed", "raised"]
+
+CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
+TIMES = 4.0  # from one in two to four in five, from one in ten to three in ten
+ROUNDING = 1e-9
+
+
+def disclosed_people(
+    p: Floats, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
+) -> NDArray[np.bool_]:
+    """(people,) whose own value, if it is not harmless, is believed at least this much, and that is news."""
+    own = p[np.arange(len(p)), truth]
+    told = _sure(own, share[truth], at_least)
+    return np.asarray(told & ~np.isin(truth, list(harmless)))
+
+
+def disclosed(
+    belief: Belief,
+    truth: NDArray[np.integer],
+    share: Floats,
+    *,
+    at_least: float = 0.8,
+    harmless: Sequence[int] = (),
+) -> Estimate:
+    """Share of people whose own value is believed at least this much, with odds several times its overall share's.
+
+    `share`: (values,) how common each value is among all people.
+    """
+    codes = _checked(belief, truth, share)
+    return estimated(
+        lambda p: float(disclosed_people(p, codes, share, at_least=at_least, harmless=harmless).mean()),
+        belief,
+        least=0.0,
+        most=1.0,
+    )
+
+
+def misled(
+    belief: Belief,
+    truth: NDArray[np.integer],
+    share: Floats,
+    *,
+    at_least: float = 0.8,
+    harmless: Sequence[int] = (),
+) -> Estimate:
+    """Share of people of whom a wrong value is believed so: a wrong certainty is held against a person, too."""
+    codes = _checked(belief, truth, share)
+    counts = np.ones(belief.probability.shape[1], dtype=bool)
+    counts[list(harmless)] = False
+
+    def wrong(p: Floats) -> float:
+        sure = _sure(p, share, at_least) & counts
+        sure[np.arange(len(p)), codes] = False
+        return float(sure.any(axis=1).mean())
+
+    return estimated(wrong, belief, least=0.0, most=1.0)
+
+
+def narrowed(
+    belief: Belief,
+    truth: NDArray[np.integer],
+    share: Floats,
+    attribute: Attribute,
+    *,
+    mass: float = 0.8,
+    width: float = 0.1,
+) -> Estimate:
+    """Share of people whose true number lies in an interval that holds `mass` of the belief, and is narrow.
+
+    Narrow: at most `width` of the shortest interval that holds as much of all people. Missing numbers do not count.
+    """
+    codes = _checked(belief, truth, share)
+    everybody = float(interval_width(Belief(np.asarray(share, dtype=np.float64)[None, :]), attribute, mass=mass)[0])
+    place = attribute.positions()
+    real = codes < attribute.real
+
+    def near(p: Floats) -> float:
+        one = Belief(np.ascontiguousarray(p))
+        narrow = interval_width(one, attribute, mass=mass) <= width * everybody + ROUNDING
+        mean = p[:, : attribute.real] @ place[: attribute.real]
+        at = np.where(real, place[np.minimum(codes, attribute.real - 1)], np.inf)
+        return float((narrow & real & (np.abs(mean - at) <= width * everybody)).mean())
+
+    return estimated(near, belief, least=0.0, most=1.0)
+
+
+def raised(
+    attacker: Belief,
+    learner: Belief,
+    truth: NDArray[np.integer],
+    share: Floats,
+    *,
+    times: float = 10.0,
+    harmless: Sequence[int] = (),
+) -> Estimate:
+    """Share of people whose own value is believed at one in four or more, at `times` the odds of its overall share.
+
+    The attacker's odds must be twice the learner's: what anybody may learn in general raises nobody in particular.
+    """
+    codes = _checked(attacker, truth, share)
+    own_share = share[codes]
+    counts = ~np.isin(codes, list(harmless))
+
+    def higher(a: Floats, l: Floats) -> float:
+        rows = np.arange(len(a))
+        own, before = a[rows, codes], l[rows, codes]
+        likely = own >= 0.25 - ROUNDING
+        news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
+        gained = own * (1 - before) >= 2 * before * (1 - own) - ROUNDING
+        return float((likely & news & gained & counts & (own_share < 1)).mean())
+
+    return estimated(higher, attacker, learner, least=0.0, most=1.0)
+
+
+def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:
+    """(values,) the kind of each value, and the kinds' labels; None if values are of no kinds.
+
+    The schema's classes, else the first level of the hierarchy that joins values, else the letter that codes such as
+    F32.1 begin with.
+    """
+    if any(members for _, members in attribute.classes):
+        return coarse_codes(attribute)
+    if attribute.hierarchy is not None:
+        for level in range(1, attribute.hierarchy.height):
+            if 1 < len(attribute.hierarchy.labels[level]) < attribute.codes:
+                return coarse_codes(attribute, level=level)
+    letters = [value[0].upper() if CODE.fullmatch(value) else "" for value in attribute.values]
+    labels = tuple(sorted(set(letters)))
+    if attribute.kind.measured or letters.count("") > 0.1 * len(letters) or not 1 < len(labels) < attribute.codes:
+        return None
+    return np.array([labels.index(letter) for letter in letters], dtype=np.int64), labels
+
+
+def in_kinds(belief: Belief, node: NDArray[np.int64], kinds: int) -> Belief:
+    """The belief in kinds of values."""
+    member = np.zeros((len(node), kinds))
+    member[np.arange(len(node)), node] = 1.0
+    chains = None if belief.chains is None else belief.chains @ member
+    return replace(belief, probability=_normal(belief.probability @ member), chains=chains)
+
+
+def _normal(p: Floats) -> Floats:
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def _sure(p: Floats, share: Floats, at_least: float) -> NDArray[np.bool_]:
+    """Beliefs of at least this, with odds TIMES those of the share: p (1 - f) >= TIMES f (1 - p)."""
+    return np.asarray(
+        (p >= at_least - ROUNDING) & (p * (1 - share) >= TIMES * share * (1 - p) - ROUNDING) & (share < 1)
+    )
+
+
+def _checked(belief: Belief, truth: NDArray[np.integer], share: Floats) -> NDArray[np.integer]:
+    if len(share) != belief.probability.shape[1]:
+        raise UsageError(f"{len(share)} overall shares for {belief.probability.shape[1]} values; give one for each")
+    return checked_truth(belief, truth)
