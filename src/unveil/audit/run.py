@@ -130,9 +130,16 @@ def default_limits(case: Case, findings: Sequence[Finding]) -> list[str]:
     return found
 
 
-def read_files(case: Case) -> dict[str, list[Leak]]:
-    """What the published files give away, each by itself and all together; by release."""
-    found = {name: [*read_as_a_stranger(file), *harmful_classes(file)] for name, file in case.files.items()}
+def read_files(case: Case, parts: Sequence[Part]) -> dict[str, list[Leak]]:
+    """What the published files give away, each by itself and all together; by release.
+
+    What classes alone tell of a sensitive attribute is counted where no reader could be asked about it.
+    """
+    found = {name: [*read_as_a_stranger(file)] for name, file in case.files.items()}
+    for part in parts:
+        if part.name in case.files and part.not_applicable:
+            counted = harmful_classes(case.files[part.name])
+            found[part.name] += [leak for leak in counted if set(leak.columns) & set(part.not_applicable)]
     if case.membership is not None and case.membership.sensitive:
         for name, file in case.registers.items():
             found[name] += likely_members(file)
@@ -228,7 +235,7 @@ def _put_together(
     findings = judge([f for p in parts for f in p.findings], case.stated_limits()[0], case.attacker_names, unreliable)
     findings += tuple(of_combinations)
     findings = judge(findings, default_limits(case, findings), case.attacker_names, unreliable)
-    leaks = read_files(case)
+    leaks = read_files(case, parts)
     judgements = {
         p.name: judge_release(case, p, findings, leaks.get(p.name), any(r == p.name for r, _, _ in unreliable))
         for p in parts
