@@ -189,8 +189,9 @@ def judge_release(
     if not any(f.reader == "background" and f.value is not None for f in findings if f.release == part.name):
         reasons["background", None] = next(
             (str(s.row.get("reason")) for s in part.background.values() if s.row.get("reason")),
-            "Readers with background knowledge were not asked.",
+            "readers with background knowledge were not asked",
         )
+        reasons["background", None] = f"Not considered: {reasons['background', None]}."
     narrowed = ""
     if case.known is not None:
         narrowed = f"for a reader who knows no more than {', '.join(case.known)}"
@@ -205,6 +206,7 @@ def judge_release(
         leaks=leaks,
         reasons=reasons,
         waivers=case.waive,
+        people=0 if case.least else (release.rows if case.original is None else case.original.rows),
         narrowed=narrowed,
         unsure=unsure,
     )

@@ -121,6 +121,7 @@ def judgement_of(
     leaks: Sequence[Leak] | None,
     reasons: Mapping[tuple[Kind, str | None], str],
     waivers: Mapping[str, str],
+    people: int = 0,
     narrowed: str = "",
     unsure: bool = False,
 ) -> Judgement:
@@ -128,7 +129,7 @@ def judgement_of(
     was not judged or not considered; `narrowed`: how the question was narrowed, which leaves no "within".
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    rows = list(_rows(release, mine, sensitive, leaks, reasons))
+    rows = list(_rows(release, mine, sensitive, leaks, reasons, people))
     kinds = []
     for row in rows:
         update: dict[str, Any] = {}
@@ -149,6 +150,7 @@ def _words(verdict: Verdict, kinds: Sequence[KindVerdict]) -> str:
     beside += [f"{_called(row)} {row.verdict}" for row in kinds if row.verdict == "not judged" and row.waived is None]
     beside += [f"{_called(row)} waived" for row in kinds if row.waived is not None and row.verdict != "within"]
     asked = {"membership": "membership not considered", "composition": "earlier releases not considered"}
+    asked |= {"background": "background knowledge not considered"}
     beside += [asked[row.kind] for row in kinds if row.verdict == "not considered" and row.kind in asked]
     return "; ".join(dict.fromkeys([verdict, *beside]))
 
@@ -163,6 +165,7 @@ def _rows(
     sensitive: Sequence[str],
     leaks: Sequence[Leak] | None,
     reasons: Mapping[tuple[Kind, str | None], str],
+    people: int,
 ) -> Iterator[KindVerdict]:
     found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
     open_in_file = [leak for leak in leaks or () if leak.severity == "suspicious"]
@@ -186,7 +189,7 @@ def _rows(
                 f for f in findings if kind_of_finding(f) == kind and (kind != "inference" or f.attribute == attribute)
             ]
             told = [leak for leak in found_in_file if leak.kind == kind and (attribute is None or len(places) == 1)]
-            yield _row(release, kind, attribute, mine, told, reasons.get((kind, attribute)))
+            yield _row(release, kind, attribute, mine, told, reasons.get((kind, attribute)), people)
 
 
 def _row(
@@ -196,6 +199,7 @@ def _row(
     findings: Sequence[Finding],
     leaks: Sequence[Leak],
     reason: str | None,
+    people: int,
 ) -> KindVerdict:
     """One kind from its limits, from the file's own leaks, and from what could not be asked."""
     place: dict[str, Any] = {"release": release, "kind": kind, "attribute": attribute}
@@ -205,9 +209,9 @@ def _row(
         return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fixes)
     if verdict == "exceeded":
         worst_one = max((f for f in findings if f.verdict == "exceeded"), key=_excess)
-        return KindVerdict(**place, verdict="exceeded", sentence=_sentence(worst_one), fix=_FIX.get(kind, ""))
+        return KindVerdict(**place, verdict="exceeded", sentence=_sentence(worst_one, people), fix=_FIX.get(kind, ""))
     if reason is not None:
-        silent = kind in ("membership", "composition") and reason.startswith("Not considered")
+        silent = kind in ("membership", "composition", "background") and reason.startswith("Not considered")
         return KindVerdict(**place, verdict="not considered" if silent else "not judged", sentence=reason)
     if not findings:
         return KindVerdict(**place, verdict="not judged", sentence="Nothing here measures it.")
@@ -227,8 +231,31 @@ def _excess(finding: Finding) -> float:
     return max((abs(value - bound) / (abs(bound) + 0.01) for bound in bounds), default=0.0)
 
 
-def _sentence(finding: Finding) -> str:
-    """What was found against what is allowed."""
-    who = "" if finding.reader is None else f" by {finding.reader.replace('_', ' ')}"
+# What a person would remember; {n} of {all} people, {attribute}, {value}.
+_TOLD = {
+    "disclosed": "Knowing that they are in the file, a reader can be {level}% sure of the {attribute} of {n} of {all} people.",
+    "disclosed_kind": "Knowing that they are in the file, a reader can be {level}% sure what kind of {attribute} {n} of {all} "
+    "people have.",
+    "narrowed": "A reader can tell the {attribute} of {n} of {all} people to within a tenth of its usual spread.",
+    "misled": "A reader would be sure of a wrong {attribute} for {n} of {all} people.",
+    "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for anybody.",
+    "distinct_l": "Some group shows a single {attribute}: whoever finds the group knows it.",
+    "k_anonymity": "The smallest class has {value} of the rows: who knows these attributes of a person is nearly there.",
+    "reid": "Somebody who holds everybody's quasi-identifiers links {n} of {all} people with their own row.",
+    "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
+    "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
+    "delta_presence": "For some people it is {value} likely, from a register of the population, that they are in the file.",
+}
+
+
+def _sentence(finding: Finding, people: int) -> str:
+    """What was found, as a person would tell it; how many people, where it is a share of them."""
     value = spoken(finding.value, finding.measure, finding.statistic)
-    return f"{title_of(finding)}{who}: {value}, against the limit {finding.limit}."
+    told = _TOLD.get(finding.measure)
+    share = finding.value if isinstance(finding.value, float) else None
+    if told is None or ("{n}" in told and (share is None or not people)):
+        who = "" if finding.reader is None else f" by {finding.reader.replace('_', ' ')}"
+        return f"{title_of(finding)}{who}: {value}, against the limit {finding.limit}."
+    count = f"{round(share * people):,}" if share is not None else ""
+    level = (finding.statistic or "").removesuffix("x")
+    return told.format(n=count, all=f"{people:,}", attribute=finding.attribute, value=value, level=level)

@@ -13,9 +13,8 @@ __all__ = ["NOT_TESTED", "main_attacker", "not_tested", "sentence", "wp29"]
 BACKGROUND = "Readers who know other people's sensitive values, or negative and background rules, were not tested."
 NOT_TESTED = (
     "The attacker counts every table that fits the published cells, whatever made them. Someone who knows how the "
-    "release was made can rule tables out: what is measured here is a lower bound.",
-    "Attributes are taken as independent given the sensitive value (naive Bayes). A richer model could learn more: "
-    "this too makes the numbers lower bounds.",
+    "release was made can rule tables out, and may learn more than these.",
+    "Attributes are taken as independent given the sensitive value (naive Bayes). A richer model may learn more.",
     BACKGROUND,
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
     "A reader who knows how values were perturbed (noise, swapping, microaggregation) and inverts it was not tested.",
@@ -41,8 +40,8 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
         sure = [float((p[:, harmful].max(axis=1, initial=0.0) >= 0.8).mean()) for p in (learner, attacker)]
         return (
             f"Without the original nobody's {attribute} is known here, so how often a reader is right is unknown. "
-            f"Someone who knows only the population is at least 80% sure of {_percent(sure[0])} of the people; "
-            f"someone who knows they are in this file of {_percent(sure[1])}."
+            f"What this file teaches about people in general makes a reader at least 80% sure of "
+            f"{_percent(sure[0])} of them; knowing that they are in it, of {_percent(sure[1])}."
         )
     rows = np.arange(people)
     shares = []
@@ -53,11 +52,12 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
     threatened = own >= attacker.max(axis=1) * (1 - 1e-12)
     twice = int((threatened & (own >= 2 * base * (1 - 1e-12))).sum())
     many = f"fewer than {least}" if twice < least else f"{twice:,}" if twice else "no"
-    noun = "person is" if twice == 1 and least < 2 else "people are"
+    noun = "person" if twice == 1 and least < 2 else "people"
     of = f" of the {people:,} sampled" if sampled else ""
     return (
-        f"Someone who knows only the population guesses {_percent(shares[0])} right; someone holding this file "
-        f"{_percent(shares[1])}; {many} {noun} at least twice as exposed{of}."
+        f"What this file teaches about people in general lets a reader guess {_percent(shares[0])} of {attribute} right. "
+        f"Knowing that a person is in it raises that to {_percent(shares[1])}; for {many} {noun}{of} the true value "
+        "becomes at least twice as likely."
     )
 
 
@@ -128,8 +128,8 @@ def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) ->
         worst = max(known, key=lambda f: float(f.value or 0) - float(f.baseline or 0))
         found["inference"] = _row(
             worst,
-            f"The worst attacker guesses {_number(worst.value)} of {worst.attribute} right, "
-            f"someone who knows only the population {_number(worst.baseline)}.",
+            f"The worst attacker guesses {_number(worst.value)} of {worst.attribute} right; what the file teaches about "
+            f"people in general gives {_number(worst.baseline)}.",
         )
     elif learned := [f for f in mine if f.id == "model_disclosure" and isinstance(f.value, float)]:
         worst = max(learned, key=lambda f: float(f.value or 0) - float(f.baseline or 0))

@@ -51,8 +51,9 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
     from unveil.engine import Engine
     from unveil.formats.output import csv_bytes, write_whole
     from unveil.formats.releases import read_release, release_files
-    from unveil.formats.tables import read_table
+    from unveil.formats.tables import read_columns, read_table
     from unveil.report import print_document, render_page
+    from unveil.risk.published_file import read_published_file
 
     hospital = made_up_hospital(seed=seed)
     hierarchies = folder / "hierarchies"
@@ -82,6 +83,10 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
         chains=Chains(sweeps=SWEEPS, burn_in=SWEEPS, most_sweeps=1600, precision=PRECISION),
         engine=Engine(seed=seed),
         limits=LIMITS,
+        files={
+            name: read_published_file(folder / name, schema, original=read_columns(folder / "hospital.csv"))
+            for name in releases
+        },
         release_type="public",
         recipient="anyone",
         inputs=describe_inputs(

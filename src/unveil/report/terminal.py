@@ -23,6 +23,7 @@ SCREEN, LEAST_ROOM = 38, 9  # lines of an answer, and of each table in it
 MOST_CHART_ROWS = 12
 GAP = 3  # between columns
 STYLES = {"within": "green", "exceeded": "bold red", "inconclusive": "yellow", "no limit": "bold"}
+STYLES |= {"not judged": "yellow", "not considered": "dim", "waived": "dim"}
 
 
 def print_document(

@@ -9,12 +9,13 @@ LONGEST_LABEL = 80
 LONGEST_TEXT = 1200
 
 VERDICTS = {
-    "within": "Within the stated limits",
+    "within": "Within the limits",
     "exceeded": "A limit is exceeded",
     "inconclusive": "Inconclusive: not a pass",
     "no limit": "No limit was stated, so there is no verdict",
 }
 SIGNS = {"within": "✓", "exceeded": "✕", "inconclusive": "?", "no limit": "–"}
+SIGNS |= {"not judged": "?", "not considered": "–", "waived": "–"}  # of single kinds of disclosure
 
 _ODD = re.compile(r"[^\S ]+")
 

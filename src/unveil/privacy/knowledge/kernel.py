@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.person_prior import PersonPrior
 from unveil.data.table import Table
-from unveil.errors import UsageError
+from unveil.errors import NotApplicable, UsageError
 from unveil.kernels.cell_weights import smooth_cells
 from unveil.privacy.knowledge.mining.cells import CountedCells
 from unveil.privacy.reference import geometry_of
@@ -17,6 +17,7 @@ from unveil.privacy.reference import geometry_of
 __all__ = ["Kernel", "distances_between"]
 
 MOST_ENTRIES = 1 << 24  # of the whole domain, one number each; above it, cell by cell
+MOST_CODES = 10_000  # of one attribute: all its pairs are kept, 800 MB
 PAIRS_AN_ENTRY = 2.0  # of cells: about this many cost as much as one entry of the domain; fewer pairs, cell by cell
 
 
@@ -69,6 +70,10 @@ class Kernel:
 
 def distances_between(attribute: Attribute) -> NDArray[np.float64]:
     """(codes, codes) distance of every two values, in [0, 1]: on the line, in the hierarchy, or 1 (Li 2010, p. 68)."""
+    if attribute.codes > MOST_CODES:
+        raise NotApplicable(
+            f"{attribute.name} has {attribute.codes:,} values, over {MOST_CODES:,}; declare bins for it"
+        )
     if attribute.kind is Kind.CATEGORICAL and attribute.hierarchy is None:
         return 1.0 - np.eye(attribute.codes)
     return geometry_of(attribute).between(attribute.codes)

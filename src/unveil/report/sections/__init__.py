@@ -9,6 +9,7 @@ from unveil.report.sections.common import every_finding, head, limits, method, n
 from unveil.report.sections.differential import differential
 from unveil.report.sections.disclosure import disclosure, masked
 from unveil.report.sections.frontier import frontier
+from unveil.report.sections.kinds import kinds
 from unveil.report.sections.linkage import linkage, uniqueness
 from unveil.report.sections.membership import membership, membership_charts, scores
 from unveil.report.sections.readers import comparison, overlays, places, three_risks, who
@@ -18,7 +19,7 @@ __all__ = ["blocks_of"]
 
 # For the officer: what was found.
 FIRST = (
-    *(head, sentences, frontier, limits, three_risks, who, recognised, utility, masked, linkage, uniqueness),
+    *(head, kinds, sentences, frontier, limits, three_risks, who, recognised, utility, masked, linkage, uniqueness),
     *(
         membership,
         scores,

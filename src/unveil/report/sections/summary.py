@@ -16,6 +16,7 @@ from unveil.report.sections.common import LITTLE, banner, sentence_rows, warning
 from unveil.report.sections.differential import cases_grid
 from unveil.report.sections.disclosure import disclosure_grid
 from unveil.report.sections.frontier import beside, points_grid
+from unveil.report.sections.kinds import kinds_grid, told_kinds
 from unveil.report.sections.linkage import links_grid
 from unveil.report.sections.membership import scores_grid
 from unveil.report.sections.releases import levels_grid
@@ -43,8 +44,14 @@ def summary_of(document: Document, names: Names) -> Summary:
     """The answer of a document of any kind."""
     limited = sorted((f for f in document.findings if f.limit), key=lambda f: _ORDER.index(f.verdict))
     judged = document.document in ("check", "frontier")  # their tables say it beside each row
-    grids = [*([] if judged else _limits(limited, names)), *map(_bare, _answer(document, names))]
-    return Summary([*_verdicts(document, names), *_sentences(document, names)], grids, *_untested(document))
+    own = set(document.settings.get("limits") or ())
+    if "judgement" in document.diagnostics:  # the default limits are in the table of kinds
+        limited = [f for f in limited if own & set((f.limit or "").split("; "))]
+    grids = [*kinds_grid(document, names), *([] if judged else _limits(limited, names))]
+    grids += map(_bare, _answer(document, names))
+    told = told_kinds(document, names)
+    top = [*_verdicts(document, names), *_sentences(document, names), *([Listing(told, "plain")] if told else [])]
+    return Summary(top, grids, *_untested(document))
 
 
 def _bare(grid: Grid) -> Grid:

@@ -1,0 +1,68 @@
+"""The table of kinds: what a release gives away in each way there is, in one sentence, and what would fix it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from unveil.audit.document import Document
+from unveil.report.blocks import Block, Cell, Grid, Heading, Listing
+from unveil.report.reading import Names, verdict_cell
+from unveil.report.wording import clean, label
+
+__all__ = ["kinds", "kinds_grid", "told_kinds"]
+
+
+def kinds(document: Document, names: Names) -> list[Block]:
+    """Every kind of disclosure with its verdict: the first table of the page."""
+    rows = []
+    for release, row in _rows(document):
+        where = [Cell(names.of(release))] if names.several else []
+        small = f"waived: {clean(row['waived'], 200)}" if row["waived"] else clean(row["fix"], 400)
+        found = Cell(clean(row["sentence"], 600), small)
+        rows.append((Cell(_called(row)), *where, verdict_cell(row["verdict"]), found))
+    if not rows:
+        return []
+    head = (Cell("Kind of disclosure"), *([Cell("Release")] if names.several else []), Cell("Verdict"), Cell("Found"))
+    roles = document.diagnostics.get("roles", {})
+    said = tuple((label(role), ", ".join(map(label, columns))) for role, columns in roles.items() if columns)
+    return [Heading("What was judged"), Grid("", head, tuple(rows)), *([Listing(said, "facts")] if said else [])]
+
+
+def kinds_grid(document: Document, names: Names) -> list[Grid]:
+    """The verdicts alone, a column a release."""
+    found: dict[str, dict[str, str]] = {}
+    for release, row in _rows(document):
+        word = "waived" if row["waived"] and row["verdict"] != "within" else row["verdict"]
+        found.setdefault(_called(row), {})[release] = word
+    if not found:
+        return []
+    releases = list(names.releases)[:4]
+    head = (Cell("Kind of disclosure"), *(Cell(names.of(r) if names.several else "Verdict") for r in releases))
+    rows = tuple((Cell(kind), *(verdict_cell(by.get(r, "not judged")) for r in releases)) for kind, by in found.items())
+    return [Grid("", head, rows)]
+
+
+def told_kinds(document: Document, names: Names, most: int = 3) -> tuple[tuple[str, str], ...]:
+    """What a person would remember: a sentence of each kind that is exceeded or open, the exceeded first."""
+    rows = [(r, row) for r, row in _rows(document) if row["waived"] is None and row["kind"] != "file"]
+    told = {clean(row["sentence"], 200) for _, row in rows}
+    rows += [
+        (r, row) for r, row in _rows(document) if row["kind"] == "file" and clean(row["sentence"], 200) not in told
+    ]
+    order = {"exceeded": 0, "inconclusive": 1, "not judged": 2}
+    open_ones = sorted((x for x in rows if x[1]["verdict"] in order), key=lambda x: order[x[1]["verdict"]])
+    return tuple(
+        (f"{_called(row)}, {names.of(release)}" if names.several else _called(row), clean(row["sentence"], 200))
+        for release, row in open_ones[:most]
+    )
+
+
+def _rows(document: Document) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for release, judgement in document.diagnostics.get("judgement", {}).items():
+        for row in judgement["kinds"]:
+            yield release, row
+
+
+def _called(row: Mapping[str, Any]) -> str:
+    """`inference of diagnosis`."""
+    name = str(row["kind"]).capitalize() if row["kind"] != "file" else "The file itself"
+    return name if row["attribute"] is None else f"{name} of {label(row['attribute'])}"
