@@ -129,8 +129,8 @@ def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
 def _known_chances(words: str, beliefs: Mapping[str, Belief], truth: NDArray[np.integer]) -> str:
     learner, attacker = (global_threat(beliefs[name], truth).value for name in ("learner", "bayesian"))
     return (
-        f"{words} What the file teaches about people in general lets a reader guess {learner:.0%} right; knowing that a "
-        f"person is in it, and with what chances values were changed, {attacker:.0%}."
+        f"{words} What the file teaches about people in general lets a reader guess {learner:.0%} right; knowing that "
+        f"a person is in it, and with what chances values were changed, {attacker:.0%}."
     )
 
 

@@ -233,18 +233,20 @@ def _excess(finding: Finding) -> float:
 
 # What a person would remember; {n} of {all} people, {attribute}, {value}.
 _TOLD = {
-    "disclosed": "Knowing that they are in the file, a reader can be {level}% sure of the {attribute} of {n} of {all} people.",
-    "disclosed_kind": "Knowing that they are in the file, a reader can be {level}% sure what kind of {attribute} {n} of {all} "
-    "people have.",
+    "disclosed": "Knowing that they are in the file, a reader can be {level}% sure of the {attribute} of {n} of {all} "
+    "people.",
+    "disclosed_kind": "Knowing that they are in the file, a reader can be {level}% sure what kind of {attribute} {n} of "
+    "{all} people have.",
     "narrowed": "A reader can tell the {attribute} of {n} of {all} people to within a tenth of its usual spread.",
     "misled": "A reader would be sure of a wrong {attribute} for {n} of {all} people.",
-    "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for anybody.",
+    "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for "
+    "anybody.",
     "distinct_l": "Some group shows a single {attribute}: whoever finds the group knows it.",
-    "k_anonymity": "The smallest class has {value} of the rows: who knows these attributes of a person is nearly there.",
+    "k_anonymity": "Rows in the smallest class: {value}. Who knows these attributes of a person finds the row.",
     "reid": "Somebody who holds everybody's quasi-identifiers links {n} of {all} people with their own row.",
     "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
     "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
-    "delta_presence": "For some people it is {value} likely, from a register of the population, that they are in the file.",
+    "delta_presence": "Of the people in a register who fit some class, a share of {value} is in the file.",
 }
 
 

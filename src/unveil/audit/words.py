@@ -55,8 +55,8 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
     noun = "person" if twice == 1 and least < 2 else "people"
     of = f" of the {people:,} sampled" if sampled else ""
     return (
-        f"What this file teaches about people in general lets a reader guess {_percent(shares[0])} of {attribute} right. "
-        f"Knowing that a person is in it raises that to {_percent(shares[1])}; for {many} {noun}{of} the true value "
+        f"What this file teaches about people in general lets a reader guess {_percent(shares[0])} of {attribute} "
+        f"right. Knowing that a person is in it raises that to {_percent(shares[1])}; for {many} {noun}{of} the true value "
         "becomes at least twice as likely."
     )
 
@@ -128,8 +128,8 @@ def wp29(findings: Sequence[Finding], release: str, attackers: Sequence[str]) ->
         worst = max(known, key=lambda f: float(f.value or 0) - float(f.baseline or 0))
         found["inference"] = _row(
             worst,
-            f"The worst attacker guesses {_number(worst.value)} of {worst.attribute} right; what the file teaches about "
-            f"people in general gives {_number(worst.baseline)}.",
+            f"The worst attacker guesses {_number(worst.value)} of {worst.attribute} right; what the file teaches "
+            f"about people in general gives {_number(worst.baseline)}.",
         )
     elif learned := [f for f in mine if f.id == "model_disclosure" and isinstance(f.value, float)]:
         worst = max(learned, key=lambda f: float(f.value or 0) - float(f.baseline or 0))
