@@ -130,6 +130,16 @@ def default_limits(case: Case, findings: Sequence[Finding]) -> list[str]:
     return found
 
 
+def _judge_by_default(case: Case, findings: Sequence[Finding], unreliable: Any) -> tuple[Finding, ...]:
+    """Findings held against the default limits, but for those that could not be otherwise: of an attribute with two
+    values everybody has fewer than three, whatever is known.
+    """
+    vacuous = [f.measure == "fewer_values" and f.baseline == 1.0 for f in findings]
+    held = [f for f, left_out in zip(findings, vacuous, strict=True) if not left_out]
+    judged = iter(judge(held, default_limits(case, held), case.attacker_names, unreliable))
+    return (*(f if out else next(judged) for f, out in zip(findings, vacuous, strict=True)), *judged)
+
+
 def read_files(case: Case, parts: Sequence[Part]) -> dict[str, list[Leak]]:
     """What the published files give away, each by itself and all together; by release.
 
@@ -236,7 +246,7 @@ def _put_together(
     unreliable = unreliable_readers(parts)
     findings = judge([f for p in parts for f in p.findings], case.stated_limits()[0], case.attacker_names, unreliable)
     findings += tuple(of_combinations)
-    findings = judge(findings, default_limits(case, findings), case.attacker_names, unreliable)
+    findings = _judge_by_default(case, findings, unreliable)
     leaks = read_files(case, parts)
     judgements = {
         p.name: judge_release(case, p, findings, leaks.get(p.name), any(r == p.name for r, _, _ in unreliable))
