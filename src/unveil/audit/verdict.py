@@ -139,14 +139,17 @@ def judgement_of(
         update["waived"] = next((waivers[n] for n in names if n in waivers), None)
         kinds.append(row.model_copy(update=update))
     left = [row for row in kinds if row.waived is None]
+    useful = worst(f.verdict for f in mine if kind_of_finding(f) is None)  # limits on utility are limits, too
     top = max((_ORDER[row.verdict] for row in left), default=0)
+    top = max(top, _ORDER.get(useful, 0))
     verdict: Verdict = "exceeded" if top == 3 else "inconclusive" if top or unsure else "within"
-    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds))
+    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful))
 
 
-def _words(verdict: Verdict, kinds: Sequence[KindVerdict]) -> str:
+def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict) -> str:
     """The word, and beside it what a reader must not overlook."""
     beside = [f"{_called(row)} exceeded" for row in kinds if row.verdict == "exceeded" and row.waived is None]
+    beside += [f"utility {useful}"] if useful in ("exceeded", "inconclusive") else []
     beside += [f"{_called(row)} {row.verdict}" for row in kinds if row.verdict == "not judged" and row.waived is None]
     beside += [f"{_called(row)} waived" for row in kinds if row.waived is not None and row.verdict != "within"]
     asked = {"membership": "membership not considered", "composition": "earlier releases not considered"}
@@ -183,7 +186,10 @@ def _rows(
     for kind in KINDS:
         if kind == "file":
             continue
-        places: list[str | None] = [*sensitive] if kind == "inference" else [None]
+        places: list[str | None] = [None]
+        if kind == "inference":  # also of what is asked about in turn, and of attributes together
+            others = [f.attribute for f in findings if kind_of_finding(f) == kind and f.attribute not in sensitive]
+            places = [*sensitive, *dict.fromkeys(others)] or [None]
         for attribute in places:
             mine = [
                 f for f in findings if kind_of_finding(f) == kind and (kind != "inference" or f.attribute == attribute)
@@ -210,7 +216,8 @@ def _row(
     if verdict == "exceeded":
         worst_one = max((f for f in findings if f.verdict == "exceeded"), key=_excess)
         return KindVerdict(**place, verdict="exceeded", sentence=_sentence(worst_one, people), fix=_FIX.get(kind, ""))
-    if reason is not None:
+    stated = [f for f in findings if set((f.limit or "").split("; ")) - set(DEFAULT_LIMITS.get(kind, ()))]
+    if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
         silent = kind in ("membership", "composition", "background") and reason.startswith("Not considered")
         return KindVerdict(**place, verdict="not considered" if silent else "not judged", sentence=reason)
     if not findings:

@@ -159,7 +159,14 @@ def test_wider_cells_are_asked_about_by_name_only() -> None:
     found = run_audit({"r": wide}, original=table, limits=["global_threat <= 1"], chains=SHORT)
     assert {a for _, a in found.answers} == {"b"}
     assert any("(a): it is published in wider cells" in text for text in found.document.diagnostics["not_tested"])
-    assert found.exit_code == 3  # nobody knows the threat to a
+    # Two of five are alike and two of five linked; nobody knows the threat to a.
+    kinds = found.document.diagnostics["judgement"]["r"]["kinds"]
+    verdicts = {k["attribute"] or k["kind"]: k["verdict"] for k in kinds}
+    assert {name for name, verdict in verdicts.items() if verdict == "exceeded"} == {"singling out", "linking"}
+    assert (verdicts["a"], verdicts["b"]) == ("inconclusive", "within")
+    why = dict.fromkeys(["file", "singling out", "linking"], "five people")
+    waived = run_audit({"r": wide}, original=table, limits=["global_threat <= 1"], chains=SHORT, waive=why)
+    assert (found.exit_code, waived.exit_code) == (1, 3)
     named = run_audit({"r": wide}, original=table, asked=["a"], chains=SHORT)
     assert {a for _, a in named.answers} == {"a"}
 
@@ -184,7 +191,10 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "c: what is believed of 60 people" in out
     command = ("audit", release, *more, "--attacker", "random_worlds", "--asked", "a,c", "--json", "-")
     code, out, err = run(*command, "--people", people, capsys=capsys)
-    assert code in (0, 3), err
-    assert {f["attribute"] for f in json.loads(out)["findings"]} == {None, "a", "c"}
+    document = json.loads(out)
+    assert code == document["diagnostics"]["exit_code"] == 1, err
+    kinds = document["diagnostics"]["judgement"]["release.csv"]["kinds"]
+    assert {k["attribute"] for k in kinds if k["kind"] == "inference"} == {"a", "c"}
+    assert {f["attribute"] for f in document["findings"]} == {None, "a", "c"}
     assert sorted(p.name for p in tmp_path.glob("people*")) == ["people-a.csv", "people-c.csv"]
     assert (tmp_path / "people-a.csv").read_text().startswith("row,attribute,known:b,known:c,known:d,truth")

@@ -30,6 +30,8 @@ SCHEMA = made_schema(
 )
 TABLE = made_table(SCHEMA, (20, "f", "flu"), (20, "m", "hiv"), (30, "f", "flu"), (30, "f", "hiv"))
 WORLDS = {"random_worlds": RandomWorlds()}
+# Six people in each class, three of them with flu: what default limits allow.
+SAFE = made_table(SCHEMA, *[(age, sex, disease) for age in (20, 30) for sex in "fm" for disease in ("flu", "hiv") * 3])
 
 
 def test_how_little_need_be_known() -> None:
@@ -119,7 +121,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         finally:
             sys.argv = argv
         out = capsys.readouterr().out
-        assert stopped.value.code == 0
+        assert stopped.value.code == 1  # the original itself
         assert "how little need be known" in out
         found = json.loads((tmp_path / "a.json").read_text())
         assert found["settings"]["combinations"] == known
@@ -171,7 +173,11 @@ def test_limits_on_combinations() -> None:
             "known.right.sex+age": (0.75, "within"),
         },
     )
-    assert found([limits[0], limits[2]])[0] == 0
+    code, kept = found([limits[0], limits[2]])
+    assert (code, {verdict for _, verdict in kept.values()}) == (1, {"within"})  # the original itself is not safe
+    for limit, code in (("known.fewest_rows.age >= 12", 0), ("known.fewest_rows.age >= 13", 1)):
+        waive, more = {"file": "there is none"}, {"combinations": sets, "limits": [limit]}
+        assert run_audit({"r.csv": SAFE.as_release()}, original=SAFE, waive=waive, **more).exit_code == code
     # An external document withholds shares of fewer than two people, not the verdict.
     assert found(["known.single_row.sex <= 0.2"], variant="external", least_count=2) == (
         1,
@@ -187,7 +193,11 @@ def test_unknown_values_are_inconclusive() -> None:
         limits=["known.alone_in_original <= 1", "known.sure <= 1"],
     )
     verdicts = [f.verdict for f in audit.document.findings if f.id.startswith("known.")]
-    assert (audit.exit_code, verdicts) == (3, ["inconclusive", "inconclusive", "within", "within"])
+    assert (audit.exit_code, verdicts) == (1, ["inconclusive", "inconclusive", "within", "within"])
+    waive = dict.fromkeys(["file", "linking", "inference"], "there is only the release")
+    for limits, code in ((["known.alone_in_original <= 1"], 3), ([], 0)):
+        more = {"combinations": [["age"], ["sex"]], "limits": limits}
+        assert run_audit({"r.csv": SAFE.as_release()}, waive=waive, **more).exit_code == code
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,10 @@ def test_three_risks_and_claims_by_hand() -> None:
     assert values["journalist_risk.max"] == (1, 0, 1)  # no population: at most
     assert values["share_error"][0] == pytest.approx(1 / 3)
     verdicts = {f.id: f.verdict for f in found.document.findings if f.limit}
-    assert verdicts == {"claim_precision": "exceeded", "share_error": "within"}
+    assert verdicts == {"claim_precision": "exceeded", "share_error": "within", "reid": "exceeded"}
+    limits = {f.id: f.limit for f in found.document.findings if f.limit}
+    assert limits["claim_precision"] == "claim_precision <= 0.4; claim_precision <= 0.5"
+    assert limits["reid"] == "reid <= 0.2"
     alone = found.document.diagnostics["wp29"]["m.csv"]["singling_out"]
     assert (alone["finding"], alone["value"]) == ("claimed", pytest.approx(2 / 3))
     assert "rightly for 50% of them" in alone["words"]

@@ -97,8 +97,11 @@ def test_a_schema_and_its_hierarchies_are_drafted(tmp_path: Path, capsys: pytest
 def test_one_command_audits_a_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(tmp_path)
     document = tmp_path / "audit.json"
-    run("audit", path, "--json", document, "--attacker", "random_worlds", "--sweeps", "100", capsys=capsys)
+    given = ("--json", document, "--attacker", "random_worlds", "--sweeps", "100")
+    run("audit", path, *given, capsys=capsys, code=1)  # classes of two
     found = json.loads(document.read_text())
+    kinds = {k["kind"]: k["verdict"] for k in found["diagnostics"]["judgement"]["clinic.deid"]["kinds"]}
+    assert (kinds["singling out"], kinds["file"]) == ("exceeded", "not judged")  # no file was published yet
     assert [i["name"] for i in found["inputs"]] == ["clinic.deid"]
     k = next(f for f in found["findings"] if f["id"] == "k_anonymity")
     assert (k["release"], k["value"]) == ("clinic.deid", 2.0)
@@ -110,8 +113,10 @@ def test_an_exported_output_beside_its_project(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "export.csv").write_text(OUTPUT)
     document = tmp_path / "audit.json"
     given = ("--original", path, "--json", document, "--attacker", "random_worlds", "--sweeps", "100")
-    run("audit", tmp_path / "export.csv", *given, capsys=capsys)
+    run("audit", tmp_path / "export.csv", *given, capsys=capsys, code=1)
     found = json.loads(document.read_text())
+    kinds = {k["kind"]: k["verdict"] for k in found["diagnostics"]["judgement"]["export.csv"]["kinds"]}
+    assert (kinds["singling out"], kinds["file"]) == ("exceeded", "within")
     assert next(f for f in found["findings"] if f["id"] == "k_anonymity")["value"] == 2.0
 
 
