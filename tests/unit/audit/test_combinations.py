@@ -176,7 +176,8 @@ def test_limits_on_combinations() -> None:
     code, kept = found([limits[0], limits[2]])
     assert (code, {verdict for _, verdict in kept.values()}) == (1, {"within"})  # the original itself is not safe
     for limit, code in (("known.fewest_rows.age >= 12", 0), ("known.fewest_rows.age >= 13", 1)):
-        waive, more = {"file": "there is none"}, {"combinations": sets, "limits": [limit]}
+        waive = {"file": "there is none", "inference": "every row is a group of its own"}
+        more = {"combinations": sets, "limits": [limit]}
         assert run_audit({"r.csv": SAFE.as_release()}, original=SAFE, waive=waive, **more).exit_code == code
     # An external document withholds shares of fewer than two people, not the verdict.
     assert found(["known.single_row.sex <= 0.2"], variant="external", least_count=2) == (

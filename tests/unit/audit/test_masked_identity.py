@@ -89,6 +89,16 @@ def test_without_an_assignment_risks_are_unknown_and_worth_is_not() -> None:
     assert nothing.diagnostics["wp29"]["m.csv"]["singling_out"]["status"] == "not tested"
 
 
+def test_a_limit_on_utility_counts() -> None:
+    waive = dict.fromkeys(["file", "singling out", "linking", "inference"], "three people")
+    for limit, code, word in (("share_error <= 0.4", 0, "within"), ("share_error <= 0.3", 1, "exceeded")):
+        found = audited(assignments={"m.csv": ORIGIN}, limits=[limit], waive=waive)
+        words = found.document.diagnostics["judgement"]["m.csv"]["words"]
+        assert (found.exit_code, words.split("; ")[0], "utility exceeded" in words) == (code, word, bool(code))
+    del waive["inference"]  # the schema names nothing sensitive, so nobody judged it
+    assert audited(assignments={"m.csv": ORIGIN}, waive=waive).exit_code == 3
+
+
 def test_differential_privacy_is_spoken_of_as_a_promise() -> None:
     made = Masked(PEOPLE.attributes, MASKED.columns, (0,), {}, "dp_histogram:epsilon=0.5,least=1")
     document = run_audit({"m.csv": made}, original=PEOPLE, engine=Engine(seed=0, workers=1)).document
