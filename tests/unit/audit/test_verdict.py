@@ -29,6 +29,7 @@ def people(counts: dict[tuple[str, str], int]) -> Table:
     return made_table(SCHEMA, *[row for row, count in counts.items() for _ in range(count)])
 
 
+ILLNESSES = ("flu", "hiv", "cold", "none")
 EVEN = {(age, ill): 25 for age in ("young", "old") for ill in ILLNESSES}
 ONE_FOR_ALL = EVEN | {("young", ill): 100 * (ill == "hiv") for ill in ILLNESSES}
 FINE = [Leak("row_order", "linking", "fine", "The order tells nothing.")]
