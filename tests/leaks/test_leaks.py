@@ -162,7 +162,7 @@ JUDGED = (
 def test_no_planted_leak_is_within(name: str, tmp_path: Path) -> None:
     for preset in ("", "k_5"):
         found = run.audit(LEAKS[name](SEED), tmp_path, preset)
-        assert found.exit in (1, 3), found
+        assert found.exit in (1, 2, 3), found  # 2: the preset is about what a masked release does not have
 
 
 @pytest.mark.parametrize("name", ["bands", "some_rows_suppressed", "codes_of_every_chapter", "spread_out_salaries"])
