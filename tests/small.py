@@ -7,6 +7,7 @@ import numpy as np
 
 from unveil.audit.document import Finding
 from unveil.audit.measures import parse_id
+from unveil.audit.verdict import KINDS
 from unveil.data.attribute import Attribute
 from unveil.data.hierarchy import HierarchyTable
 from unveil.data.regions import Regions
@@ -53,6 +54,10 @@ def made_release(attributes: Sequence[Attribute], blocks: Sequence[Sequence[Any]
         parts.append(BlockRows(tuple(positions), np.array([row[0] for row in rows]), tuple(columns)))
     regions = [Regions.sets(a.codes, cells[i]) for i, a in enumerate(attributes)]
     return build_release(attributes, regions, parts)[0]
+
+
+# For tests of something else than the verdict on every kind of disclosure.
+WAIVED = dict.fromkeys(KINDS, "this test is about something else")
 
 
 def made_finding(

@@ -11,11 +11,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unveil.audit.document import Finding, FindingId, Verdict, amount, number
-from unveil.audit.measures import READERS, kind_of, parse_ids, stands_for
+from unveil.audit.measures import READERS, kind_of, measure, parse_ids, stands_for
 from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 
-__all__ = ["Limit", "Preset", "check_limits", "judge", "parse_limit", "read_presets", "worst"]
+__all__ = [
+    "Limit",
+    "Preset",
+    "check_limits",
+    "judge",
+    "limits_that_cannot_fail",
+    "parse_limit",
+    "read_presets",
+    "worst",
+]
 
 _ORDER: tuple[Verdict, ...] = ("no limit", "within", "inconclusive", "exceeded")
 _FORM = re.compile(r"(.*\S)\s*(<=|>=|<|>)\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", re.DOTALL)
@@ -126,6 +135,30 @@ def check_limits(
             if (part.statistic or "").startswith("value:") and labels is not None and value not in labels:
                 raise UsageError(f"{shown(text)}: {shown(value)} is not a sensitive value{_close(value, labels)}")
             found.append(part)
+    return found
+
+
+def limits_that_cannot_fail(limits: Sequence[str]) -> list[str]:
+    """A sentence for each limit that points the wrong way, is always kept, or is about nobody in the file."""
+    found = []
+    for limit in map(parse_limit, limits):
+        left, upper = limit.left, limit.sign in ("<=", "<")
+        known = measure(left.measure)
+        better = known.direction(left.statistic)
+        if limit.right is not None:
+            continue
+        if left.reader == "learner":
+            found.append(
+                f"{limit.text} limits what anybody learns in general; it says nothing of the people in the file."
+            )
+        elif better and upper == (better > 0):
+            found.append(
+                f"{limit.text} points the wrong way: of this measure {'more' if better > 0 else 'less'} is safer."
+            )
+        elif upper and known.unit_of(left.statistic) == "share" and limit.number >= 1:
+            found.append(f"{limit.text} cannot fail: it is a share, which is never above 1.")
+        elif not upper and left.measure in ("k_anonymity", "distinct_l") and limit.number <= 1:
+            found.append(f"{limit.text} cannot fail: there is always 1.")
     return found
 
 

@@ -22,8 +22,8 @@ from unveil.audit.diagnosis import (
     unreliable_readers,
     worst_attributes,
 )
-from unveil.audit.document import Document, Finding
-from unveil.audit.limits import judge, parse_limit, worst
+from unveil.audit.document import Document, Finding, Verdict
+from unveil.audit.limits import judge, limits_that_cannot_fail, parse_limit, worst
 from unveil.audit.linkability import linked
 from unveil.audit.masked import masked_charts
 from unveil.audit.measures import definitions_of, kind_of, stands_for
@@ -158,7 +158,13 @@ def read_files(case: Case, parts: Sequence[Part]) -> dict[str, list[Leak]]:
 
 
 def judge_release(
-    case: Case, part: Part, findings: Sequence[Finding], leaks: Sequence[Leak] | None, unsure: bool
+    case: Case,
+    part: Part,
+    findings: Sequence[Finding],
+    leaks: Sequence[Leak] | None,
+    stated: Verdict,
+    *,
+    unsure: bool,
 ) -> Judgement:
     """Every kind of disclosure of one release."""
     release = case.releases[part.name]
@@ -216,6 +222,7 @@ def judge_release(
         leaks=leaks,
         reasons=reasons,
         waivers=case.waive,
+        stated=stated,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
         narrowed=narrowed,
         unsure=unsure,
@@ -246,10 +253,13 @@ def _put_together(
     unreliable = unreliable_readers(parts)
     findings = judge([f for p in parts for f in p.findings], case.stated_limits()[0], case.attacker_names, unreliable)
     findings += tuple(of_combinations)
+    stated = {p.name: worst(f.verdict for f in findings if f.release == p.name) for p in parts}
     findings = _judge_by_default(case, findings, unreliable)
     leaks = read_files(case, parts)
     judgements = {
-        p.name: judge_release(case, p, findings, leaks.get(p.name), any(r == p.name for r, _, _ in unreliable))
+        p.name: judge_release(
+            case, p, findings, leaks.get(p.name), stated[p.name], unsure=any(r == p.name for r, _, _ in unreliable)
+        )
         for p in parts
     }
     verdicts = {name: one.verdict for name, one in judgements.items()}
@@ -262,6 +272,7 @@ def _put_together(
     people = case.original.rows if case.original is not None else sum(r.rows for r in case.releases.values())
     refused = [(r["release"], r["attribute"], r["reader"], r["reason"]) for r in readers if not r["applicable"]]
     remarks = list(dict.fromkeys(text for p in parts for text in p.remarks))
+    remarks[:0] = limits_that_cannot_fail(case.stated_limits()[0])
     if stopped:
         remarks.insert(0, "The audit was stopped before its end: what it did not reach is unknown.")
     if sampled is not None:

@@ -50,7 +50,14 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
 }
 _LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}
 _LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links")
-_ORDER: dict[str, int] = {"within": 0, "not considered": 0, "not judged": 1, "inconclusive": 2, "exceeded": 3}
+_ORDER: dict[str, int] = {
+    "no limit": 0,
+    "within": 0,
+    "not considered": 0,
+    "not judged": 1,
+    "inconclusive": 2,
+    "exceeded": 3,
+}
 _FIX = {
     "singling out": "Coarsen the quasi-identifiers, or suppress these rows: anonymize with a larger k.",
     "linking": "Coarsen or perturb more: a larger k, or stronger masking.",
@@ -121,12 +128,14 @@ def judgement_of(
     leaks: Sequence[Leak] | None,
     reasons: Mapping[tuple[Kind, str | None], str],
     waivers: Mapping[str, str],
+    stated: Verdict = "no limit",
     people: int = 0,
     narrowed: str = "",
     unsure: bool = False,
 ) -> Judgement:
     """Every kind of one release. `leaks`: what the file's checks say, None if there was no file; `reasons`: why a kind
-    was not judged or not considered; `narrowed`: how the question was narrowed, which leaves no "within".
+    was not judged or not considered; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
+    verdict by the limits that were stated, which no waiver excuses.
     """
     mine = [f for f in findings if f.release == release and f.limit]
     rows = list(_rows(release, mine, sensitive, leaks, reasons, people))
@@ -139,9 +148,8 @@ def judgement_of(
         update["waived"] = next((waivers[n] for n in names if n in waivers), None)
         kinds.append(row.model_copy(update=update))
     left = [row for row in kinds if row.waived is None]
-    useful = worst(f.verdict for f in mine if kind_of_finding(f) is None)  # limits on utility are limits, too
-    top = max((_ORDER[row.verdict] for row in left), default=0)
-    top = max(top, _ORDER.get(useful, 0))
+    useful = worst(f.verdict for f in mine if kind_of_finding(f) is None)
+    top = max((_ORDER[word] for word in (*(row.verdict for row in left), stated)), default=0)
     verdict: Verdict = "exceeded" if top == 3 else "inconclusive" if top or unsure else "within"
     return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful))
 
@@ -242,8 +250,8 @@ def _excess(finding: Finding) -> float:
 _TOLD = {
     "disclosed": "Knowing that they are in the file, a reader can be {level}% sure of the {attribute} of {n} of {all} "
     "people.",
-    "disclosed_kind": "Knowing that they are in the file, a reader can be {level}% sure what kind of {attribute} {n} of "
-    "{all} people have.",
+    "disclosed_kind": "Knowing that they are in the file, a reader can be {level}% sure what kind of {attribute} {n} "
+    "of {all} people have.",
     "narrowed": "A reader can tell the {attribute} of {n} of {all} people to within a tenth of its usual spread.",
     "misled": "A reader would be sure of a wrong {attribute} for {n} of {all} people.",
     "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for "

@@ -56,8 +56,8 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
     of = f" of the {people:,} sampled" if sampled else ""
     return (
         f"What this file teaches about people in general lets a reader guess {_percent(shares[0])} of {attribute} "
-        f"right. Knowing that a person is in it raises that to {_percent(shares[1])}; for {many} {noun}{of} the true value "
-        "becomes at least twice as likely."
+        f"right. Knowing that a person is in it raises that to {_percent(shares[1])}; for {many} {noun}{of} the true "
+        "value becomes at least twice as likely."
     )
 
 

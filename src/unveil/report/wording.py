@@ -9,7 +9,7 @@ LONGEST_LABEL = 80
 LONGEST_TEXT = 1200
 
 VERDICTS = {
-    "within": "Within the limits",
+    "within": "Within the stated limits",
     "exceeded": "A limit is exceeded",
     "inconclusive": "Inconclusive: not a pass",
     "no limit": "No limit was stated, so there is no verdict",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, made_finding, made_release, made_schema, made_table
+from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_finding, made_release, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
@@ -53,6 +53,7 @@ def suppressed(table: Table) -> Release:
 
 
 def audited(release: Release, table: Table | None, **options: Any) -> Audit:
+    options = {"waive": WAIVED, **options}
     found = run_audit(
         {"r.csv": release}, original=table, **{"chains": SHORT, "engine": Engine(seed=1, workers=1), **options}
     )
@@ -99,10 +100,10 @@ def test_the_original_as_its_own_release_by_hand() -> None:
     assert identity["k_anonymity"] == 2
     sentence = found.document.diagnostics["sentence"]["r.csv"]["disease"]
     assert sentence == (
-        "Someone who knows only the population guesses 75% right; someone holding this file 75%; "
-        "no people are at least twice as exposed."
+        "What this file teaches about people in general lets a reader guess 75% of disease right. Knowing that a "
+        "person is in it raises that to 75%; for no people the true value becomes at least twice as likely."
     )
-    assert (found.verdict, found.exit_code) == ("no limit", 0)
+    assert (found.verdict, found.exit_code) == ("within", 0)  # every kind is waived
 
 
 def test_charts_count_everyone_once() -> None:
@@ -285,7 +286,7 @@ def test_an_attacker_that_does_not_apply_is_a_line_with_the_reason() -> None:
     limited = audited(
         table.as_release(), table, attackers={"silent": Silent(), "bayesian": Bayesian()}, limits=["accuracy <= 1"]
     )
-    assert {f.id: f.verdict for f in limited.document.findings if f.limit} == {
+    assert {f.id: f.verdict for f in limited.document.findings if f.limit == "accuracy <= 1"} == {
         "bayesian.accuracy": "within",
         "silent.accuracy": "inconclusive",
     }
@@ -534,7 +535,7 @@ def test_verdicts_and_the_order_of_exit_codes() -> None:
     assert audited(release, table, limits=[within]).verdict == "within"
     assert audited(release, table, limits=[within, unsure]).exit_code == 3
     assert audited(release, table, limits=[within, unsure, exceeded]).exit_code == 1
-    both = run_audit({"a": release, "b": suppressed(table)}, original=table, limits=[exceeded])
+    both = run_audit({"a": release, "b": suppressed(table)}, original=table, limits=[exceeded], waive=WAIVED)
     assert both.document.diagnostics["verdicts"] == {"a": "exceeded", "b": "within"}
     assert audited(release, table, preset="k_3").exit_code == 1
     assert audited(release, table, preset="k_3").document.settings["limits"] == ["k_anonymity >= 3"]
@@ -616,7 +617,7 @@ def test_releases_side_by_side() -> None:
     print_document(found.document, Console(file=out, width=150))
     assert "open.csv" in out.getvalue()
     assert "closed.csv" in out.getvalue()
-    assert "no limit was stated" in out.getvalue()
+    assert "A LIMIT IS EXCEEDED" in out.getvalue()  # of the open one: everybody stands alone
 
 
 def test_every_measure_has_its_definition_with_a_source() -> None:

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from test_cli import run
 
-from small import QI, SENSITIVE, made_release, made_schema, made_table
+from small import QI, SENSITIVE, WAIVED, made_release, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import Audit, MembershipAsked, hold_out, run_audit
@@ -49,9 +49,13 @@ def generalised() -> Release:
     return made_release(TABLE.attributes, [((0, 1), rows)])
 
 
+OTHERS = {kind: why for kind, why in WAIVED.items() if kind != "membership"}
+
+
 def audited(release: Release | None = None, **options: Any) -> Audit:
     defaults: dict[str, Any] = {
         "original": TABLE,
+        "waive": WAIVED,
         "attackers": {"random_worlds": RandomWorlds()},
         "chains": Chains(chains=2, sweeps=60, burn_in=30, most_sweeps=0, every=10),
         "engine": Engine(seed=1, workers=1),
@@ -109,18 +113,20 @@ def test_controls_by_hand() -> None:
 
 
 def test_a_sensitive_membership_brings_its_limit() -> None:
-    found = audited(membership=MembershipAsked(sensitive=True))
-    assert found.document.settings["limits"] == [section.DEFAULT_LIMIT]
-    assert (found.verdict, found.exit_code) == ("within", 0)
+    found = audited(membership=MembershipAsked(sensitive=True), waive=OTHERS)
+    assert any(f.limit == "membership_odds.max <= 3" for f in found.document.findings)
+    assert (found.verdict, found.exit_code) == ("inconclusive", 3)  # nobody outside to judge it by
+    assert not any("membership" in (f.limit or "") for f in audited(waive=OTHERS).document.findings)
+    assert "membership not considered" in audited(waive=OTHERS).document.diagnostics["judgement"]["r.csv"]["words"]
     as_it_is = TABLE.as_release()
-    wide = audited(as_it_is, membership=MembershipAsked(sensitive=True), population=people([*AROUND, *["de"] * 60]))
+    wide = audited(
+        as_it_is, membership=MembershipAsked(sensitive=True), waive=OTHERS, population=people([*AROUND, *["de"] * 60])
+    )
     assert float(values(wide)["membership_odds.max"]) == float("inf")  # somebody is certain to be in
     assert (wide.verdict, wide.exit_code) == ("exceeded", 1)
     stated = audited(membership=MembershipAsked(sensitive=True), limits=["membership_posterior.max <= 0.52"])
     assert stated.document.settings["limits"] == ["membership_posterior.max <= 0.52"]
     assert stated.verdict == "exceeded"
-    others = audited(membership=MembershipAsked(sensitive=True), limits=["k_anonymity >= 2"])
-    assert section.DEFAULT_LIMIT in others.document.settings["limits"]
     assert audited().document.settings["limits"] == []
 
 
@@ -129,7 +135,7 @@ def test_a_sensitive_membership_that_was_not_tested_is_no_pass(monkeypatch: pyte
         raise NotApplicable("too many cells")
 
     monkeypatch.setattr(section, "learn_membership", refuse)
-    found = audited(membership=MembershipAsked(sensitive=True), limits=["k_anonymity >= 2"])
+    found = audited(membership=MembershipAsked(sensitive=True), limits=["k_anonymity >= 2"], waive=OTHERS)
     assert (found.verdict, found.exit_code) == ("inconclusive", 3)
     assert "not tested: too many cells" in found.document.diagnostics["membership"]["r.csv"]["words"]
     with pytest.raises(UsageError, match="nothing here measures"):
@@ -222,9 +228,10 @@ def test_the_command_reads_it_from_the_schema(tmp_path: Path, capsys: pytest.Cap
     common = (*common, "--attacker", "random_worlds", "--json", "-", "--membership-prior")
     code, out, _ = run(*common, "0.2", capsys=capsys)
     document = json.loads(out)
-    assert code == 0
+    assert code == 1  # most of these five people stand alone
     assert document["settings"]["membership"] == "sensitive"
-    assert document["settings"]["limits"] == [section.DEFAULT_LIMIT]
+    (kind,) = [k for k in document["diagnostics"]["judgement"]["release.csv"]["kinds"] if k["kind"] == "membership"]
+    assert kind["verdict"] == "not judged"
     assert document["diagnostics"]["membership"]["release.csv"]["prior"] == 0.2
     code, _, err = run(*common, "1.5", capsys=capsys)
     assert code == 2

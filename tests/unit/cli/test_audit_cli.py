@@ -69,7 +69,7 @@ def test_outputs_are_written_and_the_people_files_are_private(folder: Path, caps
     )
     code, out, err = run(*command, capsys=capsys)
     assert code == 1
-    assert "wide.csv: within the limits" in out
+    assert "wide.csv: within the stated limits" in out
     assert "open.csv: A LIMIT IS EXCEEDED" in out
     assert err.count("it names people: keep it secret") == 4
     for name in ("p-wide-disease.csv", "p-wide-job.csv", "p-open-disease.csv", "p-open-job.csv"):

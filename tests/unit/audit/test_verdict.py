@@ -1,0 +1,140 @@
+"""The verdict: every kind judged or said not to be; what was not judged is never fine."""
+
+import numpy as np
+import pytest
+
+from small import QI, SENSITIVE, WAIVED, made_schema, made_table
+from unveil.audit import run_audit
+from unveil.audit.limits import limits_that_cannot_fail
+from unveil.audit.verdict import DEFAULT_LIMITS, KINDS, judgement_of, kind_of_finding
+from unveil.catalog import anonymizer
+from unveil.data.belief import Belief
+from unveil.data.release import Anonymized, Release
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.errors import UsageError
+from unveil.risk import news
+from unveil.risk.published_file import Leak
+
+SCHEMA = made_schema(
+    {
+        "age": {"role": QI, "domain": ["young", "old"]},
+        "ill": {"role": SENSITIVE, "domain": ["flu", "hiv", "cold", "none"]},
+    }
+)
+QUICK = {"engine": Engine(seed=0, workers=1)}
+
+
+def people(counts: dict[tuple[str, str], int]) -> Table:
+    return made_table(SCHEMA, *[row for row, count in counts.items() for _ in range(count)])
+
+
+ILLNESSES = ("flu", "hiv", "cold", "none")
+EVEN = {(age, ill): 25 for age in ("young", "old") for ill in ILLNESSES}
+ONE_FOR_ALL = EVEN | {("young", ill): 100 * (ill == "hiv") for ill in ILLNESSES}
+FINE = [Leak("row_order", "linking", "fine", "The order tells nothing.")]
+
+
+def published(table: Table) -> Release:
+    """The table as it is, its classes the groups."""
+    made: Anonymized = anonymizer("full_domain:levels=0").anonymize(table, Engine(seed=0))
+    return made.release
+
+
+def kinds_of(table: Table, **options: object) -> dict[str, str]:
+    found = run_audit({"r": published(table)}, original=table, **QUICK, **options)
+    rows = found.document.diagnostics["judgement"]["r"]["kinds"]
+    return {row["kind"]: row["verdict"] for row in rows} | {"": found.verdict, "exit": str(found.exit_code)}
+
+
+def test_an_even_table_is_within_once_the_file_itself_is_waived() -> None:
+    plain = kinds_of(people(EVEN))
+    assert (plain["singling out"], plain["linking"], plain["inference"]) == ("within",) * 3
+    assert plain["file"] == "not judged"
+    assert (plain[""], plain["exit"]) == ("inconclusive", "3")  # not judged is not fine
+    waived = kinds_of(people(EVEN), waive={"file": "written by our own program"})
+    assert (waived[""], waived["exit"]) == ("within", "0")
+
+
+def test_a_class_of_one_value_is_exceeded_whatever_preset_is_kept() -> None:
+    for options in ({}, {"preset": "k_5"}, {"preset": "ema_0070"}, {"limits": ["k_anonymity >= 2"]}):
+        found = kinds_of(people(ONE_FOR_ALL), waive={"file": "why"}, **options)
+        assert (found["inference"], found[""], found["exit"]) == ("exceeded", "exceeded", "1")
+        assert found["singling out"] == "within"
+
+
+def test_a_waiver_needs_a_kind_and_a_reason_and_excuses_no_stated_limit() -> None:
+    table = people(ONE_FOR_ALL)
+    assert kinds_of(table, waive=WAIVED)["exit"] == "0"
+    assert kinds_of(table, waive=WAIVED, limits=["disclosed.80 <= 0.1"])["exit"] == "1"
+    assert kinds_of(table, waive={**WAIVED, "inference:ill": "x"})["exit"] == "0"
+    for waive, message in (({"luck": "x"}, "unknown kind"), ({"linking": " "}, "say why")):
+        with pytest.raises(UsageError, match=message):
+            kinds_of(table, waive=waive)
+
+
+def test_narrowing_the_question_narrows_the_verdict() -> None:
+    for options in ({"known": ["age"]}, {"wrong": 0.1}):
+        found = kinds_of(people(EVEN), waive={"file": "why"}, **options)
+        assert found["inference"] == "not judged"
+        assert found["exit"] == "3"
+    alone = run_audit({"r": published(people(EVEN))}, waive={"file": "why"}, **QUICK)
+    assert alone.exit_code == 3
+    rows = {row["kind"]: row for row in alone.document.diagnostics["judgement"]["r"]["kinds"]}
+    assert "Without the original" in rows["inference"]["sentence"]
+
+
+def test_leaks_of_the_file_decide_and_stand_in_their_kind() -> None:
+    bad = [Leak("row_order", "linking", "exceeded", "The rows stand in the original's order.", "shuffle the rows")]
+    for leaks, verdict, exit_code in ((FINE, "inconclusive", 3), (bad, "exceeded", 1)):
+        found = judgement_of("r", [], sensitive=["ill"], leaks=leaks, reasons={}, waivers={})
+        assert (found.verdict, found.exit_code) == (verdict, exit_code)
+    rows = {row.kind: row for row in found.kinds}
+    assert rows["linking"].verdict == rows["file"].verdict == "exceeded"
+    assert rows["linking"].fix == "shuffle the rows"
+    assert set(rows) == set(KINDS)
+
+
+def test_every_default_limit_is_of_its_kind() -> None:
+    table = people(EVEN)
+    found = run_audit({"r": published(table)}, original=table, **QUICK).document.findings
+    for finding in found:
+        for text in (finding.limit or "").split("; "):
+            if text:
+                assert text in DEFAULT_LIMITS[kind_of_finding(finding)], (finding.id, text)
+
+
+def test_what_is_news_by_hand() -> None:
+    share = np.array([0.9, 0.1])
+    truth = np.array([0, 0, 1, 1])
+    p = np.array([[0.95, 0.05], [0.99, 0.01], [0.2, 0.8], [0.75, 0.25]])
+    # odds of .95 are 19, of the share 9: no news; of .99 they are 99; .8 of a rare value is, .25 is not sure.
+    assert news.disclosed_people(p, truth, share).tolist() == [False, True, True, False]
+    assert news.disclosed(Belief(p), truth, share).value == 0.5
+    assert news.disclosed(Belief(p), truth, share, harmless=(0,)).value == 0.25
+    wrong = np.array([1, 1, 0, 0])
+    assert news.misled(Belief(p), wrong, share).value == 0.5
+    learner = Belief(np.tile(share, (4, 1)))
+    # .8 has 36 times the odds of .1; .25 has 3 times.
+    assert news.raised(Belief(p), learner, truth, share).value == 0.5  # .99 has 11 times the odds of .9
+    assert news.raised(Belief(p), Belief(p), truth, share).value == 0
+
+
+def test_codes_have_kinds_by_their_letter() -> None:
+    schema = made_schema({"d": {"role": SENSITIVE, "domain": ["F32.1", "F20", "J45", "J10.0"]}})
+    node, labels = news.kinds_of(schema.attribute("d")) or (np.zeros(0), ())
+    assert (labels, node.tolist()) == (("F", "J"), [0, 0, 1, 1])
+    assert news.kinds_of(SCHEMA.attribute("ill")) is None
+
+
+def test_limits_that_cannot_fail_are_named() -> None:
+    for text, words in (
+        ("k_anonymity <= 5", "points the wrong way"),
+        ("prosecutor_risk.max <= 9", "cannot fail"),
+        ("learner.global_threat <= 0.5", "anybody learns in general"),
+        ("k_anonymity >= 1", "cannot fail"),
+        ("reid >= 0.1", "points the wrong way"),
+    ):
+        (said,) = limits_that_cannot_fail([text])
+        assert words in said
+    assert limits_that_cannot_fail(["k_anonymity >= 5", "relative_threat.max <= 10", "confident.80 <= 0.2"]) == []
