@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from unveil.audit.diagnosis import describe_audit_run
-from unveil.audit.document import Document, Finding, Input, Verdict
+from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdict
 from unveil.audit.limits import check_limits, judge, worst
 from unveil.audit.masked import PERCENTAGES
 from unveil.audit.result import EXIT_CODES, Judged
@@ -232,11 +231,7 @@ def _by_percentage(findings: Sequence[Finding]) -> dict[str, Any]:
     return found
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DisclosureSettings(_Part):
+class DisclosureSettings(DocumentPart):
     """What was asked for."""
 
     release: str
@@ -250,7 +245,7 @@ class DisclosureSettings(_Part):
     limits: list[str]
 
 
-class DisclosureDiagnostics(_Part):
+class DisclosureDiagnostics(DocumentPart):
     """How it went."""
 
     verdict: Verdict
@@ -262,7 +257,7 @@ class DisclosureDiagnostics(_Part):
     remarks: list[str]
 
 
-class PercentagePoint(_Part):
+class PercentagePoint(DocumentPart):
     """The share of people whose true value is so near, and that without their rows."""
 
     p: float
@@ -270,7 +265,7 @@ class PercentagePoint(_Part):
     baseline: float
 
 
-class InputsPoint(_Part):
+class InputsPoint(DocumentPart):
     """The share of people guessed right from these inputs, and that without their rows."""
 
     inputs: list[str]
@@ -280,7 +275,7 @@ class InputsPoint(_Part):
     baseline: float
 
 
-class DisclosureCharts(_Part):
+class DisclosureCharts(DocumentPart):
     """Shares, never one entry a person."""
 
     by_percentage: dict[str, dict[str, list[PercentagePoint]]]

@@ -2,20 +2,16 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
-from unveil.audit.document import Document, Number, Verdict
+from unveil.audit.document import Document, DocumentPart, Number, Verdict
 
 __all__ = ["AuditDocument"]
 
 Count = int | None  # None: below the least count that an external document shows
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class AuditSettings(_Part):
+class AuditSettings(DocumentPart):
     """What was asked for."""
 
     releases: list[str]
@@ -25,8 +21,8 @@ class AuditSettings(_Part):
     attackers: list[str]
     asked: list[str] | None = None
     known: list[str] | None
-    combinations: list[list[str]] = []
-    cells: list[str] = []
+    combinations: list[list[str]] = Field([])
+    cells: list[str] = Field([])
     key: str | None = None
     wrong: float
     alpha: float
@@ -49,7 +45,7 @@ class AuditSettings(_Part):
     membership: Literal["sensitive", "harmless"] | None = None  # None: not measured
 
 
-class ReleaseFacts(_Part):
+class ReleaseFacts(DocumentPart):
     """What a release is made of."""
 
     rows: int
@@ -61,10 +57,10 @@ class ReleaseFacts(_Part):
     domains: dict[str, str]
     distances: dict[str, str]
     repeated_identifiers: Count
-    masked: list[str] = []  # columns that were perturbed; then there are no groups
+    masked: list[str] = Field([])  # columns that were perturbed; then there are no groups
 
 
-class ThreatModel(_Part):
+class ThreatModel(DocumentPart):
     """Who knows what."""
 
     target: str
@@ -75,7 +71,7 @@ class ThreatModel(_Part):
     mechanism: str
 
 
-class ReaderFacts(_Part):
+class ReaderFacts(DocumentPart):
     """One reader of one release, asked about one attribute."""
 
     release: str
@@ -91,7 +87,7 @@ class ReaderFacts(_Part):
     modes: list[dict[str, float]]
 
 
-class Wp29Row(_Part):
+class Wp29Row(DocumentPart):
     """One of the three risks of Opinion 05/2014."""
 
     value: Number
@@ -103,7 +99,7 @@ class Wp29Row(_Part):
     words: str
 
 
-class Wp29(_Part):
+class Wp29(DocumentPart):
     """Singling out, linkability, inference."""
 
     singling_out: Wp29Row
@@ -111,7 +107,7 @@ class Wp29(_Part):
     inference: Wp29Row
 
 
-class FakeCount(_Part):
+class FakeCount(DocumentPart):
     """How many fake tuples there are, in digits."""
 
     fake: str
@@ -120,7 +116,7 @@ class FakeCount(_Part):
     exact: bool
 
 
-class MembershipFacts(_Part):
+class MembershipFacts(DocumentPart):
     """How membership was looked at."""
 
     sensitive: bool
@@ -134,14 +130,14 @@ class MembershipFacts(_Part):
     words: str
 
 
-class Pair(_Part):
+class Pair(DocumentPart):
     """A release that dominates another."""
 
     better: str
     worse: str
 
 
-class Definition(_Part):
+class Definition(DocumentPart):
     """What a measure is."""
 
     words: str
@@ -149,7 +145,7 @@ class Definition(_Part):
     page: str
 
 
-class BackgroundFacts(_Part):
+class BackgroundFacts(DocumentPart):
     """What readers with background knowledge gain from one release, about one attribute; or why it was not asked."""
 
     release: str
@@ -162,7 +158,7 @@ class BackgroundFacts(_Part):
     words: str | None
 
 
-class CombinationRow(_Part):
+class CombinationRow(DocumentPart):
     """What one set of known attributes exposes; [value, low, high] or a share, None if unknown or of too few people."""
 
     release: str
@@ -181,7 +177,7 @@ class CombinationRow(_Part):
     sure: list[Number] | None = None
 
 
-class AuditDiagnostics(_Part):
+class AuditDiagnostics(DocumentPart):
     """Verdict, words, and how sure all of it is."""
 
     verdict: Verdict
@@ -198,11 +194,11 @@ class AuditDiagnostics(_Part):
     dominance_text: str
     wp29: dict[str, Wp29]
     not_tested: list[str]
-    membership: dict[str, MembershipFacts] = {}
-    background: list[BackgroundFacts] = []
+    membership: dict[str, MembershipFacts] = Field({})
+    background: list[BackgroundFacts] = Field([])
     remarks: list[str]
     definitions: dict[str, Definition]
-    combinations: list[CombinationRow] = []
+    combinations: list[CombinationRow] = Field([])
 
 
 class AuditDocument(Document):

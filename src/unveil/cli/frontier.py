@@ -69,7 +69,7 @@ def frontier(options: FrontierOptions) -> None:
     from unveil.formats.releases import release_files
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
-    from unveil.frontier import Questions, Reading, run_frontier
+    from unveil.frontier import Questions, ReaderSettings, run_frontier
 
     data, output = options.data, options.output
     if data is None:
@@ -78,7 +78,9 @@ def frontier(options: FrontierOptions) -> None:
     written = [] if output is None or chosen_file is None else [output, *release_parts(output), chosen_file]
     check_outputs(options, input_paths(options), *written)
     known = one_set(options.known)
-    reading = Reading(known=None if known is None else tuple(known), chains=chains_of(options), sample=options.sample)
+    reading = ReaderSettings(
+        known=None if known is None else tuple(known), chains=chains_of(options), sample=options.sample
+    )
     if attackers := attackers_of(options.attacker):
         reading = replace(reading, attackers=attackers)
     engine = engine_of(options)

@@ -38,7 +38,7 @@ TERMS = {"joint": joint_term, "support": support_term, "conditional": conditiona
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
+class ThinnedStates:
     """States of one chain, thinned as they come: between `most` and twice as many."""
 
     most: int
@@ -73,7 +73,7 @@ class HiddenPosterior:
     engine: Engine
     settings: Chains
     chains: list[Chain]
-    kept: list[Kept]
+    kept: list[ThinnedStates]
     questions: list[Question]
     every: int
     goal: int  # sweeps of each chain at the end of this round
@@ -109,7 +109,9 @@ class HiddenPosterior:
         most = _most_kept(model, settings)
         started = [_start(model, engine.named(f"chain {chain}"), chain) for chain in number]
         goal = settings.burn_in + settings.sweeps
-        found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
+        found = cls(
+            model, engine, settings, started, [ThinnedStates(most) for _ in number], asked, every, goal, saved, refused
+        )
         found.distinct, found.fits = distinct, [[] for _ in number]
         if Tempering.suits(model) and settings.burn_in:
             likelihood = Likelihood.of(model)
@@ -311,7 +313,7 @@ class HiddenPosterior:
                 self.ladders[number].restore(self.model, arrays, f"{at}/ladder")
             self.fits[number] = arrays[f"{at}/fits"].tolist()
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
-            self.kept[number] = Kept(most, [], seen, every)
+            self.kept[number] = ThinnedStates(most, [], seen, every)
             saved = f"{at}/states"
             for state in range(states):
                 theta, mean = (layout.split(arrays[f"{saved}/{name}"][state]) for name in ("theta", "mean"))

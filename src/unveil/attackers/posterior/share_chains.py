@@ -12,7 +12,7 @@ from unveil.data.smoothing import Centres
 from unveil.engine import Engine
 from unveil.kernels.shares import expected_counts, share_chain
 
-__all__ = ["Reading", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
+__all__ = ["CodeShares", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
 
 Sums = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -61,7 +61,7 @@ class Sets:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class CodeShares:
     """How shares of centres are read as shares of codes, where the attribute is smoothed."""
 
     kernel: NDArray[np.float64]  # (centres, codes)
@@ -88,7 +88,7 @@ class ShareChains:
     start_of: NDArray[np.int64]  # (regions + 1,)
     member: NDArray[np.int64]
     weight: NDArray[np.float64] | None  # (region atoms,) how likely a centre puts its value there; None = surely
-    reading: Reading | None  # of a smoothed attribute, whose atoms are centres
+    reading: CodeShares | None  # of a smoothed attribute, whose atoms are centres
     prior: NDArray[np.float64]  # (values, atoms)
     counts: NDArray[np.int64]  # (values, regions)
     mass: NDArray[np.float64]  # (values, atoms)
@@ -137,7 +137,7 @@ class ShareChains:
         start[used + 1] = np.diff(near.start)
         owner, code = listed_codes(regions, used)
         code_start = np.concatenate([[0], np.cumsum(np.bincount(used[owner], minlength=len(regions)))])
-        reading = Reading(kernel, code_start.astype(np.int64), code)
+        reading = CodeShares(kernel, code_start.astype(np.int64), code)
         codes = np.arange(regions.codes)
         sets = codes, np.ones(prior.shape), np.cumsum(start), near.centre, near.weight, reading
         return cls._started(sets, prior, counts, unseen, engine, chains)
@@ -151,7 +151,7 @@ class ShareChains:
             NDArray[np.int64],
             NDArray[np.int64],
             NDArray[np.float64] | None,
-            Reading | None,
+            CodeShares | None,
         ],
         prior: NDArray[np.float64],
         counts: NDArray[np.int64],

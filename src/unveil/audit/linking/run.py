@@ -16,7 +16,7 @@ from unveil.audit.document import Document, Finding, Input
 from unveil.audit.identity import identity_findings
 from unveil.audit.limits import check_limits, judge, worst
 from unveil.audit.linking.alone import ask_uniqueness, uniqueness_findings
-from unveil.audit.linking.probability import Reader, ask_probability
+from unveil.audit.linking.probability import ReaderLinks, ask_probability
 from unveil.audit.linking.worst import ask_worst
 from unveil.audit.masked_identity import found_masked
 from unveil.audit.result import EXIT_CODES, Judged
@@ -113,11 +113,11 @@ def run_link(
     names = tuple(held.known)
     rows = None if origin is None else np.asarray(origin, dtype=np.int64)
     published = published_of(release, names, rows)
-    found = {"distance": Reader(link_by_distance(published, held, margins=margins, engine=engine))}
+    found = {"distance": ReaderLinks(link_by_distance(published, held, margins=margins, engine=engine))}
     rates = {"false_links": false_links, "missed_links": missed_links}
     found |= ask_probability(published, held, **rates, splink=splink, engine=engine)
     worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine, seconds=prove)
-    found |= {reader: Reader(one.links, one.reason) for reader, one in worst_readers.items()}
+    found |= {reader: ReaderLinks(one.links, one.reason) for reader, one in worst_readers.items()}
     alone = ask_uniqueness(
         release,
         table,
@@ -208,7 +208,7 @@ def _check_limits(limits: Sequence[str]) -> None:
             raise UsageError(f"{part.id}: {part.measure} has no reader {shown(part.reader)}; leave it out")
 
 
-def _findings(release: str, reader: str, one: Reader, published: Published) -> list[Finding]:
+def _findings(release: str, reader: str, one: ReaderLinks, published: Published) -> list[Finding]:
     names = ("reid", "claimed", "claim_precision")
     if one.links is None:
         return [Finding.of(measure, release, None, None, reader=reader) for measure in names]
@@ -228,7 +228,7 @@ def _truth(published: Published, held: Register) -> str:
     return "own row fits" if published.truthful else "unknown"
 
 
-def _reader_row(reader: str, one: Reader, published: Published, names: Sequence[str]) -> dict[str, Any]:
+def _reader_row(reader: str, one: ReaderLinks, published: Published, names: Sequence[str]) -> dict[str, Any]:
     parameters = [] if one.model is None else one.model.parameters([a.name for a in published.attributes])
     thresholds = None
     if one.classes is not None:
@@ -260,7 +260,9 @@ WORDS = {
 NARROW = "by weights of how narrow the cells are that hold a person"
 
 
-def _sentences(found: Mapping[str, Reader], published: Published, held: Register, names: Sequence[str]) -> list[str]:
+def _sentences(
+    found: Mapping[str, ReaderLinks], published: Published, held: Register, names: Sequence[str]
+) -> list[str]:
     sentences = []
     for reader, one in found.items():
         if one.links is None:
@@ -302,7 +304,7 @@ def _remarks(published: Published, held: Register, table: Table | None) -> list[
     return found
 
 
-def _unsettled(found: Mapping[str, Reader]) -> list[str]:
+def _unsettled(found: Mapping[str, ReaderLinks]) -> list[str]:
     return [
         f"The weights of {reader} were still moving after {one.model.rounds:,} rounds; its links are not final."
         for reader, one in found.items()

@@ -87,7 +87,7 @@ def attribute(options: AttributeOptions) -> None:
 
 def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
     """The beliefs of every attacker, each told what options tell it."""
-    from unveil.attackers.background import Background
+    from unveil.attackers.background import BackgroundKnowledge
     from unveil.attackers.fixed_prior import FixedPrior
     from unveil.audit.attack import run_attack, targets_of_file
     from unveil.audit.given import Given, others_of_file
@@ -139,7 +139,7 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
         joined=case.joined,
         **knows_group,
     )
-    found = given.rule_out(found, [n for n, one in attackers.items() if isinstance(one, Background)])
+    found = given.rule_out(found, [n for n, one in attackers.items() if isinstance(one, BackgroundKnowledge)])
     if options.coalition is None:
         return found
     together = given.coalition(options.coalition)
