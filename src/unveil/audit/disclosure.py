@@ -1,19 +1,18 @@
 """run_disclosure: what a masked release gives away of attributes, of those it holds and of a fact that it does not."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdict
-from unveil.audit.limits import check_limits, judge, worst
-from unveil.audit.masked import PERCENTAGES
-from unveil.audit.result import EXIT_CODES, Judged
-from unveil.data.attribute import Attribute, Role
+from unveil.audit.limits import check_limits, judge
+from unveil.audit.masked import BY_PERCENTAGE, PERCENTAGES, near_findings
+from unveil.audit.result import Judged, judged_document
+from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.masked import MaskedTable
 from unveil.data.table import Table
@@ -23,26 +22,19 @@ from unveil.risk.disclosure import (
     MODELS,
     DisclosureByInputs,
     absent_disclosure,
-    deviation_interval_baseline,
-    deviation_interval_disclosure,
     disclosure_by_inputs,
     model_baseline,
     model_disclosure,
     model_gain,
     model_guesses,
-    paired,
-    rank_interval_baseline,
-    rank_interval_disclosure,
     sampled_disclosure,
-    simple_baseline,
-    simple_disclosure,
 )
 
 __all__ = ["Disclosure", "DisclosureDocument", "Fact", "run_disclosure"]
 
 MEASURES = (
-    *("rank_interval_disclosure", "deviation_interval_disclosure", "simple_disclosure"),
-    *("model_disclosure", "model_gain", "absent_disclosure"),
+    *BY_PERCENTAGE,
+    *("simple_disclosure", "model_disclosure", "model_gain", "absent_disclosure"),
 )
 FOLDS, REPEATS = 5, 3
 
@@ -90,7 +82,7 @@ def run_disclosure(
     wanted = sensitive if asked is None else list(asked)
     findings: list[Finding] = []
     for index in made.masked.masked:
-        findings += _near(table, made, name, made.masked.attributes[index], percentages)
+        findings += near_findings(table, made, name, made.masked.attributes[index], percentages)
     by_inputs: dict[str, list[dict[str, Any]]] = {}
     sentences = []
     folds = min(FOLDS, made.masked.rows)
@@ -130,9 +122,9 @@ def run_disclosure(
     if not findings:
         raise UsageError("nothing is asked: no column was perturbed, none is sensitive, and no fact is given")
     marked = judge(findings, limits, (), {})
-    verdict = worst(f.verdict for f in marked)
-    document = Document(
-        document="disclosure",
+    document = judged_document(
+        "disclosure",
+        marked,
         settings={
             "release": name,
             "percentages": [float(p) for p in percentages],
@@ -144,12 +136,9 @@ def run_disclosure(
             "seed": engine.stated_seed,
             "limits": list(limits),
         },
-        inputs=tuple(inputs),
-        run=describe_audit_run(started),
-        findings=marked,
+        inputs=inputs,
+        started=started,
         diagnostics={
-            "verdict": verdict,
-            "exit_code": EXIT_CODES[verdict],
             "rows": made.masked.rows,
             "people": table.rows,
             "perturbed": [made.masked.attributes[i].name for i in made.masked.masked],
@@ -173,24 +162,6 @@ def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[fl
     for attribute in made.masked.attributes:
         if attribute.name not in held or held[attribute.name].values != attribute.values:
             raise UsageError(f"the domain of {attribute.name} is not the original's; declare it in the schema")
-
-
-def _near(
-    table: Table, made: MaskedTable, release: str, attribute: Attribute, percentages: Sequence[float]
-) -> Iterator[Finding]:
-    name = attribute.name
-    truth, published = paired(table, made, name)
-    if not attribute.kind.measured:
-        base = simple_baseline(truth)
-        yield Finding.of("simple_disclosure", release, name, simple_disclosure(truth, published), base.value)
-        return
-    for p in percentages:
-        base = rank_interval_baseline(truth, published, p)
-        found = rank_interval_disclosure(truth, published, p)
-        yield Finding.of(f"rank_interval_disclosure.{p:g}", release, name, found, base.value)
-        base = deviation_interval_baseline(truth, p)
-        found = deviation_interval_disclosure(truth, published, p)
-        yield Finding.of(f"deviation_interval_disclosure.{p:g}", release, name, found, base.value)
 
 
 def _absent(
@@ -225,7 +196,7 @@ def _point(one: DisclosureByInputs) -> dict[str, Any]:
 def _by_percentage(findings: Sequence[Finding]) -> dict[str, Any]:
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for finding in findings:
-        if finding.measure in MEASURES[:2] and finding.attribute is not None:
+        if finding.measure in BY_PERCENTAGE and finding.attribute is not None:
             points = found.setdefault(finding.attribute, {}).setdefault(finding.measure, [])
             points.append({"p": float(finding.statistic or 0), "share": finding.value, "baseline": finding.baseline})
     return found

@@ -1,7 +1,7 @@
 """unveil frontier: which release should be published?"""
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,11 @@ FIRST = "schema with_ require risk utility limit budget minutes output report js
 
 @dataclass(frozen=True, kw_only=True)
 class FrontierOptions(
-    opt.Config,
-    opt.TableDialect,
-    opt.CheckpointOptions,
-    opt.EngineSettings,
+    opt.TableRun,
     opt.ChainLengths,
     opt.KnownOptions,
     opt.Attackers,
-    opt.Report,
-    opt.Limits,
+    opt.Judgement,
     opt.Require,
     opt.SchemaFile,
     opt.Data,
@@ -104,13 +100,7 @@ def frontier(options: FrontierOptions) -> None:
             limits=options.limit,
             budget=options.budget,
             minutes=options.minutes,
-            questions=Questions(
-                distance=options.distance,
-                minimum_support=options.minimum_support,
-                dimension=options.dimension,
-                selectivity=options.selectivity,
-                queries=options.queries,
-            ),
+            questions=Questions(**{f.name: getattr(options, f.name) for f in fields(Questions)}),
             reading=reading,
             engine=replace(engine, progress=progress, stop=stop),
             release_seed=release_seed,

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -33,6 +34,21 @@ _MAGIC = (
 _XML = (b"<?xml", b"<!doctype html", b"<html", b"<table")
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    """What the system says of a file, as refusals."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise Refusal("no such file; check the path") from None
+    except PermissionError:
+        raise Refusal("no permission to read it; ask its owner") from None
+    except OSError as reason:
+        raise Refusal(f"cannot be read: {(reason.strerror or 'unknown reason').lower()}") from None
+    except ValueError:
+        raise Refusal("is not a valid file name; check the path") from None
+
+
 @dataclass(frozen=True, slots=True)
 class ByteSource:
     """A file, or bytes that are already here."""
@@ -48,16 +64,9 @@ class ByteSource:
                 yield self.content[start : start + size]
             return
         assert self.path is not None
-        try:
-            with self.path.open("rb") as file:
-                while block := file.read(size):
-                    yield block
-        except FileNotFoundError:
-            raise Refusal("no such file; check the path") from None
-        except PermissionError:
-            raise Refusal("no permission to read it; ask its owner") from None
-        except OSError as reason:
-            raise Refusal(f"cannot be read: {(reason.strerror or 'unknown reason').lower()}") from None
+        with _readable(), self.path.open("rb") as file:
+            while block := file.read(size):
+                yield block
 
     def head(self, size: int) -> bytes:
         """The first bytes."""
@@ -102,16 +111,8 @@ def open_source(path: str | os.PathLike[str], content: bytes | None = None) -> B
 
 
 def _regular(path: str | os.PathLike[str]) -> ByteSource:
-    try:
+    with _readable():
         kind = os.stat(path).st_mode
-    except FileNotFoundError:
-        raise Refusal("no such file; check the path") from None
-    except PermissionError:
-        raise Refusal("no permission to read it; ask its owner") from None
-    except OSError as reason:
-        raise Refusal(f"cannot be read: {(reason.strerror or 'unknown reason').lower()}") from None
-    except ValueError:
-        raise Refusal("is not a valid file name; check the path") from None
     if stat.S_ISDIR(kind):
         raise Refusal("is a folder; name a CSV file in it")
     if stat.S_ISFIFO(kind):  # it can be read once only

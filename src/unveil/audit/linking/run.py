@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Finding, Input
 from unveil.audit.identity import identity_findings
-from unveil.audit.limits import check_limits, judge, worst
+from unveil.audit.limits import check_limits, judge
 from unveil.audit.linking.alone import ask_uniqueness, uniqueness_findings
 from unveil.audit.linking.probability import ReaderLinks, ask_probability
 from unveil.audit.linking.worst import ask_worst
 from unveil.audit.masked_identity import found_masked
-from unveil.audit.result import EXIT_CODES, Judged
+from unveil.audit.result import Judged, judged_document
 from unveil.catalog import anonymizer
 from unveil.data.masked import Masked
 from unveil.data.release import Release
@@ -145,9 +144,9 @@ def run_link(
         risks = found_masked(name, published, held, nearest, table=table, population=population, engine=engine)
         findings += [f for f in risks if f.measure != "claim_precision"]  # each reader has its own
     marked = judge(findings, limits, READERS, {})
-    verdict = worst(f.verdict for f in marked)
-    document = Document(
-        document="link",
+    document = judged_document(
+        "link",
+        marked,
         settings={
             "release": name,
             "original": None if table is None else Path(table.name).name,
@@ -164,12 +163,9 @@ def run_link(
             "seed": engine.stated_seed,
             "limits": list(limits),
         },
-        inputs=tuple(inputs),
-        run=describe_audit_run(started),
-        findings=marked,
+        inputs=inputs,
+        started=started,
         diagnostics={
-            "verdict": verdict,
-            "exit_code": EXIT_CODES[verdict],
             "people": held.people,
             "rows": published.rows,
             "truth": _truth(published, held),

@@ -13,17 +13,7 @@ __all__ = ["MembershipOptions", "membership"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipOptions(
-    opt.ReleaseCase,
-    opt.EngineSettings,
-    opt.PeopleOptions,
-    opt.Report,
-    opt.Limits,
-    opt.AskedOptions,
-    opt.KnownOptions,
-    opt.Control,
-    opt.With,
-):
+class MembershipOptions(opt.ReleaseRun, opt.PeopleOptions, opt.Judgement, opt.AskedAndKnown, opt.Control, opt.With):
     """The options of an attack on membership."""
 
     release: Path | None = opt.argument("The published table, made of the original.", "[RELEASE]")
