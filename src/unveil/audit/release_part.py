@@ -13,7 +13,7 @@ from unveil.audit.case import Case
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
-from unveil.audit.identity import identity_findings, utility_findings
+from unveil.audit.identity import identity_findings, population_findings, utility_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.levels import run_check
 from unveil.audit.linkability import with_linkability
@@ -21,7 +21,6 @@ from unveil.audit.masked import masked_part
 from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
-from unveil.audit.populations import population_findings
 from unveil.audit.remarks import remarks_of_answers, remarks_of_release
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
