@@ -22,7 +22,7 @@ class FrontierOptions(
     opt.ChainLengths,
     opt.KnownOptions,
     opt.Attackers,
-    opt.Judgement,
+    opt.ReportAndLimits,
     opt.Require,
     opt.SchemaFile,
     opt.Data,

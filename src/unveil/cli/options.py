@@ -20,7 +20,6 @@ __all__ = [
     "Control",
     "Data",
     "EngineSettings",
-    "Judgement",
     "KnownOptions",
     "Limits",
     "OneRelease",
@@ -33,6 +32,7 @@ __all__ = [
     "ReleaseDialect",
     "ReleaseRun",
     "Report",
+    "ReportAndLimits",
     "Require",
     "SchemaFile",
     "TableDialect",
@@ -312,7 +312,7 @@ class TableRun(Config, TableDialect, CheckpointOptions, EngineSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement(Report, Limits):
+class ReportAndLimits(Report, Limits):
     """What is still acceptable, and where the answer goes."""
 
 

@@ -14,7 +14,7 @@ __all__ = ["DifferentialOptions", "differential"]
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentialOptions(
-    opt.TableRun, opt.PeopleOptions, opt.Judgement, opt.AskedOptions, opt.With, opt.SchemaFile, opt.Data
+    opt.TableRun, opt.PeopleOptions, opt.ReportAndLimits, opt.AskedOptions, opt.With, opt.SchemaFile, opt.Data
 ):
     """The options of a differential test."""
 

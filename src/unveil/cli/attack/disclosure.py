@@ -12,7 +12,9 @@ __all__ = ["DisclosureOptions", "disclosure"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DisclosureOptions(opt.ReleaseRun, opt.Judgement, opt.Aligned, opt.Pairing, opt.AskedAndKnown, opt.OneRelease):
+class DisclosureOptions(
+    opt.ReleaseRun, opt.ReportAndLimits, opt.Aligned, opt.Pairing, opt.AskedAndKnown, opt.OneRelease
+):
     """The options of an attack on perturbed attributes."""
 
     p: str = opt.option("Percentages that count as near.", "P,P", default="1,2,5,10,20,50")

@@ -19,7 +19,7 @@ LINKING = ("fraction", "false_links", "missed_links", "splink", "worst_case", "k
 class IdentityOptions(
     opt.ReleaseRun,
     opt.PeopleOptions,
-    opt.Judgement,
+    opt.ReportAndLimits,
     opt.Population,
     opt.Aligned,
     opt.Pairing,

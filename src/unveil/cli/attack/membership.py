@@ -13,7 +13,9 @@ __all__ = ["MembershipOptions", "membership"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipOptions(opt.ReleaseRun, opt.PeopleOptions, opt.Judgement, opt.AskedAndKnown, opt.Control, opt.With):
+class MembershipOptions(
+    opt.ReleaseRun, opt.PeopleOptions, opt.ReportAndLimits, opt.AskedAndKnown, opt.Control, opt.With
+):
     """The options of an attack on membership."""
 
     release: Path | None = opt.argument("The published table, made of the original.", "[RELEASE]")
