@@ -101,7 +101,7 @@ def _release_part(case: Case, name: str) -> Part:
             refused[attribute] = str(reason)
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
             continue
-        sample = None if rows is None else Sample(people, case.engine)
+        sample = None if rows is None else Sample(people)
         findings += belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least)
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
