@@ -8,6 +8,7 @@ from thorough import chosen
 from unveil.attackers import Chains, learn
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
+from unveil.attackers.posterior import tempering
 from unveil.attackers.posterior.chain import Chain
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.tempering import Likelihood, Tempering, repeated
@@ -89,6 +90,23 @@ def test_chains_end_right_whatever_the_seed() -> None:
     for seed in (1, 2):
         belief = run(misled(), seed, QUICK)["bayesian"]
         assert np.abs(belief.probability - exact).max() < 0.02
+
+
+def test_a_start_at_the_truth_ends_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With neither a ladder nor values that trade places chains agree on a wrong mode, until one starts elsewhere."""
+    monkeypatch.setattr(tempering, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(Tempering, "_trade", lambda self, model, chain, exponent, fit: fit)
+    table = misled()
+    release = table.release()
+    targets = table.targets(release)
+    ask = release, len(table.codes), table.prior(release), Engine(seed=0), QUICK, {"": (Bayesian(), targets)}
+    truth = {a: np.array([[0.9, 0.1], [0.1, 0.9]]) for a in range(2)}
+    mirrored = {a: shares[::-1].copy() for a, shares in truth.items()}  # where the chains are: nothing new
+    found = [learn(*ask, None, None, starts)[0][""] for starts in ((), (mirrored,), (mirrored, truth))]
+    assert [belief.diagnostics.converged for belief in found] == [True, True, False]
+    assert "a chain from another start fits as well" in str(found[2].diagnostics.facts["alarm"])
+    assert all((belief.probability == found[0].probability).all() for belief in found)  # the start is never believed
+    assert np.abs(found[0].probability - by_counts(table)[1]).max() > 0.5
 
 
 @pytest.mark.parametrize("name", ["misled", "three modes, 24 rows", "tilted of two, 60 rows"])

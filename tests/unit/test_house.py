@@ -15,14 +15,6 @@ ENTRIES = {
     "__init__.py", "anonymizers/", "attackers/", "audit/", "catalog.py", "cli/", "data/", "engine.py", "errors.py",
     "formats/", "frontier/", "kernels/", "privacy/", "report/", "risk/", "utility/",
 }  # fmt: skip
-# Names that still have two meanings. This list may only shrink, and is to be empty.
-TWO_MEANINGS = {
-    "Axis", "Background", "Cells", "Choice", "Classes", "Differential", "Fact", "Groups", "Judged", "Kept", "Layout",
-    "Measure", "Names", "Point", "Question", "Reader", "Readers", "Reading", "Source", "Supersets", "Tested", "Told",
-    "_Part", "_Rows",
-}  # fmt: skip
-# Private names that another package still imports. This list may only shrink, and is to be empty.
-BORROWED = {("unveil.risk.differential.leave_one_out", "unveil.anonymizers.mondrian._axis")}
 
 
 def entries(folder: Path) -> set[str]:
@@ -61,7 +53,7 @@ def test_no_class_name_has_two_meanings() -> None:
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 where[node.name].append(module_name(path))
-    twice = {name: places for name, places in where.items() if len(places) > 1 and name not in TWO_MEANINGS}
+    twice = {name: places for name, places in where.items() if len(places) > 1}
     assert twice == {}
 
 
@@ -89,7 +81,7 @@ def test_nothing_private_is_imported_from_another_package() -> None:
                 home = home[:-1]  # a private name of a module belongs to the module's folder
             if package.split(".")[: len(home)] != home:
                 found.add((module_name(path), name))
-    assert found - BORROWED == set()
+    assert found == set()
 
 
 def test_unit_tests_mirror_the_source() -> None:

@@ -1,4 +1,4 @@
-"""Background: whoever holds something of everybody beforehand, and asks who of a group has which of its values."""
+"""Background knowledge: what is held of everybody beforehand, and who of a group then has which of its values."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ from unveil.errors import NotApplicable, UsageError
 from unveil.kernels import assignment as kernels
 from unveil.privacy.distances import Geometry, jensen_shannon
 
-__all__ = ["Background", "Groups", "OthersValues"]
+__all__ = ["BackgroundKnowledge", "OthersValues", "PeopleGroups"]
 
 COMPARED = 100  # groups on which the Omega-estimate's error is measured
 
@@ -29,7 +29,7 @@ class OthersValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Background:
+class BackgroundKnowledge:
     """Posterior under a prior for each person, the groups' values known (Li 2010, section 3.6).
 
     Exact by dynamic programming where people · prod(n_i + 1) · values of a group is at most `cost`, n_i being how often
@@ -58,7 +58,7 @@ class Background:
         release, known = one.release, one.targets(targets)
         if others is not None:
             others = replace(others, people=one.targets(others.people))
-        groups = Groups.of(release, targets.asked)
+        groups = PeopleGroups.of(release, targets.asked)
         beside = [release.attributes[i].name for i in known.known if i not in groups.block.attributes]
         if beside:
             raise NotApplicable(
@@ -82,7 +82,7 @@ class Background:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class PeopleGroups:
     """People with known cells and the values they share, group by group."""
 
     asked: int
@@ -93,7 +93,7 @@ class Groups:
     item_count: NDArray[np.int64]  # (items,)
 
     @classmethod
-    def of(cls, release: Release, asked: int) -> "Groups":
+    def of(cls, release: Release, asked: int) -> "PeopleGroups":
         """From a release that shows everybody's cells."""
         block, own = member_block(release, asked), release.block_of(asked)
         regions = len(release.regions[asked])
@@ -102,7 +102,7 @@ class Groups:
         start = np.searchsorted(pair // regions, np.arange(release.groups + 1))
         return cls(asked, block, block.count, start.astype(np.int64), pair % regions, count)
 
-    def without(self, release: Release, others: OthersValues) -> "Groups":
+    def without(self, release: Release, others: OthersValues) -> "PeopleGroups":
         """People whose value is known leave, and take it with them."""
         if len(others.value) != others.people.count:
             raise UsageError("everybody whose value is known needs one value")
@@ -218,7 +218,7 @@ def _js(share: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[n
 
 def _of_targets(
     release: Release,
-    groups: Groups,
+    groups: PeopleGroups,
     found: NDArray[np.float64],
     targets: Targets,
     number: NDArray[np.integer],

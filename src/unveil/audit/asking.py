@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers.posterior.contract import Chains, Posterior
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.audit.attack import Attack, run_attack, run_attacks
+from unveil.audit.attack import Attack, run_attack, run_attacks, starts_of_table
 from unveil.data.attribute import Attribute, Role, asked_in_turn
 from unveil.data.belief import Belief, Estimate, Known, Prior, Targets, every_known
 from unveil.data.masked import Masked
@@ -161,6 +161,8 @@ def answers(
         "lenient": True,
         "in_group": readers.in_group if group is not None else None,
         "group": group,
+        # Where links are hidden the sampler is tried from the truth and its mirror images; nobody is told.
+        "starts": () if table is None or len(release.blocks) == 1 else starts_of_table(table, release, asked),
     }
     if besides:
         found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)

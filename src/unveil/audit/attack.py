@@ -25,6 +25,8 @@ from unveil.formats.tables import Columns
 
 __all__ = ["Attack", "attack", "run_attack", "run_attacks", "run_channel_attack", "starts_of_table", "targets_of_file"]
 
+MOST_SHARES = 1 << 20  # of one attribute in a start; chains cannot be run over larger domains either
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attack:
@@ -298,8 +300,10 @@ def starts_of_table(
     attribute = release.attributes[asked]
     value = np.asarray(table.columns[table.index(attribute.name)], dtype=np.int64)
     own: dict[int, NDArray[np.float64]] = {}
+    domain = {a.name: a.values for a in table.attributes}
     for index, other in enumerate(release.attributes):
-        if index != asked and other.name in [a.name for a in table.attributes]:
+        fits = domain.get(other.name) == other.values and attribute.codes * other.codes <= MOST_SHARES
+        if index != asked and fits:
             code = np.asarray(table.columns[table.index(other.name)], dtype=np.int64)
             count = np.bincount(value * other.codes + code, minlength=attribute.codes * other.codes)
             shares = count.reshape(attribute.codes, other.codes) + 0.5

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import hypot, inf, isfinite
 from typing import Any
@@ -13,24 +13,17 @@ from numpy.typing import NDArray
 from unveil import risk
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
-from unveil.engine import Engine
+from unveil.errors import UsageError
 from unveil.risk import news
+from unveil.risk.sampling import sampled_quantile, sampled_share
 
 __all__ = ["CUT", "MOST_VALUES", "Measure", "People", "Sample", "cut", "labels_of", "measures_of"]
 
 CUT = 80  # characters of a value or label that stay in a document
 MOST_VALUES = 100  # sensitive values that get findings of their own
-TIMES = 200  # bootstrap draws
-SHARES = (
-    "global_threat",
-    "relative_global_threat",
-    "accuracy",
-    "confident",
-    "confident_right",
-    "similar",
-    "near_truth",
-    "belief_gain",
-)
+TIE = 1e-12  # numbers this close, relative to the larger, are equal
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,51 +57,49 @@ class Measure:
     has_baseline: bool = False  # the learner's value is the baseline, without a finding of its own
     most: float | None = None  # a maximum over people, and what it can be at most: a sample's may lie below it
     code: int | None = None  # the sensitive value it is about
-    each: Callable[[People], NDArray[np.float64]] | None = (
-        None  # one number a person, nan: not counted; `of`: their mean
-    )
+    each: Callable[[People], Floats] | None = None  # one number a person, nan: not counted; `of` is their mean
+    q: float | None = None  # ... or this quantile of them
+    span: tuple[float, float] = (0.0, 1.0)  # what the number of one person can be
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A simple random sample of people without replacement: intervals by bootstrap, finite population corrected."""
+    """A simple random sample of people without replacement: what it says of all of them (see `risk.sampling`)."""
 
     people: int  # in all
-    engine: Engine = field(default_factory=lambda: Engine(seed=0))
 
     def widened(self, measure: Measure, people: People, estimate: Estimate) -> Estimate:
-        """Add the sample's error to the Monte-Carlo error, in squares; a maximum has no upper end but its bound."""
+        """Add the sample's error to the Monte-Carlo error, in squares; beyond the sample a maximum is unknown."""
         if measure.most is not None:
             return replace(estimate, high=max(measure.most, estimate.value))
-        count = len(people.reader.probability)
-        if count < 2 or not isfinite(estimate.value):
+        if measure.each is None:  # a moment: those who were not asked may change it at will
             return Estimate(estimate.value, -inf, inf)
-        random = self.engine.named(f"sample/{measure.name}").generator()
-        drawn = (random.integers(0, count, count) for _ in range(TIMES))
-        if measure.each is None:
-            values = np.array([measure.of(people.take(again)).value for again in drawn])
-        else:
-            values = _means(measure.each(people), drawn)
-        left = max(1 - count / self.people, 0.0) ** 0.5
-        low, high = (abs(float(np.quantile(values, q)) - estimate.value) * left for q in (0.025, 0.975))
-        least, most = _bounds(measure.name)
-        below = estimate.value - hypot(estimate.value - estimate.low, low)
-        above = estimate.value + hypot(estimate.high - estimate.value, high)
-        return Estimate(estimate.value, max(below, least), min(above, most))
+        found = self._of_all(measure, measure.each(people))
+        low, high = min(found.low, estimate.value), max(found.high, estimate.value)
+        if not isfinite(estimate.value):
+            return Estimate(estimate.value, min(low, estimate.low), high)
+        least = measure.span[0] if measure.q is not None else max(measure.span[0], 0.0)
+        below = estimate.value - hypot(estimate.value - estimate.low, estimate.value - low)
+        above = estimate.value + hypot(estimate.high - estimate.value, high - estimate.value)
+        return Estimate(estimate.value, max(below, least), min(above, measure.span[1]))
 
-
-def _means(each: NDArray[np.float64], drawn: Iterable[NDArray[np.integer]]) -> NDArray[np.float64]:
-    """(draws,) mean over the people drawn who count; 0 of nobody, which a bootstrap may draw."""
-    counts = ~np.isnan(each)
-    each = np.where(counts, each, 0.0)
-    return np.array([each[again].sum() / max(int(counts[again].sum()), 1) for again in drawn])
-
-
-def _bounds(name: str) -> tuple[float, float]:
-    """What a measure can be: a share, an error or a ratio of at least 0, a gain or a skewness of either sign."""
-    measure, _, statistic = name.partition(".")
-    share = measure in SHARES or statistic.startswith("share_")
-    return (-inf if statistic == "skewness" or measure == "belief_gain" else 0.0), 1.0 if share else inf
+    def _of_all(self, measure: Measure, each: Floats) -> Estimate:
+        """The mean or quantile over everybody who counts, by the sample alone."""
+        counts = ~np.isnan(each)
+        everyone = self.people
+        if not counts.all():  # how many count is itself known from the sample: at most these, which is the widest
+            everyone = round(sampled_share(counts.astype(np.float64), self.people).high * self.people)
+        each = each[counts]
+        least, most = measure.span
+        if not len(each):
+            return Estimate(max(least, 0.0), least, most)
+        if measure.q is not None:
+            return sampled_quantile(each, measure.q, everyone)
+        if least < 0:  # gains and losses, each with what the sample may have missed of them
+            gain, loss = (sampled_share(np.maximum(one, 0.0), everyone) for one in (each, -each))
+            return Estimate(gain.value - loss.value, gain.low - loss.high, gain.high - loss.low)
+        share = sampled_share(np.clip(each / most, 0.0, 1.0), everyone)
+        return Estimate(share.value * most, share.low * most, share.high * most)
 
 
 def cut(text: str) -> str:
@@ -139,12 +130,32 @@ def measures_of(
     harmless = attribute.harmless if len(attribute.harmless) < attribute.codes else None
     found = [
         Measure("global_threat", _of_truth(risk.global_threat), needs_truth=True, of_learner=True, each=_guessed),
-        Measure("relative_global_threat", _beside(risk.relative_global_threat), needs_truth=True),
+        Measure(
+            "relative_global_threat",
+            _beside(risk.relative_global_threat),
+            needs_truth=True,
+            each=_guessed_more,
+            span=(-1.0, 1.0),
+        ),
         Measure("accuracy", _of_truth(risk.accuracy), needs_truth=True, of_learner=True, each=_guessed),
         Measure("relative_threat.max", _beside(risk.relative_threat_max), needs_truth=True, most=inf),
         Measure("relative_threat.skewness", _beside(risk.relative_threat_skewness), needs_truth=True),
-        Measure("absolute_error", _of_truth(risk.absolute_error), needs_truth=True, of_learner=True),
-        Measure("squared_error", _of_truth(risk.squared_error), needs_truth=True, of_learner=True),
+        Measure(
+            "absolute_error",
+            _of_truth(risk.absolute_error),
+            needs_truth=True,
+            of_learner=True,
+            each=_absolute_errors,
+            span=(0.0, 2.0),
+        ),
+        Measure(
+            "squared_error",
+            _of_truth(risk.squared_error),
+            needs_truth=True,
+            of_learner=True,
+            each=_squared_errors,
+            span=(0.0, 2.0),
+        ),
     ]
     numbered = ["relative_threat.q95", "relative_threat.share_2x"]
     if counts is not None and counts.sum():
@@ -158,13 +169,36 @@ def measures_of(
         numbered += ["belief_gain.q95", "confident.80", "confident_right.80"]
         level = _level_of_kinds(attribute)
         if level != -1:
-            found.append(Measure("similar", partial(_similar, attribute, level, harmless)))
+            alike = {"attribute": attribute, "level": level, "harmless": harmless}
+            found.append(
+                Measure(
+                    "similar",
+                    lambda p: risk.similar_share(p.reader, **alike),  # type: ignore[arg-type]
+                    each=lambda p: risk.similar(p.reader, **alike).astype(np.float64),  # type: ignore[arg-type]
+                )
+            )
     if attribute.kind.measured and attribute.real:
+        error, widths = partial(_error, attribute), partial(_widths, attribute)
+        place = attribute.positions()[: attribute.real]
         found.append(
-            Measure("expected_absolute_error", partial(_error, attribute), needs_truth=True, has_baseline=True)
+            Measure(
+                "expected_absolute_error",
+                error,
+                needs_truth=True,
+                has_baseline=True,
+                each=partial(_one_by_one, error),
+                span=(0.0, float(np.ptp(place))),
+            )
         )
-        widths = partial(_widths, attribute)
-        found.append(Measure("interval_width", partial(_width, attribute), has_baseline=True, each=widths))
+        found.append(
+            Measure(
+                "interval_width",
+                partial(_width, attribute),
+                has_baseline=True,
+                each=widths,
+                span=(0.0, _whole_range(attribute)),
+            )
+        )
         if attribute.kind is Kind.NUMERIC:
             numbered.append("near_truth.10")
     for name in dict.fromkeys([*numbered, *wanted]):
@@ -222,10 +256,6 @@ def _gain(function: Callable[..., Estimate], p: People, **options: object) -> Es
     return function(p.reader, p.learner, **options)
 
 
-def _similar(attribute: Attribute, level: int | None, harmless: tuple[int, ...], p: People) -> Estimate:
-    return risk.similar_share(p.reader, attribute, level=level, harmless=harmless)
-
-
 def _error(attribute: Attribute, p: People) -> Estimate:
     assert p.truth is not None
     return risk.expected_absolute_error(p.reader, p.truth, attribute)
@@ -235,8 +265,26 @@ def _width(attribute: Attribute, p: People) -> Estimate:
     return risk.interval_width_mean(p.reader, attribute)
 
 
-def _widths(attribute: Attribute, p: People) -> NDArray[np.float64]:
+def _widths(attribute: Attribute, p: People) -> Floats:
     return risk.interval_width(p.reader, attribute)
+
+
+def _whole_range(attribute: Attribute) -> float:
+    """The width of an interval that holds every value."""
+    even = np.zeros((1, attribute.codes))
+    even[0, : attribute.real] = 1 / attribute.real
+    return float(risk.interval_width(Belief(even), attribute, mass=1.0)[0])
+
+
+def _one_by_one(of: Callable[[People], Estimate], people: People) -> Floats:
+    """(people,) a mean of one person each; nan where a person does not count."""
+    found = np.full(len(people.reader.probability), np.nan)
+    for person in range(len(found)):
+        try:
+            found[person] = of(people.take(np.array([person]))).value
+        except UsageError:  # a truth that is missing
+            continue
+    return found
 
 
 def _level_of_kinds(attribute: Attribute) -> int | None:
@@ -261,33 +309,61 @@ def _numbered(name: str, attribute: Attribute, harmless: tuple[int, ...] | None)
     if quantile and float(quantile[1]) <= 100:
         q = float(quantile[1]) / 100
         if measure == "relative_threat":
-            return Measure(name, _beside(risk.relative_threat_quantile, q=q), needs_truth=True)
+            beside = _beside(risk.relative_threat_quantile, q=q)
+            return Measure(name, beside, needs_truth=True, each=_relative_threats, q=q, span=(0.0, inf))
         function = {"belief_gain": risk.belief_difference_quantile, "belief_ratio": risk.belief_ratio_quantile}
         if measure in function and harmless is not None:
-            return Measure(name, partial(_gain, function[measure], q=q, harmless=harmless))
+            gained = measure == "belief_gain"
+            return Measure(
+                name,
+                partial(_gain, function[measure], q=q, harmless=harmless),
+                each=lambda p: np.asarray(risk.belief_gain(p.reader, p.learner, harmless=harmless)[gained]),
+                q=q,
+                span=(-1.0, 1.0) if gained else (0.0, inf),
+            )
     if share and measure == "relative_threat":
-        return Measure(name, _beside(risk.relative_threat_share, at_least=float(share[1])), needs_truth=True)
+        times = float(share[1])
+        return Measure(
+            name,
+            _beside(risk.relative_threat_share, at_least=times),
+            needs_truth=True,
+            each=lambda p: np.asarray(_relative_threats(p) >= times * (1 - TIE), dtype=np.float64),
+        )
     if plain and float(plain[1]) <= 100:
         level = float(plain[1]) / 100
         if measure == "near_truth" and attribute.kind is Kind.NUMERIC and attribute.real:
-            return Measure(
-                name,
-                lambda p: risk.near_truth(p.reader, _truth(p), attribute, within=level),
-                needs_truth=True,
-                has_baseline=True,
-            )
+
+            def near(p: People) -> Estimate:
+                return risk.near_truth(p.reader, _truth(p), attribute, within=level)
+
+            each = partial(_one_by_one, near)
+            return Measure(name, near, needs_truth=True, has_baseline=True, each=each)
         if harmless is None or level == 0:
             return None
+        sure = partial(_sure, level, harmless)
         if measure == "confident":
-            return Measure(name, lambda p: risk.confident(p.reader, at_least=level, harmless=harmless), of_learner=True)
+            return Measure(
+                name,
+                lambda p: risk.confident(p.reader, at_least=level, harmless=harmless),
+                of_learner=True,
+                each=lambda p: np.asarray(sure(p).any(axis=1), dtype=np.float64),
+            )
         if measure == "confident_right":
             return Measure(
                 name,
                 lambda p: risk.confident_right(p.reader, _truth(p), at_least=level, harmless=harmless),
                 needs_truth=True,
                 of_learner=True,
+                each=lambda p: np.where(sure(p).any(axis=1), _at_truth(sure(p), p), np.nan),
             )
     return None
+
+
+def _sure(level: float, harmless: tuple[int, ...], people: People) -> NDArray[np.bool_]:
+    """(people, values) which values that are not harmless are believed at least this much."""
+    sure = people.reader.probability >= level * (1 - TIE)
+    sure[:, list(harmless)] = False
+    return np.asarray(sure)
 
 
 def _truth(people: People) -> NDArray[np.integer]:
@@ -317,11 +393,32 @@ def _of_values(attribute: Attribute, wanted: set[str], counts: NDArray[np.intege
         yield Measure(f"belief_gain.value:{labels[code]}", gain, most=1.0, code=code)
 
 
-def _guessed(people: People, code: int | None = None) -> NDArray[np.float64]:
+def _guessed(people: People, code: int | None = None) -> Floats:
     """(people,) the chance of a right guess, of those with this value if one is given."""
     truth = _truth(people)
     guessed = risk.right_guess(people.reader, truth)
     return guessed if code is None else np.where(truth == code, guessed, np.nan)
+
+
+def _guessed_more(people: People) -> Floats:
+    return _guessed(people) - risk.right_guess(people.learner, _truth(people))
+
+
+def _relative_threats(people: People) -> Floats:
+    return risk.relative_threat(people.reader, people.learner, _truth(people))
+
+
+def _at_truth(of_values: NDArray[np.generic], people: People) -> Floats:
+    return np.asarray(of_values[np.arange(len(of_values)), _truth(people)], dtype=np.float64)
+
+
+def _absolute_errors(people: People) -> Floats:
+    return 2 * (1 - _at_truth(people.reader.probability, people))
+
+
+def _squared_errors(people: People) -> Floats:
+    p = people.reader.probability
+    return np.asarray(np.einsum("ij,ij->i", p, p)) - 2 * _at_truth(p, people) + 1
 
 
 def _threat_of_value(code: int, people: People) -> Estimate:

@@ -200,7 +200,7 @@ def _believed(
         return [{"attacker": None, "not_applicable": str(reason)}] * len(several)
     measures = {measure.name: measure for measure in measures_of(release.attributes[several[0].asked])}
     sampled = truth is not None and case.original is not None and len(truth) < case.original.rows
-    sample = Sample(case.original.rows, readers.engine) if sampled and case.original is not None else None
+    sample = Sample(case.original.rows) if sampled and case.original is not None else None
     return [_measured(attack, measures, truth, sample) for attack in found]
 
 

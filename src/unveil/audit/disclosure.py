@@ -1,20 +1,18 @@
 """run_disclosure: what a masked release gives away of attributes, of those it holds and of a fact that it does not."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
-from unveil.audit.diagnosis import describe_audit_run
-from unveil.audit.document import Document, Finding, Input, Verdict
-from unveil.audit.limits import check_limits, judge, worst
-from unveil.audit.masked import PERCENTAGES
-from unveil.audit.result import EXIT_CODES, Judged
-from unveil.data.attribute import Attribute, Role
+from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdict
+from unveil.audit.limits import check_limits, judge
+from unveil.audit.masked import BY_PERCENTAGE, PERCENTAGES, near_findings
+from unveil.audit.result import Judged, judged_document
+from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.masked import MaskedTable
 from unveil.data.table import Table
@@ -24,26 +22,19 @@ from unveil.risk.disclosure import (
     MODELS,
     DisclosureByInputs,
     absent_disclosure,
-    deviation_interval_baseline,
-    deviation_interval_disclosure,
     disclosure_by_inputs,
     model_baseline,
     model_disclosure,
     model_gain,
     model_guesses,
-    paired,
-    rank_interval_baseline,
-    rank_interval_disclosure,
     sampled_disclosure,
-    simple_baseline,
-    simple_disclosure,
 )
 
 __all__ = ["Disclosure", "DisclosureDocument", "Fact", "run_disclosure"]
 
 MEASURES = (
-    *("rank_interval_disclosure", "deviation_interval_disclosure", "simple_disclosure"),
-    *("model_disclosure", "model_gain", "absent_disclosure"),
+    *BY_PERCENTAGE,
+    *("simple_disclosure", "model_disclosure", "model_gain", "absent_disclosure"),
 )
 FOLDS, REPEATS = 5, 3
 
@@ -91,7 +82,7 @@ def run_disclosure(
     wanted = sensitive if asked is None else list(asked)
     findings: list[Finding] = []
     for index in made.masked.masked:
-        findings += _near(table, made, name, made.masked.attributes[index], percentages)
+        findings += near_findings(table, made, name, made.masked.attributes[index], percentages)
     by_inputs: dict[str, list[dict[str, Any]]] = {}
     sentences = []
     folds = min(FOLDS, made.masked.rows)
@@ -131,9 +122,9 @@ def run_disclosure(
     if not findings:
         raise UsageError("nothing is asked: no column was perturbed, none is sensitive, and no fact is given")
     marked = judge(findings, limits, (), {})
-    verdict = worst(f.verdict for f in marked)
-    document = Document(
-        document="disclosure",
+    document = judged_document(
+        "disclosure",
+        marked,
         settings={
             "release": name,
             "percentages": [float(p) for p in percentages],
@@ -145,12 +136,9 @@ def run_disclosure(
             "seed": engine.stated_seed,
             "limits": list(limits),
         },
-        inputs=tuple(inputs),
-        run=describe_audit_run(started),
-        findings=marked,
+        inputs=inputs,
+        started=started,
         diagnostics={
-            "verdict": verdict,
-            "exit_code": EXIT_CODES[verdict],
             "rows": made.masked.rows,
             "people": table.rows,
             "perturbed": [made.masked.attributes[i].name for i in made.masked.masked],
@@ -174,24 +162,6 @@ def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[fl
     for attribute in made.masked.attributes:
         if attribute.name not in held or held[attribute.name].values != attribute.values:
             raise UsageError(f"the domain of {attribute.name} is not the original's; declare it in the schema")
-
-
-def _near(
-    table: Table, made: MaskedTable, release: str, attribute: Attribute, percentages: Sequence[float]
-) -> Iterator[Finding]:
-    name = attribute.name
-    truth, published = paired(table, made, name)
-    if not attribute.kind.measured:
-        base = simple_baseline(truth)
-        yield Finding.of("simple_disclosure", release, name, simple_disclosure(truth, published), base.value)
-        return
-    for p in percentages:
-        base = rank_interval_baseline(truth, published, p)
-        found = rank_interval_disclosure(truth, published, p)
-        yield Finding.of(f"rank_interval_disclosure.{p:g}", release, name, found, base.value)
-        base = deviation_interval_baseline(truth, p)
-        found = deviation_interval_disclosure(truth, published, p)
-        yield Finding.of(f"deviation_interval_disclosure.{p:g}", release, name, found, base.value)
 
 
 def _absent(
@@ -226,17 +196,13 @@ def _point(one: DisclosureByInputs) -> dict[str, Any]:
 def _by_percentage(findings: Sequence[Finding]) -> dict[str, Any]:
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for finding in findings:
-        if finding.measure in MEASURES[:2] and finding.attribute is not None:
+        if finding.measure in BY_PERCENTAGE and finding.attribute is not None:
             points = found.setdefault(finding.attribute, {}).setdefault(finding.measure, [])
             points.append({"p": float(finding.statistic or 0), "share": finding.value, "baseline": finding.baseline})
     return found
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DisclosureSettings(_Part):
+class DisclosureSettings(DocumentPart):
     """What was asked for."""
 
     release: str
@@ -250,7 +216,7 @@ class DisclosureSettings(_Part):
     limits: list[str]
 
 
-class DisclosureDiagnostics(_Part):
+class DisclosureDiagnostics(DocumentPart):
     """How it went."""
 
     verdict: Verdict
@@ -262,7 +228,7 @@ class DisclosureDiagnostics(_Part):
     remarks: list[str]
 
 
-class PercentagePoint(_Part):
+class PercentagePoint(DocumentPart):
     """The share of people whose true value is so near, and that without their rows."""
 
     p: float
@@ -270,7 +236,7 @@ class PercentagePoint(_Part):
     baseline: float
 
 
-class InputsPoint(_Part):
+class InputsPoint(DocumentPart):
     """The share of people guessed right from these inputs, and that without their rows."""
 
     inputs: list[str]
@@ -280,7 +246,7 @@ class InputsPoint(_Part):
     baseline: float
 
 
-class DisclosureCharts(_Part):
+class DisclosureCharts(DocumentPart):
     """Shares, never one entry a person."""
 
     by_percentage: dict[str, dict[str, list[PercentagePoint]]]

@@ -17,6 +17,7 @@ from unveil.formats.paths import sheet_file
 
 __all__ = [
     "Document",
+    "DocumentPart",
     "Finding",
     "FindingId",
     "Input",
@@ -45,11 +46,13 @@ def amount(value: Number) -> float:
     return math.nan if value is None else math.inf if isinstance(value, str) else float(value)
 
 
-class _Part(BaseModel):
+class DocumentPart(BaseModel):
+    """A part of a document: exactly these fields, and none of them changes."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class FindingId(_Part):
+class FindingId(DocumentPart):
     """Which finding is meant: `[reader.]measure[.statistic]`. `reader`: whose belief it is about, if anybody's."""
 
     reader: str | None = None
@@ -128,14 +131,14 @@ class Finding(FindingId):
         return cls.of(name, release, attribute, Estimate.exact(value), *args, **rest)
 
 
-class Input(_Part):
+class Input(DocumentPart):
     """A file that was read."""
 
     name: str
     sha256: str
 
 
-class Run(_Part):
+class Run(DocumentPart):
     """When and with what: left out when documents are compared."""
 
     date: str
@@ -145,7 +148,7 @@ class Run(_Part):
     peak_memory_mb: float | None = None
 
 
-class Document(_Part):
+class Document(DocumentPart):
     """What a command found."""
 
     document: Literal["audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"]

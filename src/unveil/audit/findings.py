@@ -53,7 +53,7 @@ def belief_findings(
         yield Finding.of("baseline_accuracy", release, name, risk.baseline_accuracy(published))
     ideal = None
     if found.ideal is not None and found.truth is not None:
-        guessed = Measure("global_threat", lambda p: risk.global_threat(p.reader, _codes(p)))
+        guessed = next(m for m in measures if m.name == "global_threat")
         ideal = measure_of(guessed, People(found.ideal, found.ideal, found.truth), sample)
     if ideal is not None or found.ideal is None or found.truth is None:
         yield Finding.of("global_threat", release, name, ideal, reader="ideal")
@@ -69,11 +69,6 @@ def measure_of(measure: Measure, people: People, sample: Sample | None) -> Estim
         return estimate if sample is None else sample.widened(measure, people, estimate)
     except UsageError:  # a numeric truth that is missing for everyone
         return None
-
-
-def _codes(people: People) -> NDArray[np.integer]:
-    assert people.truth is not None
-    return people.truth
 
 
 def published_counts(found: Answers) -> NDArray[np.int64]:

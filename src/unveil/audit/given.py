@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.background import Background, OthersValues
+from unveil.attackers.background import BackgroundKnowledge, OthersValues
 from unveil.attackers.posterior.coalition import believe_coalitions
 from unveil.attackers.posterior.roster import member_block, with_roster
 from unveil.audit.attack import Attack, targets_of_file
@@ -74,10 +74,10 @@ class Given:
 
     def hand_to(self, attackers: Mapping[str, Any], others: OthersValues | None = None) -> dict[str, Any]:
         """The attackers who can use it, told; the population's prior is for the others."""
-        if others is not None and not any(isinstance(a, Background) for a in attackers.values()):
+        if others is not None and not any(isinstance(a, BackgroundKnowledge) for a in attackers.values()):
             raise UsageError("the values of others are used by background; add --attacker background")
         return {
-            name: replace(one, knowledge=self.held, others=others) if isinstance(one, Background) else one
+            name: replace(one, knowledge=self.held, others=others) if isinstance(one, BackgroundKnowledge) else one
             for name, one in attackers.items()
         }
 

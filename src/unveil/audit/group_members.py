@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.background import Groups
+from unveil.attackers.background import PeopleGroups
 from unveil.attackers.posterior.roster import put_apart, with_roster
 from unveil.data.attribute import Role
 from unveil.data.belief import Known, Targets
@@ -34,7 +34,7 @@ def groups_and_members(
         seen = put_apart(release, asked).release
     else:
         seen = with_roster(release, _everybody(release, asked, table, group)).release
-    groups = Groups.of(seen, asked)
+    groups = PeopleGroups.of(seen, asked)
     single = seen.regions[asked].single()[groups.item]
     counts = np.zeros((seen.groups, release.attributes[asked].codes), dtype=np.int64)
     item_group = np.repeat(np.arange(seen.groups), np.diff(groups.item_start))

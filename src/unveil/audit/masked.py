@@ -1,7 +1,7 @@
 """An audit of a masked release: how near its values lie to the truth, and what models learn from it."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +36,7 @@ from unveil.risk.disclosure import (
     simple_disclosure,
 )
 
-__all__ = ["PERCENTAGES", "masked_charts", "masked_part"]
+__all__ = ["BY_PERCENTAGE", "PERCENTAGES", "masked_charts", "masked_part", "near_findings"]
 
 PERCENTAGES = (1, 2, 5, 10, 20, 50)  # of ranks, and of a standard deviation
 BY_PERCENTAGE = ("rank_interval_disclosure", "deviation_interval_disclosure")
@@ -60,7 +60,7 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
         )
     findings: list[Finding] = []
     for index in masked.masked:
-        findings += _near(case.original, made, name, masked.attributes[index])
+        findings += near_findings(case.original, made, name, masked.attributes[index])
     rows = None if made is None else made.origin
     findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
     sentences = {}
@@ -152,11 +152,18 @@ def masked_charts(findings: Iterable[Finding]) -> dict[str, Any]:
     return {"masked": found}
 
 
-def _near(table: Table | None, made: MaskedTable | None, release: str, attribute: Attribute) -> Iterator[Finding]:
-    """Interval and equality disclosure of one perturbed attribute."""
+def near_findings(
+    table: Table | None,
+    made: MaskedTable | None,
+    release: str,
+    attribute: Attribute,
+    percentages: Sequence[float] = PERCENTAGES,
+) -> Iterator[Finding]:
+    """Interval and equality disclosure of one perturbed attribute; unknown unless it is known whose row is whose."""
     name = attribute.name
     if table is None or made is None:
-        for id in _near_ids(attribute):
+        ids = [f"{measure}.{p:g}" for p in percentages for measure in BY_PERCENTAGE]
+        for id in ids if attribute.kind.measured else ["simple_disclosure"]:
             yield Finding.of(id, release, name, None)
         return
     truth, published = paired(table, made, name)
@@ -164,17 +171,11 @@ def _near(table: Table | None, made: MaskedTable | None, release: str, attribute
         value, base = simple_disclosure(truth, published), simple_baseline(truth)
         yield Finding.of("simple_disclosure", release, name, value, base.value)
         return
-    for p in PERCENTAGES:
+    for p in percentages:
         value, base = rank_interval_disclosure(truth, published, p), rank_interval_baseline(truth, published, p)
-        yield Finding.of(f"rank_interval_disclosure.{p}", release, name, value, base.value)
+        yield Finding.of(f"rank_interval_disclosure.{p:g}", release, name, value, base.value)
         value, base = deviation_interval_disclosure(truth, published, p), deviation_interval_baseline(truth, p)
-        yield Finding.of(f"deviation_interval_disclosure.{p}", release, name, value, base.value)
-
-
-def _near_ids(attribute: Attribute) -> list[str]:
-    if not attribute.kind.measured:
-        return ["simple_disclosure"]
-    return [f"{measure}.{p}" for p in PERCENTAGES for measure in BY_PERCENTAGE]
+        yield Finding.of(f"deviation_interval_disclosure.{p:g}", release, name, value, base.value)
 
 
 def _learned(

@@ -16,7 +16,7 @@ from unveil.privacy.models import MODELS
 
 __all__ = [
     "READERS",
-    "Measure",
+    "MeasureRecord",
     "definitions_of",
     "kind_of",
     "measure",
@@ -41,7 +41,7 @@ _BETTER = {"less": -1, "neither": 0, "more": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class MeasureRecord:
     """What a number is called, what it says, where it comes from, its unit, and which way is better."""
 
     name: str
@@ -68,11 +68,12 @@ class Measure:
 
 
 @cache
-def measures() -> Mapping[str, Measure]:
+def measures() -> Mapping[str, MeasureRecord]:
     """Every measure by its name; privacy models are measures too, described by their own docstring."""
     content = tomllib.loads(files("unveil.audit").joinpath("measures.toml").read_text(encoding="utf-8"))
     found = {
-        name: Measure(name=name, **{**entry, "better": _BETTER[entry["better"]]}) for name, entry in content.items()
+        name: MeasureRecord(name=name, **{**entry, "better": _BETTER[entry["better"]]})
+        for name, entry in content.items()
     }
     for name, model in MODELS.items():
         line = (inspect.getdoc(model) or name).splitlines()[0]
@@ -80,13 +81,15 @@ def measures() -> Mapping[str, Measure]:
         words, source = (f"{match[1]}.", match[2]) if match else (line, "")
         better = 1 if model.higher_is_safer else -1
         page = f"docs/privacy-models.md#{name}"
-        found[name] = Measure(name, "level", name, words, source, page, "number", better, titles=_TITLES.get(name, {}))
+        found[name] = MeasureRecord(
+            name, "level", name, words, source, page, "number", better, titles=_TITLES.get(name, {})
+        )
     return found
 
 
-def measure(name: str) -> Measure:
+def measure(name: str) -> MeasureRecord:
     """One measure; one that nobody registered is its own title and has no direction."""
-    return measures().get(name) or Measure(name, "utility", name, name, "", "docs/audit.md", "number", 0)
+    return measures().get(name) or MeasureRecord(name, "utility", name, name, "", "docs/audit.md", "number", 0)
 
 
 def parse_id(text: str) -> FindingId:

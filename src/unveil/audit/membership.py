@@ -1,7 +1,7 @@
 """Being in the table: what an audit says of membership, for one release."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError
+from unveil.errors import NotApplicable, Stopped, UsageError
+from unveil.risk.linkage.distance import nearest_distances
 from unveil.risk.membership.belief import BINS, MembershipBelief, bin_of, frequency_score, learn_membership
 from unveil.risk.membership.drawing import drawn_members, published_shares
 from unveil.risk.membership.matching import matching_groups
@@ -29,17 +30,15 @@ __all__ = [
     "MembershipAsked",
     "hold_out",
     "known_of",
+    "masked_membership",
     "membership_of",
-    "membership_refused",
-    "roc_points",
-    "told_findings",
-    "told_words",
 ]
 
 MEASURES = (
     *("membership_posterior", "membership_odds", "membership_auc", "membership_tpr"),
     *("fake_tuples", "matching_groups"),
 )
+MASKED = "values were perturbed, not widened"
 OF_CONTROLS = ("membership_auc", *(f"membership_tpr.{alarms}" for alarms in FALSE_ALARMS))  # the best score
 MOST_PAIRS = 50_000_000  # of a set of groups: about a second; beyond that tuples are drawn
 ROC_POINTS = np.round(np.linspace(0, 1, 41), 3)
@@ -111,7 +110,7 @@ def membership_of(
     try:
         reader = learn_membership(release, positions, prior=asked.prior, population=around, engine=engine)
     except NotApplicable as reason:
-        return membership_refused(name, asked, str(reason))
+        return _membership_refused(name, asked, str(reason))
     shares = published_shares(release, positions)
     if people is None:
         random = (Engine(seed=0) if engine is None else engine).named("membership people").generator()
@@ -131,7 +130,7 @@ def membership_of(
         Finding.of("membership_posterior.max", name, None, reader.largest(degree, inside), reader.prior),
         Finding.of("membership_posterior.mean", name, None, reader.mean(degree, inside), reader.prior),
         Finding.of("membership_odds.max", name, None, reader.largest(degree, inside, odds=True), 1.0),
-        *told_findings(name, curves, ("degree", "frequency")),
+        *_told_findings(name, curves, ("degree", "frequency")),
         *_fake_findings(name, fakes),
     ]
     if presence is not None:
@@ -168,7 +167,7 @@ def _fakes(
             yield key, fake_tuples(release, targets, engine=engine, most=MOST_PAIRS)
 
 
-def told_findings(release: str, told: Mapping[str, ScoreQuality], scores: Sequence[str]) -> Iterator[Finding]:
+def _told_findings(release: str, told: Mapping[str, ScoreQuality], scores: Sequence[str]) -> Iterator[Finding]:
     """How members are told from controls: each score's area, the largest, and the largest share found at few alarms."""
     for score in scores:
         id = f"membership_auc.{score}"
@@ -227,7 +226,7 @@ def _fake_fact(found: FakeTuples) -> dict[str, Any]:
     }
 
 
-def membership_refused(name: str, asked: MembershipAsked, reason: str) -> Membership:
+def _membership_refused(name: str, asked: MembershipAsked, reason: str) -> Membership:
     """Membership where it cannot be measured: all unknown, so that a limit on it is inconclusive."""
     ids = (
         *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
@@ -257,14 +256,14 @@ def _words(
     if inside is not None and inside.certain:
         words += f" {_percent(inside.certain)} of its people are certain to be in it: nobody else could fill its rows."
     if curves:
-        words += told_words(curves)
+        words += _told_words(curves)
     if "known" in fakes and not fakes["known"].fake.value:
         words += " Whoever fits a row by what is known is one of the people in the table or just like one: "
         words += "no other combination fits."
     return words
 
 
-def told_words(told: Mapping[str, ScoreQuality]) -> str:
+def _told_words(told: Mapping[str, ScoreQuality]) -> str:
     """How members are told from controls, by the best score."""
     best = max(told.values(), key=lambda one: one.auc.value)
     return (
@@ -300,11 +299,11 @@ def _charts(
             "fake": [_float(band.value) for band in every.bands],
         }
     if curves:
-        found["roc"] = roc_points(curves)
+        found["roc"] = _roc_points(curves)
     return found
 
 
-def roc_points(told: Mapping[str, ScoreQuality]) -> dict[str, list[float]]:
+def _roc_points(told: Mapping[str, ScoreQuality]) -> dict[str, list[float]]:
     """The curves at fixed points."""
     curves = {key: (one.roc.false_positive, one.roc.true_positive) for key, one in told.items()}
     found = {key: np.interp(ROC_POINTS, *curve).tolist() for key, curve in curves.items()}
@@ -317,3 +316,31 @@ def known_of(release: Release | Masked, known: Sequence[str] | None) -> list[str
         return [release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER)]
     published = {a.name for a in release.attributes}
     return [name for name in known if name in published]
+
+
+def masked_membership(
+    masked: Masked,
+    name: str,
+    asked: MembershipAsked,
+    *,
+    known: Sequence[str],
+    table: Table | None,
+    control: Table | None,
+    engine: Engine,
+) -> Membership:
+    """Members told from controls by the nearest published row; groups, and beliefs from them, there are none."""
+    if table is None or control is None:
+        return _membership_refused(name, asked, f"{MASKED}; members can be told from --control people only")
+    try:
+        distances = nearest_distances(masked, [table, control], known, engine=engine)
+    except (NotApplicable, Stopped, UsageError) as reason:
+        return _membership_refused(name, asked, str(reason))
+    told = {"nearest": score_quality(*(-part for part in distances))}
+    refused = _membership_refused(name, asked, MASKED)
+    found = list(_told_findings(name, told, ("nearest",)))
+    measured = {f.id for f in found}
+    first = "Being in the table is sensitive" if asked.sensitive else "Being in the table is not said to be sensitive"
+    facts = {**refused.facts, "known": list(known), "reason": None}
+    facts["words"] = f"{first}. By how near the nearest row is:{_told_words(told)}"
+    kept = tuple(f for f in refused.findings if f.id not in measured)
+    return replace(refused, findings=(*found, *kept), facts=facts, charts={"roc": _roc_points(told)})

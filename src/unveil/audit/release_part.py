@@ -13,16 +13,14 @@ from unveil.audit.case import Case
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
-from unveil.audit.identity import identity_findings, utility_findings
+from unveil.audit.identity import identity_findings, population_findings, utility_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.levels import run_check
 from unveil.audit.linkability import with_linkability
 from unveil.audit.masked import masked_part
 from unveil.audit.measures import measure
-from unveil.audit.membership import known_of, membership_of
-from unveil.audit.membership_masked import masked_membership
+from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
-from unveil.audit.populations import population_findings
 from unveil.audit.remarks import remarks_of_answers, remarks_of_release
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
@@ -38,6 +36,12 @@ def part_of(case: Case, name: str) -> Part:
     return with_linkability(case, _release_part(case, name))
 
 
+def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
+    """Who is in, who is not, and what is known of them."""
+    known = known_of(release, case.readers.known)
+    return {"known": known, "table": case.original, "control": case.control, "engine": case.engine}
+
+
 def _release_part(case: Case, name: str) -> Part:
     release = case.releases[name]
     if isinstance(release, Masked):
@@ -48,15 +52,7 @@ def _release_part(case: Case, name: str) -> Part:
             without = [r for r in ("learner", *case.attacker_names) if r not in known]
             unknown += _unmeasured(case, name, release.attributes[asked], without)
         if case.membership is not None:
-            told = masked_membership(
-                release,
-                name,
-                case.membership,
-                known=known_of(release, case.readers.known),
-                table=case.original,
-                control=case.control,
-                engine=case.engine,
-            )
+            told = masked_membership(release, name, case.membership, **_members(case, release))
             part = replace(part, findings=(*part.findings, *told.findings), membership=told)
         rows_of_none = tuple(combination_rows(case, name, release, {}))
         return replace(part, findings=(*part.findings, *unknown), combinations=rows_of_none)
@@ -74,14 +70,7 @@ def _release_part(case: Case, name: str) -> Part:
     membership = None
     if case.membership is not None:
         membership = membership_of(
-            release,
-            name,
-            case.membership,
-            known=known_of(release, case.readers.known),
-            table=case.original,
-            control=case.control,
-            population=case.population,
-            engine=case.engine,
+            release, name, case.membership, population=case.population, **_members(case, release)
         )
         findings += membership.findings
     losses, unmeasured = population_findings(release, name, case.original)
@@ -112,7 +101,7 @@ def _release_part(case: Case, name: str) -> Part:
             refused[attribute] = str(reason)
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
             continue
-        sample = None if rows is None else Sample(people, case.engine)
+        sample = None if rows is None else Sample(people)
         findings += belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least)
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])

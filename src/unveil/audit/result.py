@@ -1,8 +1,13 @@
 """What the results of runs that are held against limits have in common: an audit, a link, a trial, a disclosure."""
 
-from unveil.audit.document import Document, Verdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-__all__ = ["EXIT_CODES", "Judged"]
+from unveil.audit.diagnosis import describe_audit_run
+from unveil.audit.document import Document, Finding, Input, Verdict
+from unveil.audit.limits import worst
+
+__all__ = ["EXIT_CODES", "Judged", "judged_document"]
 
 EXIT_CODES: dict[Verdict, int] = {"no limit": 0, "within": 0, "exceeded": 1, "inconclusive": 3}
 
@@ -22,3 +27,27 @@ class Judged:
     def exit_code(self) -> int:
         """0 within limits or none given, 1 exceeded, 3 inconclusive."""
         return int(self.document.diagnostics["exit_code"])
+
+
+def judged_document(
+    kind: Any,
+    findings: Sequence[Finding],
+    *,
+    settings: dict[str, Any],
+    diagnostics: Mapping[str, Any],
+    charts: dict[str, Any],
+    inputs: Sequence[Input],
+    started: float,
+    verdict: Verdict | None = None,
+) -> Document:
+    """The document of a run whose findings are judged; `verdict`: the worst of theirs if not given."""
+    verdict = worst(f.verdict for f in findings) if verdict is None else verdict
+    return Document(
+        document=kind,
+        settings=settings,
+        inputs=tuple(inputs),
+        run=describe_audit_run(started),
+        findings=tuple(findings),
+        diagnostics={"verdict": verdict, "exit_code": EXIT_CODES[verdict], **diagnostics},
+        charts=charts,
+    )

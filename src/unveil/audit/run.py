@@ -278,8 +278,8 @@ def _put_together(
     if sampled is not None:
         remarks.insert(
             0,
-            f"Only a random sample of {sampled:,} people was asked about. Intervals hold the error of that sample "
-            "(bootstrap over people, corrected for the finite population); a largest value may be larger in the rest.",
+            f"Only a random sample of {sampled:,} people was asked about. Intervals hold what "
+            "such a sample may miss of the rest; beyond the sample the largest values are unknown.",
         )
     repeated = None if case.original is None else sum(case.original.repeated.values())
     if repeated:

@@ -2,9 +2,9 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
-from unveil.audit.document import Document, Number, Verdict
+from unveil.audit.document import Document, DocumentPart, Number, Verdict
 from unveil.audit.verdict import Judgement
 
 __all__ = ["AuditDocument"]
@@ -12,11 +12,7 @@ __all__ = ["AuditDocument"]
 Count = int | None  # None: below the least count that an external document shows
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class AuditSettings(_Part):
+class AuditSettings(DocumentPart):
     """What was asked for."""
 
     releases: list[str]
@@ -26,8 +22,8 @@ class AuditSettings(_Part):
     attackers: list[str]
     asked: list[str] | None = None
     known: list[str] | None
-    combinations: list[list[str]] = []
-    cells: list[str] = []
+    combinations: list[list[str]] = Field([])
+    cells: list[str] = Field([])
     key: str | None = None
     wrong: float
     alpha: float
@@ -45,13 +41,13 @@ class AuditSettings(_Part):
     background: dict[str, Any] | Literal["auto"] | None = None
     preset: str | None
     limits: list[str]
-    waived: dict[str, str] = {}
+    waived: dict[str, str] = Field({})
     variant: Literal["internal", "external"]
     least_count: int
     membership: Literal["sensitive", "harmless"] | None = None  # None: not measured
 
 
-class ReleaseFacts(_Part):
+class ReleaseFacts(DocumentPart):
     """What a release is made of."""
 
     rows: int
@@ -63,10 +59,10 @@ class ReleaseFacts(_Part):
     domains: dict[str, str]
     distances: dict[str, str]
     repeated_identifiers: Count
-    masked: list[str] = []  # columns that were perturbed; then there are no groups
+    masked: list[str] = Field([])  # columns that were perturbed; then there are no groups
 
 
-class ThreatModel(_Part):
+class ThreatModel(DocumentPart):
     """Who knows what."""
 
     target: str
@@ -77,7 +73,7 @@ class ThreatModel(_Part):
     mechanism: str
 
 
-class ReaderFacts(_Part):
+class ReaderFacts(DocumentPart):
     """One reader of one release, asked about one attribute."""
 
     release: str
@@ -93,7 +89,7 @@ class ReaderFacts(_Part):
     modes: list[dict[str, float]]
 
 
-class Wp29Row(_Part):
+class Wp29Row(DocumentPart):
     """One of the three risks of Opinion 05/2014."""
 
     value: Number
@@ -105,7 +101,7 @@ class Wp29Row(_Part):
     words: str
 
 
-class Wp29(_Part):
+class Wp29(DocumentPart):
     """Singling out, linkability, inference."""
 
     singling_out: Wp29Row
@@ -113,7 +109,7 @@ class Wp29(_Part):
     inference: Wp29Row
 
 
-class FakeCount(_Part):
+class FakeCount(DocumentPart):
     """How many fake tuples there are, in digits."""
 
     fake: str
@@ -122,7 +118,7 @@ class FakeCount(_Part):
     exact: bool
 
 
-class MembershipFacts(_Part):
+class MembershipFacts(DocumentPart):
     """How membership was looked at."""
 
     sensitive: bool
@@ -136,14 +132,14 @@ class MembershipFacts(_Part):
     words: str
 
 
-class Pair(_Part):
+class Pair(DocumentPart):
     """A release that dominates another."""
 
     better: str
     worse: str
 
 
-class Definition(_Part):
+class Definition(DocumentPart):
     """What a measure is."""
 
     words: str
@@ -151,7 +147,7 @@ class Definition(_Part):
     page: str
 
 
-class BackgroundFacts(_Part):
+class BackgroundFacts(DocumentPart):
     """What readers with background knowledge gain from one release, about one attribute; or why it was not asked."""
 
     release: str
@@ -164,7 +160,7 @@ class BackgroundFacts(_Part):
     words: str | None
 
 
-class CombinationRow(_Part):
+class CombinationRow(DocumentPart):
     """What one set of known attributes exposes; [value, low, high] or a share, None if unknown or of too few people."""
 
     release: str
@@ -183,7 +179,7 @@ class CombinationRow(_Part):
     sure: list[Number] | None = None
 
 
-class FileCheck(_Part):
+class FileCheck(DocumentPart):
     """What one check of the published file found."""
 
     check: str
@@ -195,13 +191,13 @@ class FileCheck(_Part):
     people: Count
 
 
-class AuditDiagnostics(_Part):
+class AuditDiagnostics(DocumentPart):
     """Verdict, words, and how sure all of it is."""
 
     verdict: Verdict
     verdicts: dict[str, Verdict]
     judgement: dict[str, Judgement]
-    file: dict[str, list[FileCheck]] = {}
+    file: dict[str, list[FileCheck]] = Field({})
     exit_code: Literal[0, 1, 3]
     sentence: dict[str, dict[str, str]]
     releases: dict[str, ReleaseFacts]
@@ -214,11 +210,11 @@ class AuditDiagnostics(_Part):
     dominance_text: str
     wp29: dict[str, Wp29]
     not_tested: list[str]
-    membership: dict[str, MembershipFacts] = {}
-    background: list[BackgroundFacts] = []
+    membership: dict[str, MembershipFacts] = Field({})
+    background: list[BackgroundFacts] = Field([])
     remarks: list[str]
     definitions: dict[str, Definition]
-    combinations: list[CombinationRow] = []
+    combinations: list[CombinationRow] = Field([])
 
 
 class AuditDocument(Document):

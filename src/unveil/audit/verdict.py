@@ -7,9 +7,7 @@ steward who knows better waives a kind by name, with a reason that is printed be
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict
-
-from unveil.audit.document import Finding, Verdict
+from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
 from unveil.audit.measures import measure, title_of
 from unveil.audit.numbers import spoken
@@ -67,11 +65,7 @@ _FIX = {
 }
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class KindVerdict(_Part):
+class KindVerdict(DocumentPart):
     """How one release stands in one kind of disclosure; of inference, about one attribute."""
 
     release: str
@@ -83,7 +77,7 @@ class KindVerdict(_Part):
     waived: str | None = None  # the steward's reason
 
 
-class Judgement(_Part):
+class Judgement(DocumentPart):
     """The verdict of one release, and of all: a table of kinds and a word."""
 
     kinds: tuple[KindVerdict, ...]

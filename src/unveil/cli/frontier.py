@@ -1,7 +1,7 @@
 """unveil frontier: which release should be published?"""
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,11 @@ FIRST = "schema with_ require risk utility limit budget minutes output report js
 
 @dataclass(frozen=True, kw_only=True)
 class FrontierOptions(
-    opt.Config,
-    opt.TableDialect,
-    opt.CheckpointOptions,
-    opt.EngineSettings,
+    opt.TableRun,
     opt.ChainLengths,
     opt.KnownOptions,
     opt.Attackers,
-    opt.Report,
-    opt.Limits,
+    opt.ReportAndLimits,
     opt.Require,
     opt.SchemaFile,
     opt.Data,
@@ -69,7 +65,7 @@ def frontier(options: FrontierOptions) -> None:
     from unveil.formats.releases import release_files
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
-    from unveil.frontier import Questions, Reading, run_frontier
+    from unveil.frontier import Questions, ReaderSettings, run_frontier
 
     data, output = options.data, options.output
     if data is None:
@@ -78,7 +74,9 @@ def frontier(options: FrontierOptions) -> None:
     written = [] if output is None or chosen_file is None else [output, *release_parts(output), chosen_file]
     check_outputs(options, input_paths(options), *written)
     known = one_set(options.known)
-    reading = Reading(known=None if known is None else tuple(known), chains=chains_of(options), sample=options.sample)
+    reading = ReaderSettings(
+        known=None if known is None else tuple(known), chains=chains_of(options), sample=options.sample
+    )
     if attackers := attackers_of(options.attacker):
         reading = replace(reading, attackers=attackers)
     engine = engine_of(options)
@@ -102,13 +100,7 @@ def frontier(options: FrontierOptions) -> None:
             limits=options.limit,
             budget=options.budget,
             minutes=options.minutes,
-            questions=Questions(
-                distance=options.distance,
-                minimum_support=options.minimum_support,
-                dimension=options.dimension,
-                selectivity=options.selectivity,
-                queries=options.queries,
-            ),
+            questions=Questions(**{f.name: getattr(options, f.name) for f in fields(Questions)}),
             reading=reading,
             engine=replace(engine, progress=progress, stop=stop),
             release_seed=release_seed,

@@ -204,6 +204,12 @@ def _hierarchies() -> dict[str, str]:
 
 def _schema_toml() -> str:
     classes = "\n".join(f"{json.dumps(family)} = {_array(names)}" for family, names in _CLASSES.items())
+    domains = {"sex": _SEXES, "nationality": _NATIONALITIES, "postcode": _POSTCODES, "admission": _ADMISSIONS}
+    known = "\n".join(
+        f'[attributes.{name}]\nrole = "quasi-identifier"\nkind = "categorical"\n'
+        f'domain = {_array(domain)}\nhierarchy = "hierarchies/{name}.csv"\n'
+        for name, domain in domains.items()
+    )
     return f"""# A made-up hospital: nothing in it is real.
 version = 1
 confirmed = true
@@ -218,30 +224,7 @@ kind = "numeric"
 domain = {{ from = {_AGES[0]}, to = {_AGES[-1]}, step = 1 }}
 hierarchy = "hierarchies/age.csv"
 
-[attributes.sex]
-role = "quasi-identifier"
-kind = "categorical"
-domain = {_array(_SEXES)}
-hierarchy = "hierarchies/sex.csv"
-
-[attributes.nationality]
-role = "quasi-identifier"
-kind = "categorical"
-domain = {_array(_NATIONALITIES)}
-hierarchy = "hierarchies/nationality.csv"
-
-[attributes.postcode]
-role = "quasi-identifier"
-kind = "categorical"
-domain = {_array(_POSTCODES)}
-hierarchy = "hierarchies/postcode.csv"
-
-[attributes.admission]
-role = "quasi-identifier"
-kind = "categorical"
-domain = {_array(_ADMISSIONS)}
-hierarchy = "hierarchies/admission.csv"
-
+{known}
 [attributes.diagnosis]
 role = "sensitive"
 kind = "categorical"

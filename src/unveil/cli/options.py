@@ -11,6 +11,7 @@ from unveil.formats.databases import located
 __all__ = [
     "REQUIRED",
     "Aligned",
+    "AskedAndKnown",
     "AskedOptions",
     "Attackers",
     "ChainLengths",
@@ -29,10 +30,13 @@ __all__ = [
     "Priors",
     "ReleaseCase",
     "ReleaseDialect",
+    "ReleaseRun",
     "Report",
+    "ReportAndLimits",
     "Require",
     "SchemaFile",
     "TableDialect",
+    "TableRun",
     "Verbose",
     "With",
     "argument",
@@ -295,3 +299,23 @@ class Config:
 @dataclass(frozen=True, kw_only=True)
 class ReleaseCase(TableDialect, ReleaseDialect, Config, Original, SchemaFile):
     """What every command that reads a release needs beside it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRun(ReleaseCase, EngineSettings):
+    """What every attack on a release needs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRun(Config, TableDialect, CheckpointOptions, EngineSettings):
+    """What every long run that makes releases of a table needs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportAndLimits(Report, Limits):
+    """What is still acceptable, and where the answer goes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedAndKnown(AskedOptions, KnownOptions):
+    """What is asked about, and what an attacker knows."""

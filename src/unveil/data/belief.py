@@ -290,7 +290,7 @@ _EXACT = Diagnostics("exact")
 def _unchecked(
     probability: NDArray[np.float64], chains: NDArray[np.float64] | None, diagnostics: Diagnostics, threat: Threat
 ) -> Belief:
-    """A belief whose rows are those of another: a bootstrap takes thousands, and checking costs more than measuring."""
+    """A belief whose rows are those of another: thousands are taken, and checking costs more than measuring."""
     probability.flags.writeable = False
     found = object.__new__(Belief)
     for name, value in zip(Belief.__slots__, (probability, chains, diagnostics, threat), strict=True):

@@ -12,7 +12,7 @@ from unveil.data.release import Release
 from unveil.errors import UsageError, shown
 from unveil.formats.notations import Items, Span, forms, is_token
 from unveil.formats.output import csv_bytes
-from unveil.formats.reader import CellError, Reader, enclosed, own_ends, own_items, quoted, unquoted
+from unveil.formats.reader import CellError, CellReader, enclosed, own_ends, own_items, quoted, unquoted
 
 __all__ = ["CellError", "mapping_bytes", "reaches", "read_cells", "shown_values", "write_cells"]
 
@@ -62,7 +62,7 @@ def read_cells(texts: Sequence[str], attribute: Attribute, decimal: str = ".", n
     Our own notation comes before those of other tools, and those `named` before all. The first text that is none of
     them, or that several fit, is a CellError.
     """
-    reader = Reader(attribute, decimal, _label_members(attribute), named)
+    reader = CellReader(attribute, decimal, _label_members(attribute), named)
     members = []
     _check_lengths(texts)
     for index, (text, code) in enumerate(zip(texts, attribute.encode(texts, decimal).tolist(), strict=True)):

@@ -163,7 +163,7 @@ def needed(package: str, extra: str, purpose: str, error: type[UnveilError]) -> 
 ROW_NAMES = ", or write it without row names: row.names = FALSE in R, index=False in pandas"
 
 
-class Refusal(Exception):  # noqa: N818  no error of its own: read_text names the file and picks the class
+class Refusal(Exception):  # noqa: N818  no error of its own: read_coded names the file and picks the class
     """What is wrong with the file, and on which physical line."""
 
     def __init__(self, message: str, line: int | None = None) -> None:

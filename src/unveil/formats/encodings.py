@@ -5,13 +5,14 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from unveil.formats.columns import Refusal
 
-__all__ = ["BLOCK", "ENCODINGS", "Source", "find_encoding", "open_source", "utf8_blocks"]
+__all__ = ["BLOCK", "ENCODINGS", "ByteSource", "find_encoding", "open_source", "utf8_blocks"]
 
 # -------------------------------------------------------------------------------------------------------------- source
 
@@ -33,8 +34,23 @@ _MAGIC = (
 _XML = (b"<?xml", b"<!doctype html", b"<html", b"<table")
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    """What the system says of a file, as refusals."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise Refusal("no such file; check the path") from None
+    except PermissionError:
+        raise Refusal("no permission to read it; ask its owner") from None
+    except OSError as reason:
+        raise Refusal(f"cannot be read: {(reason.strerror or 'unknown reason').lower()}") from None
+    except ValueError:
+        raise Refusal("is not a valid file name; check the path") from None
+
+
 @dataclass(frozen=True, slots=True)
-class Source:
+class ByteSource:
     """A file, or bytes that are already here."""
 
     path: Path | None
@@ -48,16 +64,9 @@ class Source:
                 yield self.content[start : start + size]
             return
         assert self.path is not None
-        try:
-            with self.path.open("rb") as file:
-                while block := file.read(size):
-                    yield block
-        except FileNotFoundError:
-            raise Refusal("no such file; check the path") from None
-        except PermissionError:
-            raise Refusal("no permission to read it; ask its owner") from None
-        except OSError as reason:
-            raise Refusal(f"cannot be read: {(reason.strerror or 'unknown reason').lower()}") from None
+        with _readable(), self.path.open("rb") as file:
+            while block := file.read(size):
+                yield block
 
     def head(self, size: int) -> bytes:
         """The first bytes."""
@@ -73,9 +82,9 @@ class Source:
             return file.read(size)
 
 
-def open_source(path: str | os.PathLike[str], content: bytes | None = None) -> Source:
+def open_source(path: str | os.PathLike[str], content: bytes | None = None) -> ByteSource:
     """A file that may be text; what is plainly something else is refused."""
-    found = Source(None, content) if content is not None else _regular(path)
+    found = ByteSource(None, content) if content is not None else _regular(path)
     head = found.head(200)
     if str(path).lower().endswith((".rds", ".rdata", ".rda")):  # packed in any way, or not
         raise Refusal(f"is R's own kind of file; {_IN_R}")
@@ -101,24 +110,16 @@ def open_source(path: str | os.PathLike[str], content: bytes | None = None) -> S
     return found
 
 
-def _regular(path: str | os.PathLike[str]) -> Source:
-    try:
+def _regular(path: str | os.PathLike[str]) -> ByteSource:
+    with _readable():
         kind = os.stat(path).st_mode
-    except FileNotFoundError:
-        raise Refusal("no such file; check the path") from None
-    except PermissionError:
-        raise Refusal("no permission to read it; ask its owner") from None
-    except OSError as reason:
-        raise Refusal(f"cannot be read: {(reason.strerror or 'unknown reason').lower()}") from None
-    except ValueError:
-        raise Refusal("is not a valid file name; check the path") from None
     if stat.S_ISDIR(kind):
         raise Refusal("is a folder; name a CSV file in it")
     if stat.S_ISFIFO(kind):  # it can be read once only
-        return Source(None, b"".join(Source(Path(path)).blocks()))
+        return ByteSource(None, b"".join(ByteSource(Path(path)).blocks()))
     if not stat.S_ISREG(kind):
         raise Refusal("is a device, not a file; name a CSV file")
-    return Source(Path(path))
+    return ByteSource(Path(path))
 
 
 # ----------------------------------------------------------------------------------------------------------- encodings
@@ -127,7 +128,7 @@ ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252")
 _PIECE = 1 << 20
 
 
-def find_encoding(source: Source, encoding: str | None) -> str:
+def find_encoding(source: ByteSource, encoding: str | None) -> str:
     """The encoding of all of the bytes; bytes that fit none are refused."""
     head = source.head(1000)
     if encoding in (None, "utf-16") and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -160,7 +161,7 @@ def find_encoding(source: Source, encoding: str | None) -> str:
     return "cp1252"
 
 
-def utf8_blocks(source: Source, encoding: str) -> Iterator[bytes]:
+def utf8_blocks(source: ByteSource, encoding: str) -> Iterator[bytes]:
     """The text as UTF-8 without its mark, in blocks that may be empty and may end within a character."""
     if encoding == "utf-16":
         yield from _from_utf16(source)
@@ -198,7 +199,7 @@ def _line_at(blocks: Iterable[bytes], offset: int) -> int:
     return line
 
 
-def _first_invalid_utf8(source: Source) -> tuple[int, int] | None:
+def _first_invalid_utf8(source: ByteSource) -> tuple[int, int] | None:
     """Offset and value of the first byte that cannot be UTF-8."""
     start, rest = 0, b""  # where `rest`, the begun character, starts
     for block in chain(source.blocks(), (b"",)):
@@ -215,7 +216,7 @@ def _first_invalid_utf8(source: Source) -> tuple[int, int] | None:
     return None
 
 
-def _mostly_utf8(source: Source) -> bool:
+def _mostly_utf8(source: ByteSource) -> bool:
     """Whether more characters beyond ASCII are valid UTF-8 than bytes are not: then it is no cp1252 file."""
     valid = invalid = 0
     for part in source.blocks(_PIECE):
@@ -228,7 +229,7 @@ def _mostly_utf8(source: Source) -> bool:
 _BEYOND_ASCII = bytes(range(128, 256))
 
 
-def _from_utf16(source: Source) -> Iterator[bytes]:
+def _from_utf16(source: ByteSource) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder("utf-16")()
     try:
         for block in source.blocks():
@@ -238,7 +239,7 @@ def _from_utf16(source: Source) -> Iterator[bytes]:
         raise Refusal("is not valid UTF-16 although it starts so; save it as UTF-8") from None
 
 
-def _from_cp1252(source: Source) -> Iterator[bytes]:
+def _from_cp1252(source: ByteSource) -> Iterator[bytes]:
     start = 0
     for block in source.blocks():
         try:

@@ -15,7 +15,6 @@ from unveil.data.table import Table
 from unveil.data.toml import toml_key
 from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import shown_values
-from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import is_token, parse_cells
 from unveil.formats.output import Content, write_whole
 from unveil.formats.published import (
@@ -24,6 +23,7 @@ from unveil.formats.published import (
     check_columns,
     count_column,
     is_sidecar,
+    named_sidecar,
     published_columns,
     read_sidecar,
     without_blanked,
@@ -63,10 +63,8 @@ def read_masked(
     "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
     The column `key` is left out: see formats.assignments.
     """
-    given, path = path, named_source(path)
     named = parse_cells(cells)
-    if sidecar is None:
-        sidecar = Sidecar() if is_frame(given) else read_sidecar(path)
+    given, (path, sidecar) = path, named_sidecar(path, sidecar)
     beside = path.with_suffix(".toml")
     if not sidecar.masked:
         raise ReleaseError(f"{path}: nothing says that columns were perturbed; add {beside.name} with masked = [...]")
@@ -98,13 +96,8 @@ def read_masked(
 
 
 def write_masked(masked: Masked, path: str | Path, *, like: Table | None = None) -> list[Path]:
-    """Write a masked release; all its files appear whole, or none. Reading them gives the same release.
-
-    `like`: the original, if its codes and labels are to be kept in a statistical file.
-    """
-    files = masked_files(masked, path, like=like)
-    write_whole(files)
-    return list(files)
+    """Write a masked release, as `write_release` does."""
+    return write_whole(masked_files(masked, path, like=like))
 
 
 def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None) -> dict[Path, Content]:

@@ -26,11 +26,11 @@ def write_whole(
     *,
     mode: int = 0o644,
     private: Collection[str | os.PathLike[str]] = (),
-) -> None:
+) -> list[Path]:
     """Write a set of files so that all of them appear, each whole, or none; earlier files stay if it fails.
 
     A content is its bytes or a function that writes them. The files get `mode` less the process's umask, those named
-    in `private` 0600; until they are complete nobody else can read them. Links are followed.
+    in `private` 0600; until they are complete nobody else can read them. Links are followed. Returns their paths.
     """
     plans: list[_Plan] = []
     try:
@@ -50,13 +50,14 @@ def write_whole(
             _clean(plan, committed)
     for folder in {plan.target.parent for plan in plans}:
         _sync_folder(folder)
+    return [Path(path) for path in files]
 
 
 def csv_bytes(header: Sequence[str], columns: "Sequence[Iterable[str]] | pl.DataFrame") -> bytes:
     """A table as CSV: comma, LF, UTF-8; a field is quoted only where a reader could go wrong without.
 
     That is where it holds a comma, a quote, a line end or another usual delimiter, has blanks at an edge, starts with
-    a byte order mark, or is the empty field of a one-column table. `read_text` gives back the same texts.
+    a byte order mark, or is the empty field of a one-column table. `read_coded` gives back the same texts.
     """
     import polars as pl
 

@@ -17,6 +17,7 @@ from unveil.data.toml import read_toml
 from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.arx import read_project
 from unveil.formats.columns import Columns, smallest_codes
+from unveil.formats.frames import is_frame, named_source
 from unveil.formats.tables import read_columns
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "count_column",
     "gathered",
     "is_sidecar",
+    "named_sidecar",
     "published_columns",
     "read_sidecar",
     "without_blanked",
@@ -128,6 +130,14 @@ def read_sidecar(path: Path) -> Sidecar:
             else fault["msg"]
         )
         raise ReleaseError(f"{file}, {'.'.join(key) or 'sidecar'}: {what}") from None
+
+
+def named_sidecar(given: "str | Path | IntoFrame", sidecar: Sidecar | None) -> tuple[Path, Sidecar]:
+    """What a release is called, and what is said of it: `sidecar`, or what stands beside a file."""
+    path = named_source(given)
+    if sidecar is None:
+        sidecar = Sidecar() if is_frame(given) else read_sidecar(path)
+    return path, sidecar
 
 
 def is_sidecar(file: Path) -> bool:

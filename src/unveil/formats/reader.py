@@ -14,7 +14,7 @@ from unveil.data.draft import MISSING_TOKENS
 from unveil.errors import shown
 from unveil.formats.notations import SEPARATORS, Everything, Form, Items, Prefix, Span, forms, is_token
 
-__all__ = ["CellError", "Reader", "enclosed", "own_ends", "own_items", "quoted", "unquoted"]
+__all__ = ["CellError", "CellReader", "enclosed", "own_ends", "own_items", "quoted", "unquoted"]
 
 Codes = NDArray[np.int64]
 _DASHED = re.compile(r"\[\s*(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)\s*\]", re.ASCII)
@@ -29,7 +29,7 @@ class CellError(ValueError):
 
 
 @dataclass(frozen=True)
-class Reader:
+class CellReader:
     """What the cells of one attribute may say; `named`: the notations a user chose, which come before all others."""
 
     attribute: Attribute

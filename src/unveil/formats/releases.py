@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 import tomli_w
@@ -19,7 +19,6 @@ from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn, Table
 from unveil.errors import NotApplicable, ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
-from unveil.formats.frames import is_frame, named_source
 from unveil.formats.notations import parse_cells
 from unveil.formats.output import Content, write_whole
 from unveil.formats.published import (
@@ -29,8 +28,8 @@ from unveil.formats.published import (
     count_column,
     gathered,
     is_sidecar,
+    named_sidecar,
     published_columns,
-    read_sidecar,
     without_blanked,
     without_key,
 )
@@ -52,33 +51,30 @@ __all__ = [
 ]
 
 
+class ReadOptions(TypedDict, total=False):
+    """How a release is read."""
+
+    attributes: Sequence[Attribute]
+    cells: Sequence[str]
+    sidecar: Sidecar | None
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+
+
 def read_release(
     path: "str | Path | IntoFrame",
     schema: Schema,
-    *,
-    attributes: Sequence[Attribute] = (),
-    cells: Sequence[str] = (),
-    sidecar: Sidecar | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Release:
-    """Read a published file or frame, ours or another tool's. `attributes`: domains already known, from the original.
+    """Read a published file or frame, ours or another tool's.
 
-    Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier cells; `sidecar` stands
-    instead of the one beside the file. `cells` names notations, as `--cells` does: "list", or "age=range+suppressed"
-    for one attribute.
+    Options: `attributes`, domains already known, from the original; `delimiter`, `decimal`, `encoding`; `sidecar`,
+    instead of the one beside the file; `cells`, notations as `--cells` names them: "list", or "age=range+suppressed"
+    for one attribute. Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier
+    cells.
     """
-    return read_release_rows(
-        path,
-        schema,
-        attributes=attributes,
-        cells=cells,
-        sidecar=sidecar,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-    )[0]
+    return read_release_rows(path, schema, **options)[0]
 
 
 def read_release_rows(
@@ -94,10 +90,8 @@ def read_release_rows(
     key: str | None = None,
 ) -> tuple[Release, NDArray[np.int64]]:
     """The same, and (rows of the file,) the group of each row. The column `key` is left out (formats.assignments)."""
-    given, path = path, named_source(path)
     named = parse_cells(cells)
-    if sidecar is None:
-        sidecar = Sidecar() if is_frame(given) else read_sidecar(path)
+    given, (path, sidecar) = path, named_sidecar(path, sidecar)
     if sidecar.masked:
         perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
         raise NotApplicable(
@@ -153,9 +147,7 @@ def write_release(release: Release, path: str | Path, *, like: Table | None = No
 
     `like`: the original, if its codes and labels are to be kept in a statistical file.
     """
-    files = release_files(release, path, like=like)
-    write_whole(files)
-    return list(files)
+    return write_whole(release_files(release, path, like=like))
 
 
 def release_files(release: Release, path: str | Path, *, like: Table | None = None) -> dict[Path, Content]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unveil.errors import UnveilError
 from unveil.formats.columns import Refusal
 
-__all__ = ["Layout", "check_header", "layout", "tables"]
+__all__ = ["RecordLayout", "check_header", "layout", "tables"]
 
 # --------------------------------------------------------------------------------------------------------- sas missing
 
@@ -23,7 +23,7 @@ _LETTERS[[ord("_"), *range(ord("A"), ord("Z") + 1)]] = True
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RecordLayout:
     """Where the rows begin, how long one is, and where in it each number stands."""
 
     path: Path
@@ -54,7 +54,7 @@ class Layout:
         rows.flush()
 
 
-def layout(path: Path, columns: int) -> Layout | None:
+def layout(path: Path, columns: int) -> RecordLayout | None:
     """The layout of a transport file of so many columns; None if it has another."""
     with path.open("rb") as file:
         head = file.read(2**16 + _VARIABLE * columns)
@@ -79,7 +79,7 @@ def layout(path: Path, columns: int) -> Layout | None:
         rows = rest.find(b"HEADER RECORD*******OBS")
     if rows < 0 or any(offset + size > length for offset, size in numbers.values()):
         return None
-    return Layout(path, at + _VARIABLE * columns + rows + _RECORD, length, numbers)
+    return RecordLayout(path, at + _VARIABLE * columns + rows + _RECORD, length, numbers)
 
 
 def tables(path: Path) -> list[str]:

@@ -58,13 +58,7 @@ def read_columns(
     if reader is not None:
         return reader(path, missing=missing, encoding=encoding, error=error)
     text = read_coded(
-        path,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-        error=error,
-        content=content,
-        counted=counted,
+        path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content, counted=counted
     )
     columns = Columns(
         text.columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()

@@ -6,7 +6,7 @@ read piece by piece: whole records behind the header, as if each piece were a fi
 
 import codecs
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,18 +31,19 @@ from unveil.formats.encodings import find_encoding, utf8_blocks
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CodedText", "TextTable", "distinct_codes", "read_coded", "read_text"]
+__all__ = ["CodedText", "distinct_codes", "read_coded"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Text:
-    """What is known of a text besides its cells."""
+class CodedText:
+    """A table as its distinct texts, column by column, and how its text is written."""
 
     source: str  # the path as given, printable
     names: tuple[str, ...]
     rows: int  # data rows
     dialect: Dialect
     jumps: NDArray[np.int64]  # (records with line ends in quotes, 2): record (0 = header), line ends held so far
+    columns: dict[str, CodedColumn]
 
     def line_of(self, row: int) -> int:
         """The physical line, from 1, on which data row `row`, from 0, starts."""
@@ -50,43 +51,6 @@ class _Text:
             raise IndexError(f"row {row} of {self.rows}")
         before = int(np.searchsorted(self.jumps[:, 0], row + 1))
         return row + 2 + (int(self.jumps[before - 1, 1]) if before else 0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TextTable(_Text):
-    """A table as text: every cell a string, none missing."""
-
-    columns: "pl.DataFrame"  # (rows, names), all String without nulls
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CodedText(_Text):
-    """A table as its distinct texts, column by column."""
-
-    columns: dict[str, CodedColumn]
-
-
-def read_text(
-    path: str | os.PathLike[str],
-    *,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    error: type[UnveilError] = TableError,
-    content: bytes | None = None,
-) -> TextTable:
-    """Read a CSV file with a header line; what is not given is found out, what is not clear is an error.
-
-    `content`: its bytes, if they come from elsewhere; `path` then only names it.
-
-    Names lose the blanks around them. A blank line at the end is ignored; inside a table with one column it is an
-    empty cell.
-    """
-    import polars as pl
-
-    frames: list[pl.DataFrame] = []
-    found = _read(path, delimiter, decimal, encoding, error, content, frames.append)
-    return TextTable(found.source, found.names, found.rows, found.dialect, found.jumps, pl.concat(frames))
 
 
 def read_coded(
@@ -99,13 +63,36 @@ def read_coded(
     content: bytes | None = None,
     counted: Collection[str] = (),
 ) -> CodedText:
-    """The same as codes: never more of the file is held than a block and what its cells are coded to.
+    """Read a CSV file with a header line; what is not given is found out, what is not clear is an error.
 
-    Of the columns `counted` only is kept which rows are equal.
+    `content`: its bytes, if they come from elsewhere; `path` then only names it. Never more of the file is held than a
+    block and what its cells are coded to; of the columns `counted` only is kept which rows are equal.
+
+    Names lose the blanks around them. A blank line at the end is ignored; inside a table with one column it is an
+    empty cell.
     """
+    delimiter, encoding = check_options(delimiter, decimal, encoding)
+    source = shown(os.fspath(path), 500)[1:-1]
     coder = Coder(counted)
-    found = _read(path, delimiter, decimal, encoding, error, content, coder.add)
-    return CodedText(found.source, found.names, found.rows, found.dialect, found.jumps, coder.coded())
+    try:
+        file = bytes_of.open_source(path, content)
+        encoding = find_encoding(file, encoding)
+        pieces = _Pieces(utf8_blocks(file, encoding))
+        delimiter, trim = pieces.sniff(delimiter)
+        sample: list[pl.DataFrame] = []
+        for frame in pieces.frames(delimiter, trim):
+            if sum(part.height for part in sample) < DECIMAL_SAMPLE:
+                sample.append(frame.head(DECIMAL_SAMPLE))
+            coder.add(frame)
+        if not pieces.rows:
+            raise Refusal("holds no rows, only a header")
+        decimal = decimal or find_decimal(sample, delimiter)
+    except Refusal as refusal:
+        at = "" if refusal.line is None else f", line {refusal.line}"
+        raise error(f"{source}{at}: {refusal}") from None
+    dialect = Dialect(delimiter, encoding, decimal, trim, _newline(pieces.header))
+    jumps = np.concatenate([np.zeros((0, 2), int), *pieces.jumps])
+    return CodedText(source, pieces.names, pieces.rows, dialect, jumps, coder.coded())
 
 
 def distinct_codes(column: "pl.Series") -> tuple[list[str], NDArray[np.unsignedinteger]]:
@@ -123,38 +110,6 @@ def distinct_codes(column: "pl.Series") -> tuple[list[str], NDArray[np.unsignedi
 
 
 # ------------------------------------------------------------------------------------------------------------- pieces
-
-
-def _read(
-    path: str | os.PathLike[str],
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    error: type[UnveilError],
-    content: bytes | None,
-    take: "Callable[[pl.DataFrame], None]",
-) -> _Text:
-    """Hand the cells to `take` as they are read; what else is known of the text."""
-    delimiter, encoding = check_options(delimiter, decimal, encoding)
-    source = shown(os.fspath(path), 500)[1:-1]
-    try:
-        file = bytes_of.open_source(path, content)
-        encoding = find_encoding(file, encoding)
-        pieces = _Pieces(utf8_blocks(file, encoding))
-        delimiter, trim = pieces.sniff(delimiter)
-        sample: list[pl.DataFrame] = []
-        for frame in pieces.frames(delimiter, trim):
-            if sum(part.height for part in sample) < DECIMAL_SAMPLE:
-                sample.append(frame.head(DECIMAL_SAMPLE))
-            take(frame)
-        if not pieces.rows:
-            raise Refusal("holds no rows, only a header")
-        decimal = decimal or find_decimal(sample, delimiter)
-    except Refusal as refusal:
-        at = "" if refusal.line is None else f", line {refusal.line}"
-        raise error(f"{source}{at}: {refusal}") from None
-    dialect = Dialect(delimiter, encoding, decimal, trim, _newline(pieces.header))
-    return _Text(source, pieces.names, pieces.rows, dialect, np.concatenate([np.zeros((0, 2), int), *pieces.jumps]))
 
 
 @dataclass(slots=True)

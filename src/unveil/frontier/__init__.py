@@ -3,14 +3,14 @@
 from unveil.frontier.points import Point
 from unveil.frontier.run import Frontier, run_frontier
 from unveil.frontier.schemes import Candidate, Scheme, default_schemes, parse_scheme
-from unveil.frontier.sources import Questions, Reading
+from unveil.frontier.sources import Questions, ReaderSettings
 
 __all__ = [
     "Candidate",
     "Frontier",
     "Point",
     "Questions",
-    "Reading",
+    "ReaderSettings",
     "Scheme",
     "default_schemes",
     "parse_scheme",

@@ -20,13 +20,13 @@ from unveil.risk.differential.measures import delta, distance_of, mean_distance
 from unveil.risk.differential.models import inference_model
 from unveil.risk.differential.procedure import Experiment, run_experiment
 
-__all__ = ["Differential"]
+__all__ = ["LeaveOneOut"]
 
 MOST_ANEW = 100  # records left out one by one, where the anonymizer must run anew for each
 _ESTIMATES = {"delta": delta, "distance.mean": mean_distance}
 
 
-class Differential(Source):
+class LeaveOneOut(Source):
     """`delta` and `distance.mean`: the table is anonymized without each record (Kassem et al. 2019)."""
 
     of_release = False

@@ -11,7 +11,7 @@ from unveil.audit.measures import definitions_of
 from unveil.data.table import Table
 from unveil.frontier.choose import Choice, marked
 from unveil.frontier.points import Axes, Point, Value, bounded_by, value_of
-from unveil.frontier.sources import Questions, Reading, higher_is_better
+from unveil.frontier.sources import Questions, ReaderSettings, higher_is_better
 
 __all__ = ["Sweep", "document_of"]
 
@@ -29,7 +29,7 @@ class Sweep:
     budget: int | None
     minutes: float | None
     questions: Questions
-    reading: Reading
+    reading: ReaderSettings
     seed: int | None
     axes: Axes
     asks_readers: bool  # whether any measure is about what attackers believe

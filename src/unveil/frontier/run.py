@@ -25,7 +25,7 @@ from unveil.frontier.measure import Measurer, make
 from unveil.frontier.points import Axes, Point
 from unveil.frontier.refine import gaps
 from unveil.frontier.schemes import Candidate, Scheme, default_schemes, distinct, parse_scheme
-from unveil.frontier.sources import Questions, Readers, Reading, Shared, source_of
+from unveil.frontier.sources import Beliefs, Questions, ReaderSettings, Shared, source_of
 
 __all__ = ["Frontier", "run_frontier"]
 
@@ -75,7 +75,7 @@ def run_frontier(
     budget: int | None = None,
     minutes: float | None = None,
     questions: Questions | None = None,
-    reading: Reading | None = None,
+    reading: ReaderSettings | None = None,
     engine: Engine | None = None,
     release_seed: int | None = None,
     inputs: Sequence[Input] = (),
@@ -88,7 +88,7 @@ def run_frontier(
     """
     started = time.monotonic()
     engine = Engine(seed=0) if engine is None else engine
-    reading = Reading() if reading is None else reading
+    reading = ReaderSettings() if reading is None else reading
     questions = Questions() if questions is None else questions
     attackers = tuple(reading.attackers)
     risks = tuple(risks) or _default_risks(table)
@@ -146,7 +146,7 @@ def run_frontier(
         reading=reading,
         seed=engine.stated_seed,
         axes=axes,
-        asks_readers=any(isinstance(source_of(parse_ids(id)[0]), Readers) for id in ids),
+        asks_readers=any(isinstance(source_of(parse_ids(id)[0]), Beliefs) for id in ids),
     )
     document = document_of(sweep, points, line, choice, verdicts, tuple(inputs), describe_audit_run(started))
     return Frontier(document, tuple(points), tuple(line), choice, table, seed)
@@ -188,7 +188,7 @@ def _checked_ids(
     for id in (*risks, *utilities):
         parts = parse_ids(id)
         sources = [source_of(part) for part in parts]
-        if len(parts) > 1 and not all(isinstance(source, Readers) for source in sources):
+        if len(parts) > 1 and not all(isinstance(source, Beliefs) for source in sources):
             raise UsageError(
                 f"{shown(id)}: a difference is of two things that readers believe, such as "
                 "global_threat - learner.global_threat"

@@ -2,20 +2,16 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from unveil.audit.document import Document, Number, Verdict
+from unveil.audit.document import Document, DocumentPart, Number, Verdict
 from unveil.audit.shape import Definition
 from unveil.frontier.points import Status
 
 __all__ = ["FrontierDocument"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FrontierSettings(_Part):
+class FrontierSettings(DocumentPart):
     """What was asked for."""
 
     original: str
@@ -41,7 +37,7 @@ class FrontierSettings(_Part):
     seed: int | None
 
 
-class PointValue(_Part):
+class PointValue(DocumentPart):
     """The worst of a point's attributes and attackers."""
 
     value: Number
@@ -49,7 +45,7 @@ class PointValue(_Part):
     high: Number
 
 
-class PointFacts(_Part):
+class PointFacts(DocumentPart):
     """One release that was tried; `scheme` is null for the two trivial ones."""
 
     name: str
@@ -69,7 +65,7 @@ class PointFacts(_Part):
     values: dict[str, PointValue]
 
 
-class Recommendation(_Part):
+class Recommendation(DocumentPart):
     """What to publish, why, and what stands beside it on the frontier."""
 
     point: str | None
@@ -79,7 +75,7 @@ class Recommendation(_Part):
     more_useful: str | None
 
 
-class FrontierDiagnostics(_Part):
+class FrontierDiagnostics(DocumentPart):
     """Points and the choice among them."""
 
     exit_code: Literal[0, 1, 3]
@@ -91,7 +87,7 @@ class FrontierDiagnostics(_Part):
     definitions: dict[str, Definition]
 
 
-class FrontierChart(_Part):
+class FrontierChart(DocumentPart):
     """The two scales of the chart, and every measure that was asked for."""
 
     risk: str

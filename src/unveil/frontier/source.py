@@ -19,7 +19,7 @@ from unveil.frontier.schemes import Candidate
 from unveil.privacy.distances import distance as distance_named
 from unveil.utility.predicates import Predicates
 
-__all__ = ["Questions", "Reading", "Shared", "Source", "State"]
+__all__ = ["Questions", "ReaderSettings", "Shared", "Source", "State"]
 
 State = Mapping[tuple[str, str | None, str], str]  # by release, attribute and reader: "disagree" or "imprecise"
 
@@ -39,7 +39,7 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReaderSettings:
     """Who attacks, what they know of a person, and how long chains run; used only if a measure asks for it."""
 
     attackers: Mapping[str, Any] = field(
@@ -57,7 +57,7 @@ class Shared:
 
     table: Table
     questions: Questions
-    reading: Reading
+    reading: ReaderSettings
     engine: Engine
 
     @cached_property

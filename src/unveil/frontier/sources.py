@@ -24,9 +24,9 @@ from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.release import Anonymized, Release
 from unveil.errors import UsageError
-from unveil.frontier.differential import Differential
+from unveil.frontier.differential import LeaveOneOut
 from unveil.frontier.schemes import Candidate
-from unveil.frontier.source import Questions, Reading, Shared, Source, State
+from unveil.frontier.source import Questions, ReaderSettings, Shared, Source, State
 from unveil.privacy.models import MODELS
 from unveil.privacy.reference import geometry_of
 from unveil.utility.queries import mean_of_draws
@@ -34,7 +34,7 @@ from unveil.utility.queries import mean_of_draws
 __all__ = [
     "SOURCES",
     "Questions",
-    "Reading",
+    "ReaderSettings",
     "Shared",
     "Source",
     "higher_is_better",
@@ -137,7 +137,7 @@ _READ_BY_LEARNER = frozenset({"faithfulness", "baseline_accuracy"})
 _ASKED = " <= 0"  # what is named in a limit is measured; the verdicts on it are dropped
 
 
-class Readers(Source):
+class Beliefs(Source):
     """What attackers and the learner believe: an audit of the release, chains and all."""
 
     def claims(self, id: FindingId) -> bool:
@@ -172,7 +172,7 @@ class Readers(Source):
         return [f.model_copy(update={"limit": None, "verdict": "no limit"}) for f in found], asked
 
 
-SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), Differential(), Readers(), Shape())
+SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), LeaveOneOut(), Beliefs(), Shape())
 
 
 def names(id: str, finding: Finding, attackers: Collection[str]) -> bool:

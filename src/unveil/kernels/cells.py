@@ -206,14 +206,20 @@ def mix(value, word):
 
 
 @njit(cache=True, nogil=True)
+def hashed(words):
+    """The hash of one cell's words."""
+    value = np.uint64(0)
+    for w in range(words.shape[0]):
+        value = mix(value, words[w])
+    return value
+
+
+@njit(cache=True, nogil=True)
 def rehash(words, table):
     """Enter known cells (cells, words) into an empty ``table`` whose length is a power of two."""
     last = np.uint64(table.shape[0] - 1)
     for c in range(words.shape[0]):
-        value = np.uint64(0)
-        for w in range(words.shape[1]):
-            value = mix(value, words[c, w])
-        place = value & last
+        place = hashed(words[c]) & last
         while table[place] >= 0:
             place = (place + np.uint64(1)) & last
         table[place] = c
@@ -224,10 +230,7 @@ def add_cells(rows, table, words, weight, cells, key):
     """Enter packed rows (words, rows) into the hash ``table``; ``key`` gets their cells. Returns the cells so far."""
     last = np.uint64(table.shape[0] - 1)
     for i in range(rows.shape[1]):
-        value = np.uint64(0)
-        for w in range(rows.shape[0]):
-            value = mix(value, rows[w, i])
-        place = value & last
+        place = hashed(rows[:, i]) & last
         while True:
             c = table[place]
             if c < 0:

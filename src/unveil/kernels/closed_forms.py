@@ -323,6 +323,28 @@ def _four(weight, number, whole, width):
         whole[0, k] = picks ^ (swap << 4 | swap << 6)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _orders(a0, a1, a2, a3, b0, b1, b2, b3, r):
+    """Of two cells: r times the weight of each two values, in both orders."""
+    first = (a0 * b1 + a1 * b0) * r, (a0 * b2 + a2 * b0) * r, (a0 * b3 + a3 * b0) * r
+    return first, ((a1 * b2 + a2 * b1) * r, (a1 * b3 + a3 * b1) * r, (a2 * b3 + a3 * b2) * r)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _chances_pair(out, at, k, a, b, others):
+    """The chances of two of four cells, from row ``at`` on; ``others``: what `_orders` says of the other two."""
+    (a0, a1, a2, a3), (b0, b1, b2, b3) = a, b
+    (y01, y02, y03), (y12, y13, y23) = others
+    out[at, k] = a0 * (b1 * y23 + b2 * y13 + b3 * y12)
+    out[at + 1, k] = a1 * (b0 * y23 + b2 * y03 + b3 * y02)
+    out[at + 2, k] = a2 * (b0 * y13 + b1 * y03 + b3 * y01)
+    out[at + 3, k] = a3 * (b0 * y12 + b1 * y02 + b2 * y01)
+    out[at + 4, k] = b0 * (a1 * y23 + a2 * y13 + a3 * y12)
+    out[at + 5, k] = b1 * (a0 * y23 + a2 * y03 + a3 * y02)
+    out[at + 6, k] = b2 * (a0 * y13 + a1 * y03 + a3 * y01)
+    out[at + 7, k] = b3 * (a0 * y12 + a1 * y02 + a2 * y01)
+
+
 @njit(cache=True, nogil=True)
 def _chances_four(weight, number, out, width):
     """As `_chances_two`."""
@@ -332,23 +354,5 @@ def _chances_four(weight, number, out, width):
         c0, c1, c2, c3 = weight[8, k], weight[9, k], weight[10, k], weight[11, k]
         d0, d1, d2, d3 = weight[12, k], weight[13, k], weight[14, k], weight[15, k]
         r = 1.0 / max(number[2, k], TINY)
-        y01, y02, y03 = (c0 * d1 + c1 * d0) * r, (c0 * d2 + c2 * d0) * r, (c0 * d3 + c3 * d0) * r
-        y12, y13, y23 = (c1 * d2 + c2 * d1) * r, (c1 * d3 + c3 * d1) * r, (c2 * d3 + c3 * d2) * r
-        out[0, k] = a0 * (b1 * y23 + b2 * y13 + b3 * y12)
-        out[1, k] = a1 * (b0 * y23 + b2 * y03 + b3 * y02)
-        out[2, k] = a2 * (b0 * y13 + b1 * y03 + b3 * y01)
-        out[3, k] = a3 * (b0 * y12 + b1 * y02 + b2 * y01)
-        out[4, k] = b0 * (a1 * y23 + a2 * y13 + a3 * y12)
-        out[5, k] = b1 * (a0 * y23 + a2 * y03 + a3 * y02)
-        out[6, k] = b2 * (a0 * y13 + a1 * y03 + a3 * y01)
-        out[7, k] = b3 * (a0 * y12 + a1 * y02 + a2 * y01)
-        t01, t02, t03 = (a0 * b1 + a1 * b0) * r, (a0 * b2 + a2 * b0) * r, (a0 * b3 + a3 * b0) * r
-        t12, t13, t23 = (a1 * b2 + a2 * b1) * r, (a1 * b3 + a3 * b1) * r, (a2 * b3 + a3 * b2) * r
-        out[8, k] = c0 * (d1 * t23 + d2 * t13 + d3 * t12)
-        out[9, k] = c1 * (d0 * t23 + d2 * t03 + d3 * t02)
-        out[10, k] = c2 * (d0 * t13 + d1 * t03 + d3 * t01)
-        out[11, k] = c3 * (d0 * t12 + d1 * t02 + d2 * t01)
-        out[12, k] = d0 * (c1 * t23 + c2 * t13 + c3 * t12)
-        out[13, k] = d1 * (c0 * t23 + c2 * t03 + c3 * t02)
-        out[14, k] = d2 * (c0 * t13 + c1 * t03 + c3 * t01)
-        out[15, k] = d3 * (c0 * t12 + c1 * t02 + c2 * t01)
+        _chances_pair(out, 0, k, (a0, a1, a2, a3), (b0, b1, b2, b3), _orders(c0, c1, c2, c3, d0, d1, d2, d3, r))
+        _chances_pair(out, 8, k, (c0, c1, c2, c3), (d0, d1, d2, d3), _orders(a0, a1, a2, a3, b0, b1, b2, b3, r))

@@ -46,6 +46,16 @@ def allows(count, value_from, size, rule):
 
 
 @njit(cache=True, nogil=True)
+def add_values(side, histogram, joint, first, stop):
+    """Set ``side`` to how often each value is had by the rows whose codes stand at ``first`` up to ``stop``."""
+    side[:] = 0
+    for at in range(first, stop):
+        if histogram[at] > 0:
+            for v in range(side.shape[0]):
+                side[v] += joint[at, v]
+
+
+@njit(cache=True, nogil=True)
 def decide(
     histogram,
     joint,
@@ -102,11 +112,7 @@ def decide(
                 if rows > 0:
                     good = rows >= least
                     if good and judged:
-                        side[:] = 0
-                        for c in range(code, last + 1):
-                            if histogram[at + c] > 0:
-                                for v in range(side.shape[0]):
-                                    side[v] += joint[at + c, v]
+                        add_values(side, histogram, joint, at + code, at + last + 1)
                         good = allows(side, value_from, rows, rule)
                 code = last + 1
             if good:
@@ -128,11 +134,7 @@ def decide(
                 cut = middle - 1 if under else middle
                 good = True
                 if judged:
-                    side[:] = 0
-                    for c in range(a, cut + 1):
-                        if histogram[at + c] > 0:
-                            for v in range(side.shape[0]):
-                                side[v] += joint[at + c, v]
+                    add_values(side, histogram, joint, at + a, at + cut + 1)
                     good = allows(side, value_from, left, rule)
                     if good:
                         for v in range(side.shape[0]):

@@ -7,6 +7,21 @@ __all__ = ["common_groups", "narrow", "tally", "warm"]
 
 
 @njit(cache=True, nogil=True)
+def _meet(groups, start, atom, count, touched):
+    """Count the atoms of these groups; how many there are, listed in `touched`, and how many entries."""
+    found, entries = 0, 0
+    for g in groups:
+        for e in range(start[g], start[g + 1]):
+            a = atom[e]
+            if count[a] == 0:
+                touched[found] = a
+                found += 1
+            count[a] += 1
+        entries += start[g + 1] - start[g]
+    return found, entries
+
+
+@njit(cache=True, nogil=True)
 def narrow(set_start, set_group, times, start, atom, atoms, weight, prime, singles, most):
     """One more choice: every set of groups with every atom that one of its groups holds; equal results become one.
 
@@ -30,16 +45,7 @@ def narrow(set_start, set_group, times, start, atom, atoms, weight, prime, singl
     touched = np.empty(atoms, np.int64)
     listed = np.empty(64, np.int32)
     for i in range(len(set_start) - 1):
-        found, pairs = 0, 0
-        for j in range(set_start[i], set_start[i + 1]):
-            g = set_group[j]
-            for e in range(start[g], start[g + 1]):
-                a = atom[e]
-                if count[a] == 0:
-                    touched[found] = a
-                    found += 1
-                count[a] += 1
-            pairs += start[g + 1] - start[g]
+        found, pairs = _meet(set_group[set_start[i] : set_start[i + 1]], start, atom, count, touched)
         met += pairs
         if met > most:
             return new_start[:1], new_group[:0], new_times[:0], met
@@ -125,15 +131,7 @@ def tally(set_start, set_group, times, start, atom, atoms, weight, prime, degree
     count = np.zeros(atoms, np.int64)
     touched = np.empty(atoms, np.int64)
     for i in range(len(set_start) - 1):
-        seen = 0
-        for j in range(set_start[i], set_start[i + 1]):
-            g = set_group[j]
-            for e in range(start[g], start[g + 1]):
-                a = atom[e]
-                if count[a] == 0:
-                    touched[seen] = a
-                    seen += 1
-                count[a] += 1
+        seen, _ = _meet(set_group[set_start[i] : set_start[i + 1]], start, atom, count, touched)
         for k in range(seen):
             a = touched[k]
             for p in range(len(prime)):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.background import Groups
+from unveil.attackers.background import PeopleGroups
 from unveil.attackers.posterior.roster import put_apart, with_roster
 from unveil.data.attribute import Role
 from unveil.data.belief import Targets
@@ -116,7 +116,7 @@ def background_risk(
     `matching`: whether to count everybody's valid values.
     """
     seen = seen_by_members(release, asked, roster)
-    groups = Groups.of(seen, asked)
+    groups = PeopleGroups.of(seen, asked)
     held = groups.held(seen, prior)
     found, method = groups.posterior(seen, held, cost)
     harmful = np.ones(held.shape[1], dtype=bool)
@@ -141,7 +141,7 @@ def omega_error(release: Release, asked: int, prior: PersonPrior, cost: float = 
 
     NaN if no group was small enough for both. `release`: as `seen_by_members` gives it.
     """
-    groups = Groups.of(release, asked)
+    groups = PeopleGroups.of(release, asked)
     held = groups.held(release, prior)
     method = groups.posterior(release, held, cost)[1]
     found = groups.omega_error(release, held, cost, method)
@@ -189,7 +189,7 @@ def rank_rules(
     """
     plain = OverallShares().prior(table, release.attributes[asked].name)
     seen = seen_by_members(release, asked, roster)
-    groups = Groups.of(seen, asked)
+    groups = PeopleGroups.of(seen, asked)
     held = groups.held(seen, plain)
     codes = groups.codes(seen, tuple(a.name for a in plain.attributes))
     before = groups.posterior(seen, held, cost)[0].max(axis=1) >= at_least - 1e-12
@@ -202,7 +202,7 @@ def rank_rules(
     return sorted(found, key=lambda fact: -fact.exposed)
 
 
-def _valid_numbers(release: Release, groups: Groups, possible: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _valid_numbers(release: Release, groups: PeopleGroups, possible: NDArray[np.bool_]) -> NDArray[np.int64]:
     """(entries,) how many different values the people of an entry can have. A withheld value is left out of account."""
     single = release.regions[groups.asked].single()
     if (single[groups.item] < 0).any():

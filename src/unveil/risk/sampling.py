@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
+from unveil.risk._compare import quantile
 
 __all__ = ["below_baseline", "sampled_maximum", "sampled_quantile", "sampled_share"]
 
@@ -53,7 +54,7 @@ def sampled_quantile(each: Floats, q: float, people: int) -> Estimate:
     if not 0 <= q <= 1:
         raise UsageError(f"q={q:g} is not a quantile; choose 0 to 1")
     ordered = np.sort(each)
-    value = float(np.quantile(each, q))
+    value = quantile(each, q)
     if count == people:
         return Estimate.exact(value)
     from scipy.stats import hypergeom

@@ -62,12 +62,7 @@ def by_classes(belief: Belief, attribute: Attribute) -> Belief:
 
 
 def similar(
-    belief: Belief,
-    attribute: Attribute,
-    *,
-    level: int | None = None,
-    above: float = 0.0,
-    harmless: Sequence[int] = (),
+    belief: Belief, attribute: Attribute, *, level: int | None = None, above: float = 0.0, harmless: Sequence[int] = ()
 ) -> NDArray[np.bool_]:
     """(people,) whether all candidates, the values believed more than `above`, lie in one class or node.
 
@@ -79,12 +74,7 @@ def similar(
 
 
 def similar_share(
-    belief: Belief,
-    attribute: Attribute,
-    *,
-    level: int | None = None,
-    above: float = 0.0,
-    harmless: Sequence[int] = (),
+    belief: Belief, attribute: Attribute, *, level: int | None = None, above: float = 0.0, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people whose candidates all lie in one class or node."""
     node, counts = _alike(belief, attribute, level, above, harmless)

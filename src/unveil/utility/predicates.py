@@ -52,7 +52,7 @@ class Predicates:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BlockCells:
     """The cells of one block as far as the predicates and the attribute asked about see them."""
 
     places: tuple[int, ...]  # the attributes of the predicates that restrict it
@@ -126,7 +126,7 @@ def _accepted(predicates: Predicates, attribute: str) -> Floats:
     return np.ones((1, 1))
 
 
-def _table_part(table: Table, predicates: Predicates, asked: int | None) -> _Part:
+def _table_part(table: Table, predicates: Predicates, asked: int | None) -> _BlockCells:
     """The table as one block of single values, equal rows as one."""
     places = [p for p, a in enumerate(predicates.attributes) if asked is None or a.name != table.attributes[asked].name]
     columns = [_own_column(table, predicates.attributes[p]) for p in places]
@@ -136,7 +136,7 @@ def _table_part(table: Table, predicates: Predicates, asked: int | None) -> _Par
     cell = np.stack([c[row] for c in columns], axis=1) if columns else np.zeros((len(row), 0))
     nothing = np.zeros(len(row), np.int64)
     each = np.arange(len(row), dtype=np.int64)
-    return _Part(tuple(places), regions, cell.astype(np.int32), each, nothing, region, count.astype(np.float64))
+    return _BlockCells(tuple(places), regions, cell.astype(np.int32), each, nothing, region, count.astype(np.float64))
 
 
 def _own_column(table: Table, attribute: Attribute) -> NDArray[np.unsignedinteger]:
@@ -146,7 +146,9 @@ def _own_column(table: Table, attribute: Attribute) -> NDArray[np.unsignedintege
     return table.columns[index]
 
 
-def _release_part(release: Release, block: Block, predicates: Predicates, asked: int | None, *, alone: bool) -> _Part:
+def _release_part(
+    release: Release, block: Block, predicates: Predicates, asked: int | None, *, alone: bool
+) -> _BlockCells:
     """One block; groups matter only where several blocks meet (`alone`: they do not)."""
     places, indices = [], []
     for place, attribute in enumerate(predicates.attributes):
@@ -170,10 +172,10 @@ def _release_part(release: Release, block: Block, predicates: Predicates, asked:
     first[entry] = np.arange(len(entry))
     count = np.bincount(entry, weights=block.count).astype(np.float64)
     regions = tuple(release.regions[i] for i in indices)
-    return _Part(tuple(places), regions, cell, number[block.cell][first], group[first], region[first], count)
+    return _BlockCells(tuple(places), regions, cell, number[block.cell][first], group[first], region[first], count)
 
 
-def _summed(predicates: Predicates, parts: list[_Part], sizes: Floats, holder: int | None, width: int) -> Floats:
+def _summed(predicates: Predicates, parts: list[_BlockCells], sizes: Floats, holder: int | None, width: int) -> Floats:
     """(predicates, width) expected rows, in all (width 1) or by the region that the holding part is asked about."""
     groups = len(sizes) if len(parts) > 1 else 1
     found = np.zeros((len(predicates), width))
@@ -195,7 +197,7 @@ def _summed(predicates: Predicates, parts: list[_Part], sizes: Floats, holder: i
     return found
 
 
-def _fit(part: _Part, predicates: Predicates, piece: slice, weight: Floats | None, found: Floats) -> None:
+def _fit(part: _BlockCells, predicates: Predicates, piece: slice, weight: Floats | None, found: Floats) -> None:
     """Add the part's fits to (predicates, groups) or, with a weight for each group, to (predicates, regions)."""
     rows = len(predicates.accepts[0][piece])
     start = np.cumsum([0, *(len(r) for r in part.regions)]).astype(np.int64)

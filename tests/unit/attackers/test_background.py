@@ -11,7 +11,7 @@ from small import made_release
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers import attack
-from unveil.attackers.background import Background, OthersValues
+from unveil.attackers.background import BackgroundKnowledge, OthersValues
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.coalition import believe_coalitions
 from unveil.attackers.posterior.roster import place_members, with_roster
@@ -51,7 +51,7 @@ def held_of(rows: dict[str, tuple[float, ...]]) -> PersonPrior:
 
 
 def believe(release: Release, people: str, knowledge: PersonPrior, **options: object) -> np.ndarray:
-    attacker = Background(knowledge=knowledge, **options)  # type: ignore[arg-type]
+    attacker = BackgroundKnowledge(knowledge=knowledge, **options)  # type: ignore[arg-type]
     return attack(
         attacker, release, about(release, people), Prior.uninformative(release, 1), Engine(seed=0)
     ).probability
@@ -120,13 +120,13 @@ def test_without_knowledge_the_population_says_what_is_held() -> None:
     release = bucket("abc", ["hiv", "none", "none"], [("ad", ["flu", "none"])])
     targets = about(release, "abcd")
     plain = Prior.uninformative(release, 1)
-    one = attack(Background(), release, targets, plain, Engine(seed=0)).probability
+    one = attack(BackgroundKnowledge(), release, targets, plain, Engine(seed=0)).probability
     assert one == pytest.approx(attack(RandomWorlds(), release, targets, plain, Engine(seed=0)).probability)
     random = np.random.default_rng(3)
     prior = Prior(random.random(4) + 0.1, {0: random.random((4, 8)) + 0.1})
     joint = (prior.alpha / prior.alpha.sum())[:, None] * prior.beta[0] / prior.beta[0].sum(axis=1, keepdims=True)
     held = held_of({n: tuple(joint[:, i] / joint[:, i].sum()) for i, n in enumerate(NAME.values)})
-    two = attack(Background(), release, targets, prior, Engine(seed=0)).probability
+    two = attack(BackgroundKnowledge(), release, targets, prior, Engine(seed=0)).probability
     assert two == pytest.approx(believe(release, "abcd", held), abs=1e-12)
 
 
@@ -167,7 +167,7 @@ def test_knowledge_of_attributes_that_are_not_there() -> None:
 def test_what_it_says_of_itself() -> None:
     release = bucket("ab", ["hiv", "none"])
     belief = attack(
-        Background(knowledge=held_of({"a": (0.5, 0, 0.5, 0)})),
+        BackgroundKnowledge(knowledge=held_of({"a": (0.5, 0, 0.5, 0)})),
         release,
         about(release, "a"),
         Prior.uninformative(release, 1),
@@ -183,7 +183,7 @@ def test_the_error_of_the_omega_estimate_is_shown() -> None:
     release = bucket("abcd", ["hiv", "none", "none", "flu"], [("efgh", ["flu", "none", "hiv", "cold"])])
     knowledge = held_of({n: tuple(random.dirichlet(np.ones(4))) for n in NAME.values})
     # 4 people, 2·3·2 states, 3 values; 4 people, 2^4 states, 4 values: the second is too dear.
-    attacker = Background(knowledge=knowledge, cost=4 * 12 * 3)
+    attacker = BackgroundKnowledge(knowledge=knowledge, cost=4 * 12 * 3)
     targets = about(release, "abcdefgh")
     belief = attack(attacker, release, targets, Prior.uninformative(release, 1), Engine(seed=0))
     exact, rough = (believe(release, "abcdefgh", knowledge, cost=c) for c in (1e6, 0))
@@ -205,7 +205,7 @@ def test_the_error_is_not_measured_where_all_are_held_alike(monkeypatch: pytest.
     random = np.random.default_rng(1)
     knowledge = held_of({n: tuple(random.dirichlet(np.ones(4))) for n in "bcdefgh"})
     belief = attack(
-        Background(knowledge=knowledge, cost=3 * 6 * 2),
+        BackgroundKnowledge(knowledge=knowledge, cost=3 * 6 * 2),
         release,
         about(release, "bcd"),
         Prior.uninformative(release, 1),
@@ -253,7 +253,7 @@ def test_a_roster_makes_groups_of_people_whose_cells_are_known(kind: str) -> Non
     group = anonymized.group_of_row.astype(np.int64)
     roster = targets_of_table(table, release, 2, group=group)
     prior = kernel_of(table)
-    attacker = Background(knowledge=prior, roster=roster)
+    attacker = BackgroundKnowledge(knowledge=prior, roster=roster)
     belief = attack(attacker, release, roster, Prior.uninformative(release, 2), Engine(seed=0))
     held = prior.of(np.stack(table.columns[:2], axis=1))
     for g in range(release.groups):
@@ -276,7 +276,7 @@ def test_a_generalised_release_needs_a_roster() -> None:
     release = anonymized.release
     targets = targets_of_table(table, release, 2)
     with pytest.raises(NotApplicable, match="give a roster"):
-        attack(Background(), release, targets, Prior.uninformative(release, 2), Engine(seed=0))
+        attack(BackgroundKnowledge(), release, targets, Prior.uninformative(release, 2), Engine(seed=0))
     assert (place_members(release, targets) == anonymized.group_of_row).all()  # each fits its own group alone
 
 
@@ -412,7 +412,9 @@ def test_attackers_who_were_told_nothing_are_told_what_is_impossible() -> None:
     release = anonymized.release
     everyone = targets_of_table(table, release, 2)
     given = Given.of(release, everyone, table, "facts:say=sex=f never ill=hiv")
-    attackers = given.hand_to({"random_worlds": RandomWorlds(), "background": Background(knowledge=held_of({}))})
+    attackers = given.hand_to(
+        {"random_worlds": RandomWorlds(), "background": BackgroundKnowledge(knowledge=held_of({}))}
+    )
     assert attackers["background"].knowledge is given.held
     plain = run_attack(release, everyone, {"random_worlds": RandomWorlds()}, prior=given.prior)
     women = table.columns[1] == 0

@@ -12,8 +12,7 @@ from unveil.attackers.posterior.contract import Chains, learn, posterior
 from unveil.attackers.posterior.convergence import BATCHES
 from unveil.attackers.posterior.fits import Fitted
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.audit.belief_measures import People, Sample, measures_of
-from unveil.data.belief import Belief, Known, Prior, Targets
+from unveil.data.belief import Known, Prior, Targets
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.engine import Engine
@@ -115,24 +114,3 @@ def test_what_was_learned_goes_on_for_other_questions(learned: LinkedPosterior) 
     for name, belief in anew.items():
         assert (again[name].probability == belief.probability).all()
         assert (np.asarray(again[name].chains) == belief.chains).all()
-
-
-def test_a_bootstrap_by_person_is_one_over_beliefs() -> None:
-    random = np.random.default_rng(0)
-    beliefs = [Belief(p / p.sum(axis=1, keepdims=True)) for p in random.random((2, 40, 4))]
-    truth = random.choice(4, 40, p=[0.5, 0.3, 0.2, 0.0])  # nobody has the last value
-    attribute = made_table(
-        made_schema({"age": {"role": SENSITIVE, "kind": "numeric", "domain": [1, 2, 3, 4]}}), (1,)
-    ).attributes[0]
-    asked, by_person = People(*beliefs, truth), 0
-    for measure in measures_of(attribute):
-        estimate = measure.of(asked)
-        if measure.each is None:
-            continue
-        by_person += 1
-        each = measure.each(asked)
-        each = each[~np.isnan(each)]
-        assert (each.mean() if len(each) else 0.0) == pytest.approx(estimate.value)
-        quick, slow = (Sample(100).widened(m, asked, estimate) for m in (measure, replace(measure, each=None)))
-        assert (quick.low, quick.high) == pytest.approx((slow.low, slow.high), rel=1e-12)
-    assert by_person == 7

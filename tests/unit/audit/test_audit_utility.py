@@ -4,10 +4,9 @@ import pytest
 
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import utility
-from unveil.audit import populations as populations_module
+from unveil.audit import identity as identity_module
 from unveil.audit.document import Finding
-from unveil.audit.identity import utility_findings
-from unveil.audit.populations import population_findings
+from unveil.audit.identity import population_findings, utility_findings
 from unveil.catalog import anonymizer
 from unveil.engine import Engine
 
@@ -44,9 +43,9 @@ def test_the_utility_loss_is_that_over_large_populations(monkeypatch: pytest.Mon
     assert expected.value > 0
     assert population_findings(RELEASE, "r", None)[0][0].value is None
     populations = len(utility.large_populations(TABLE))
-    monkeypatch.setattr(populations_module, "MOST_POPULATIONS", populations)
+    monkeypatch.setattr(identity_module, "MOST_POPULATIONS", populations)
     assert population_findings(RELEASE, "r", TABLE)[0] == [mine]
-    monkeypatch.setattr(populations_module, "MOST_POPULATIONS", populations - 1)
+    monkeypatch.setattr(identity_module, "MOST_POPULATIONS", populations - 1)
     (unknown,), (reason,) = population_findings(RELEASE, "r", TABLE)
     assert unknown.value is None
     assert f"over {populations - 1} large populations" in reason

@@ -11,7 +11,7 @@ import pytest
 
 from unveil import cli
 from unveil.attackers import attack
-from unveil.attackers.background import Background
+from unveil.attackers.background import BackgroundKnowledge
 from unveil.attackers.posterior.roster import place_members
 from unveil.audit.given import Given, others_of_file
 from unveil.catalog import anonymizer
@@ -231,7 +231,7 @@ def test_attackers_are_given_knowledge(folder: Path, capsys: pytest.CaptureFixtu
     release = read_release(folder / "mondrian.csv", schema, attributes=table.attributes)
     roster = targets_of_table(table, release, 2)
     prior = Kernel(bandwidth=(0.3,)).prior(table)
-    attacker = Background(knowledge=prior, roster=roster)
+    attacker = BackgroundKnowledge(knowledge=prior, roster=roster)
     wanted = attack(attacker, release, roster, Prior.uninformative(release, 2), Engine(seed=0))
     names = [f"attacker:{v}" for v in table.attributes[2].values]
     found = polars.read_csv(folder / "people.csv").select(names).to_numpy()
@@ -272,8 +272,8 @@ def test_others_leave_with_their_values(folder: Path, capsys: pytest.CaptureFixt
     everyone = targets_of_table(table, release, 2)
     given = Given.of(release, everyone, table, "uniform", roster=True)
     told = others_of_file(read_columns(folder / "others.csv"), given.release, 2, name="others")
-    attackers = given.hand_to({"background": Background()}, told)
-    plain = given.hand_to({"background": Background()})
+    attackers = given.hand_to({"background": BackgroundKnowledge()}, told)
+    plain = given.hand_to({"background": BackgroundKnowledge()})
     prior = Prior.uninformative(given.release, 2)
     group = place_members(release, everyone)
     fellow = int(np.flatnonzero(group == group[0])[1])

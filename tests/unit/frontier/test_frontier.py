@@ -23,7 +23,7 @@ from unveil.catalog import anonymizer
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.frontier import Questions, Reading, parse_scheme
+from unveil.frontier import Questions, ReaderSettings, parse_scheme
 from unveil.frontier import measure as measure_module
 from unveil.frontier.choose import choose, judge, knee, undominated
 from unveil.frontier.points import Axes, Point, bounded_by, value_of
@@ -220,7 +220,7 @@ def test_attackers_say_what_an_audit_says() -> None:
 
 
 def test_chains_that_did_not_converge_are_hollow_and_never_recommended() -> None:
-    reading = Reading(chains=Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0, every=10))
+    reading = ReaderSettings(chains=Chains(chains=2, sweeps=50, burn_in=0, most_sweeps=0, every=10))
     found = run_frontier(
         TABLE, ["anatomy:l=2"], risks=["relative_threat.max"], utilities=["query_error"], reading=reading, engine=QUICK
     )

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.background import Groups
+from unveil.attackers.background import PeopleGroups
 from unveil.attackers.posterior.roster import place_members, with_roster
 from unveil.data.belief import Belief, Diagnostics, Prior, Targets, Threat, describe_targets
 from unveil.data.person_prior import PersonPrior
@@ -42,7 +42,7 @@ def believe_coalitions(
         raise UsageError("everybody in the table needs the value they know of themselves")
     group = place_members(release, everyone)
     one = with_roster(release, replace(everyone, group=group))
-    groups = Groups.of(one.release, everyone.asked)
+    groups = PeopleGroups.of(one.release, everyone.asked)
     entry = groups.entries(one.release, one.targets(replace(everyone, group=group)))
     held = groups.held(one.release, knowledge)[entry]
     belief = np.zeros(held.shape)

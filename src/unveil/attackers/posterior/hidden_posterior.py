@@ -34,11 +34,12 @@ FIT_EVERY = 20  # states that are looked at, to one whose log posterior is noted
 TRIPS = 8  # states that must have come all the way down the ladders
 BETTER = 5.0  # in log posterior: a start that ends this much above the chains found a better place; without a ladder,
 # one that ends no more than this below has found one as good
+NOISE = 2.0  # times as far from the mean as the furthest chain: a probe there is in another place
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
+class ThinnedStates:
     """States of one chain, thinned as they come: between `most` and twice as many."""
 
     most: int
@@ -73,7 +74,7 @@ class HiddenPosterior:
     engine: Engine
     settings: Chains
     chains: list[Chain]
-    kept: list[Kept]
+    kept: list[ThinnedStates]
     questions: list[Question]
     every: int
     goal: int  # sweeps of each chain at the end of this round
@@ -109,7 +110,9 @@ class HiddenPosterior:
         most = _most_kept(model, settings)
         started = [_start(model, engine.named(f"chain {chain}"), chain) for chain in number]
         goal = settings.burn_in + settings.sweeps
-        found = cls(model, engine, settings, started, [Kept(most) for _ in number], asked, every, goal, saved, refused)
+        found = cls(
+            model, engine, settings, started, [ThinnedStates(most) for _ in number], asked, every, goal, saved, refused
+        )
         found.distinct, found.fits = distinct, [[] for _ in number]
         if Tempering.suits(model) and settings.burn_in:
             likelihood = Likelihood.of(model)
@@ -193,32 +196,45 @@ class HiddenPosterior:
         return ""
 
     def _probe(self, start: Mapping[int, NDArray[np.float64]], number: int) -> str:
-        """A chain from a given start: does it fit as well, and believe something else? It is never believed."""
+        """A chain from a given start: does it fit as well, and believe something else? It is never believed.
+
+        A short chain differs by its noise, which is judged by how far the others lie from their mean. One that differs
+        by more goes on until it is as long as they are.
+        """
         model, layout, settings = self.model, self.model.layout, self.settings
         shares = {i: start[i] if i in start else model.prior.shares(i) for i in layout.attributes}
         chain = Chain.start(model, self.engine.named(f"probe {number}")).put(model, layout.join(shares))
-        likelihood, running = self.ladders[0].likelihood, [Running() for _ in self.questions]
-        fits, long = [], max(settings.sweeps // 4, 50)
-        for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every):
-            if draw is not None:
-                fits.append(likelihood.log_posterior(chain.drawn, chain.pi))
-                for question, one in zip(self.questions, running, strict=True):
-                    _look(question.term, one, draw)
+        likelihood = self.ladders[0].likelihood
         mine = [fit for each in self.fits for fit in each[len(each) // 2 :]]
-        better = float(np.mean(fits) - np.mean(mine)) if fits and mine else -np.inf
-        if better < (BETTER if self.ladders[0].hot else -BETTER):
-            return ""
+        drawn = self.goal - settings.burn_in
+        noise = max(self._apart([q.running[other] for q in self.questions]) for other in range(len(self.chains)))
+        rounds = int(np.log2(max(drawn / max(settings.sweeps // 4, 50), 1.0)))
+        for long in (drawn >> left for left in range(rounds, -1, -1)):
+            fits, running = [], [Running() for _ in self.questions]
+            for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every):
+                if draw is not None:
+                    fits.append(likelihood.log_posterior(chain.drawn, chain.pi))
+                    for question, one in zip(self.questions, running, strict=True):
+                        _look(question.term, one, draw)
+            better = float(np.mean(fits) - np.mean(mine)) if fits and mine else -np.inf
+            apart = self._apart(running) if better >= (BETTER if self.ladders[0].hot else -BETTER) else 0.0
+            if apart <= max(FAR, NOISE * noise * (drawn / long) ** 0.5):
+                return ""
+            if self.engine.stop.is_set():
+                break
+        return f"a chain from another start fits as well (log posterior {better:+.1f}) and believes something else"
+
+    def _apart(self, running: Sequence[Running]) -> float:
+        """How far one chain's beliefs lie from those of all chains: at most, of 99% of the people."""
+        found = [0.0]
         for question, one in zip(self.questions, running, strict=True):
             mean = one.mean()
             assert mean is not None
             here = shares_of(question.term.weights(mean))
-            pooled = _averages(question.term, question.running, settings.precision).mean.mean(axis=0)
+            pooled = _averages(question.term, question.running, self.settings.precision).mean.mean(axis=0)
             apart = np.abs(here - shares_of(pooled)).max(axis=1, initial=0.0)
-            if len(apart) and float(np.quantile(apart, 0.99)) > FAR:
-                return (
-                    f"a chain from another start fits as well (log posterior {better:+.1f}) and believes something else"
-                )
-        return ""
+            found += [float(np.quantile(apart, 0.99))] if len(apart) else []
+        return max(found)
 
     def readings(self, targets: Targets) -> list[Reading]:
         """Readings of the release that differ, the likeliest first, and what each alone would have one believe."""
@@ -311,7 +327,7 @@ class HiddenPosterior:
                 self.ladders[number].restore(self.model, arrays, f"{at}/ladder")
             self.fits[number] = arrays[f"{at}/fits"].tolist()
             most, seen, every, states = arrays[f"{at}/kept"].tolist()
-            self.kept[number] = Kept(most, [], seen, every)
+            self.kept[number] = ThinnedStates(most, [], seen, every)
             saved = f"{at}/states"
             for state in range(states):
                 theta, mean = (layout.split(arrays[f"{saved}/{name}"][state]) for name in ("theta", "mean"))

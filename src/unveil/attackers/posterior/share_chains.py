@@ -12,9 +12,13 @@ from unveil.data.smoothing import Centres
 from unveil.engine import Engine
 from unveil.kernels.shares import expected_counts, share_chain
 
-__all__ = ["Reading", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
+__all__ = ["CodeShares", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
 
-Sums = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+Sums = tuple[Ints, Ints, Ints, Ints]
 
 EM_ROUNDS = 50
 STEPS = 16  # leapfrog steps of a draw, at most
@@ -28,11 +32,11 @@ class Sampled:
     Of a smoothed attribute each code is an atom.
     """
 
-    atom: NDArray[np.int64]  # (codes,)
-    within: NDArray[np.float64]  # (values, codes) a code's share of its atom
-    start: NDArray[np.int64]  # (regions + 1,) the atoms of each region
-    member: NDArray[np.int64]  # (region atoms,)
-    ratio: NDArray[np.float64]  # (chains, values, region atoms) mean of share(atom) / share(region)
+    atom: Ints  # (codes,)
+    within: Floats  # (values, codes) a code's share of its atom
+    start: Ints  # (regions + 1,) the atoms of each region
+    member: Ints  # (region atoms,)
+    ratio: Floats  # (chains, values, region atoms) mean of share(atom) / share(region)
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +44,7 @@ class ShareChain:
     """One chain for one sensitive value, where it stands. It goes on with the same draws after a stop."""
 
     key: np.uint64
-    x: NDArray[np.float64]  # (atoms,) the state
+    x: Floats  # (atoms,) the state
     step: float
     counter: np.uint64
     share: BatchMeans = field(default_factory=BatchMeans)  # of (atoms,)
@@ -51,26 +55,24 @@ class ShareChain:
 class Sets:
     """What the kernels take of one value: see share_chain."""
 
-    prior: NDArray[np.float64]
-    start: NDArray[np.int64]
-    atom: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
-    count: NDArray[np.int64]
+    prior: Floats
+    start: Ints
+    atom: Ints
+    weight: Floats | None
+    count: Ints
     sums: Sums
-    place: NDArray[np.int64]  # (atom,) which of all region atoms each is
+    place: Ints  # (atom,) which of all region atoms each is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class CodeShares:
     """How shares of centres are read as shares of codes, where the attribute is smoothed."""
 
-    kernel: NDArray[np.float64]  # (centres, codes)
-    start: NDArray[np.int64]  # (regions + 1,) the codes of each region
-    code: NDArray[np.int64]  # (region codes,)
+    kernel: Floats  # (centres, codes)
+    start: Ints  # (regions + 1,) the codes of each region
+    code: Ints  # (region codes,)
 
-    def parts(
-        self, region: int, centre: NDArray[np.int64], weight: NDArray[np.float64], share: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def parts(self, region: int, centre: Ints, weight: Floats, share: Floats) -> Floats:
         """(codes of the region,) the mean share of each, from that of the centres of the region's rows.
 
         A row has one of the centres; then a code of the region in proportion to the centre's kernel.
@@ -83,15 +85,15 @@ class Reading:
 class ShareChains:
     """All chains of one attribute: shares of atoms, seen through regions that each hold some of them."""
 
-    atom: NDArray[np.int64]  # see Sampled
-    within: NDArray[np.float64]
-    start_of: NDArray[np.int64]  # (regions + 1,)
-    member: NDArray[np.int64]
-    weight: NDArray[np.float64] | None  # (region atoms,) how likely a centre puts its value there; None = surely
-    reading: Reading | None  # of a smoothed attribute, whose atoms are centres
-    prior: NDArray[np.float64]  # (values, atoms)
-    counts: NDArray[np.int64]  # (values, regions)
-    mass: NDArray[np.float64]  # (values, atoms)
+    atom: Ints  # see Sampled
+    within: Floats
+    start_of: Ints  # (regions + 1,)
+    member: Ints
+    weight: Floats | None  # (region atoms,) how likely a centre puts its value there; None = surely
+    reading: CodeShares | None  # of a smoothed attribute, whose atoms are centres
+    prior: Floats  # (values, atoms)
+    counts: Ints  # (values, regions)
+    mass: Floats  # (values, atoms)
     chains: int
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
     size: int = 0  # draws in a batch
@@ -104,13 +106,7 @@ class ShareChains:
 
     @classmethod
     def start(
-        cls,
-        regions: Regions,
-        counts: NDArray[np.int64],
-        prior: NDArray[np.float64],
-        exact: NDArray[np.bool_],
-        engine: Engine,
-        chains: int,
+        cls, regions: Regions, counts: Ints, prior: Floats, exact: Bools, engine: Engine, chains: int
     ) -> "ShareChains":
         """A chain for every value that has no tree, each at a place of its own."""
         atom, start, member = _atoms(regions, np.flatnonzero(counts.sum(axis=0)))
@@ -121,14 +117,7 @@ class ShareChains:
 
     @classmethod
     def smoothed(
-        cls,
-        regions: Regions,
-        counts: NDArray[np.int64],
-        prior: NDArray[np.float64],
-        kernel: NDArray[np.float64],
-        unseen: NDArray[np.bool_],
-        engine: Engine,
-        chains: int,
+        cls, regions: Regions, counts: Ints, prior: Floats, kernel: Floats, unseen: Bools, engine: Engine, chains: int
     ) -> "ShareChains":
         """Chains over the shares of the centres; for a value that nobody has there is nothing to draw."""
         used = np.flatnonzero(counts.sum(axis=0))
@@ -137,7 +126,7 @@ class ShareChains:
         start[used + 1] = np.diff(near.start)
         owner, code = listed_codes(regions, used)
         code_start = np.concatenate([[0], np.cumsum(np.bincount(used[owner], minlength=len(regions)))])
-        reading = Reading(kernel, code_start.astype(np.int64), code)
+        reading = CodeShares(kernel, code_start.astype(np.int64), code)
         codes = np.arange(regions.codes)
         sets = codes, np.ones(prior.shape), np.cumsum(start), near.centre, near.weight, reading
         return cls._started(sets, prior, counts, unseen, engine, chains)
@@ -146,16 +135,16 @@ class ShareChains:
     def _started(
         cls,
         sets: tuple[
-            NDArray[np.int64],
-            NDArray[np.float64],
-            NDArray[np.int64],
-            NDArray[np.int64],
-            NDArray[np.float64] | None,
-            Reading | None,
+            Ints,
+            Floats,
+            Ints,
+            Ints,
+            Floats | None,
+            CodeShares | None,
         ],
-        prior: NDArray[np.float64],
-        counts: NDArray[np.int64],
-        exact: NDArray[np.bool_],
+        prior: Floats,
+        counts: Ints,
+        exact: Bools,
         engine: Engine,
         chains: int,
     ) -> "ShareChains":
@@ -181,7 +170,7 @@ class ShareChains:
         """Walk to the posterior, adapting the length of the steps."""
         self._draw(task, draws, adapt=True)
 
-    def state(self, task: tuple[int, int]) -> NDArray[np.float64]:
+    def state(self, task: tuple[int, int]) -> Floats:
         """(atoms,) one more draw: logarithms of weights whose shares are asked for."""
         self._draw(task, 1, adapt=False)
         return self.running[task].x
@@ -219,7 +208,7 @@ class ShareChains:
         """Batches that every chain has."""
         return min((len(chain.share) for chain in self.running.values()), default=0)
 
-    def code_shares(self, batches: int | None = None) -> NDArray[np.float64]:
+    def code_shares(self, batches: int | None = None) -> Floats:
         """(1, chains, values, codes) mean shares over all batches, or (batches, ...) of each of the first so many."""
         share = np.zeros((batches or 1, self.chains, *self.prior.shape))
         for (chain, value), found in self.running.items():
@@ -246,7 +235,7 @@ class ShareChains:
                 ratio[chain, value, start[region] : start[region + 1]] = read
         return Sampled(self.atom, self.within, start, member, ratio)
 
-    def places(self, value: int) -> NDArray[np.int64]:
+    def places(self, value: int) -> Ints:
         """(used region atoms,) which of all region atoms a value's chains speak of, growing."""
         return self._sets(value).place
 
@@ -265,9 +254,7 @@ class ShareChains:
         sums = min(plain, self.sums.take(used), key=lambda way: way.cost)
         return Sets(self.prior[value], start, plain.piece, weight, self.counts[value][used], sums.arrays(), place)
 
-    def _draw(
-        self, task: tuple[int, int], draws: int, *, adapt: bool, batches: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _draw(self, task: tuple[int, int], draws: int, *, adapt: bool, batches: int = 1) -> tuple[Floats, Floats]:
         chain, value = self.running[task], task[1]
         sets = self._sets(value)
         totals = np.zeros((batches, self.prior.shape[1])), np.zeros((batches, len(sets.place)))
@@ -279,7 +266,7 @@ class ShareChains:
         return totals
 
 
-def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _atoms(regions: Regions, used: Ints) -> tuple[Ints, Ints, Ints]:
     """(codes,) the atom of each code, and for every region (unused ones are empty) its atoms, growing."""
     owner, code = listed_codes(regions, used)
     order = np.lexsort((owner, code))
@@ -291,7 +278,7 @@ def _atoms(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     return atom, region_start, member
 
 
-def listed_codes(regions: Regions, used: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def listed_codes(regions: Regions, used: Ints) -> tuple[Ints, Ints]:
     """Every code of the used regions: which of them it is in, and the code; in this order."""
     kept = regions.take(used)
     length = kept.high.astype(np.int64) - kept.low + 1

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Finding, Input, Verdict
 from unveil.audit.limits import check_limits, judge, worst
-from unveil.audit.result import EXIT_CODES
+from unveil.audit.result import judged_document
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.table import Table
@@ -183,15 +182,14 @@ def run_differential(
     ]
     marked = judge(findings, limits, (), {})
     verdict = _verdict(marked, tests, removals, stopped=len(tests) < len(points))
-    document = Document(
-        document="differential",
+    document = judged_document(
+        "differential",
+        marked,
         settings=settings,
-        inputs=tuple(inputs),
-        run=describe_audit_run(started),
-        findings=marked,
+        inputs=inputs,
+        started=started,
+        verdict=verdict,
         diagnostics={
-            "verdict": verdict,
-            "exit_code": EXIT_CODES[verdict],
             "tests": [_test_row(p, tests[p.name], table.rows) for p in points if p.name in tests],
             "failures": [
                 {"sanitizer": name, "row": f.row + 1, "message": f.message}

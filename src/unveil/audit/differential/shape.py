@@ -2,18 +2,12 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from unveil.audit.document import Document, Number, Verdict
+from unveil.audit.document import Document, DocumentPart, Number, Verdict
 
 __all__ = ["DifferentialDocument"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DifferentialSettings(_Part):
+class DifferentialSettings(DocumentPart):
     """What was asked for."""
 
     original: str
@@ -30,7 +24,7 @@ class DifferentialSettings(_Part):
     limits: list[str]
 
 
-class Tested(_Part):
+class Tested(DocumentPart):
     """How one sanitizer was tested."""
 
     name: str
@@ -47,7 +41,7 @@ class Tested(_Part):
     sentence: str
 
 
-class FailedRecord(_Part):
+class FailedRecord(DocumentPart):
     """A record without which a sanitizer failed."""
 
     sanitizer: str
@@ -55,7 +49,7 @@ class FailedRecord(_Part):
     message: str
 
 
-class RemovalRound(_Part):
+class RemovalRound(DocumentPart):
     """One test on the way, and how many records were taken out after it."""
 
     delta: Number
@@ -63,7 +57,7 @@ class RemovalRound(_Part):
     removed: int
 
 
-class RemovalPath(_Part):
+class RemovalPath(DocumentPart):
     """Outlier removal: the path of delta and who was taken out."""
 
     sanitizer: str
@@ -73,7 +67,7 @@ class RemovalPath(_Part):
     rows: list[int]
 
 
-class DifferentialDiagnostics(_Part):
+class DifferentialDiagnostics(DocumentPart):
     """How it went."""
 
     verdict: Verdict
@@ -84,7 +78,7 @@ class DifferentialDiagnostics(_Part):
     remarks: list[str]
 
 
-class DeltaPoint(_Part):
+class DeltaPoint(DocumentPart):
     """One sanitizer in the figure of delta by parameter."""
 
     name: str
@@ -95,7 +89,7 @@ class DeltaPoint(_Part):
     mean: Number
 
 
-class Cumulative(_Part):
+class Cumulative(DocumentPart):
     """How many records have a distance of at most each edge."""
 
     edges: list[float]
@@ -103,7 +97,7 @@ class Cumulative(_Part):
     records: int
 
 
-class DifferentialCharts(_Part):
+class DifferentialCharts(DocumentPart):
     """Figures 1, 2 and 5: counts and extremes, never one entry a person."""
 
     delta: list[DeltaPoint]

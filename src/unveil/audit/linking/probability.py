@@ -29,11 +29,11 @@ from unveil.risk.linkage.probabilistic import (
 from unveil.risk.linkage.published import Published, compare_values
 from unveil.risk.linkage.register import Register
 
-__all__ = ["Reader", "ask_probability"]
+__all__ = ["ReaderLinks", "ask_probability"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reader:
+class ReaderLinks:
     """One reader's links, or why there are none."""
 
     links: Links | None
@@ -46,7 +46,7 @@ class Reader:
 
 def ask_probability(
     published: Published, held: Register, *, false_links: float, missed_links: float, splink: bool, engine: Engine
-) -> dict[str, Reader]:
+) -> dict[str, ReaderLinks]:
     """The worst case, whose m come from the true links, and those whom nobody tells anything."""
     if published.count is not None:
         return _by_levels(published, held, false_links, missed_links, splink)
@@ -56,8 +56,8 @@ def ask_probability(
         files = compare_values(published, held)
         counts = pattern_counts(files)
     except NotApplicable as reason:
-        return dict.fromkeys(asked, Reader(None, str(reason)))
-    found = {"probabilistic": Reader(None, "its m are those of the true links, and nothing says which these are")}
+        return dict.fromkeys(asked, ReaderLinks(None, str(reason)))
+    found = {"probabilistic": ReaderLinks(None, "its m are those of the true links, and nothing says which these are")}
     models: dict[str, Agreement] = {}
     remarks: dict[str, str] = {}
     if own is not None and (own >= 0).any():
@@ -72,16 +72,16 @@ def ask_probability(
             models["splink"] = estimate.model
             remarks["splink"] = estimate.remark([a.name for a in published.attributes])
         except NotApplicable as reason:
-            found["splink"] = Reader(None, str(reason))
+            found["splink"] = ReaderLinks(None, str(reason))
     for reader, model in models.items():
         classes = classify(model, false_links=false_links, missed_links=missed_links)
         try:
             links = link_by_patterns(files, model, classes, true_row=own)
         except NotApplicable as reason:
-            found[reader] = Reader(None, str(reason))
+            found[reader] = ReaderLinks(None, str(reason))
             continue
         pairs = _pairs(files, counts, classes, own)
-        found[reader] = Reader(links, None, model, classes, pairs, remarks.get(reader))
+        found[reader] = ReaderLinks(links, None, model, classes, pairs, remarks.get(reader))
     return {reader: found[reader] for reader in asked}
 
 
@@ -105,13 +105,13 @@ def _called(counts: NDArray[np.int64], classes: LinkageRule, true: NDArray[np.in
 
 def _by_levels(
     published: Published, held: Register, false_links: float, missed_links: float, splink: bool
-) -> dict[str, Reader]:
+) -> dict[str, ReaderLinks]:
     """Cells that are sets: m as rows show them, which needs no true links."""
     try:
         files = agreement_levels(published, held)
         counts = level_counts(files)
     except NotApplicable as reason:
-        return dict.fromkeys(("probabilistic", "unsupervised"), Reader(None, str(reason)))
+        return dict.fromkeys(("probabilistic", "unsupervised"), ReaderLinks(None, str(reason)))
     model = levels_of_rows(files, counts)
     classes = classify(model, false_links=false_links, missed_links=missed_links)
     links = link_by_levels(files, model, classes)
@@ -125,9 +125,9 @@ def _by_levels(
     pairs = _called(counts, classes, None if true is None else true[true >= 0])
     told = "published sets hold the truth, so that how often links agree need not be estimated"
     found = {
-        "probabilistic": Reader(links, None, model, classes, pairs, remark),
-        "unsupervised": Reader(None, told),
+        "probabilistic": ReaderLinks(links, None, model, classes, pairs, remark),
+        "unsupervised": ReaderLinks(None, told),
     }
     if splink:
-        found["splink"] = Reader(None, "it compares values, and the published cells are sets of them")
+        found["splink"] = ReaderLinks(None, "it compares values, and the published cells are sets of them")
     return found

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Finding, Input
 from unveil.audit.identity import identity_findings
-from unveil.audit.limits import check_limits, judge, worst
+from unveil.audit.limits import check_limits, judge
 from unveil.audit.linking.alone import ask_uniqueness, uniqueness_findings
-from unveil.audit.linking.probability import Reader, ask_probability
+from unveil.audit.linking.probability import ReaderLinks, ask_probability
 from unveil.audit.linking.worst import ask_worst
 from unveil.audit.masked_identity import found_masked
-from unveil.audit.result import EXIT_CODES, Judged
+from unveil.audit.result import Judged, judged_document
 from unveil.catalog import anonymizer
 from unveil.data.masked import Masked
 from unveil.data.release import Release
@@ -113,11 +112,11 @@ def run_link(
     names = tuple(held.known)
     rows = None if origin is None else np.asarray(origin, dtype=np.int64)
     published = published_of(release, names, rows)
-    found = {"distance": Reader(link_by_distance(published, held, margins=margins, engine=engine))}
+    found = {"distance": ReaderLinks(link_by_distance(published, held, margins=margins, engine=engine))}
     rates = {"false_links": false_links, "missed_links": missed_links}
     found |= ask_probability(published, held, **rates, splink=splink, engine=engine)
     worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine, seconds=prove)
-    found |= {reader: Reader(one.links, one.reason) for reader, one in worst_readers.items()}
+    found |= {reader: ReaderLinks(one.links, one.reason) for reader, one in worst_readers.items()}
     alone = ask_uniqueness(
         release,
         table,
@@ -145,9 +144,9 @@ def run_link(
         risks = found_masked(name, published, held, nearest, table=table, population=population, engine=engine)
         findings += [f for f in risks if f.measure != "claim_precision"]  # each reader has its own
     marked = judge(findings, limits, READERS, {})
-    verdict = worst(f.verdict for f in marked)
-    document = Document(
-        document="link",
+    document = judged_document(
+        "link",
+        marked,
         settings={
             "release": name,
             "original": None if table is None else Path(table.name).name,
@@ -164,12 +163,9 @@ def run_link(
             "seed": engine.stated_seed,
             "limits": list(limits),
         },
-        inputs=tuple(inputs),
-        run=describe_audit_run(started),
-        findings=marked,
+        inputs=inputs,
+        started=started,
         diagnostics={
-            "verdict": verdict,
-            "exit_code": EXIT_CODES[verdict],
             "people": held.people,
             "rows": published.rows,
             "truth": _truth(published, held),
@@ -208,7 +204,7 @@ def _check_limits(limits: Sequence[str]) -> None:
             raise UsageError(f"{part.id}: {part.measure} has no reader {shown(part.reader)}; leave it out")
 
 
-def _findings(release: str, reader: str, one: Reader, published: Published) -> list[Finding]:
+def _findings(release: str, reader: str, one: ReaderLinks, published: Published) -> list[Finding]:
     names = ("reid", "claimed", "claim_precision")
     if one.links is None:
         return [Finding.of(measure, release, None, None, reader=reader) for measure in names]
@@ -228,7 +224,7 @@ def _truth(published: Published, held: Register) -> str:
     return "own row fits" if published.truthful else "unknown"
 
 
-def _reader_row(reader: str, one: Reader, published: Published, names: Sequence[str]) -> dict[str, Any]:
+def _reader_row(reader: str, one: ReaderLinks, published: Published, names: Sequence[str]) -> dict[str, Any]:
     parameters = [] if one.model is None else one.model.parameters([a.name for a in published.attributes])
     thresholds = None
     if one.classes is not None:
@@ -260,7 +256,9 @@ WORDS = {
 NARROW = "by weights of how narrow the cells are that hold a person"
 
 
-def _sentences(found: Mapping[str, Reader], published: Published, held: Register, names: Sequence[str]) -> list[str]:
+def _sentences(
+    found: Mapping[str, ReaderLinks], published: Published, held: Register, names: Sequence[str]
+) -> list[str]:
     sentences = []
     for reader, one in found.items():
         if one.links is None:
@@ -302,7 +300,7 @@ def _remarks(published: Published, held: Register, table: Table | None) -> list[
     return found
 
 
-def _unsettled(found: Mapping[str, Reader]) -> list[str]:
+def _unsettled(found: Mapping[str, ReaderLinks]) -> list[str]:
     return [
         f"The weights of {reader} were still moving after {one.model.rounds:,} rounds; its links are not final."
         for reader, one in found.items()

@@ -2,18 +2,14 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
-from unveil.audit.document import Document, Number, Verdict
+from unveil.audit.document import Document, DocumentPart, Number, Verdict
 
 __all__ = ["LinkDocument"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class LinkSettings(_Part):
+class LinkSettings(DocumentPart):
     """What was asked for."""
 
     release: str
@@ -32,23 +28,23 @@ class LinkSettings(_Part):
     limits: list[str]
 
 
-class LevelShares(_Part):
+class LevelShares(DocumentPart):
     """How often links, and other pairs, agree by a cell of one level of size, the widest first."""
 
     m: float
     u: float
 
 
-class Parameters(_Part):
+class Parameters(DocumentPart):
     """How often links, and other pairs, agree on an attribute."""
 
     attribute: str
     m: float
     u: float
-    levels: list[LevelShares] = []
+    levels: list[LevelShares] = Field([])
 
 
-class Thresholds(_Part):
+class Thresholds(DocumentPart):
     """Weights from which a pair is a link, and up to which it is none; null = no pattern is."""
 
     upper: float | None
@@ -57,7 +53,7 @@ class Thresholds(_Part):
     missed_links: float
 
 
-class LinkReader(_Part):
+class LinkReader(DocumentPart):
     """One way of linking."""
 
     reader: Literal["distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency"]
@@ -68,7 +64,7 @@ class LinkReader(_Part):
     pairs: dict[str, int]
 
 
-class Estimator(_Part):
+class Estimator(DocumentPart):
     """What one estimator says of the sample uniques."""
 
     estimator: str
@@ -76,11 +72,11 @@ class Estimator(_Part):
     expected_links: float
     largest_risk: float
     mean_risk: float
-    ranges: dict[str, list[float] | None] = {}
+    ranges: dict[str, list[float] | None] = Field({})
     fitted: dict[str, float]
 
 
-class MinimalSampleUniques(_Part):
+class MinimalSampleUniques(DocumentPart):
     """Smallest combinations that single a row out."""
 
     largest: int
@@ -94,7 +90,7 @@ class MinimalSampleUniques(_Part):
     largest_risk: float = 0.0
 
 
-class Uniqueness(_Part):
+class Uniqueness(DocumentPart):
     """The cells whose uniqueness was asked about."""
 
     of: Literal["release", "original"]
@@ -107,7 +103,7 @@ class Uniqueness(_Part):
     minimal_uniques: MinimalSampleUniques | None
 
 
-class LinkDiagnostics(_Part):
+class LinkDiagnostics(DocumentPart):
     """How it went."""
 
     verdict: Verdict
@@ -122,14 +118,14 @@ class LinkDiagnostics(_Part):
     remarks: list[str]
 
 
-class SetSizes(_Part):
+class SetSizes(DocumentPart):
     """People by the number of rows that fit them best."""
 
     edges: list[int]
     people: list[int]
 
 
-class KnownPoint(_Part):
+class KnownPoint(DocumentPart):
     """Linkage by sets of so many attributes."""
 
     known: int
@@ -140,14 +136,14 @@ class KnownPoint(_Part):
     most_by: list[str]
 
 
-class KnownChart(_Part):
+class KnownChart(DocumentPart):
     """Linkage by the number of attributes known; of how many people."""
 
     people: int
     points: list[KnownPoint]
 
 
-class FractionPoint(_Part):
+class FractionPoint(DocumentPart):
     """Uniqueness at one sampling fraction, the file being the population."""
 
     fraction: float
@@ -157,7 +153,7 @@ class FractionPoint(_Part):
     estimates: dict[str, Number]
 
 
-class LinkCharts(_Part):
+class LinkCharts(DocumentPart):
     """Binned counts and shares, never one entry a person."""
 
     set_sizes: dict[str, SetSizes]

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Finding, Input
 from unveil.audit.limits import check_limits as refuse_unknown
-from unveil.audit.limits import judge, worst
-from unveil.audit.result import EXIT_CODES, Judged
+from unveil.audit.limits import judge
+from unveil.audit.result import Judged, judged_document
 from unveil.risk.membership import FALSE_ALARMS, ScoreQuality, score_quality, true_positive_at
 from unveil.risk.membership.trial import SCORES, Scores
 
@@ -58,10 +57,10 @@ def run_membership(scores: Scores, *, limits: Sequence[str] = (), seed: int = 0,
             id = f"membership_tpr.{alarms}"
             findings.append(Finding.of(id, scores.name, None, found, FALSE_ALARMS[alarms], reader=name))
     marked = judge(findings, limits, tuple(SCORES), {})
-    verdict = worst(f.verdict for f in marked)
     members = int(scores.inside.sum())
-    document = Document(
-        document="membership",
+    document = judged_document(
+        "membership",
+        marked,
         settings={
             "subject": scores.subject,
             "name": scores.name,
@@ -70,12 +69,9 @@ def run_membership(scores: Scores, *, limits: Sequence[str] = (), seed: int = 0,
             "seed": seed,
             "limits": list(limits),
         },
-        inputs=tuple(inputs),
-        run=describe_audit_run(started),
-        findings=marked,
+        inputs=inputs,
+        started=started,
         diagnostics={
-            "verdict": verdict,
-            "exit_code": EXIT_CODES[verdict],
             "members": members,
             "others": len(scores.inside) - members,
             "scores": {name: SCORES[name] for name in told},

@@ -2,18 +2,12 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from unveil.audit.document import Document, Verdict
+from unveil.audit.document import Document, DocumentPart, Verdict
 
 __all__ = ["MembershipDocument"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class MembershipSettings(_Part):
+class MembershipSettings(DocumentPart):
     """What was asked for."""
 
     subject: Literal["release", "scheme", "model", "predictions"]
@@ -24,7 +18,7 @@ class MembershipSettings(_Part):
     limits: list[str]
 
 
-class MembershipDiagnostics(_Part):
+class MembershipDiagnostics(DocumentPart):
     """How it went."""
 
     verdict: Verdict
@@ -36,14 +30,14 @@ class MembershipDiagnostics(_Part):
     remarks: list[str]
 
 
-class Curves(_Part):
+class Curves(DocumentPart):
     """The share of members found, at fixed shares of others accused."""
 
     false_positive: list[float]
     true_positive: dict[str, list[float]]
 
 
-class MembershipCharts(_Part):
+class MembershipCharts(DocumentPart):
     """Shares, never one entry a person."""
 
     roc: Curves

@@ -23,8 +23,7 @@ class AttributeOptions(
     opt.Priors,
     opt.Pairing,
     opt.PeopleOptions,
-    opt.AskedOptions,
-    opt.KnownOptions,
+    opt.AskedAndKnown,
     opt.Attackers,
     opt.OneRelease,
     opt.Verbose,
@@ -87,7 +86,7 @@ def attribute(options: AttributeOptions) -> None:
 
 def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
     """The beliefs of every attacker, each told what options tell it."""
-    from unveil.attackers.background import Background
+    from unveil.attackers.background import BackgroundKnowledge
     from unveil.attackers.fixed_prior import FixedPrior
     from unveil.audit.attack import run_attack, targets_of_file
     from unveil.audit.given import Given, others_of_file
@@ -139,7 +138,7 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
         joined=case.joined,
         **knows_group,
     )
-    found = given.rule_out(found, [n for n, one in attackers.items() if isinstance(one, Background)])
+    found = given.rule_out(found, [n for n, one in attackers.items() if isinstance(one, BackgroundKnowledge)])
     if options.coalition is None:
         return found
     together = given.coalition(options.coalition)

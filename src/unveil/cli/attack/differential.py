@@ -14,17 +14,7 @@ __all__ = ["DifferentialOptions", "differential"]
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentialOptions(
-    opt.Config,
-    opt.TableDialect,
-    opt.CheckpointOptions,
-    opt.EngineSettings,
-    opt.PeopleOptions,
-    opt.Report,
-    opt.Limits,
-    opt.AskedOptions,
-    opt.With,
-    opt.SchemaFile,
-    opt.Data,
+    opt.TableRun, opt.PeopleOptions, opt.ReportAndLimits, opt.AskedOptions, opt.With, opt.SchemaFile, opt.Data
 ):
     """The options of a differential test."""
 

@@ -13,15 +13,7 @@ __all__ = ["DisclosureOptions", "disclosure"]
 
 @dataclass(frozen=True, kw_only=True)
 class DisclosureOptions(
-    opt.ReleaseCase,
-    opt.EngineSettings,
-    opt.Report,
-    opt.Limits,
-    opt.Aligned,
-    opt.Pairing,
-    opt.AskedOptions,
-    opt.KnownOptions,
-    opt.OneRelease,
+    opt.ReleaseRun, opt.ReportAndLimits, opt.Aligned, opt.Pairing, opt.AskedAndKnown, opt.OneRelease
 ):
     """The options of an attack on perturbed attributes."""
 

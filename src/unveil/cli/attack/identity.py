@@ -11,14 +11,15 @@ from unveil.errors import UsageError
 
 __all__ = ["IdentityOptions", "identity"]
 
+# what run_link calls the same
+LINKING = ("fraction", "false_links", "missed_links", "splink", "worst_case", "knowing", "prove", "largest", "subsets")
+
 
 @dataclass(frozen=True, kw_only=True)
 class IdentityOptions(
-    opt.ReleaseCase,
-    opt.EngineSettings,
+    opt.ReleaseRun,
     opt.PeopleOptions,
-    opt.Report,
-    opt.Limits,
+    opt.ReportAndLimits,
     opt.Population,
     opt.Aligned,
     opt.Pairing,
@@ -85,15 +86,7 @@ def identity(options: IdentityOptions) -> None:
             known=known,
             origin=case.assignments.get(name),
             population=case.population,
-            fraction=options.fraction,
-            false_links=options.false_links,
-            missed_links=options.missed_links,
-            splink=options.splink,
-            worst_case=options.worst_case,
-            knowing=options.knowing,
-            prove=options.prove,
-            largest=options.largest,
-            subsets=options.subsets,
+            **{name: getattr(options, name) for name in LINKING},
             margins=options.people is not None,
             limits=options.limit,
             engine=replace(case.engine, progress=progress, stop=stop),

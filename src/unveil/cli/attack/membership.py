@@ -14,15 +14,7 @@ __all__ = ["MembershipOptions", "membership"]
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipOptions(
-    opt.ReleaseCase,
-    opt.EngineSettings,
-    opt.PeopleOptions,
-    opt.Report,
-    opt.Limits,
-    opt.AskedOptions,
-    opt.KnownOptions,
-    opt.Control,
-    opt.With,
+    opt.ReleaseRun, opt.PeopleOptions, opt.ReportAndLimits, opt.AskedAndKnown, opt.Control, opt.With
 ):
     """The options of an attack on membership."""
 

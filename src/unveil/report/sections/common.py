@@ -169,10 +169,13 @@ def warnings(document: Document, names: Names) -> list[tuple[str, str]]:
     """What the reader must not miss."""
     places: dict[tuple[bool, str], list[str]] = {}
     by_place: dict[tuple[bool, str], list[str]] = {}
+    of_chains: dict[str, None] = {}  # once, though several readers share the chains
     for reader in document.diagnostics.get("readers", ()):
+        where = names.of(reader["release"]) if "release" in reader else ""
+        where += f" ({label(reader['attribute'])})" if reader.get("attribute") else ""
+        facts = reader.get("facts") or {}
+        of_chains |= {f"{where}: {clean(facts[k], 400)}.": None for k in ("readings", "alarm") if k in facts}
         if reader.get("applicable", True) and not (reader.get("converged", True) and reader.get("precise", True)):
-            where = names.of(reader["release"]) if "release" in reader else ""
-            where += f" ({label(reader['attribute'])})" if reader.get("attribute") else ""
             apart = not reader.get("converged", True)
             by_place.setdefault((apart, where), []).append(reader_name(reader["reader"]))
     for (apart, where), who in by_place.items():  # places with the same readers in one line
@@ -183,6 +186,7 @@ def warnings(document: Document, names: Names) -> list[tuple[str, str]]:
         else f"{'; '.join(where)}: {who} stopped short of the stated precision; the intervals are wider than asked for."
         for (apart, who), where in sorted(places.items(), reverse=True)
     ]
+    found += of_chains
     if document.document == "audit" and document.settings.get("original") is None:
         found.append("No original was given: what readers believe is measured; whether they are right is unknown.")
     sampled = document.diagnostics.get("sampled_people")

@@ -32,6 +32,7 @@ __all__ = ["SCALES", "AttributeDistance", "Scale", "distance_of_numbers", "dista
 
 MOST_ENTRIES = 20_000_000  # of a table of distances
 Floats = NDArray[np.float64]
+Codes = NDArray[np.integer]
 Scale = Literal["common", "moments", "ranks", "equal"]
 SCALES: tuple[Scale, ...] = ("common", "moments", "ranks", "equal")
 
@@ -57,7 +58,7 @@ class AttributeDistance:
             and all(np.isfinite(low).all() and np.array_equal(low, high) for low, high in (self.known, self.published))
         )
 
-    def take(self, people: NDArray[np.integer]) -> "AttributeDistance":
+    def take(self, people: Codes) -> "AttributeDistance":
         """The same for some people."""
         return AttributeDistance(
             self.name, self.person[people], self.row, self.known, self.published, self.table, self.equal
@@ -72,7 +73,7 @@ class AttributeDistance:
 def distance_of_numbers(
     attribute: Attribute,
     known: Regions,
-    person: NDArray[np.integer],
+    person: Codes,
     numbers: Floats,
     *,
     scale: Scale = "common",
@@ -102,11 +103,7 @@ def distance_of_numbers(
 
 
 def distance_of_regions(
-    attribute: Attribute,
-    known: Regions,
-    person: NDArray[np.integer],
-    published: Regions,
-    row: NDArray[np.integer],
+    attribute: Attribute, known: Regions, person: Codes, published: Regions, row: Codes
 ) -> AttributeDistance:
     """Published sets of codes: values, intervals, sets, `*`; numbers standardised by the people's mean and deviation.
 

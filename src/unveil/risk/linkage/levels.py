@@ -70,11 +70,12 @@ class LevelAgreement(PatternModel):
     rounds: int = 0  # nothing is estimated
     converged: bool = True
 
-    def among_links(self) -> Floats:
-        return _product(self.m)
-
-    def among_others(self) -> Floats:
-        return _product(self.u)
+    @staticmethod
+    def of_patterns(p: Sequence[Floats]) -> Floats:
+        found = np.ones(1)
+        for one in p:
+            found = np.outer(one, found).ravel()
+        return np.clip(found, 1e-300, None)
 
     def parameters(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """By attribute: agreeing at all, and each level."""
@@ -325,10 +326,3 @@ def _chances(
         score[mine] = weights[which][pattern[mine]]
     right = np.where(score >= best[who] - STILL, likely / size[who], 0.0)
     return np.asarray(np.bincount(person, weights=right, minlength=len(files.of_person)), dtype=np.float64)
-
-
-def _product(p: Sequence[Floats]) -> Floats:
-    found = np.ones(1)
-    for one in p:
-        found = np.outer(one, found).ravel()
-    return np.clip(found, 1e-300, None)

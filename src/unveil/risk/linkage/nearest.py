@@ -19,6 +19,9 @@ from unveil.risk.linkage.links import CLOSE
 
 __all__ = ["Nearest", "between", "find_nearest", "pair_contributions"]
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 PEOPLE_AT_ONCE = 2048
 
 
@@ -26,11 +29,11 @@ PEOPLE_AT_ONCE = 2048
 class Nearest:
     """Per person: the rows that are nearest."""
 
-    distance: NDArray[np.float64]  # (people,) squared
-    rows: NDArray[np.int64]  # (people,) how many rows are as near
-    row: NDArray[np.int64]  # (people,) the first of them
-    margin: NDArray[np.float64] | None  # (people,) how much farther the next row is; 0 where several are nearest
-    true_distance: NDArray[np.float64] | None  # (people,) to the person's own row; nan = has none
+    distance: Floats  # (people,) squared
+    rows: Ints  # (people,) how many rows are as near
+    row: Ints  # (people,) the first of them
+    margin: Floats | None  # (people,) how much farther the next row is; 0 where several are nearest
+    true_distance: Floats | None  # (people,) to the person's own row; nan = has none
 
 
 def find_nearest(
@@ -69,21 +72,15 @@ def find_nearest(
     return Nearest(distance[person], rows[person], one_row[where[person]], farther, own)
 
 
-def _first(number: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first(number: Ints) -> Ints:
     """The first place of each number."""
     return np.unique(number, return_index=True)[1]
 
 
-Found = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]
+Found = tuple[Floats, Ints, Ints, Floats | None]
 
 
-def _by_points(
-    axes: Sequence[AttributeDistance],
-    people: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    margins: bool,
-) -> Found:
+def _by_points(axes: Sequence[AttributeDistance], people: Ints, rows: Ints, weight: Ints, margins: bool) -> Found:
     from scipy.spatial import KDTree
 
     held = np.stack([a.known[0][a.person[people]] for a in axes if a.known is not None], axis=1)
@@ -106,12 +103,7 @@ def _by_points(
 
 
 def _by_cells(
-    axes: Sequence[AttributeDistance],
-    people: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    margins: bool,
-    engine: Engine,
+    axes: Sequence[AttributeDistance], people: Ints, rows: Ints, weight: Ints, margins: bool, engine: Engine
 ) -> Found:
     from unveil.kernels.linkage import nearest_cells
 
@@ -120,7 +112,7 @@ def _by_cells(
     tree = _tree(columns, packed)
     held = np.stack([a.person[people] for a in axes], axis=1)
 
-    def search(which: NDArray[np.int64], skip: NDArray[np.int64], task: str) -> Found:
+    def search(which: Ints, skip: Ints, task: str) -> Found:
         best, size = np.empty(len(which)), np.empty(len(which), dtype=np.int64)
         cell = np.empty(len(which), dtype=np.int64)
         for begin in range(0, len(which), PEOPLE_AT_ONCE):
@@ -160,7 +152,7 @@ def _packed(axes: Sequence[AttributeDistance]) -> tuple[NDArray[Any], ...]:
     return (width, *starts, *lines)
 
 
-def _tree(columns: NDArray[np.int64], packed: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+def _tree(columns: Ints, packed: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     """The cells in boxes within boxes, as the kernel reads them."""
     from unveil.kernels.linkage import grow_tree
 
@@ -171,9 +163,7 @@ def _tree(columns: NDArray[np.int64], packed: Sequence[NDArray[Any]]) -> tuple[N
     return (parts[0], *(part[:nodes].copy() for part in (*parts[1:], *boxes)))
 
 
-def between(
-    axes: Sequence[AttributeDistance], people: NDArray[np.integer], rows: NDArray[np.integer]
-) -> NDArray[np.float64]:
+def between(axes: Sequence[AttributeDistance], people: NDArray[np.integer], rows: NDArray[np.integer]) -> Floats:
     """(people,) each one's distance to the row beside it."""
     from unveil.kernels.linkage import pair_distances
 
@@ -185,7 +175,7 @@ def between(
     return distance
 
 
-def pair_contributions(axis: AttributeDistance) -> NDArray[np.float64]:
+def pair_contributions(axis: AttributeDistance) -> Floats:
     """(people, rows) the contributions of one attribute, of all pairs."""
     people, rows = len(axis.person), len(axis.row)
     distance = between([axis], np.repeat(np.arange(people), rows), np.tile(np.arange(rows), people))

@@ -33,17 +33,24 @@ Floats = NDArray[np.float64]
 
 
 class PatternModel(ABC):
-    """How often links, and other pairs, show each pattern of agreement."""
+    """How often links, `m`, and other pairs, `u`, show each pattern of agreement."""
 
     __slots__ = ()
+    m: Any  # by attribute
+    u: Any
 
+    @staticmethod
     @abstractmethod
+    def of_patterns(p: Any) -> Floats:
+        """(patterns,) the probability of each pattern, from those of the attributes."""
+
     def among_links(self) -> Floats:
         """(patterns,) the probability of each pattern given a link."""
+        return self.of_patterns(self.m)
 
-    @abstractmethod
     def among_others(self) -> Floats:
         """(patterns,) the probability of each pattern given no link."""
+        return self.of_patterns(self.u)
 
     def weights(self) -> Floats:
         """(patterns,) log2 of how much likelier a link shows each."""
@@ -60,11 +67,10 @@ class Agreement(PatternModel):
     rounds: int = 0  # of estimation
     converged: bool = True
 
-    def among_links(self) -> Floats:
-        return _product(self.m)
-
-    def among_others(self) -> Floats:
-        return _product(self.u)
+    @staticmethod
+    def of_patterns(p: Floats) -> Floats:
+        bits = _bits(len(p))
+        return np.asarray(np.exp(bits @ np.log(p) + (1 - bits) @ np.log1p(-p)))
 
     def parameters(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """By attribute."""
@@ -217,11 +223,6 @@ def _without(model: Agreement, absent: int) -> Agreement:
 def _bits(attributes: int) -> Floats:
     """(patterns, attributes) 1 where a pattern agrees."""
     return ((np.arange(1 << attributes)[:, None] >> np.arange(attributes)[None]) & 1).astype(np.float64)
-
-
-def _product(p: Floats) -> Floats:
-    bits = _bits(len(p))
-    return np.asarray(np.exp(bits @ np.log(p) + (1 - bits) @ np.log1p(-p)))
 
 
 def _inner(p: Floats) -> Floats:

@@ -16,7 +16,15 @@ from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import no_number
 from unveil.formats.tables import Columns
 
-__all__ = ["ColumnMapping", "Register", "read_mapping", "register_of_file", "register_of_table", "register_of_tables"]
+__all__ = [
+    "ColumnMapping",
+    "Register",
+    "known_attributes",
+    "read_mapping",
+    "register_of_file",
+    "register_of_table",
+    "register_of_tables",
+]
 
 ROW = "row"  # the column that says whose line it is, unless a mapping names another
 
@@ -82,7 +90,7 @@ def register_of_tables(tables: Sequence[Table], attributes: Sequence[Attribute])
 
 def register_of_table(table: Table, attributes: Sequence[Attribute], known: Sequence[str] | None = None) -> Register:
     """Everybody in the original, by the named attributes (all quasi-identifiers that are published)."""
-    people = register_of_tables([table], _chosen(attributes, known))
+    people = register_of_tables([table], known_attributes(attributes, known))
     return replace(people, row=np.arange(table.rows, dtype=np.int64))
 
 
@@ -110,7 +118,9 @@ def register_of_file(
     own = naming.row if naming.row is not None else ROW if ROW in columns.columns and ROW not in column_of else None
     row = None if own is None else _row_numbers(columns, own, name, rows)
     chosen = (
-        [a for a in attributes if column_of[a.name] in columns.columns] if known is None else _chosen(attributes, known)
+        [a for a in attributes if column_of[a.name] in columns.columns]
+        if known is None
+        else known_attributes(attributes, known)
     )
     held = {}
     for attribute in chosen:
@@ -135,7 +145,8 @@ def register_of_file(
     return Register(held, columns.rows, row)
 
 
-def _chosen(attributes: Sequence[Attribute], known: Sequence[str] | None) -> list[Attribute]:
+def known_attributes(attributes: Sequence[Attribute], known: Sequence[str] | None) -> list[Attribute]:
+    """The attributes that are known of people: the quasi-identifiers if nobody says."""
     of = {a.name: a for a in attributes}
     names = [a.name for a in attributes if a.role is Role.QUASI_IDENTIFIER] if known is None else list(known)
     for name in names:

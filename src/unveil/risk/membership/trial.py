@@ -19,6 +19,7 @@ from unveil.formats.tables import Columns
 from unveil.risk.classifiers import classifier_named
 from unveil.risk.disclosure.models import features
 from unveil.risk.linkage.distance import nearest_distances
+from unveil.risk.linkage.register import known_attributes
 from unveil.risk.membership import (
     frequency_score,
     learn_membership,
@@ -221,16 +222,7 @@ def _made(method: Any, table: Table, engine: Engine) -> Release | Masked:
 
 
 def _known(release: Release | Masked, known: Sequence[str] | None) -> list[str]:
-    published = {a.name: a for a in release.attributes}
-    names = [n for n, a in published.items() if a.role is Role.QUASI_IDENTIFIER] if known is None else list(known)
-    for name in names:
-        if name not in published:
-            raise UsageError(f"unknown attribute {shown(name)}; the release has {', '.join(published)}")
-    if not names:
-        raise UsageError(
-            "the schema has no quasi-identifier, so nothing is known of anybody; name attributes with --known"
-        )
-    return names
+    return [attribute.name for attribute in known_attributes(release.attributes, known)]
 
 
 def _plain(release: Release | Masked, people: Table, names: Sequence[str], engine: Engine | None) -> dict[str, Floats]:

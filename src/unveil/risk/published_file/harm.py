@@ -290,6 +290,10 @@ def across_releases(files: Sequence[PublishedFile]) -> list[Leak]:
     return found
 
 
+def _across(text: str, remedy: str, names: tuple[str, ...], people: int, share: float) -> Leak:
+    return Leak("across_releases", "composition", "exceeded", text, remedy, names, people, share)
+
+
 def _crossing(one: PublishedFile, other: PublishedFile, name: str) -> list[Leak]:
     here, there = _values_of_people(one, name), _values_of_people(other, name)
     if here is None or there is None or len(here[0]) != len(there[0]):
@@ -304,10 +308,7 @@ def _crossing(one: PublishedFile, other: PublishedFile, name: str) -> list[Leak]
     if not people:
         return []
     return [
-        Leak(
-            "across_releases",
-            "composition",
-            "exceeded",
+        _across(
             f"Who holds both releases narrows {name} of {persons(people)} down to one or two values; either alone "
             f"leaves at least {int(alone[few].min())}.",
             "publish one of them only, or cut both into the same classes",
@@ -349,10 +350,7 @@ def _difference(one: PublishedFile, other: PublishedFile) -> list[Leak]:
     if not more or more > max(5, 0.02 * min(one.rows, other.rows)):
         return []
     return [
-        Leak(
-            "across_releases",
-            "composition",
-            "exceeded",
+        _across(
             f"The two releases differ by {plural(more, 'row')} only: who knows who came or went between them has their "
             f"rows.",
             "publish changes in larger steps, or coarsen the second release differently",
