@@ -106,7 +106,7 @@ def banner(document: Document) -> Banner:
         + (f": {open_} of {of} could go either way." if open_ else "."),
         "no limit": "The numbers below say what was found; nobody said how much is too much.",
     }
-    said = [one["words"] for one in facts.get("judgement", {}).values()]
+    said = [one.get("words", "") for one in facts.get("judgement", {}).values()]
     if len(said) == 1:  # the word, and what a reader must not overlook beside it
         beside = said[0].partition("; ")[2]
         return Banner(verdict, VERDICTS[verdict], f"{beside[:1].upper()}{beside[1:]}." if beside else words[verdict])

@@ -58,8 +58,7 @@ def told_kinds(document: Document, names: Names, most: int = 3) -> tuple[tuple[s
 
 def _rows(document: Document) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for release, judgement in document.diagnostics.get("judgement", {}).items():
-        for row in judgement["kinds"]:
-            yield release, row
+        yield from ((release, row) for row in judgement["kinds"] if "verdict" in row)
 
 
 def _called(row: Mapping[str, Any]) -> str:
