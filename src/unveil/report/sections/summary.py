@@ -15,7 +15,7 @@ from unveil.report.sections.background import knowledge
 from unveil.report.sections.common import LITTLE, banner, sentence_rows, warnings
 from unveil.report.sections.differential import cases_grid
 from unveil.report.sections.disclosure import disclosure_grid
-from unveil.report.sections.frontier import beside, points_grid
+from unveil.report.sections.frontier import points_grid
 from unveil.report.sections.kinds import kinds_grid, told_kinds
 from unveil.report.sections.linkage import links_grid
 from unveil.report.sections.membership import scores_grid
@@ -74,6 +74,13 @@ def _verdicts(document: Document, names: Names) -> list[Block]:
         first = [Listing(tuple((names.of(r), verdicts[r]) for r in _releases(document, names)), "verdicts")]
         left_out = len(names.releases) - MOST_RELEASES
         first += [Listing((("", f"and {left_out:,} more releases"),), "plain")] if left_out > 0 else []
+    notes = dict.fromkeys(
+        word
+        for one in facts.get("judgement", {}).values()
+        for word in one.get("words", "").split("; ")
+        if word.endswith((" not considered", " waived"))
+    )
+    first += [Listing((("", f"Beside this: {'; '.join(notes)}."),), "plain")] if notes else []
     if document.document == "frontier" and (near := tuple(beside(document))):
         first.append(Listing(near, "plain"))
     found = tuple((name, clean(text, 200)) for name, text in warnings(document, names)[:MOST_WARNINGS])
