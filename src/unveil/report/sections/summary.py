@@ -15,7 +15,7 @@ from unveil.report.sections.background import knowledge
 from unveil.report.sections.common import LITTLE, banner, sentence_rows, warnings
 from unveil.report.sections.differential import cases_grid
 from unveil.report.sections.disclosure import disclosure_grid
-from unveil.report.sections.frontier import points_grid
+from unveil.report.sections.frontier import beside, points_grid
 from unveil.report.sections.kinds import kinds_grid, told_kinds
 from unveil.report.sections.linkage import links_grid
 from unveil.report.sections.membership import scores_grid
