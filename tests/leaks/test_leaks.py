@@ -165,6 +165,6 @@ def test_no_planted_leak_is_within(name: str, tmp_path: Path) -> None:
         assert found.exit in (1, 2, 3), found  # 2: the preset is about what a masked release does not have
 
 
-@pytest.mark.parametrize("name", ["bands", "some_rows_suppressed", "codes_of_every_chapter", "spread_out_salaries"])
+@pytest.mark.parametrize("name", ["bands", "bins_shown_as_bins", "codes_of_every_chapter", "spread_out_salaries"])
 def test_safe_controls_are_within(name: str, tmp_path: Path) -> None:
     assert run.audit(CONTROLS[name](SEED), tmp_path).exit == 0

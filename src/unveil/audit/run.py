@@ -207,7 +207,7 @@ def judge_release(
             (str(s.row.get("reason")) for s in part.background.values() if s.row.get("reason")),
             "readers with background knowledge were not asked",
         )
-        reasons["background", None] = f"Not considered: {reasons['background', None]}."
+        reasons["background", None] = f"Background knowledge was not tried: {reasons['background', None]}."
     narrowed = ""
     if case.known is not None:
         narrowed = f"for a reader who knows no more than {', '.join(case.known)}"

@@ -155,7 +155,6 @@ def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict) -> s
     beside += [f"{_called(row)} {row.verdict}" for row in kinds if row.verdict == "not judged" and row.waived is None]
     beside += [f"{_called(row)} waived" for row in kinds if row.waived is not None and row.verdict != "within"]
     asked = {"membership": "membership not considered", "composition": "earlier releases not considered"}
-    asked |= {"background": "background knowledge not considered"}
     beside += [asked[row.kind] for row in kinds if row.verdict == "not considered" and row.kind in asked]
     return "; ".join(dict.fromkeys([verdict, *beside]))
 
@@ -220,7 +219,7 @@ def _row(
         return KindVerdict(**place, verdict="exceeded", sentence=_sentence(worst_one, people), fix=_FIX.get(kind, ""))
     stated = [f for f in findings if set((f.limit or "").split("; ")) - set(DEFAULT_LIMITS.get(kind, ()))]
     if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
-        silent = kind in ("membership", "composition", "background") and reason.startswith("Not considered")
+        silent = kind in ("membership", "composition") and reason.startswith("Not considered")
         return KindVerdict(**place, verdict="not considered" if silent else "not judged", sentence=reason)
     if not findings:
         return KindVerdict(**place, verdict="not judged", sentence="Nothing here measures it.")

@@ -176,7 +176,7 @@ def test_limits_on_combinations() -> None:
     code, kept = found([limits[0], limits[2]])
     assert (code, {verdict for _, verdict in kept.values()}) == (1, {"within"})  # the original itself is not safe
     for limit, code in (("known.fewest_rows.age >= 12", 0), ("known.fewest_rows.age >= 13", 1)):
-        waive = {"file": "there is none", "inference": "every row is a group of its own"}
+        waive = {"file": "there is none", "background": "not asked", "inference": "every row is a group of its own"}
         more = {"combinations": sets, "limits": [limit]}
         assert run_audit({"r.csv": SAFE.as_release()}, original=SAFE, waive=waive, **more).exit_code == code
     # An external document withholds shares of fewer than two people, not the verdict.
@@ -195,7 +195,7 @@ def test_unknown_values_are_inconclusive() -> None:
     )
     verdicts = [f.verdict for f in audit.document.findings if f.id.startswith("known.")]
     assert (audit.exit_code, verdicts) == (1, ["inconclusive", "inconclusive", "within", "within"])
-    waive = dict.fromkeys(["file", "linking", "inference"], "there is only the release")
+    waive = dict.fromkeys(["file", "linking", "inference", "background"], "there is only the release")
     for limits, code in ((["known.alone_in_original <= 1"], 3), ([], 0)):
         more = {"combinations": [["age"], ["sex"]], "limits": limits}
         assert run_audit({"r.csv": SAFE.as_release()}, waive=waive, **more).exit_code == code

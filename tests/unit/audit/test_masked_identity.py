@@ -90,7 +90,7 @@ def test_without_an_assignment_risks_are_unknown_and_worth_is_not() -> None:
 
 
 def test_a_limit_on_utility_counts() -> None:
-    waive = dict.fromkeys(["file", "singling out", "linking", "inference"], "three people")
+    waive = dict.fromkeys(["file", "singling out", "linking", "inference", "background"], "three people")
     for limit, code, word in (("share_error <= 0.4", 0, "within"), ("share_error <= 0.3", 1, "exceeded")):
         found = audited(assignments={"m.csv": ORIGIN}, limits=[limit], waive=waive)
         words = found.document.diagnostics["judgement"]["m.csv"]["words"]

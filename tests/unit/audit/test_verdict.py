@@ -138,3 +138,9 @@ def test_limits_that_cannot_fail_are_named() -> None:
         (said,) = limits_that_cannot_fail([text])
         assert words in said
     assert limits_that_cannot_fail(["k_anonymity >= 5", "relative_threat.max <= 10", "confident.80 <= 0.2"]) == []
+
+
+def test_background_knowledge_that_was_not_tried_is_not_judged() -> None:
+    found = kinds_of(people(EVEN), waive={"file": "why"}, background=None)
+    assert (found["background"], found["exit"]) == ("not judged", "3")
+    assert kinds_of(people(EVEN), waive={"file": "why", "background": "no register"}, background=None)["exit"] == "0"
