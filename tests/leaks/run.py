@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.leaks import columns, controls, form, people, secrets
+from tests.leaks import columns, controls, elsewhere, form, harmless, people, secrets
 from tests.leaks.case import CONTROLS, LEAKS, Case
 from unveil.risk.published_file import Leak
 
 __all__ = ["Outcome", "audit", "findings", "main", "outcomes"]
 
-del columns, controls, form, people, secrets  # imported for what they register
+del columns, controls, elsewhere, form, harmless, people, secrets  # imported for what they register
 
 
 @dataclass(frozen=True)
