@@ -98,7 +98,7 @@ def payroll(draw: random.Random, people: int = 2_000) -> Domain:
     """Employees: grades in fives, eight sites in two countries, contracts; a bonus of any number of euros."""
     sites = {
         s: ("Ireland" if i < 4 else "Spain")
-        for i, s in enumerate("Cork Dublin Galway Sligo Cadiz Elche Gijon Vigo".split())
+        for i, s in enumerate(("Cork", "Dublin", "Galway", "Sligo", "Cadiz", "Elche", "Gijon", "Vigo"))
     }
     grade = [str(draw.randrange(1, 16)) for _ in range(people)]
     site = [draw.choice(tuple(sites)) for _ in range(people)]

@@ -375,7 +375,7 @@ def second_table_in_the_order_of_the_first(draw: random.Random) -> Fields:
     d = police(draw, 960)
     d.shown["âge"] = ["*"] * d.people
     first: Columns = {"lot": [], "âge": [], "commune": []}
-    second: Columns = {"lot": [], "infraction": [], "n": []}
+    second: Columns = {"lot": [], "infraction": [], "count": []}
     for number, rows in enumerate(_buckets(d, 24), start=1):
         for i in rows:
             first["lot"].append(f"L{number}")
@@ -383,7 +383,7 @@ def second_table_in_the_order_of_the_first(draw: random.Random) -> Fields:
             first["commune"].append(d.exact["commune"][i])
             second["lot"].append(f"L{number}")
             second["infraction"].append(d.told[i])
-            second["n"].append("1")
+            second["count"].append("1")
     return d.case(
         release=first,
         sidecar='group = "lot"\nblocks = [["âge", "commune"], ["infraction"]]\nsensitive_table = "delits.csv"\n',

@@ -3,13 +3,14 @@
 import importlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.audit.asking import Answers
 from unveil.audit.background import add_background
+from unveil.audit.binning import too_many_values
 from unveil.audit.case import Case
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.combination_limits import combination_findings
@@ -46,9 +47,18 @@ from unveil.risk.published_file import Leak, across_releases, harmful_classes, l
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Audit", "run_audit"]
+__all__ = ["Audit", "Measured", "judge_measured", "measure_releases", "run_audit"]
 
 SHARED = 0.95  # of the people: a value that so many share is told by being in the table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What an audit measured, before any limit."""
+
+    parts: tuple[Part, ...]  # one a release
+    leaks: Mapping[str, Sequence[Leak]]  # what the published files give away, by release
+    started: float  # on the clock that only goes forward
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,16 +108,28 @@ def run_audit(case: Case | Mapping[str, Release | Masked], **options: Any) -> Au
 
     A case, or its releases by name and the fields of a Case as options.
     """
-    started = time.monotonic()
     case = case if isinstance(case, Case) else Case(releases=case, **options)
+    return judge_measured(case, measure_releases(case))
+
+
+def measure_releases(case: Case) -> Measured:
+    """The long part of an audit: what is measured, whatever the limits are. Judge it as often as you like."""
+    started = time.monotonic()
     case.check()
     parts = side_by_side(list(case.releases), case.engine, lambda name, own: part_of(case.at(own), name))
+    return Measured(tuple(parts), read_files(case, parts), started)
+
+
+def judge_measured(case: Case, measured: Measured) -> Audit:
+    """What was measured, held against this case's limits: its other fields are those of the case that was measured."""
+    case.check()
+    parts = measured.parts
     rows = [row for part in parts for row in part.combinations]
     people = 0 if case.original is None else case.original.rows
     shown_rows = [withheld(row, case.least, people) for row in rows]
     published = {name: {a.name for a in release.attributes} for name, release in case.releases.items()}
     more = combination_findings(rows, shown_rows, case.combination_limits(), case.combinations, published)
-    return _put_together(case, parts, started, more, {"combinations": shown_rows} if rows else {})
+    return _put_together(case, measured, more, {"combinations": shown_rows} if rows else {})
 
 
 def default_limits(case: Case, findings: Sequence[Finding]) -> list[str]:
@@ -145,15 +167,18 @@ def read_files(case: Case, parts: Sequence[Part]) -> dict[str, list[Leak]]:
 
     What classes alone tell of a sensitive attribute is counted where no reader could be asked about it.
     """
-    found = {name: [*read_as_a_stranger(file)] for name, file in case.files.items()}
+    files = {name: replace(file, least=case.least) for name, file in case.files.items()}
+    found = {name: [*read_as_a_stranger(file)] for name, file in files.items()}
     for part in parts:
-        if part.name in case.files and part.not_applicable:
-            counted = harmful_classes(case.files[part.name])
-            found[part.name] += [leak for leak in counted if set(leak.columns) & set(part.not_applicable)]
+        unasked = {*part.not_applicable}  # or asked in bins only
+        unasked |= {a.name for a in case.releases[part.name].attributes if too_many_values(a)}
+        if part.name in files and unasked:
+            counted = harmful_classes(files[part.name])
+            found[part.name] += [leak for leak in counted if set(leak.columns) & unasked]
     if case.membership is not None and case.membership.sensitive:
         for name, file in case.registers.items():
-            found[name] += likely_members(file)
-    together = across_releases(list(case.files.values())) if len(case.files) > 1 else []
+            found[name] += likely_members(replace(file, least=case.least))
+    together = across_releases(list(files.values())) if len(files) > 1 else []
     return {name: [*leaks, *together] for name, leaks in found.items()}
 
 
@@ -242,20 +267,14 @@ def _file_check(leak: Leak, least: int) -> dict[str, Any]:
     }
 
 
-def _put_together(
-    case: Case,
-    parts: Sequence[Part],
-    started: float,
-    of_combinations: Sequence[Finding],
-    more: Mapping[str, Any],
-) -> Audit:
+def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Finding], more: Mapping[str, Any]) -> Audit:
+    parts, leaks = measured.parts, measured.leaks
     readers = [row for part in parts for row in reader_rows(part)]
     unreliable = unreliable_readers(parts)
     findings = judge([f for p in parts for f in p.findings], case.stated_limits()[0], case.attacker_names, unreliable)
     findings += tuple(of_combinations)
     stated = {p.name: worst(f.verdict for f in findings if f.release == p.name) for p in parts}
     findings = _judge_by_default(case, findings, unreliable)
-    leaks = read_files(case, parts)
     judgements = {
         p.name: judge_release(
             case, p, findings, leaks.get(p.name), stated[p.name], unsure=any(r == p.name for r, _, _ in unreliable)
@@ -345,7 +364,7 @@ def _put_together(
         document="audit",
         settings=case.settings(),
         inputs=tuple(case.inputs),
-        run=describe_audit_run(started),
+        run=describe_audit_run(measured.started),
         findings=findings,
         diagnostics=diagnostics,
         charts=hidden(charts, case.least) if case.least else charts,
