@@ -217,6 +217,8 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
     yield Measure("misled.80", lambda p: news.misled(p.reader, _truth(p), share, harmless=harmless), **own)
     raised = lambda p: news.raised(p.reader, p.learner, _truth(p), share, harmless=harmless)  # noqa: E731
     yield Measure("raised.10x", raised, needs_truth=True)
+    worst = lambda p: news.raised_of_value(p.reader, _truth(p), share, harmless=harmless)  # noqa: E731
+    yield Measure("raised.of_a_value", worst, **own)
     if attribute.kind.measured and attribute.real > 1:
         yield Measure("narrowed.80", lambda p: news.narrowed(p.reader, _truth(p), share, attribute), **own)
     found = news.kinds_of(attribute)

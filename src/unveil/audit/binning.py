@@ -97,7 +97,8 @@ def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: i
     real = attribute.real
     order = np.arange(real) if attribute.kind.ordered else np.argsort(-counts[:real], kind="stable")
     before = np.cumsum(counts[order]) - counts[order] / 2
-    of_order = np.unique((before * bins / max(counts[:real].sum(), 1)).astype(np.int64), return_inverse=True)[1]
+    place = np.minimum(before * bins / max(counts[:real].sum(), 1), bins - 1).astype(np.int64)
+    of_order = np.unique(place, return_inverse=True)[1]
     bin_of = np.empty(attribute.codes, dtype=np.int64)
     bin_of[order] = of_order
     made = int(of_order.max()) + 1

@@ -41,6 +41,7 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "narrowed.80 <= 0.05",
         "misled.80 <= 0.1",
         "raised.10x <= 0.02",
+        "raised.of_a_value <= 0.25",
         "model_gain <= 0.1",
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
@@ -249,6 +250,8 @@ _TOLD = {
     "misled": "A reader would be sure of a wrong {attribute} for {n} of {all} people.",
     "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for "
     "anybody.",
+    "raised.of_a_value": "Of the people who have a certain {attribute}, {value} become at least ten times as likely, "
+    "by odds, to have it.",
     "distinct_l": "Some group shows a single {attribute}: whoever finds the group knows it.",
     "k_anonymity": "Rows in the smallest class: {value}. Who knows these attributes of a person finds the row.",
     "reid": "Somebody who holds everybody's quasi-identifiers links {n} of {all} people with their own row.",
@@ -261,7 +264,7 @@ _TOLD = {
 def _sentence(finding: Finding, people: int) -> str:
     """What was found, as a person would tell it; how many people, where it is a share of them."""
     value = spoken(finding.value, finding.measure, finding.statistic)
-    told = _TOLD.get(finding.measure)
+    told = _TOLD.get(f"{finding.measure}.{finding.statistic}") or _TOLD.get(finding.measure)
     share = finding.value if isinstance(finding.value, float) else None
     if told is None or ("{n}" in told and (share is None or not people)):
         who = "" if finding.reader is None else f" by {finding.reader.replace('_', ' ')}"

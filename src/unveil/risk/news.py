@@ -18,7 +18,7 @@ from unveil.risk._compare import Floats, checked_truth, estimated
 from unveil.risk.numeric import interval_width
 from unveil.risk.similarity import coarse_codes
 
-__all__ = ["disclosed", "disclosed_people", "in_kinds", "kinds_of", "misled", "narrowed", "raised"]
+__all__ = ["disclosed", "disclosed_people", "in_kinds", "kinds_of", "misled", "narrowed", "raised", "raised_of_value"]
 
 CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
 TIMES = 4.0  # from one in two to four in five, from one in ten to three in ten
@@ -130,6 +130,34 @@ def raised(
         return float((likely & news & gained & counts & (own_share < 1)).mean())
 
     return estimated(higher, attacker, learner, least=0.0, most=1.0)
+
+
+def raised_of_value(
+    belief: Belief,
+    truth: NDArray[np.integer],
+    share: Floats,
+    *,
+    times: float = 10.0,
+    least: int = 10,
+    harmless: Sequence[int] = (),
+) -> Estimate:
+    """The same share among the people of one value, at worst: a rare value may be told of all who have it, and of few.
+
+    Whoever taught it, the learner included. Values of fewer than `least` people are left out.
+    """
+    codes = _checked(belief, truth, share)
+    own_share = share[codes]
+    people = np.bincount(codes, minlength=len(share)).astype(np.float64)
+    counts = people >= least
+    counts[list(harmless)] = False
+
+    def at_worst(p: Floats) -> float:
+        own = p[np.arange(len(p)), codes]
+        news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
+        told = np.bincount(codes, weights=(own >= 0.25 - ROUNDING) & news & (own_share < 1), minlength=len(share))
+        return float((told[counts] / people[counts]).max(initial=0.0))
+
+    return estimated(at_worst, belief, least=0.0, most=1.0)
 
 
 def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:

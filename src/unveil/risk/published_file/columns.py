@@ -17,6 +17,7 @@ from unveil.risk.published_file.statistics import small_sets
 __all__ = ["doubtful_roles", "exact_values", "identifying_columns", "leftover_columns"]
 
 FEW = 5  # a value that fewer rows than this share points at people
+RARE = 3  # as the least k of the default limits
 _SHARE = 0.2  # of the rows, from which such values single out
 _HOUSEHOLD = 8  # rows that share a value on average, up to which they look like a household or a file
 _TRIED = 2_000  # identifiers that are hashed
@@ -183,7 +184,7 @@ def identifying_columns(file: PublishedFile) -> list[Leak]:
     for name in file.others:
         if name == file.key or file.role(name) is Role.IDENTIFIER or name in file.sidecar.masked:
             continue  # how far masked values can be linked is for the attackers to try
-        leak = _copied(file, name) or _few_share(file, name)
+        leak = _copied(file, name) or _few_share(file, name) or _rare_values(file, name)
         if leak is not None:
             found.append(leak)
     return found or _few_share_together(file)
@@ -226,6 +227,28 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
         (name,),
         few,
         share,
+    )
+
+
+def _rare_values(file: PublishedFile, name: str) -> Leak | None:
+    """Values that hardly anybody has in a column that most people share with many: the one director, the one twin."""
+    ids = file.codes(name)
+    shown = ~file.absent(name)[ids]
+    size = np.bincount(ids[shown], weights=file.times[shown], minlength=len(file.columns[name].texts))
+    rare = shown & (size[ids] < RARE)
+    people = int(file.times[rare].sum())
+    if not people or file.role(name) is not Role.INSENSITIVE:
+        return None
+    return Leak(
+        "identifying_columns",
+        "singling out",
+        "suspicious",
+        f"{name} is called insensitive, but has values that fewer than {RARE} people share: who knows them finds the "
+        f"rows of {file.persons(people)}.",
+        f"drop or coarsen {name}, withhold its rare values, or make it a quasi-identifier",
+        (name,),
+        people,
+        people / max(int(file.times.sum()), 1),
     )
 
 
