@@ -221,6 +221,14 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
     yield Measure("raised.of_a_value", worst, **own)
     if attribute.kind.measured and attribute.real > 1:
         yield Measure("narrowed.80", lambda p: news.narrowed(p.reader, _truth(p), share, attribute), **own)
+    if attribute.kind.ordered and attribute.real > 3:
+        closely = partial(news.narrowed, share=share, attribute=attribute, mass=0.95, width=0.2)
+        yield Measure("narrowed.95", lambda p: closely(p.reader, _truth(p)), **own)
+        half = news.halves(attribute, share)
+        weight = np.bincount(half, weights=share, minlength=int(half.max()) + 1).astype(np.float64)
+        fine = tuple(k for k in range(len(weight)) if set(np.flatnonzero(half == k).tolist()) <= set(harmless))
+        told = partial(_disclosed, share=weight, at_least=0.95, harmless=fine, node=half)
+        yield Measure("disclosed_half.95", told, **own)
     found = news.kinds_of(attribute)
     if found is None:
         return

@@ -38,7 +38,9 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "random_worlds.disclosed.95 <= 0",
         "disclosed_kind.80 <= 0.05",
         "random_worlds.disclosed_kind.95 <= 0",
+        "disclosed_half.95 <= 0.05",
         "narrowed.80 <= 0.05",
+        "random_worlds.narrowed.95 <= 0",
         "misled.80 <= 0.1",
         "raised.10x <= 0.02",
         "raised.of_a_value <= 0.25",
@@ -246,6 +248,9 @@ _TOLD = {
     "people.",
     "disclosed_kind": "Knowing that they are in the file, a reader can be {level}% sure what kind of {attribute} {n} "
     "of {all} people have.",
+    "disclosed_half": "Knowing that they are in the file, a reader can be {level}% sure whether the {attribute} of {n} "
+    "of {all} people lies below or above the middle.",
+    "narrowed.95": "A reader can tell the {attribute} of {n} of {all} people to within a fifth of its usual spread.",
     "narrowed": "A reader can tell the {attribute} of {n} of {all} people to within a tenth of its usual spread.",
     "misled": "A reader would be sure of a wrong {attribute} for {n} of {all} people.",
     "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for "

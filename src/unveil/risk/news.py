@@ -18,7 +18,17 @@ from unveil.risk._compare import Floats, checked_truth, estimated
 from unveil.risk.numeric import interval_width
 from unveil.risk.similarity import coarse_codes
 
-__all__ = ["disclosed", "disclosed_people", "in_kinds", "kinds_of", "misled", "narrowed", "raised", "raised_of_value"]
+__all__ = [
+    "disclosed",
+    "disclosed_people",
+    "halves",
+    "in_kinds",
+    "kinds_of",
+    "misled",
+    "narrowed",
+    "raised",
+    "raised_of_value",
+]
 
 CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
 TIMES = 4.0  # from one in two to four in five, from one in ten to three in ten
@@ -158,6 +168,13 @@ def raised_of_value(
         return float((told[counts] / people[counts]).max(initial=0.0))
 
     return estimated(at_worst, belief, least=0.0, most=1.0)
+
+
+def halves(attribute: Attribute, share: Floats) -> NDArray[np.int64]:
+    """(values,) 0 for the lower half of all people, 1 for the upper, 2 for missing."""
+    half = (np.cumsum(share) - share / 2 >= share[: attribute.real].sum() / 2).astype(np.int64)
+    half[attribute.real :] = 2
+    return np.asarray(half, dtype=np.int64)
 
 
 def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:

@@ -41,7 +41,12 @@ SENSITIVE_WORDS = (
     "malattia ziekte doenca icd icd10 icd9 hiv cancer symptom medication drug therapy treatment disability behinderung "
     "pregnant pregnancy salary income wage wages earnings pay gehalt lohn einkommen salaire revenu salario sueldo "
     "ingresos reddito stipendio inkomen debt schulden credit loan wealth religion konfession faith party partei vote "
-    "union sexuality orientation crime offence offense conviction verdict criminal mental suicide addiction"
+    "union sexuality orientation crime offence offense conviction verdict criminal mental suicide addiction "
+    "befund erkrankung gesundheit pathologie sante salute salud aids sida handicap invalidite invalidez schwanger "
+    "schwangerschaft grossesse embarazo sucht depression tumor krebs vorstrafe vorstrafen verurteilung straftat delikt "
+    "haft bewahrung prison sentence jail probation infraction delit condamnation casier delito condena antecedentes "
+    "reato condanna strafblad garnished bankrupt bankruptcy insolvenz vermogen dette deuda debito kredit patrimoine "
+    "gewerkschaft syndicat sindacato sindicato glaube croyance religione parti partito partido wahl voto bonus"
 )
 KNOWN_WORDS = (
     "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "

@@ -242,7 +242,7 @@ def given_back(file: PublishedFile) -> list[Leak]:
         truth = cells.value_of_person[good]
         if len(np.unique(truth)) < 2:
             continue
-        told = [(other, other, _ids(file, other)) for other in extra]
+        told = [(other, other, _ids(file, other)) for other in [*extra, *file.secrets] if other in file.original]
         told += [(other, f"the rounding of {other}", ids) for other, ids in rounded if other != name]
         for other, words, ids in told:
             leak = _one_gives_back(file, name, other, words, ids[good], truth, people)
@@ -331,7 +331,9 @@ def _one_gives_back(
         return None
     cell = shown[truth] + 1
     learned, unknown, z = information(told, truth, cell.astype(np.int64))
-    if unknown <= 0 or learned / unknown < _WEAK or z < 10:
+    # That a secret goes with an attribute is what it is collected for; that it names its value is not.
+    least = _STRONG if file.role(other) is Role.SENSITIVE and words == other else _WEAK
+    if unknown <= 0 or learned / unknown < least or z < 10:
         return None
     subject = words[0].upper() + words[1:] if words != other else other
     return Leak(

@@ -61,6 +61,8 @@ def row_order(file: PublishedFile) -> list[Leak]:
 def runs_of(file: PublishedFile, names: Sequence[str], run: Ids) -> Ids:
     """(rows,) numbers of runs, growing: the file is sorted or gathered by these columns, one after another."""
     left = [(n, _ranks(file, n)) for n in names]
+    keys = [n for n in file.keys if n in names]
+    left += [("", [file.joint(keys)])] if len(keys) > 1 else []  # classes that stand together, in any order
     while left:
         for index, (_, ranks) in enumerate(left):
             refined = next((r for r in (_refined(run, key) for key in ranks) if r is not None), None)
