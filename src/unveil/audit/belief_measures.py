@@ -226,8 +226,8 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
         yield Measure("narrowed.95", lambda p: closely(p.reader, _truth(p)), **own)
         half = news.halves(attribute, share)
         weight = np.bincount(half, weights=share, minlength=int(half.max()) + 1).astype(np.float64)
-        fine = tuple(k for k in range(len(weight)) if set(np.flatnonzero(half == k).tolist()) <= set(harmless))
-        told = partial(_disclosed, share=weight, at_least=0.95, harmless=fine, node=half)
+        spared = tuple(k for k in range(len(weight)) if set(np.flatnonzero(half == k).tolist()) <= set(harmless))
+        told = partial(_disclosed, share=weight, at_least=0.95, harmless=spared, node=half)
         yield Measure("disclosed_half.95", told, **own)
     found = news.kinds_of(attribute)
     if found is None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute
+from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
 from unveil.risk._compare import Floats, checked_truth, estimated
@@ -98,7 +98,11 @@ def narrowed(
     """Share of people whose true number lies in an interval that holds `mass` of the belief, and is narrow.
 
     Narrow: at most `width` of the shortest interval that holds as much of all people. Missing numbers do not count.
+    Ordinal values lie one apart.
     """
+    if not attribute.kind.measured:
+        steps = np.arange(attribute.real, dtype=np.float64)
+        attribute = replace(attribute, kind=Kind.NUMERIC, low=steps, high=steps)
     codes = _checked(belief, truth, share)
     everybody = float(interval_width(Belief(np.asarray(share, dtype=np.float64)[None, :]), attribute, mass=mass)[0])
     place = attribute.positions()
