@@ -125,6 +125,13 @@ class Case:
         """The least count that may be shown; 0: every count."""
         return self.least_count if self.variant == "external" else 0
 
+    @property
+    def shown_inputs(self) -> tuple[Input, ...]:
+        """The files that the document names. A hash of the original is an oracle for guesses, its name a hint: an
+        external document names published files only.
+        """
+        return tuple(one for one in self.inputs if one.published or self.variant == "internal")
+
     def at(self, engine: Engine) -> "Case":
         """The same, worked on by this engine."""
         return replace(self, engine=engine)
@@ -227,7 +234,7 @@ class Case:
         readers, (stated, on_combinations) = self.readers, self.stated_limits()
         found: dict[str, Any] = {
             "releases": list(self.releases),
-            "original": _name(self.original),
+            "original": self._named(self.original),
             "release_type": self.release_type,
             "recipient": self.recipient,
             "attackers": list(self.attacker_names),
@@ -243,8 +250,8 @@ class Case:
             "precision": readers.chains.precision,
             "seed": self.engine.stated_seed,
             "sample": self.sample,
-            "control": _name(self.control),
-            "population": _name(self.population),
+            "control": self._named(self.control),
+            "population": self._named(self.population),
             "joint": self.joint,
             "background": asdict(self.background) if isinstance(self.background, Background) else self.background,
             "preset": self.preset,
@@ -259,6 +266,8 @@ class Case:
         found |= {"combinations": [list(names) for names in self.combinations]} if self.combinations else {}
         return found
 
-
-def _name(table: Table | None) -> str | None:
-    return None if table is None else Path(table.name).name
+    def _named(self, table: Table | None) -> str | None:
+        """A table that is not published, as a document names it."""
+        if table is None:
+            return None
+        return "given" if self.variant == "external" else Path(table.name).name

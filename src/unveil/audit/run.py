@@ -344,7 +344,7 @@ def _put_together(
     document = Document(
         document="audit",
         settings=case.settings(),
-        inputs=tuple(case.inputs),
+        inputs=case.shown_inputs,
         run=describe_audit_run(started),
         findings=findings,
         diagnostics=diagnostics,
