@@ -141,7 +141,7 @@ def read_sidecar(path: Path) -> Sidecar:
         )
         raise ReleaseError(f"{file}, {'.'.join(key) or 'sidecar'}: {what}") from None
     beside = sidecar.sensitive_table
-    if beside is not None and (Path(beside).name != beside or "\0" in beside):
+    if beside is not None and not _stands_beside(path, beside):
         raise ReleaseError(f"{file}, sensitive_table: {shown(beside)} is not the name of a file beside the release")
     changed = _changed_part(path, sidecar)
     if changed is not None:
@@ -150,6 +150,15 @@ def read_sidecar(path: Path) -> Sidecar:
             f"[digests] from {file.name} if the change was meant"
         )
     return sidecar
+
+
+def _stands_beside(path: Path, name: str) -> bool:
+    """Whether the name is that of a file in the release's folder: a sidecar of somebody else's names no other."""
+    try:
+        found = (path.parent / name).resolve()
+    except (OSError, ValueError, RuntimeError):  # a null character, links in a circle
+        return False
+    return Path(name).name == name and found.parent in (path.parent.resolve(), path.resolve().parent)
 
 
 def digests_of(**contents: bytes) -> Digests:
