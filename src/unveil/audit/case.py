@@ -18,7 +18,7 @@ from unveil.audit.background import Asked, Background
 from unveil.audit.belief_measures import labels_of
 from unveil.audit.combination_limits import combination_limits, split_limits
 from unveil.audit.document import FindingId, Input
-from unveil.audit.limits import Limit, Preset, check_limits, read_presets
+from unveil.audit.limits import Limit, Preset, check_limits, read_presets, refuse_reversed_limits
 from unveil.audit.membership import MembershipAsked
 from unveil.audit.verdict import check_waivers
 from unveil.data.attribute import Role
@@ -178,6 +178,7 @@ class Case:
             for index in asked_of(release, self.asked):
                 labels |= set(labels_of(release.attributes[index]))
         check_limits(self.stated_limits()[0], self.attacker_names, None if self.joint else labels)
+        refuse_reversed_limits(self.stated_limits()[0])
         self.combination_limits()
 
     def _check_original(self) -> None:

@@ -75,9 +75,10 @@ def judge_release(
     leaks: Sequence[Leak] | None,
     stated: Verdict,
     *,
+    without: Sequence[str],
     unsure: bool,
 ) -> Judgement:
-    """Every kind of disclosure of one release."""
+    """Every kind of disclosure of one release. `without`: limits that nothing in it can be held against."""
     release = case.releases[part.name]
     sensitive = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
     return judgement_of(
@@ -90,6 +91,7 @@ def judge_release(
         notes=_notes(case),
         waivers=case.waive,
         stated=stated,
+        without=without,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
         narrowed=narrowed_by(case),
         unsure=unsure,

@@ -23,7 +23,7 @@ from unveil.audit.diagnosis import (
 )
 from unveil.audit.document import Document, Finding
 from unveil.audit.judging import file_check, judge_by_default, judge_release, read_files
-from unveil.audit.limits import judge, limits_that_cannot_fail, worst
+from unveil.audit.limits import judge, limits_that_say_nothing, limits_without_findings, worst
 from unveil.audit.linkability import linked
 from unveil.audit.masked import masked_charts
 from unveil.audit.measures import definitions_of
@@ -114,14 +114,24 @@ def _put_together(
 ) -> Audit:
     readers = [row for part in parts for row in reader_rows(part)]
     unreliable = unreliable_readers(parts)
-    findings = judge([f for p in parts for f in p.findings], case.stated_limits()[0], case.attacker_names, unreliable)
+    measured = [f for p in parts for f in p.findings]
+    limits, attackers = case.stated_limits()[0], case.attacker_names
+    without = limits_without_findings(measured, limits, attackers, [p.name for p in parts])
+    nowhere = {text for text in limits if all(text in without.get(p.name, ()) for p in parts)}
+    findings = judge(measured, [text for text in limits if text not in nowhere], attackers, unreliable)
     findings += tuple(of_combinations)
     stated = {p.name: worst(f.verdict for f in findings if f.release == p.name) for p in parts}
     findings = judge_by_default(case, findings, unreliable)
     leaks = read_files(case, parts)
     judgements = {
         p.name: judge_release(
-            case, p, findings, leaks.get(p.name), stated[p.name], unsure=any(r == p.name for r, _, _ in unreliable)
+            case,
+            p,
+            findings,
+            leaks.get(p.name),
+            stated[p.name],
+            without=without.get(p.name, ()),
+            unsure=any(r == p.name for r, _, _ in unreliable),
         )
         for p in parts
     }
@@ -135,7 +145,7 @@ def _put_together(
     people = case.original.rows if case.original is not None else sum(r.rows for r in case.releases.values())
     refused = [(r["release"], r["attribute"], r["reader"], r["reason"]) for r in readers if not r["applicable"]]
     remarks = list(dict.fromkeys(text for p in parts for text in p.remarks))
-    remarks[:0] = limits_that_cannot_fail(case.stated_limits()[0])
+    remarks[:0] = limits_that_say_nothing(case.stated_limits()[0])
     if stopped:
         remarks.insert(0, "The audit was stopped before its end: what it did not reach is unknown.")
     if sampled is not None:

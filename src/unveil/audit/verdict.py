@@ -105,6 +105,12 @@ def kind_of_finding(finding: Finding) -> Kind | None:
     return None if kind == "utility" else cast(Kind, kind)
 
 
+def kind_of_limit(text: str) -> Kind | None:
+    """The kind of disclosure that a limit is about."""
+    part = parse_limit(text).left
+    return kind_of_finding(Finding.of(part.name, "", None, None))
+
+
 def check_waivers(waivers: Mapping[str, str]) -> None:
     """A waiver names a kind, or inference of one attribute, and says why."""
     for name, reason in waivers.items():
@@ -125,6 +131,7 @@ def judgement_of(
     answered: Mapping[Kind, str] | None = None,
     notes: Sequence[str] = (),
     stated: Verdict = "no limit",
+    without: Sequence[str] = (),
     people: int = 0,
     narrowed: str = "",
     unsure: bool = False,
@@ -132,7 +139,8 @@ def judgement_of(
     """Every kind of one release. `leaks`: what the file's checks say, None if there was no file; `reasons`: why a kind
     was not judged or not considered; `answered`: what the steward says that settles a kind; `notes`: what else stands
     beside the word; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
-    verdict by the limits that were stated, which no waiver excuses.
+    verdict by the limits that were stated, which no waiver excuses; `without`: those of them that nothing here can be
+    held against, so that what they are about is not judged.
     """
     mine = [f for f in findings if f.release == release and f.limit]
     rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people))
@@ -141,12 +149,19 @@ def judgement_of(
         update: dict[str, Any] = {}
         if row.verdict == "within" and narrowed and row.kind in ("singling out", "linking", "inference", "background"):
             update = {"verdict": "not judged", "sentence": f"Within, but only {narrowed}."}
+        unjudged = [text for text in without if kind_of_limit(text) == row.kind]
+        if row.verdict not in ("exceeded", "inconclusive") and unjudged:
+            said = f"{'; '.join(unjudged)} was not judged: nothing in this release can be held against it."
+            update = {"verdict": "not judged", "sentence": said}
         names = (row.kind, f"{row.kind}:{row.attribute}")
         update["waived"] = next((waivers[n] for n in names if n in waivers), None)
         kinds.append(row.model_copy(update=update))
     left = [row for row in kinds if row.waived is None]
     useful = worst(f.verdict for f in mine if kind_of_finding(f) is None)
+    of_use = [text for text in without if kind_of_limit(text) is None]
+    notes = [*notes, *(f"{text} not judged" for text in of_use)]
     top = max((_ORDER[word] for word in (*(row.verdict for row in left), stated)), default=0)
+    top = max(top, 1 if of_use else 0)
     verdict: Verdict = "exceeded" if top == 3 else "inconclusive" if top or unsure else "within"
     return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful, notes))
 

@@ -5,11 +5,12 @@ import pytest
 
 from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_schema, made_table
 from unveil.audit import run_audit
-from unveil.audit.limits import limits_that_cannot_fail
+from unveil.audit.limits import limits_that_say_nothing
 from unveil.audit.membership import MembershipAsked
 from unveil.audit.verdict import DEFAULT_LIMITS, KINDS, judgement_of, kind_of_finding
 from unveil.catalog import anonymizer
 from unveil.data.belief import Belief
+from unveil.data.masked import Masked, as_published
 from unveil.data.release import Anonymized, Release
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -129,17 +130,61 @@ def test_codes_have_kinds_by_their_letter() -> None:
     assert news.kinds_of(SCHEMA.attribute("ill")) is None
 
 
-def test_limits_that_cannot_fail_are_named() -> None:
-    for text, words in (
-        ("k_anonymity <= 5", "points the wrong way"),
-        ("prosecutor_risk.max <= 9", "cannot fail"),
-        ("learner.global_threat <= 0.5", "anybody learns in general"),
-        ("k_anonymity >= 1", "cannot fail"),
-        ("reid >= 0.1", "points the wrong way"),
+def test_limits_that_point_the_wrong_way_are_refused() -> None:
+    table = people(EVEN)
+    for text, instead in (
+        ("k_anonymity <= 5", "write k_anonymity >= 5"),
+        ("reid >= 0.1", "write reid <= 0.1"),
+        ("bayesian.global_threat > 0.1", "write bayesian.global_threat <= 0.1"),
+        ("learner.global_threat - bayesian.global_threat <= 0.2", "write bayesian.global_threat - learner"),
     ):
-        (said,) = limits_that_cannot_fail([text])
+        with pytest.raises(UsageError, match=instead):
+            run_audit({"r": published(table)}, original=table, limits=[text])
+
+
+def test_limits_that_cannot_fail_or_are_about_nobody_are_named() -> None:
+    for text, words in (
+        ("prosecutor_risk.max <= 9", "never above 1"),
+        ("prosecutor_risk.max <= 1", "never above 1"),
+        ("t_closeness <= 1", "never above 1"),
+        ("disclosed.80 < 1.5", "never above 1"),
+        ("k_anonymity >= 1", "never below 1"),
+        ("distinct_l > 0.5", "never below 1"),
+        ("learner.global_threat <= 0.5", "anybody learns in general"),
+    ):
+        (said,) = limits_that_say_nothing([text])
         assert words in said
-    assert limits_that_cannot_fail(["k_anonymity >= 5", "relative_threat.max <= 10", "confident.80 <= 0.2"]) == []
+    able = [
+        "k_anonymity >= 1.5",
+        "k_anonymity > 1",
+        "relative_threat.max <= 10",
+        "confident.80 < 1",
+        "query_error <= 2",
+    ]
+    assert limits_that_say_nothing(able) == []
+    found = run_audit({"r": published(people(EVEN))}, limits=["prosecutor_risk.max <= 9"], **QUICK)
+    assert "never above 1" in found.document.diagnostics["remarks"][0]
+
+
+def test_a_limit_that_touches_no_release_is_named_there_as_not_judged() -> None:
+    table = people(EVEN)
+    numbers = made_schema(
+        {"age": {"role": QI, "kind": "numeric"}, "ill": {"role": SENSITIVE, "domain": list(ILLNESSES)}}
+    )
+    raw = made_table(numbers, *[(str(20 + i % 40), ILLNESSES[i % 4]) for i in range(80)])
+    masked = Masked(raw.attributes, as_published(raw.attributes, raw.columns), masked=(0,))
+    for releases, original in (({"raw": masked}, raw), ({"raw": masked, "safe": published(raw)}, raw)):
+        found = run_audit(releases, original=original, preset="k_5", waive={"file": "x", "linking": "x"}, **QUICK)
+        rows = {row["kind"]: row for row in found.document.diagnostics["judgement"]["raw"]["kinds"]}
+        assert rows["singling out"]["verdict"] == "not judged"
+        assert "k_anonymity >= 5 was not judged" in rows["singling out"]["sentence"]
+        assert found.document.diagnostics["verdicts"]["raw"] != "within"
+        assert found.exit_code in (1, 3)
+    useful = run_audit({"raw": masked}, original=raw, limits=["certainty_penalty <= 0.5"], waive=WAIVED, **QUICK)
+    assert useful.exit_code == 3
+    assert "certainty_penalty <= 0.5 not judged" in useful.document.diagnostics["judgement"]["raw"]["words"]
+    with pytest.raises(UsageError, match="nothing here measures"):  # a slip of the pen stays an error
+        run_audit({"r": published(table)}, original=table, limits=["prosecutor_risk.maximum <= 0.5"], **QUICK)
 
 
 def test_background_knowledge_that_was_not_tried_is_not_judged() -> None:
