@@ -18,7 +18,7 @@ from unveil.audit.background import Asked, Background
 from unveil.audit.belief_measures import labels_of
 from unveil.audit.combination_limits import combination_limits, split_limits
 from unveil.audit.document import FindingId, Input
-from unveil.audit.limits import Limit, Preset, check_limits, read_presets
+from unveil.audit.limits import Limit, Preset, check_limits, read_presets, refuse_reversed_limits
 from unveil.audit.membership import MembershipAsked
 from unveil.audit.verdict import check_waivers
 from unveil.data.attribute import Role
@@ -35,6 +35,7 @@ __all__ = ["Case"]
 IN_GROUP = "bayesian_in_group"
 MOST_COMBINATIONS = 200
 FEW = 20  # names that an error lists
+_SAID = {True: "sensitive", False: "harmless", None: "not said"}  # of being in the table
 ReleaseType = Literal["not stated", "public", "controlled", "internal"]
 
 
@@ -69,6 +70,8 @@ class Case:
     joint: bool = False  # all sensitive attributes as one, too
     sample: int | None = None  # ask about so many people, drawn at random
     membership: MembershipAsked | None = MembershipAsked()  # noqa: RUF009  frozen; None: it is not measured
+    earlier_releases: Sequence[str] | None = None  # published about these people; None: nobody said, (): nothing was
+    population_register: Literal["available", "none"] | None = None  # to a recipient; None: nobody said
     background: Asked = "auto"  # readers with background knowledge: if it is cheap; None: none
 
     limits: Sequence[str] = ()
@@ -182,6 +185,7 @@ class Case:
             for index in asked_of(release, self.asked):
                 labels |= set(labels_of(release.attributes[index]))
         check_limits(self.stated_limits()[0], self.attacker_names, None if self.joint else labels)
+        refuse_reversed_limits(self.stated_limits()[0])
         self.combination_limits()
 
     def _check_original(self) -> None:
@@ -258,7 +262,7 @@ class Case:
             "limits": [*stated, *on_combinations],
             "variant": self.variant,
             "least_count": self.least_count,
-            "membership": None if self.membership is None else "sensitive" if self.membership.sensitive else "harmless",
+            "membership": None if self.membership is None else _SAID[self.membership.sensitive],
         }
         found |= {"waived": dict(self.waive)} if self.waive else {}
         found |= {"cells": list(self.cells)} if self.cells else {}

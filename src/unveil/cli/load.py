@@ -169,7 +169,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         key=getattr(options, "key", None),
         **_published_files(options, schema, dict(zip(names, paths, strict=True)), original, assignments),
         **stated,
-        **_membership(options, schema),
+        **_answered(options, schema),
     )
 
 
@@ -251,11 +251,17 @@ def _stated(options: Any) -> dict[str, Any]:
     return found
 
 
-def _membership(options: Any, schema: Any) -> dict[str, Any]:
+def _answered(options: Any, schema: Any) -> dict[str, Any]:
+    """What only the steward can know, as the schema answers it."""
     from unveil.audit import MembershipAsked
 
-    sensitive = schema.document.membership == "sensitive"
-    return {"membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None))}
+    said = schema.document
+    sensitive = None if said.membership is None else said.membership == "sensitive"
+    return {
+        "membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None)),
+        "earlier_releases": said.earlier_releases,
+        "population_register": said.population_register,
+    }
 
 
 def _prior(options: Any) -> Any:
