@@ -187,16 +187,16 @@ def _published_files(
 ) -> dict[str, Any]:
     """The releases as a stranger reads them, beside the original and beside the population; for a verdict only."""
     from unveil.formats.masked import is_masked
-    from unveil.formats.tables import read_columns
+    from unveil.formats.tables import read_prepared
     from unveil.risk.published_file import read_published_file
 
     if not hasattr(options, "waive"):
         return {}
-    reading = {"missing": schema.missing_token, **dialect_of(options)}
+    reading = dialect_of(options)
     population = getattr(options, "population", None)
     project = isinstance(original, Path) and original.suffix.lower() == ".deid"
-    people = None if original is None or project else read_columns(original, **reading)
-    register = None if population is None else read_columns(population, **reading)
+    people = None if original is None or project else read_prepared(original, schema, **reading)
+    register = None if population is None else read_prepared(population, schema, **reading)
     written = {"key": getattr(options, "key", None), **dialect_of(options, "release_")}
     files, registers = {}, {}
     for name, path in paths.items():
@@ -367,9 +367,9 @@ def _load_assignment(path: Path, table: Any, release: Any) -> Any:
 
 def _load_people(path: Any, schema: Any, attributes: Any, dialect: Mapping[str, Any]) -> Any:
     from unveil.audit import code_people
-    from unveil.formats.tables import read_columns
+    from unveil.formats.tables import read_prepared
 
-    return code_people(read_columns(path, missing=schema.missing_token, **dialect), attributes, path.name)
+    return code_people(read_prepared(path, schema, **dialect), attributes, path.name)
 
 
 def _load_around(options: Any, schema: Any, releases: Mapping[str, Any], dialect: Mapping[str, Any]) -> Any:

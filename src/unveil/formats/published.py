@@ -22,7 +22,7 @@ from unveil.formats.arx import read_project
 from unveil.formats.columns import Columns, smallest_codes
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.paths import sheet_file
-from unveil.formats.tables import read_columns
+from unveil.formats.tables import read_prepared
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
@@ -242,16 +242,9 @@ def published_columns(
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> Columns:
-    """All columns of a published file or frame; what is missing is the schema's first token."""
-    return read_columns(
-        source,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-        missing=schema.missing_token,
-        error=ReleaseError,
-        published=True,
-    )
+    """All columns of a published file or frame, prepared; what is missing is the schema's first token."""
+    dialect = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    return read_prepared(source, schema, published=True, error=ReleaseError, **dialect)
 
 
 def count_column(schema: Schema, sidecar: Sidecar, main: Columns) -> str | None:
