@@ -173,7 +173,16 @@ def judge_release(
         ("file", None): "The published file itself was not given, only what was read of it.",
         ("composition", None): "Not considered: what else was published about these people.",
     }
-    if len(case.releases) > 1:
+    if case.earlier or case.not_combined:
+        del reasons["composition", None]
+        left_out = {n: why for facts in part.composition.values() for n, why in facts["left_out"].items()}
+        left_out |= dict(case.not_combined)
+        if left_out:
+            said = "; ".join(f"{n} ({why})" for n, why in left_out.items())
+            reasons["composition", None] = f"These earlier releases could not be combined: {said}."
+        elif not part.composition:
+            reasons["composition", None] = "No reader could be asked about all releases together."
+    elif len(case.releases) > 1:
         reasons["composition", None] = (
             "Not considered beyond simple crossings of these releases: what else was published about these people."
         )
@@ -320,9 +329,11 @@ def _put_together(
             refused=refused,
             membership=any(p.membership is not None and p.membership.facts["reason"] is None for p in parts),
             background=background,
+            composed=any(p.composition for p in parts),
         ),
         "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},
         "background": background,
+        **({"composition": {p.name: p.composition for p in parts}} if case.earlier or case.not_combined else {}),
         "remarks": remarks,
         "definitions": definitions_of(findings),
         **more,

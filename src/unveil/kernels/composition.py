@@ -1,7 +1,7 @@
 """Several releases of the same people: what a group's matching tells its members, and exact elimination of small parts.
 
-A group of one release ties its members: together they hold the group's values. `tell` turns matching marginals into what
-each member hears, `scaled_marginals` stands in for the matching where a group is too large or its members are not
+A group of one release ties its members: together they hold the group's values. `tell` turns matching marginals into
+what each member hears, `scaled_marginals` stands in for the matching where a group is too large or its members are not
 certain, and `eliminate` sums over every way in which the values of a few people fit all releases at once.
 """
 
@@ -131,7 +131,7 @@ def eliminate(move_start, move_value, move_weight, move_items, digits, most, mar
         distinct = 1
         for i in range(1, found):
             distinct += fresh[order[i]] != fresh[order[i - 1]]
-        if distinct > most:
+        if distinct > most or filled + found > 128 * most:
             return -1
         new_state, new_key, new_forward = (
             np.empty((distinct, items), np.int32),

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.kernels.composition import eliminate
-from unveil.risk.composition.links import Links
-from unveil.risk.composition.structure import Parts
+from unveil.risk.composition.links import GroupLinks
+from unveil.risk.composition.structure import ConnectedParts
 
 __all__ = ["MOST_PEOPLE", "STATES", "exact_beliefs"]
 
-MOST_PEOPLE = 40  # in a part; up to about ten always succeed, larger ones where their groups chain up
-STATES = 4096
+MOST_PEOPLE = 120  # in a part; up to about ten always succeed, larger ones where their groups chain up
+STATES = 16_384
 MOST_MOVES = 4000  # of one person
 
 Floats = NDArray[np.float64]
@@ -21,12 +21,19 @@ Ints = NDArray[np.int64]
 
 
 def exact_beliefs(
-    links: Sequence[Links], size: Ints, p: Floats, parts: Parts, *, most: int = MOST_PEOPLE, states: int = STATES
+    links: Sequence[GroupLinks],
+    size: Ints,
+    p: Floats,
+    parts: ConnectedParts,
+    *,
+    most: int = MOST_PEOPLE,
+    states: int = STATES,
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
     """(classes, values) exact beliefs, (classes,) who has one, and (classes,) whom no joint matching fits.
 
     Everybody takes a value and a row of each release, in an order that leaves few groups half filled; all that matters
-    of what was taken is what is left. Parts with more than `states` such remainders are left to belief propagation.
+    of what was taken is what is left. Parts with more than `states` such remainders are
+    left to belief propagation.
     """
     belief, done = np.zeros_like(p), np.zeros(len(size), dtype=bool)
     against = np.zeros(len(size), dtype=bool)
@@ -48,14 +55,14 @@ def exact_beliefs(
     return belief, done, against
 
 
-def _by_class(links: Links, classes: int) -> tuple[Ints, Ints]:
+def _by_class(links: GroupLinks, classes: int) -> tuple[Ints, Ints]:
     """Links ordered by class, and where each class begins."""
     order = np.argsort(links.person, kind="stable")
     return order, np.concatenate([[0], np.cumsum(np.bincount(links.person, minlength=classes + 1))])
 
 
 def _part(
-    links: Sequence[Links],
+    links: Sequence[GroupLinks],
     of_class: Sequence[tuple[Ints, Ints]],
     classes: Ints,
     size: Ints,
@@ -162,7 +169,7 @@ def _part(
 
 
 def _ordered(
-    people: list[tuple[int, list[list[int]], Floats]], links: Sequence[Links]
+    people: list[tuple[int, list[list[int]], Floats]], links: Sequence[GroupLinks]
 ) -> list[tuple[int, list[list[int]], Floats]]:
     """People group by group, so that few groups are half filled at any time."""
     groups = [

@@ -10,23 +10,23 @@ from unveil.data.belief import Targets
 from unveil.data.release import Release, example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.risk.composition.elimination import exact_beliefs
-from unveil.risk.composition.links import Links, Overlap, link_people
+from unveil.risk.composition.links import GroupLinks, Overlap, link_people
 from unveil.risk.composition.propagation import Propagated, propagate
-from unveil.risk.composition.structure import Difference, Parts, parts_of, subtract_nested
+from unveil.risk.composition.structure import ConnectedParts, Difference, parts_of, subtract_nested
 
-__all__ = ["JointBelief", "Source", "Web", "weave"]
+__all__ = ["JointBelief", "ReleaseView", "Web", "weave"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class ReleaseView:
     """One release as it speaks of the people who are asked about."""
 
     name: str
     release: Release
-    targets: Targets  # the people, in an order that all sources share; known and asked by this release's positions
+    targets: Targets  # the people, in an order that all views share; known and asked by this release's positions
     overlap: Overlap = field(default_factory=Overlap)
     emission: Floats | None = None  # (regions of the asked attribute, values): chance of what is published; None: equal
     nowhere: NDArray[np.bool_] | None = None  # (people,) who fit no row whatever it shows
@@ -57,11 +57,11 @@ class Web:
     number: Ints  # (people,) class of each; people of a class cannot be told apart by what is known
     size: Ints  # (classes,)
     values: int
-    links: tuple[Links, ...]  # as published, by release
-    ties: tuple[Links, ...]  # the same with nested groups subtracted
+    links: tuple[GroupLinks, ...]  # as published, by release
+    ties: tuple[GroupLinks, ...]  # the same with nested groups subtracted
     differences: tuple[Difference, ...]
     contradictions: int  # nested groups whose values are not among the larger's
-    parts: Parts
+    parts: ConnectedParts
 
     def beliefs(self, p: Floats | None = None) -> JointBelief:
         """Beliefs from p(s | x) of every person, (people, values), or from nothing learned."""
@@ -110,15 +110,15 @@ class Web:
         return np.asarray(np.bincount(cell)[cell])
 
 
-def weave(sources: Sequence[Source], values: int) -> Web:
+def weave(views: Sequence[ReleaseView], values: int) -> Web:
     """Link the people with every release. Cost: people and rows, times the rows that fit a person."""
-    if not sources:
+    if not views:
         raise UsageError("name at least one release")
-    counts = {one.targets.count for one in sources}
+    counts = {one.targets.count for one in views}
     if len(counts) != 1:
         raise UsageError("every release must be asked about the same people")
-    columns = [one.targets.distinct()[1] for one in sources]
-    columns += [one.nowhere.astype(np.int64) for one in sources if one.nowhere is not None]
+    columns = [one.targets.distinct()[1] for one in views]
+    columns += [one.nowhere.astype(np.int64) for one in views if one.nowhere is not None]
     number = row_numbers(columns)
     first, size = example_rows(number), np.bincount(number)
     links = tuple(
@@ -130,13 +130,13 @@ def weave(sources: Sequence[Source], values: int) -> Web:
             emission=one.emission,
             nowhere=None if one.nowhere is None else one.nowhere[first],
         )
-        for one in sources
+        for one in views
     )
     ties, differences, against = subtract_nested(links, size)
     return Web(number, size, values, links, tuple(ties), tuple(differences), against, parts_of(ties, size))
 
 
-def _places(links: Links, classes: int) -> Ints:
+def _places(links: GroupLinks, classes: int) -> Ints:
     """(classes,) a number that people share who may stand in the same entries."""
     real = links.person < classes
     person, entry = links.person[real], links.entry[real]

@@ -12,7 +12,7 @@ from unveil.data.belief import Targets
 from unveil.data.release import Block, Release, example_rows, row_numbers
 from unveil.errors import NotApplicable, UsageError
 
-__all__ = ["Links", "Overlap", "link_people"]
+__all__ = ["GroupLinks", "Overlap", "link_people"]
 
 MOST_PAIRS = 60_000_000  # pairs of a person and a row that fit
 MOST_SCALINGS = 200
@@ -41,7 +41,7 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Links:
+class GroupLinks:
     """Of one release: its groups, who may stand in each, and which values it holds. Groups are what hides a link."""
 
     start: Ints  # (groups + 1,) links of each group
@@ -97,7 +97,7 @@ def link_people(
     overlap: Overlap,
     emission: Floats | None = None,
     nowhere: NDArray[np.bool_] | None = None,
-) -> Links:
+) -> GroupLinks:
     """The links of classes of people, `size` (classes,) each, to the rows of a release that fit them.
 
     `emission` (regions of the asked attribute, values); None: its regions are single values, the same codes.
@@ -133,7 +133,7 @@ def link_people(
     start = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(where, minlength=groups), out=start[1:])
     value_start, column, held = _held(release, targets, emission is None, groups)
-    return Links(
+    return GroupLinks(
         start,
         person[order].astype(np.int32),
         count[order],
@@ -211,8 +211,10 @@ def _pairs(
             return belongs[targets.group], np.arange(targets.count), np.ones(targets.count)
         if sets * targets.count > MOST_PAIRS:
             raise NotApplicable(f"nothing is known of a person in it, and it has {sets:,} groups")
-        return np.repeat(np.arange(sets), targets.count), np.tile(np.arange(targets.count), sets), np.ones(
-            sets * targets.count
+        return (
+            np.repeat(np.arange(sets), targets.count),
+            np.tile(np.arange(targets.count), sets),
+            np.ones(sets * targets.count),
         )
     exact = all((targets.known[i].regions.sizes == 1).all() for i in known)
     if not exact:
@@ -301,9 +303,7 @@ def _expected(
     return count, away / np.maximum(size, 1), stranger
 
 
-def _held(
-    release: Release, targets: Targets, single: bool, groups: int
-) -> tuple[Ints, NDArray[np.int32], Floats]:
+def _held(release: Release, targets: Targets, single: bool, groups: int) -> tuple[Ints, NDArray[np.int32], Floats]:
     """What each group holds: (groups + 1,) starts, columns and rows."""
     own = release.block_of(targets.asked)
     block, _ = _sets(release, targets)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.kernels import matching
 from unveil.kernels.composition import scaled_marginals, tell
 from unveil.kernels.swaps import SWAPS
-from unveil.risk.composition.links import Links
+from unveil.risk.composition.links import GroupLinks
 
 __all__ = ["Propagated", "propagate"]
 
@@ -42,7 +42,7 @@ class Propagated:
 class _Release:
     """The groups of one release, those that are matched exactly and the others."""
 
-    def __init__(self, links: Links, size: Ints, columns: int) -> None:
+    def __init__(self, links: GroupLinks, size: Ints, columns: int) -> None:
         self.links, self.columns = links, columns
         whole = np.round(links.count)
         of_value = np.repeat(np.arange(links.groups), np.diff(links.value_start))
@@ -57,7 +57,9 @@ class _Release:
             groups = matching.lay_out(*self._shape(integer, whole=True))
             fine = groups.method != SWAPS
             self.exact[np.flatnonzero(integer)[fine]] = True
-            self.groups = groups if fine.all() else matching.lay_out(*self._shape(self.exact, whole=True)) if fine.any() else None
+            self.groups = (
+                groups if fine.all() else matching.lay_out(*self._shape(self.exact, whole=True)) if fine.any() else None
+            )
         self.loose = self._shape(~self.exact & (mine + rows > 0)) if not self.exact.all() else None
         present = links.person < len(size)
         share = np.zeros(len(links.person))
@@ -98,7 +100,7 @@ class _Release:
 
 
 def propagate(
-    links: Sequence[Links], size: Ints, p: Floats, *, tree: NDArray[np.bool_], rounds: int = ROUNDS
+    links: Sequence[GroupLinks], size: Ints, p: Floats, *, tree: NDArray[np.bool_], rounds: int = ROUNDS
 ) -> Propagated:
     """Beliefs given `p` (classes, values), the population's p(s | x) or flat; `tree` (classes,): who lies on no loop.
 

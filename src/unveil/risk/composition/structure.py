@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.risk.composition.links import Links
+from unveil.risk.composition.links import GroupLinks
 
-__all__ = ["Difference", "Parts", "parts_of", "subtract_nested"]
+__all__ = ["ConnectedParts", "Difference", "home_of", "parts_of", "subtract_nested"]
 
 MOST_PASSES = 4
 
@@ -25,7 +25,7 @@ class Difference:
     rows: Ints  # (people,) rows of the remainder
 
 
-def subtract_nested(links: Sequence[Links], size: Ints) -> tuple[list[Links], list[Difference], int]:
+def subtract_nested(links: Sequence[GroupLinks], size: Ints) -> tuple[list[GroupLinks], list[Difference], int]:
     """The same knowledge without repetition: a group that lies inside one of another release is taken off it.
 
     Exact: whoever is in the smaller group holds its values, so the rest of the larger holds the rest. Also says what is
@@ -58,7 +58,7 @@ def subtract_nested(links: Sequence[Links], size: Ints) -> tuple[list[Links], li
     return found, remainders, against
 
 
-def _home(links: Links, size: Ints) -> Ints:
+def home_of(links: GroupLinks, size: Ints) -> Ints:
     """(classes + 1,) the one group in which a class stands for certain, -1 if there is none."""
     home = np.full(len(size) + 1, -1, dtype=np.int64)
     times = np.bincount(links.person, minlength=len(size) + 1)
@@ -69,10 +69,10 @@ def _home(links: Links, size: Ints) -> Ints:
     return home
 
 
-def _subtract(inner: Links, outer: Links, size: Ints) -> tuple[Links | None, NDArray[np.bool_], int]:
+def _subtract(inner: GroupLinks, outer: GroupLinks, size: Ints) -> tuple[GroupLinks | None, NDArray[np.bool_], int]:
     """`outer` less the groups of `inner` that lie inside one of its own, and whose remainder that touches."""
     none = np.zeros(len(size), dtype=bool)
-    home_inner, home = _home(inner, size), _home(outer, size)
+    home_inner, home = home_of(inner, size), home_of(outer, size)
     filled = np.diff(inner.start) > 0
     if not filled.any():
         return None, none, 0
@@ -113,7 +113,7 @@ def _subtract(inner: Links, outer: Links, size: Ints) -> tuple[Links | None, NDA
     return _cut(outer, keep_links, held), hit, int(bad.sum())
 
 
-def _cut(links: Links, keep: NDArray[np.bool_], held: NDArray[np.float64]) -> Links:
+def _cut(links: GroupLinks, keep: NDArray[np.bool_], held: NDArray[np.float64]) -> GroupLinks:
     """The links that are kept, and the groups that still have some."""
     group, of_value = links.group[keep], np.repeat(np.arange(links.groups), np.diff(links.value_start))
     alive = np.bincount(group, minlength=links.groups) > 0
@@ -138,7 +138,7 @@ def _cut(links: Links, keep: NDArray[np.bool_], held: NDArray[np.float64]) -> Li
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class ConnectedParts:
     """Connected parts of people and groups, which say nothing about each other."""
 
     part: Ints  # (classes,)
@@ -147,7 +147,7 @@ class Parts:
     closed: NDArray[np.bool_]  # (parts,) nobody is present by chance only, so that all ways can be summed up
 
 
-def parts_of(links: Sequence[Links], size: Ints) -> Parts:
+def parts_of(links: Sequence[GroupLinks], size: Ints) -> ConnectedParts:
     """The connected parts. A loop is a way from person to group to person that comes back."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -184,4 +184,4 @@ def parts_of(links: Sequence[Links], size: Ints) -> Parts:
         closed[of_link[strange & ~whole]] = False
         offset += one.groups
     tree = simple & closed & (np.abs(edges - (people + corners - 1)) < 1e-6)
-    return Parts(part, np.round(people).astype(np.int64), tree, closed)
+    return ConnectedParts(part, np.round(people).astype(np.int64), tree, closed)
