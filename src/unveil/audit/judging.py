@@ -1,6 +1,7 @@
 """From what was found to a judgement: default limits, the files as a stranger reads them, and why a kind is open."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def _answered(case: Case) -> dict[Kind, str]:
     found: dict[Kind, str] = {}
     if case.membership is not None and case.membership.sensitive is False:
         found["membership"] = "The schema says that being in the table is harmless."
-    if case.earlier_releases is not None and not case.earlier_releases:
+    if case.earlier_releases is not None and not (case.earlier_releases or case.earlier or case.not_combined):
         found["composition"] = "The schema says that nothing was published earlier about these people."
     return found
 
@@ -121,7 +122,9 @@ def _reasons(
     reasons: dict[tuple[Kind, str | None], str] = {
         ("file", None): "The published file itself was not given, only what was read of it.",
     }
-    if case.earlier_releases is None:
+    if case.earlier or case.not_combined:
+        reasons |= _not_composed(case, part)
+    elif case.earlier_releases is None:
         beyond = " beyond simple crossings of these releases" if len(case.releases) > 1 else ""
         reasons["composition", None] = f"Not considered{beyond}: what else was published about these people."
     elif case.earlier_releases:
@@ -164,6 +167,20 @@ def _reasons(
         )
         reasons["background", None] = f"Background knowledge was not tried: {why}."
     return reasons
+
+
+def _not_composed(case: Case, part: Part) -> dict[tuple[Kind, str | None], str]:
+    """Why not all that was published earlier was read together with this release."""
+    given = {Path(name).stem for name in (*case.earlier, *case.not_combined)}
+    unread = [name for name in case.earlier_releases or () if Path(name).stem not in given]
+    left_out = {n: why for facts in part.composition.values() for n, why in facts["left_out"].items()}
+    left_out |= dict(case.not_combined) | dict.fromkeys(unread, "named in the schema, not given with --earlier")
+    if left_out:
+        said = "; ".join(f"{n} ({why})" for n, why in left_out.items())
+        return {("composition", None): f"These earlier releases could not be combined: {said}."}
+    if not part.composition:
+        return {("composition", None): "No reader could be asked about all releases together."}
+    return {}
 
 
 def _nearly_all_share(part: Part, name: str) -> bool:

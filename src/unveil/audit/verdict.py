@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
-from unveil.audit.measures import measure, title_of
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure, title_of
 from unveil.audit.numbers import spoken
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
@@ -45,6 +45,7 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
     "background": ("background.exposed_by_fact <= 0.05", "background.fewer_values.3 <= 0.05"),
+    "composition": ("composed.disclosed.95 <= 0", "one_value_left <= 0", "differenced <= 0"),
 }
 _LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}
 _LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links")
@@ -62,6 +63,7 @@ _FIX = {
     "inference": "Merge groups until values differ: add --require distinct_l:l=3 or t_closeness:t=0.2.",
     "membership": "Coarsen until more people outside the table fit each row, or publish a sample.",
     "background": "Add --require b_t_privacy, or a larger l.",
+    "composition": "Make the release with anonymize --ledger, so that it keeps the limits together with the others.",
 }
 
 
@@ -93,6 +95,8 @@ class Judgement(DocumentPart):
 def kind_of_finding(finding: Finding) -> Kind | None:
     """The kind of disclosure that a finding is about; None: utility."""
     kind = measure(finding.measure).kind
+    if finding.reader in (COMPOSED, COMPOSED_LEARNED):
+        return "composition"
     if kind == "level":
         return _LEVELS.get(finding.measure, "inference")
     if kind == "identity":
@@ -276,6 +280,9 @@ _TOLD = {
     "reid": "Somebody who holds everybody's quasi-identifiers links {n} of {all} people with their own row.",
     "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
     "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
+    "one_value_left": "The releases together leave {n} of {all} people a single {attribute}.",
+    "differenced": "Groups of one release lie inside those of another: the difference tells the {attribute} of {n} of "
+    "{all} people.",
     "delta_presence": "Of the people in a register who fit some class, a share of {value} is in the file.",
 }
 
@@ -284,6 +291,8 @@ def _sentence(finding: Finding, people: int) -> str:
     """What was found, as a person would tell it; how many people, where it is a share of them."""
     value = spoken(finding.value, finding.measure, finding.statistic)
     told = _TOLD.get(finding.measure)
+    if told is not None and finding.reader in (COMPOSED, COMPOSED_LEARNED):
+        told = told.replace("Knowing that they are in the file", "Together with what is already out")
     share = finding.value if isinstance(finding.value, float) else None
     if told is None or ("{n}" in told and (share is None or not people)):
         who = "" if finding.reader is None else f" by {finding.reader.replace('_', ' ')}"
