@@ -1,6 +1,7 @@
 """From what was found to a judgement: default limits, the files as a stranger reads them, and why a kind is open."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
+from unveil.audit.binning import too_many_values
 from unveil.audit.case import Case
 from unveil.audit.document import Finding, Verdict
 from unveil.audit.limits import judge, parse_limit
@@ -57,15 +59,18 @@ def read_files(case: Case, parts: Sequence[Part]) -> dict[str, list[Leak]]:
 
     What classes alone tell of a sensitive attribute is counted where no reader could be asked about it.
     """
-    found = {name: [*read_as_a_stranger(file)] for name, file in case.files.items()}
+    files = {name: replace(file, least=case.least) for name, file in case.files.items()}
+    found = {name: [*read_as_a_stranger(file)] for name, file in files.items()}
     for part in parts:
-        if part.name in case.files and part.not_applicable:
-            counted = harmful_classes(case.files[part.name])
-            found[part.name] += [leak for leak in counted if set(leak.columns) & set(part.not_applicable)]
+        unasked = {*part.not_applicable}  # or asked in bins only
+        unasked |= {a.name for a in case.releases[part.name].attributes if too_many_values(a)}
+        if part.name in files and unasked:
+            counted = harmful_classes(files[part.name])
+            found[part.name] += [leak for leak in counted if set(leak.columns) & unasked]
     if case.membership is not None and case.membership.sensitive:
         for name, file in case.registers.items():
-            found[name] += likely_members(file)
-    together = across_releases(list(case.files.values())) if len(case.files) > 1 else []
+            found[name] += likely_members(replace(file, least=case.least))
+    together = across_releases(list(files.values())) if len(files) > 1 else []
     return {name: [*leaks, *together] for name, leaks in found.items()}
 
 

@@ -93,7 +93,9 @@ def test_the_second_table_stands_beside_the_first(tmp_path: Path, place: str) ->
     text = (tmp_path / "r.toml").read_text()
     text = text[: text.index("[digests]")].replace("r-sensitive.csv", place.replace("\0", "\\u0000"))
     (tmp_path / "r.toml").write_text(text)
-    with pytest.raises(ReleaseError, match=r"r\.toml, sensitive_table: .* is not the name of a file beside the release"):
+    with pytest.raises(
+        ReleaseError, match=r"r\.toml, sensitive_table: .* is not the name of a file beside the release"
+    ):
         read_release(tmp_path / "r.csv", SCHEMA)
 
 
