@@ -12,6 +12,7 @@ from unveil.audit.belief_measures import Sample, labels_of
 from unveil.audit.binning import COARSE, FINE, bins_of, too_many_values
 from unveil.audit.case import Case
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
+from unveil.audit.composition import compose
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
 from unveil.audit.identity import identity_findings, population_findings, utility_findings
@@ -79,6 +80,7 @@ def _release_part(case: Case, name: str) -> Part:
     remarks = [*remarks_of_release(case, name), *unmeasured]
     found: dict[str, Answers] = {}
     exposed: dict[int, list[dict[str, Any]]] = {}  # by attribute: what combinations expose
+    composition: dict[str, Any] = {}
     refused: dict[str, str] = {}
     for version, asked, original, control in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
@@ -97,6 +99,12 @@ def _release_part(case: Case, name: str) -> Part:
                 group=case.assignments.get(name),
                 besides=asked_at_once(case, release, asked) if combined else (),
             )
+            if case.earlier and version is release:
+                composed = compose(case, name, release, asked, answered)
+                answered = composed.added_to(answered)
+                findings += composed.findings
+                remarks += composed.remarks
+                composition[attribute] = composed.facts
             found[attribute] = replace(answered, learned=None, besides=())
         except (NotApplicable, Stopped) as reason:
             refused[attribute] = str(reason)
@@ -131,6 +139,7 @@ def _release_part(case: Case, name: str) -> Part:
         None if rows is None else len(rows),
         membership=membership,
         background=background,
+        composition=composition,
         combinations=tuple(combination_rows(case, name, release, exposed)),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from unveil.data.attribute import Kind, Role, position
-from unveil.data.draft.columns import NAMING_WORDS, SENSITIVE_WORDS, hinted
+from unveil.data.draft.words import NAMING_WORDS, SENSITIVE_WORDS, hinted
 from unveil.data.table import CodedColumn
 from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
 from unveil.risk.published_file.statistics import small_sets
