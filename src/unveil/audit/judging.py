@@ -1,6 +1,7 @@
 """From what was found to a judgement: default limits, the files as a stranger reads them, and why a kind is open."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,9 +94,18 @@ def judge_release(
         stated=stated,
         without=without,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
+        anonymize=_anonymize(case),
         narrowed=narrowed_by(case),
         unsure=unsure,
     )
+
+
+def _anonymize(case: Case) -> str:
+    """The beginning of the command that would make a release of the original."""
+    if case.original is None:
+        return ""
+    schema = next((one.name for one in case.inputs if one.name.endswith(".toml")), "schema.toml")
+    return f"unveil anonymize {Path(case.original.name).name} --schema {schema}"
 
 
 def _answered(case: Case) -> dict[Kind, str]:

@@ -10,7 +10,7 @@ from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
 from unveil.audit.belief_measures import Sample, labels_of
 from unveil.audit.case import Case
-from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
+from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
 from unveil.audit.identity import identity_findings, population_findings, utility_findings
@@ -22,6 +22,7 @@ from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
 from unveil.audit.remarks import remarks_of_answers, remarks_of_release
+from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
 from unveil.data.release import Release
@@ -66,6 +67,7 @@ def _release_part(case: Case, name: str) -> Part:
         *identity_findings(release, name, case.original, case.population),
         *checked.findings,
         *utility_findings(release, name, case.original),
+        *wider_counts(case, name, release),
     ]
     membership = None
     if case.membership is not None:
@@ -82,6 +84,8 @@ def _release_part(case: Case, name: str) -> Part:
     for version, asked, original, control in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
+        wider = wider_targets(case, release, asked, rows) if version is release else {}
+        several = [*wider.values(), *(combination_targets(case, release, asked) if combined else ())]
         case.engine.report(f"{name}, {attribute}", 0, 1)
         try:
             if case.asked is None:
@@ -94,7 +98,7 @@ def _release_part(case: Case, name: str) -> Part:
                 rows=rows,
                 control=control,
                 group=case.assignments.get(name),
-                besides=asked_at_once(case, release, asked) if combined else (),
+                besides=asked_at_once(case, release, asked, several) if several else (),
             )
             found[attribute] = replace(answered, learned=None, besides=())
         except (NotApplicable, Stopped) as reason:
@@ -105,8 +109,10 @@ def _release_part(case: Case, name: str) -> Part:
         findings += belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least)
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
+        findings += wider_findings(case, name, release, wider, answered, sample)
         if combined:
-            exposed[asked] = asked_together(case, name, release, asked, answered.learned, answered.besides)
+            besides = answered.besides[len(wider) :]
+            exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
         del answered  # what was learned takes much memory
         case.engine.report(f"{name}, {attribute}", 1, 1)
     background = background_sections(
