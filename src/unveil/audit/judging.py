@@ -1,6 +1,7 @@
 """From what was found to a judgement: default limits, the files as a stranger reads them, and why a kind is open."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
+from unveil.audit.binning import too_many_values
 from unveil.audit.case import Case
 from unveil.audit.document import Finding, Verdict
 from unveil.audit.limits import judge, parse_limit
@@ -57,15 +59,18 @@ def read_files(case: Case, parts: Sequence[Part]) -> dict[str, list[Leak]]:
 
     What classes alone tell of a sensitive attribute is counted where no reader could be asked about it.
     """
-    found = {name: [*read_as_a_stranger(file)] for name, file in case.files.items()}
+    files = {name: replace(file, least=case.least) for name, file in case.files.items()}
+    found = {name: [*read_as_a_stranger(file)] for name, file in files.items()}
     for part in parts:
-        if part.name in case.files and part.not_applicable:
-            counted = harmful_classes(case.files[part.name])
-            found[part.name] += [leak for leak in counted if set(leak.columns) & set(part.not_applicable)]
+        unasked = {*part.not_applicable}  # or asked in bins only
+        unasked |= {a.name for a in case.releases[part.name].attributes if too_many_values(a)}
+        if part.name in files and unasked:
+            counted = harmful_classes(files[part.name])
+            found[part.name] += [leak for leak in counted if set(leak.columns) & unasked]
     if case.membership is not None and case.membership.sensitive:
         for name, file in case.registers.items():
-            found[name] += likely_members(file)
-    together = across_releases(list(case.files.values())) if len(case.files) > 1 else []
+            found[name] += likely_members(replace(file, least=case.least))
+    together = across_releases(list(files.values())) if len(files) > 1 else []
     return {name: [*leaks, *together] for name, leaks in found.items()}
 
 
@@ -113,7 +118,7 @@ def _answered(case: Case) -> dict[Kind, str]:
     found: dict[Kind, str] = {}
     if case.membership is not None and case.membership.sensitive is False:
         found["membership"] = "The schema says that being in the table is harmless."
-    if case.earlier_releases is not None and not case.earlier_releases:
+    if case.earlier_releases is not None and not (case.earlier_releases or case.earlier or case.not_combined):
         found["composition"] = "The schema says that nothing was published earlier about these people."
     return found
 
@@ -131,7 +136,9 @@ def _reasons(
     reasons: dict[tuple[Kind, str | None], str] = {
         ("file", None): "The published file itself was not given, only what was read of it.",
     }
-    if case.earlier_releases is None:
+    if case.earlier or case.not_combined:
+        reasons |= _not_composed(case, part)
+    elif case.earlier_releases is None:
         beyond = " beyond simple crossings of these releases" if len(case.releases) > 1 else ""
         reasons["composition", None] = f"Not considered{beyond}: what else was published about these people."
     elif case.earlier_releases:
@@ -174,6 +181,20 @@ def _reasons(
         )
         reasons["background", None] = f"Background knowledge was not tried: {why}."
     return reasons
+
+
+def _not_composed(case: Case, part: Part) -> dict[tuple[Kind, str | None], str]:
+    """Why not all that was published earlier was read together with this release."""
+    given = {Path(name).stem for name in (*case.earlier, *case.not_combined)}
+    unread = [name for name in case.earlier_releases or () if Path(name).stem not in given]
+    left_out = {n: why for facts in part.composition.values() for n, why in facts["left_out"].items()}
+    left_out |= dict(case.not_combined) | dict.fromkeys(unread, "named in the schema, not given with --earlier")
+    if left_out:
+        said = "; ".join(f"{n} ({why})" for n, why in left_out.items())
+        return {("composition", None): f"These earlier releases could not be combined: {said}."}
+    if not part.composition:
+        return {("composition", None): "No reader could be asked about all releases together."}
+    return {}
 
 
 def _nearly_all_share(part: Part, name: str) -> bool:

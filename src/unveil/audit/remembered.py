@@ -1,7 +1,7 @@
 """What a person would remember of an exceeded kind: how many people, what is learned, by whom; and what fixes it."""
 
 from unveil.audit.document import Finding
-from unveil.audit.measures import title_of
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, title_of
 from unveil.audit.numbers import spoken
 from unveil.risk.published_file import Leak
 
@@ -12,6 +12,8 @@ _WHO = {
     "learner": "Somebody who has read the file, and is not told who is in it,",
     "random_worlds": "By counting rows alone, a reader who knows that they are in the file",
     "all_columns": "A reader who knows every published column of a person but the secrets",
+    COMPOSED: "Together with what is already out, a reader",
+    COMPOSED_LEARNED: "Together with what is already out, a reader",
     "other_secrets": "A reader who knows a person's other secrets",
 }
 _READER = "Knowing that they are in the file, a reader"
@@ -32,6 +34,9 @@ _TOLD = {
     "model_gain": "A model guesses the {attribute} of {n} of {all} people only because their rows are in the file.",
     "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
     "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
+    "one_value_left": "The releases together leave {n} of {all} people a single {attribute}.",
+    "differenced": "Groups of one release lie inside those of another: the difference tells the {attribute} of {n} of "
+    "{all} people.",
     "delta_presence": "Of the people in a register who fit some class, a share of {value} is in the file.",
     "membership_odds": "Somebody who reads the file can raise the odds that a person is in it {value}.",
     "membership_tpr": "Accusing one outsider in a hundred wrongly, a reader can tell {n} of {all} people to be in it.",
@@ -81,6 +86,7 @@ def fix_of_finding(kind: str, finding: Finding, anonymize: str) -> str:
         "inference": f"Merge groups until their values differ: {anonymize} {_COARSER}",
         "membership": "Coarsen until more people outside the table fit each row, or publish a sample: "
         f"{anonymize} {_COARSER}",
+        "composition": "Make the release with anonymize --ledger, so that it is within them together with the rest.",
         "background": f"Limit what knowledge adds: {anonymize} --with mondrian:k=20 --require b_t_privacy:t=0.2",
     }.get(kind, "")
 

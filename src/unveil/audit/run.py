@@ -41,11 +41,21 @@ from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.people import people_frame as link_frame
 from unveil.risk.linkage.published import Published
 from unveil.risk.linkage.register import Register
+from unveil.risk.published_file import Leak
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Audit", "run_audit"]
+__all__ = ["Audit", "Measured", "judge_measured", "measure_releases", "run_audit"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What an audit measured, before any limit."""
+
+    parts: tuple[Part, ...]  # one a release
+    leaks: Mapping[str, Sequence[Leak]]  # what the published files give away, by release
+    started: float  # on the clock that only goes forward
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,17 +105,30 @@ def run_audit(case: Case | Mapping[str, Release | Masked], **options: Any) -> Au
 
     A case, or its releases by name and the fields of a Case as options.
     """
-    started = time.monotonic()
     case = case if isinstance(case, Case) else Case(releases=case, **options)
+    return judge_measured(case, measure_releases(case))
+
+
+def measure_releases(case: Case) -> Measured:
+    """The long part of an audit: what is measured, whatever the limits are. Judge it as often as you like."""
+    started = time.monotonic()
     case.check()
     case = _as_read(case)
     parts = side_by_side(list(case.releases), case.engine, lambda name, own: part_of(case.at(own), name))
+    return Measured(tuple(parts), read_files(case, parts), started)
+
+
+def judge_measured(case: Case, measured: Measured) -> Audit:
+    """What was measured, held against this case's limits: its other fields are those of the case that was measured."""
+    case.check()
+    case = _as_read(case)
+    parts = measured.parts
     rows = [row for part in parts for row in part.combinations]
     people = 0 if case.original is None else case.original.rows
     shown_rows = [withheld(row, case.least, people) for row in rows]
     published = {name: {a.name for a in release.attributes} for name, release in case.releases.items()}
     more = combination_findings(rows, shown_rows, case.combination_limits(), case.combinations, published)
-    return _put_together(case, parts, started, more, {"combinations": shown_rows} if rows else {})
+    return _put_together(case, measured, more, {"combinations": shown_rows} if rows else {})
 
 
 def _as_read(case: Case) -> Case:
@@ -119,24 +142,18 @@ def _as_read(case: Case) -> Case:
     return replace(case, releases=releases, assignments=assignments)
 
 
-def _put_together(
-    case: Case,
-    parts: Sequence[Part],
-    started: float,
-    of_combinations: Sequence[Finding],
-    more: Mapping[str, Any],
-) -> Audit:
+def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Finding], more: Mapping[str, Any]) -> Audit:
+    parts, leaks = measured.parts, measured.leaks
     readers = [row for part in parts for row in reader_rows(part)]
     unreliable = unreliable_readers(parts)
-    measured = [f for p in parts for f in p.findings]
+    found = [f for p in parts for f in p.findings]
     limits, attackers = case.stated_limits()[0], case.attacker_names
-    without = limits_without_findings(measured, limits, attackers, [p.name for p in parts])
+    without = limits_without_findings(found, limits, attackers, [p.name for p in parts])
     nowhere = {text for text in limits if all(text in without.get(p.name, ()) for p in parts)}
-    findings = judge(measured, [text for text in limits if text not in nowhere], attackers, unreliable)
+    findings = judge(found, [text for text in limits if text not in nowhere], attackers, unreliable)
     findings += tuple(of_combinations)
     stated = {p.name: worst(f.verdict for f in findings if f.release == p.name) for p in parts}
     findings = judge_by_default(case, findings, unreliable)
-    leaks = read_files(case, parts)
     judgements = {
         p.name: judge_release(
             case,
@@ -208,9 +225,11 @@ def _put_together(
             refused=refused,
             membership=any(p.membership is not None and p.membership.facts["reason"] is None for p in parts),
             background=background,
+            composed=any(p.composition for p in parts),
         ),
         "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},
         "background": background,
+        **({"composition": {p.name: p.composition for p in parts}} if case.earlier or case.not_combined else {}),
         "remarks": remarks,
         "definitions": definitions_of(findings),
         **more,
@@ -232,8 +251,8 @@ def _put_together(
     document = Document(
         document="audit",
         settings=case.settings(),
-        inputs=tuple(case.inputs),
-        run=describe_audit_run(started),
+        inputs=case.shown_inputs,
+        run=describe_audit_run(measured.started),
         findings=findings,
         diagnostics=diagnostics,
         charts=hidden(charts, case.least) if case.least else charts,

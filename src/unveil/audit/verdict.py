@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
-from unveil.audit.measures import measure, title_of
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure, title_of
 from unveil.audit.remembered import fix_of_finding, fix_of_leaks, sentence_of
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
@@ -54,6 +54,7 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
     "background": ("background.exposed_by_fact <= 0.05", "background.fewer_values.3 <= 0.05"),
+    "composition": ("composed.disclosed.95 <= 0", "one_value_left <= 0", "differenced <= 0"),
 }
 _LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}
 _LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links")
@@ -95,6 +96,8 @@ class Judgement(DocumentPart):
 def kind_of_finding(finding: Finding) -> Kind | None:
     """The kind of disclosure that a finding is about; None: utility."""
     kind = measure(finding.measure).kind
+    if finding.reader in (COMPOSED, COMPOSED_LEARNED):
+        return "composition"
     if kind == "level":
         return _LEVELS.get(finding.measure, "inference")
     if kind == "identity":

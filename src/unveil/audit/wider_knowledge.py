@@ -20,6 +20,7 @@ from unveil.audit.findings import measure_of
 from unveil.data.attribute import Role
 from unveil.data.belief import Belief, Estimate, Targets
 from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.errors import NotApplicable, Stopped, UsageError
 from unveil.risk.linkage.distance import link_by_distance
@@ -33,12 +34,14 @@ ALL_COLUMNS, OTHER_SECRETS = "all_columns", "other_secrets"
 MEASURES = ("disclosed.80", "disclosed.95", "disclosed_kind.80", "narrowed.80")
 
 
-def wider_targets(case: Case, release: Release, asked: int, rows: NDArray[np.int64] | None) -> dict[str, Targets]:
+def wider_targets(
+    case: Case, release: Release, asked: int, original: Table | None, rows: NDArray[np.int64] | None
+) -> dict[str, Targets]:
     """Everybody in the original, or a sample, by what each of these readers knows of them; by reader.
 
     None where there is nothing more to know, or where the question was narrowed to what is known.
     """
-    if case.original is None or case.known is not None:
+    if original is None or case.known is not None:
         return {}
     names: dict[Role, list[str]] = {role: [] for role in Role}
     for index, attribute in enumerate(release.attributes):
@@ -49,7 +52,7 @@ def wider_targets(case: Case, release: Release, asked: int, rows: NDArray[np.int
     found = {}
     for reader, others in more.items():
         if others:
-            people = targets_of_table(case.original, release, asked, known=[*keys, *others], wrong=case.wrong)
+            people = targets_of_table(original, release, asked, known=[*keys, *others], wrong=case.wrong)
             found[reader] = people if rows is None else people.take(rows)
     return found
 
@@ -57,23 +60,25 @@ def wider_targets(case: Case, release: Release, asked: int, rows: NDArray[np.int
 def wider_findings(
     case: Case,
     name: str,
-    release: Release,
     wider: Mapping[str, Targets],
     answered: Answers,
+    original: Table | None,
     sample: Sample | None,
 ) -> Iterator[Finding]:
     """What each of these readers can tell, by whichever attacker tells most; unknown where nobody could be asked.
 
     `wider`: whom they ask about; `answered`: what the audit's own readers were told, and learned.
     """
-    if not wider or case.original is None or answered.truth is None:
+    if not wider or original is None or answered.truth is None:
         return
     attribute = answered.attribute
-    counts = np.bincount(case.original.columns[case.original.index(attribute.name)], minlength=attribute.codes)
+    counts = np.bincount(original.columns[original.index(attribute.name)], minlength=attribute.codes)
     measures = [m for m in measures_of(attribute, (), counts) if m.name in MEASURES]
     attacks: list[Attack | None] = [None] * len(wider)
     with suppress(NotApplicable, Stopped):
-        attacks = [*attacks_on(case, release, list(wider.values()), answered.learned, answered.besides[: len(wider)])]
+        attacks = [
+            *attacks_on(case, answered.release, list(wider.values()), answered.learned, answered.besides[: len(wider)])
+        ]
     for reader, attack in zip(wider, attacks, strict=True):
         for measure in measures:
             tried = []
