@@ -90,7 +90,11 @@ def member_advantage(
     gap = float(inside.mean() - outside.mean())
     (low_in, high_in), (low_out, high_out) = (_wilson(float(hits.mean()), len(hits)) for hits in (inside, outside))
     chains = estimated(
-        lambda a, b: float(_hits(a, truth).mean() - _hits(b, control_truth).mean()), members, controls, least=-1.0, most=1.0
+        lambda a, b: float(_hits(a, truth).mean() - _hits(b, control_truth).mean()),
+        members,
+        controls,
+        least=-1.0,
+        most=1.0,
     )
     below = math.hypot(inside.mean() - low_in, high_out - outside.mean(), gap - chains.low)
     above = math.hypot(high_in - inside.mean(), outside.mean() - low_out, chains.high - gap)

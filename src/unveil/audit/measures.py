@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 COMPOSED, COMPOSED_LEARNED = "composed", "composed_learned"  # who read all releases: nothing learned, and learned
-READERS = ("learner", "ideal", "background", "known")  # who reads without being an attacker
+READERS = ("learner", "ideal", "background", "known", "all_columns", "other_secrets")  # who are not attackers
 Kind = Literal[
     "inference",
     "identity",
