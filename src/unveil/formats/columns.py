@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "MOST_COLUMNS",
     "ROW_NAMES",
+    "TOO_WIDE",
     "Coder",
     "Columns",
     "Distinct",
@@ -237,10 +239,16 @@ def smallest_codes(codes: NDArray[np.unsignedinteger], count: int) -> NDArray[np
     return codes.astype(np.uint32, copy=False)
 
 
+MOST_COLUMNS = 2**14  # as in a sheet: more are no attributes of people
+TOO_WIDE = f"holds over {MOST_COLUMNS:,} columns; keep those that are to be published"
+
+
 def checked_names(names: Iterable[object]) -> str | None:
     """What is wrong with the names of columns, if anything: each must be a text, none empty, none twice."""
     seen: set[object] = set()
     for place, name in enumerate(names, start=1):
+        if place > MOST_COLUMNS:
+            return TOO_WIDE
         if not isinstance(name, str):
             return f"column {place} is named {name!r}, which is not a text; rename it"
         if not name.strip():
