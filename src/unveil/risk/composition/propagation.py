@@ -176,7 +176,7 @@ def propagate(
     while done < rounds:
         moved = state.moving > calm
         active = [_groups_of(one, moved) for one in links]
-        restricted = done > 0 and all(a.sum() < MOST_ACTIVE * max(len(a), 1) for a in active)
+        restricted = done > 0 and moved.any() and all(a.sum() < MOST_ACTIVE * max(len(a), 1) for a in active)
         if restricted:
             part = [one.of_groups(a) for one, a in zip(links, active, strict=True)]
             rows = np.unique(np.concatenate([*(one.person for one in part), [classes]]))
