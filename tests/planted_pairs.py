@@ -47,7 +47,9 @@ def planted_pair(people: int = 3000, planted: int = 33, seed: int = 0) -> tuple[
         Attribute("diagnosis", Role.SENSITIVE, Kind.CATEGORICAL, VALUES),
     )
     columns = (age, zip_code, value)
-    table = Table(attributes, tuple(c.astype(a.dtype) for a, c in zip(attributes, columns, strict=True)), name="planted")
+    table = Table(
+        attributes, tuple(c.astype(a.dtype) for a, c in zip(attributes, columns, strict=True)), name="planted"
+    )
     pieces = [_published(attributes, columns, narrow, shuffled[narrow], group) for narrow in (0, 1)]
     return table, pieces[0], pieces[1], np.sort(np.argsort(order)[victims])
 

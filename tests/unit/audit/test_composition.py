@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planted_pairs import planted_pair
 
 import unveil
+from planted_pairs import planted_pair
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.masked import Masked

@@ -64,7 +64,9 @@ def intervals(
     if withheld is not None:
         of_value = Regions.intervals(values, [*range(values), 0], [*range(values), values - 1])
         column = np.where(withheld, values, s)
-    release = build_release(_attributes(codes, values), [regions, of_value], [BlockRows((0, 1), number, (number, column))])[0]
+    release = build_release(
+        _attributes(codes, values), [regions, of_value], [BlockRows((0, 1), number, (number, column))]
+    )[0]
     if withheld is not None:
         shown = release.regions[1]
         emission = np.array([[float(v in shown.members(r)) for v in range(values)] for r in range(len(shown))])
@@ -72,7 +74,10 @@ def intervals(
         back = {c: names.index((c,) if c < values else tuple(range(values))) for c in set(column.tolist())}
         column = np.array([back[c] for c in column.tolist()])
     entries = [(frozenset(range(a, b + 1)), g, int((number == g).sum())) for g, (a, b) in enumerate(pairs)]
-    held = [{int(v): int(((number == g) & (column == v)).sum()) for v in set(column[number == g].tolist())} for g in range(len(pairs))]
+    held = [
+        {int(v): int(((number == g) & (column == v)).sum()) for v in set(column[number == g].tolist())}
+        for g in range(len(pairs))
+    ]
     return Plain(entries, held, release, emission)
 
 

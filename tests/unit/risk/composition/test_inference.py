@@ -204,7 +204,9 @@ def test_an_unknown_overlap_is_taken_to_be_all_who_fit():
     web = weave(views, 3)
     assert web.links[1].present == pytest.approx([1, 1, 0, 0])
     assert web.beliefs().probability[:2] == pytest.approx(np.eye(3)[[0, 1]])
-    known_overlap = weave([views[0], ReleaseView("earlier", earlier.release, known(x, 6), Overlap("overlapping", 1))], 3)
+    known_overlap = weave(
+        [views[0], ReleaseView("earlier", earlier.release, known(x, 6), Overlap("overlapping", 1))], 3
+    )
     assert known_overlap.links[1].present[:2].sum() == pytest.approx(1)
     assert 0.5 < known_overlap.beliefs().probability[0, 0] < 1
 
