@@ -18,7 +18,7 @@ from unveil.audit.background import Asked, Background
 from unveil.audit.belief_measures import labels_of
 from unveil.audit.combination_limits import combination_limits, split_limits
 from unveil.audit.document import FindingId, Input
-from unveil.audit.limits import Limit, Preset, check_limits, read_presets
+from unveil.audit.limits import Limit, Preset, check_limits, read_presets, refuse_reversed_limits
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
 from unveil.audit.membership import MembershipAsked
 from unveil.audit.verdict import check_waivers
@@ -37,6 +37,7 @@ __all__ = ["Case"]
 IN_GROUP = "bayesian_in_group"
 MOST_COMBINATIONS = 200
 FEW = 20  # names that an error lists
+_SAID = {True: "sensitive", False: "harmless", None: "not said"}  # of being in the table
 ReleaseType = Literal["not stated", "public", "controlled", "internal"]
 
 
@@ -74,6 +75,8 @@ class Case:
     joint: bool = False  # all sensitive attributes as one, too
     sample: int | None = None  # ask about so many people, drawn at random
     membership: MembershipAsked | None = MembershipAsked()  # noqa: RUF009  frozen; None: it is not measured
+    earlier_releases: Sequence[str] | None = None  # published about these people; None: nobody said, (): nothing was
+    population_register: Literal["available", "none"] | None = None  # to a recipient; None: nobody said
     background: Asked = "auto"  # readers with background knowledge: if it is cheap; None: none
 
     limits: Sequence[str] = ()
@@ -131,6 +134,13 @@ class Case:
         """The least count that may be shown; 0: every count."""
         return self.least_count if self.variant == "external" else 0
 
+    @property
+    def shown_inputs(self) -> tuple[Input, ...]:
+        """The files that the document names. A hash of the original is an oracle for guesses, its name a hint: an
+        external document names published files only.
+        """
+        return tuple(one for one in self.inputs if one.published or self.variant == "internal")
+
     def at(self, engine: Engine) -> "Case":
         """The same, worked on by this engine."""
         return replace(self, engine=engine)
@@ -181,6 +191,7 @@ class Case:
             for index in asked_of(release, self.asked):
                 labels |= set(labels_of(release.attributes[index]))
         check_limits(self.stated_limits()[0], self.attacker_names, None if self.joint else labels)
+        refuse_reversed_limits(self.stated_limits()[0])
         self.combination_limits()
 
     def _check_original(self) -> None:
@@ -236,7 +247,7 @@ class Case:
         readers, (stated, on_combinations) = self.readers, self.stated_limits()
         found: dict[str, Any] = {
             "releases": list(self.releases),
-            "original": _name(self.original),
+            "original": self._named(self.original),
             "release_type": self.release_type,
             "recipient": self.recipient,
             "attackers": list(self.attacker_names),
@@ -252,15 +263,15 @@ class Case:
             "precision": readers.chains.precision,
             "seed": self.engine.stated_seed,
             "sample": self.sample,
-            "control": _name(self.control),
-            "population": _name(self.population),
+            "control": self._named(self.control),
+            "population": self._named(self.population),
             "joint": self.joint,
             "background": asdict(self.background) if isinstance(self.background, Background) else self.background,
             "preset": self.preset,
             "limits": [*stated, *on_combinations],
             "variant": self.variant,
             "least_count": self.least_count,
-            "membership": None if self.membership is None else "sensitive" if self.membership.sensitive else "harmless",
+            "membership": None if self.membership is None else _SAID[self.membership.sensitive],
         }
         found |= {"earlier": [*self.earlier, *self.not_combined]} if self.earlier or self.not_combined else {}
         found |= {"waived": dict(self.waive)} if self.waive else {}
@@ -269,6 +280,8 @@ class Case:
         found |= {"combinations": [list(names) for names in self.combinations]} if self.combinations else {}
         return found
 
-
-def _name(table: Table | None) -> str | None:
-    return None if table is None else Path(table.name).name
+    def _named(self, table: Table | None) -> str | None:
+        """A table that is not published, as a document names it."""
+        if table is None:
+            return None
+        return "given" if self.variant == "external" else Path(table.name).name
