@@ -12,7 +12,7 @@ from unveil.data.attribute import Kind, Role, canonical
 from unveil.data.draft.columns import Column
 from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, share_text
 from unveil.data.draft.sets import SetEvidence
-from unveil.data.hierarchy import csv_field, number_text
+from unveil.data.hierarchy import csv_field, number_text, plain_name
 from unveil.data.toml import toml_array, toml_key, toml_string
 from unveil.errors import shown
 
@@ -131,7 +131,7 @@ def _attribute_lines(drafted: Drafted, folder: str | None, files: dict[str, str]
 
 
 def _file_name(name: str, files: Mapping[str, str]) -> str:
-    plain = "".join(c if c.isalnum() or c in " ._-" else "_" for c in name)[:60].strip(" .") or "_"
+    plain = plain_name(name)
     taken = {path.rpartition("/")[2].casefold() for path in files}
     found, number = f"{plain}.csv", 2
     while found.casefold() in taken:

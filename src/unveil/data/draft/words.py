@@ -9,6 +9,7 @@ import unicodedata
 __all__ = [
     "ADMISSION_WORDS",
     "AGE_NAMES",
+    "AGE_WORDS",
     "BIRTH_WORDS",
     "CODE_WORDS",
     "DISCHARGE_WORDS",
@@ -75,6 +76,7 @@ KNOWN_WORDS = (
     "familienstand etat civil estado burgerlijke education bildung beruf* profession* occupation job metier "
     "profesion beroep"
 )
+AGE_WORDS = "age alter edad eta idade leeftijd lebensalter *alter"
 BIRTH_WORDS = "birth birthday birthdate dob geburt* geboorte* geb naissance nacimiento nascita"
 ADMISSION_WORDS = (
     "admission admitted admit aufnahme* aufnahmedatum eintritt* entree *zugang ingreso admision opname* ricovero "
