@@ -122,11 +122,10 @@ def code_table(
     _check_columns(schema, columns, name)
     repeats = _repeats(schema, columns, name, place, decimal)
     attributes, coded, repeated = [], [], {}
-    sources = schema.document.sources()
     for key in schema.names:
         column = columns[key]
         if schema.declaration(key).role is Role.IDENTIFIER:
-            if key not in sources:  # a birth date of which an age is made names nobody
+            if not schema.declaration(key).shared:
                 times = np.bincount(column.text_of_row, weights=repeats)
                 repeated[key] = int(times[times > 1].sum())
             continue
