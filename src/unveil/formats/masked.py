@@ -119,7 +119,8 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
         for index, matrix in sorted(masked.channel.items()):
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
             lines.append(f"{toml_key(names[index])} = [\n{rows},\n]")
-    content = table_content(path, masked_columns(masked), None if like is None else like.dictionary)
+    noted = (None, None) if like is None else (like.dictionary, like.notation)
+    content = table_content(path, masked_columns(masked), *noted)
     return {beside: ("\n".join(lines) + "\n").encode(), path: content}
 
 

@@ -145,7 +145,8 @@ def _labels(group: NDArray[np.int64], column: CodedColumn | None) -> tuple[str, 
 def write_release(release: Release, path: str | Path, *, like: Table | None = None) -> list[Path]:
     """Write a release; all its files appear whole, or none. Reading them gives the same release.
 
-    `like`: the original, if its codes and labels are to be kept in a statistical file.
+    `like`: the original, if its codes and labels are to be kept in a statistical file, and its delimiter, encoding,
+    decimal mark and date formats in a text file.
     """
     return write_whole(release_files(release, path, like=like))
 
@@ -162,15 +163,15 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
         what = "the sidecar of an earlier release is in the way; remove it, or" if plain else "a schema is in the way;"
         raise ReleaseError(f"{beside}: {what} give the release another name")
     files: dict[Path, Content] = {}
-    dictionary = None if like is None else like.dictionary
+    dictionary, notation = (None, None) if like is None else (like.dictionary, like.notation)
     if cut.group is not None:
         sidecar: dict[str, object] = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
         if second is not None:
             other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
             sidecar["sensitive_table"] = other.name
-            files[other] = table_content(other, _second_columns(release, second, cut.group), dictionary)
+            files[other] = table_content(other, _second_columns(release, second, cut.group), dictionary, notation)
         files[beside] = tomli_w.dumps(sidecar).encode()
-    files[path] = table_content(path, columns, dictionary)
+    files[path] = table_content(path, columns, dictionary, notation)
     return files
 
 
