@@ -137,9 +137,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
     from unveil.formats.tables import read_table
 
     paths = release_paths(options)
-    names = [path.name for path in paths]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in paths]  # two releases share a file name
+    names = _short_names(paths)
     parts = [part for path in paths for part in release_parts(path)]
     inputs = input_paths(options)
     check_outputs(options, [*inputs, *parts])
@@ -163,13 +161,25 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         assignments=assignments,
         joined=schema.document.joined,
         engine=engine,
-        inputs=describe_inputs([*inputs, *(part for part in parts if part.is_file())]),
+        inputs=describe_inputs(
+            [*inputs, *(part for part in parts if part.is_file())],
+            published=[path for path in (*paths, *parts) if path.suffix.lower() != ".deid"],  # which holds the original
+        ),
         cells=getattr(options, "cells", ()),
         key=getattr(options, "key", None),
         **_published_files(options, schema, dict(zip(names, paths, strict=True)), original, assignments),
         **stated,
-        **_membership(options, schema),
+        **_answered(options, schema),
     )
+
+
+def _short_names(paths: Sequence[Path]) -> list[str]:
+    """What releases are called: their file names, with as many folders before as tell them apart."""
+    for depth in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        names = ["/".join(path.parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in paths]
 
 
 def _published_files(
@@ -241,11 +251,17 @@ def _stated(options: Any) -> dict[str, Any]:
     return found
 
 
-def _membership(options: Any, schema: Any) -> dict[str, Any]:
+def _answered(options: Any, schema: Any) -> dict[str, Any]:
+    """What only the steward can know, as the schema answers it."""
     from unveil.audit import MembershipAsked
 
-    sensitive = schema.document.membership == "sensitive"
-    return {"membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None))}
+    said = schema.document
+    sensitive = None if said.membership is None else said.membership == "sensitive"
+    return {
+        "membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None)),
+        "earlier_releases": said.earlier_releases,
+        "population_register": said.population_register,
+    }
 
 
 def _prior(options: Any) -> Any:

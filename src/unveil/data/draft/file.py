@@ -26,6 +26,12 @@ MOST_NUMBERS = 1_000  # numbers or dates listed one by one
 MOST_STEPS = {Kind.NUMERIC: 10_000, Kind.DATE: 50_000}  # values of a domain given by its ends
 FULL_ENOUGH = 0.1  # share of the values between the ends that must occur
 BINS = 20
+QUESTIONS = (
+    "# Three things that only you can know. Take the # off and answer; an audit prints what is left open.",
+    '# membership = "sensitive"  # or "harmless": would it hurt somebody if others knew that they are in this table?',
+    "# earlier_releases = []  # files published earlier about these people; [] if there are none",
+    '# population_register = "available"  # or "none": may a recipient hold a list of everybody who could be in it?',
+)
 
 
 def _spread_text(spread: ColumnEvidence | SetEvidence) -> str:
@@ -74,6 +80,7 @@ def draft_files(
         lines.append(f"missing = {toml_array([toml_string(token) for token in tokens])}")
     for each in drafted:
         lines.extend(_extra_lines(each.column))
+    lines += ["", *QUESTIONS]
     if sets:
         lines += ["", f"# Rows that few quasi-identifiers single out, worst first ({search}):"]
         lines += [f"#   {' + '.join(map(toml_key, s.names))}: {_spread_text(s)}" for s in sets[:SETS_LISTED]]

@@ -153,7 +153,10 @@ class SchemaDocument(BaseModel):
     weight: str | None = None
     frequency: str | None = None
     joined: tuple[tuple[str, ...], ...] = ()
-    membership: Literal["sensitive", "harmless"] = "harmless"
+    # What only the steward can know; None: not answered, which an audit prints beside its verdict.
+    membership: Literal["sensitive", "harmless"] | None = None  # being in the table
+    earlier_releases: tuple[str, ...] | None = None  # published about these people; (): nothing was
+    population_register: Literal["available", "none"] | None = None  # to whoever gets the release
     hierarchies: str | None = None
     attributes: dict[str, Declaration] = Field(min_length=1)
 
