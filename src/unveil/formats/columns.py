@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.dictionary import Dictionary
+from unveil.data.notation import PLAIN, FileNotation
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError
 
@@ -184,6 +185,7 @@ class Columns:
     described: str  # the dialect, for the user
     dictionary: Dictionary | None = None  # of a statistical file: codes and labels
     missing: tuple[str, ...] = ()  # texts that the file itself says are missing values, by kind
+    notation: FileNotation = PLAIN  # of a text file
 
 
 def no_number(texts: Iterable[str], most: int) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil.data.attribute import Role
+from unveil.data.notation import FileNotation
 from unveil.data.preparation import prepare_columns
 from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
@@ -57,8 +58,8 @@ def read_columns(
     path = Path(path)
     content = binary = None
     if path.suffix.lower() == ".deid":
-        content, found, binary = read_data(path, published=published, error=error)
-        delimiter = delimiter or found
+        content, mark, binary = read_data(path, published=published, error=error)
+        delimiter = delimiter or mark
     reader = READERS.get(sheet_file(path)[0].suffix.lower())
     if reader is not None:
         return reader(path, missing=missing, encoding=encoding, error=error)
@@ -66,8 +67,10 @@ def read_columns(
     text = read_coded(
         path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content, counted=counted
     )
+    found = text.dialect
     columns = Columns(
-        text.columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()
+        *(text.columns, text.rows, lambda row: f"line {text.line_of(row)}", found.decimal, found.describe()),
+        notation=FileNotation(found.delimiter, found.encoding, found.decimal, found.newline),
     )
     return shown_output(path, columns, binary, error) if content is not None and published else columns
 
@@ -123,7 +126,7 @@ def read_table(
     sources = schema.document.sources()  # of an identifier that others are made of, the texts are needed
     counted = [n for n in schema.names if schema.declaration(n).role is Role.IDENTIFIER and n not in sources]
     found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=counted)
-    return code_table(
+    table = code_table(
         schema,
         found.columns,
         name=str(path if isinstance(path, Database) else named_source(path)),
@@ -131,3 +134,6 @@ def read_table(
         decimal=found.decimal,
         dictionary=found.dictionary,
     )
+    prepared = {n: d.prepare for n, d in schema.document.attributes.items() if d.prepare is not None}
+    dates = {n: p.date for n, p in prepared.items() if p.date is not None and p.derivation is None}
+    return replace(table, notation=replace(found.notation, dates=dates))

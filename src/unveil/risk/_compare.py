@@ -194,9 +194,7 @@ def _ends(
     return Ends(low, high, counts, kinds, together)
 
 
-def _no_surer(
-    value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float
-) -> Estimate:
+def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
     """Within the bounds, and never narrower than what a mode that no chain met could change: it may have the weight
     of one independent state."""
     unseen = max(float(b.diagnostics.facts.get("unseen_mode", 0.0)) for b in beliefs if b.chains is not None)

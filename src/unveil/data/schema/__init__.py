@@ -151,6 +151,16 @@ def read_schema(path: str | Path) -> Schema:
         where = f"{path}, hierarchies"
         _check_inside(path, path.parent / document.hierarchies, where)
         folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
+        own = [path.parent / d.hierarchy for d in document.attributes.values() if d.hierarchy is not None]
+        used = {
+            file.resolve() for file in (*own, *(f for n, f in folder.items() if not document.attributes[n].hierarchy))
+        }
+        for other in sorted((path.parent / document.hierarchies).glob("*.csv")):
+            if other.resolve() not in used:
+                raise SchemaError(
+                    f"{where}: {other.name} is not used: it fits no attribute without a hierarchy of its own; "
+                    "rename it by its attribute, or move it away"
+                )
     for name, declared in document.attributes.items():
         file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
         if file is not None:
