@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
 __all__ = [
+    "ReadOptions",
     "read_release",
     "read_release_rows",
     "release_columns",
