@@ -70,7 +70,7 @@ class Readers:
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
-    release: Release
+    release: Release | Masked
     attribute: Attribute
     learner: Belief
     attackers: Mapping[str, Belief]

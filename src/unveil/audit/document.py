@@ -151,7 +151,9 @@ class Run(DocumentPart):
 class Document(DocumentPart):
     """What a command found."""
 
-    document: Literal["audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"]
+    document: Literal[
+        "attribute", "audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"
+    ]
     version: Literal[2] = 2
     settings: dict[str, Any]
     inputs: tuple[Input, ...]
