@@ -16,7 +16,7 @@ from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdic
 from unveil.audit.findings import belief_findings
 from unveil.audit.limits import check_limits, judge, worst
 from unveil.audit.part import Part
-from unveil.audit.result import EXIT_CODES, Judged, judged_document
+from unveil.audit.result import EXIT_CODES, RunResult, judged_document
 from unveil.audit.shape import ReaderFacts
 from unveil.audit.words import sentence
 from unveil.data.belief import Belief
@@ -29,7 +29,7 @@ NOT_MEASURED = ("faithfulness", "ideal")  # an audit's alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AttributeAttack(Judged):
+class AttributeAttack(RunResult):
     """What was found; `document` is all that a report needs."""
 
     document: Document

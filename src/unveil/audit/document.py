@@ -163,7 +163,7 @@ class Document(DocumentPart):
     charts: dict[str, Any] = {}
 
 
-class _Hashed(Protocol):
+class _HashedInput(Protocol):
     """What was read but is no file, e.g. a table in a database: it knows its own hash."""
 
     @property
@@ -172,7 +172,7 @@ class _Hashed(Protocol):
     def sha256(self) -> str: ...
 
 
-def describe_inputs(paths: Iterable[Path | _Hashed]) -> tuple[Input, ...]:
+def describe_inputs(paths: Iterable[Path | _HashedInput]) -> tuple[Input, ...]:
     """Name and hash of each file."""
     found = []
     for path in paths:

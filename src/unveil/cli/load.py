@@ -242,10 +242,10 @@ def _stated(options: Any) -> dict[str, Any]:
 
 
 def _membership(options: Any, schema: Any) -> dict[str, Any]:
-    from unveil.audit import MembershipAsked
+    from unveil.audit import MembershipQuestion
 
     sensitive = schema.document.membership == "sensitive"
-    return {"membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None))}
+    return {"membership": MembershipQuestion(sensitive, getattr(options, "membership_prior", None))}
 
 
 def _prior(options: Any) -> Any:

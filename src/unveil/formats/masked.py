@@ -29,7 +29,7 @@ from unveil.formats.published import (
     without_key,
 )
 from unveil.formats.releases import ReadOptions, written_cells
-from unveil.formats.table_output import Written, check_ending, table_content
+from unveil.formats.table_output import OutputColumn, check_ending, table_content
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
     return {beside: ("\n".join(lines) + "\n").encode(), path: content}
 
 
-def masked_columns(masked: Masked) -> list[Written]:
+def masked_columns(masked: Masked) -> list[OutputColumn]:
     """The columns of a masked release."""
     import polars as pl
 

@@ -116,7 +116,7 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
     from unveil.attackers.background import BackgroundKnowledge
     from unveil.attackers.fixed_prior import FixedPrior
     from unveil.audit.attack import run_attack, targets_of_file
-    from unveil.audit.given import Given, others_of_file
+    from unveil.audit.given import ReaderView, others_of_file
     from unveil.data.targets import targets_of_table
     from unveil.formats.priors import read_held
     from unveil.formats.tables import read_columns
@@ -138,7 +138,7 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
         attackers = {n: replace(a, own=own) if isinstance(a, FixedPrior) else a for n, a in attackers.items()}
     group = case.assignments.get(name)
     prior = case.readers.prior_of(release, index)
-    given = Given.of(
+    given = ReaderView.of(
         release,
         targets,
         case.original,
