@@ -85,7 +85,7 @@ def import_(options: ImportOptions) -> None:
     """
     from unveil.data.hierarchy import hierarchy_files
     from unveil.data.schema import read_schema
-    from unveil.formats.arx import repaired_ladder, read_project
+    from unveil.formats.arx import read_project, repaired_ladder
 
     source, schema = options.source, options.schema
     known = read_schema(schema) if schema is not None else None

@@ -18,7 +18,7 @@ from unveil.formats.archive import Archive
 from unveil.formats.arx_output import output_tables, published_columns, starred_columns
 from unveil.formats.columns import Columns, Refusal
 
-__all__ = ["Project", "repaired_ladder", "read_data", "read_project", "shown_output"]
+__all__ = ["Project", "read_data", "read_project", "repaired_ladder", "shown_output"]
 
 INPUT, OUTPUT, BINARY = "data/input.csv", "data/output.csv", "data/output.dat"
 MOST_XML = 2**24  # bytes
