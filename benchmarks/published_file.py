@@ -23,7 +23,9 @@ def measure() -> Iterator[Row]:
             path, schema, original = _written(Path(name), times)
             spent.append(min(_checked(path, schema, original) for _ in range(3)))
     rows = 30_162
-    yield Row("all checks of a published file", spent[0], unit="s CPU", floor="<= 2", note=f"{rows:,} rows × 15 columns")
+    yield Row(
+        "all checks of a published file", spent[0], unit="s CPU", floor="<= 2", note=f"{rows:,} rows × 15 columns"
+    )
     yield Row("the same, four times as many rows", spent[1], unit="s CPU")
     growth = spent[1] / spent[0]
     yield Row("growth, of four", growth / 4, floor="<= 1.25", note="linear: 1")

@@ -42,9 +42,7 @@ class Microaggregation(Masking):
         means = self.means([numbers_of(table.attributes[i], table.columns[i]) for i in which], engine)
         return dict(zip(which, means, strict=True))
 
-    def means(
-        self, values: Sequence[NDArray[np.float64]], engine: Engine | None = None
-    ) -> list[NDArray[np.float64]]:
+    def means(self, values: Sequence[NDArray[np.float64]], engine: Engine | None = None) -> list[NDArray[np.float64]]:
         """Of each column of numbers the means that take their place; nothing is drawn."""
         if self.method == "mdav":
             group = _near(np.stack([_standard(v) for v in values], axis=1), self.k, engine or Engine())

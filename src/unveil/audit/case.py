@@ -20,7 +20,7 @@ from unveil.audit.combination_limits import combination_limits, split_limits
 from unveil.audit.document import FindingId, Input
 from unveil.audit.limits import Limit, Preset, check_limits, read_presets, refuse_reversed_limits
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
-from unveil.audit.membership import MembershipAsked
+from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import check_waivers
 from unveil.data.attribute import Role
 from unveil.data.belief import Prior
@@ -74,7 +74,7 @@ class Case:
     asked: Sequence[str] | None = None  # only these attributes
     joint: bool = False  # all sensitive attributes as one, too
     sample: int | None = None  # ask about so many people, drawn at random
-    membership: MembershipAsked | None = MembershipAsked()  # noqa: RUF009  frozen; None: it is not measured
+    membership: MembershipQuestion | None = MembershipQuestion()  # noqa: RUF009  frozen; None: it is not measured
     earlier_releases: Sequence[str] | None = None  # published about these people; None: nobody said, (): nothing was
     population_register: Literal["available", "none"] | None = None  # to a recipient; None: nobody said
     background: Asked = "auto"  # readers with background knowledge: if it is cheap; None: none

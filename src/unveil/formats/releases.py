@@ -34,7 +34,7 @@ from unveil.formats.published import (
     without_blanked,
     without_key,
 )
-from unveil.formats.table_output import Written, check_ending, table_content
+from unveil.formats.table_output import OutputColumn, check_ending, table_content
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
 __all__ = [
+    "ReadOptions",
     "read_release",
     "read_release_rows",
     "release_columns",
@@ -175,12 +176,12 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     return {**earlier_parts(path, [*files, path]), **files, path: table}
 
 
-def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Written], Sidecar]:
+def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[OutputColumn], Sidecar]:
     """The columns of these blocks beside each other, a row a published row, and what must be said of the release."""
     import polars as pl
 
     names = [a.name for a in release.attributes]
-    found: dict[str, Written] = {}
+    found: dict[str, OutputColumn] = {}
     for block in blocks:
         rows = np.repeat(np.arange(len(block.cell)), block.count)
         for i in block.attributes:
@@ -193,14 +194,14 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Wri
     while key in names:
         key += "_"
     numbers = np.repeat(np.arange(1, release.groups + 1), release.sizes)
-    columns = [Written(key, pl.Series(numbers).cast(pl.String), Kind.NUMERIC), *columns]
+    columns = [OutputColumn(key, pl.Series(numbers).cast(pl.String), Kind.NUMERIC), *columns]
     return columns, Sidecar(group=key, blocks=tuple(tuple(names[i] for i in b.attributes) for b in release.blocks))
 
 
-def written_cells(attribute: Attribute, cells: "pl.Series") -> Written:
+def written_cells(attribute: Attribute, cells: "pl.Series") -> OutputColumn:
     """An attribute's cells on their way to a file."""
     absent = attribute.values[-1] if attribute.missing else None
-    return Written(attribute.name, cells, attribute.kind, absent, merged=True)
+    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,15 +364,15 @@ def _second_block(release: Release) -> Block | None:
     return alone[0] if len(alone) == 1 else None
 
 
-def _second_columns(release: Release, block: Block, key: str) -> list[Written]:
+def _second_columns(release: Release, block: Block, key: str) -> list[OutputColumn]:
     import polars as pl
 
     attribute = block.attributes[0]
     texts = pl.Series(write_cells(release.regions[attribute], release.attributes[attribute]))
     return [
-        Written(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
+        OutputColumn(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
         written_cells(release.attributes[attribute], texts[block.region(attribute)]),
-        Written("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
+        OutputColumn("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
     ]
 
 

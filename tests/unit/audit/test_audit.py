@@ -401,7 +401,7 @@ def test_controls_are_coded_by_the_originals_domains() -> None:
     assert [c.tolist() for c in coded.columns] == [[1, 1], [1, 0]]
     with pytest.raises(UsageError, match=r"c\.csv: no column 'disease'"):
         code_people(columns(sex=["m", "m"]), table.attributes, "c.csv")
-    with pytest.raises(UsageError, match="'z' is no value of the declared domain"):
+    with pytest.raises(UsageError, match="'z' is not a value of the declared domain"):
         code_people(columns(disease=["z", "a"], sex=["m", "m"]), table.attributes, "c.csv")
 
 

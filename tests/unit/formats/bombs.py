@@ -17,7 +17,9 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 MANY = 1_000_000
-SCHEMA = 'version = 1\nconfirmed = true\n[attributes.a]\nrole = "quasi-identifier"\n[attributes.b]\nrole = "sensitive"\n'
+SCHEMA = (
+    'version = 1\nconfirmed = true\n[attributes.a]\nrole = "quasi-identifier"\n[attributes.b]\nrole = "sensitive"\n'
+)
 
 Bomb = Callable[[Path], list[object]]
 
@@ -80,7 +82,11 @@ def lying(raw: bytes, size: int) -> bytes:
     footer, found = bytearray(raw[-8 - length : -8]), 0
     for place in range(len(footer) - 5):  # a number of seven bits a byte, doubled; all sums are a little above the size
         value = sum((footer[place + i] & 127) << 7 * i for i in range(5)) >> 1
-        if all(byte >= 128 for byte in footer[place : place + 4]) and footer[place + 4] < 128 and 0 <= value - size < 99:
+        if (
+            all(byte >= 128 for byte in footer[place : place + 4])
+            and footer[place + 4] < 128
+            and 0 <= value - size < 99
+        ):
             footer[place : place + 5], found = b"\x82\x80\x80\x80\x00", found + 1
     assert found >= 2, "the sums of the column and of the row group"
     return raw[: -8 - length] + bytes(footer) + raw[-8:]
@@ -120,7 +126,7 @@ def _zeros(rows: int) -> object:
 
 def fifo(folder: Path) -> list[object]:
     os.mkfifo(folder / "pipe.csv")
-    return schema(folder, SCHEMA.replace('[attributes.b]', 'hierarchy = "pipe.csv"\n[attributes.b]'))
+    return schema(folder, SCHEMA.replace("[attributes.b]", 'hierarchy = "pipe.csv"\n[attributes.b]'))
 
 
 def hierarchy(place: str) -> Bomb:
@@ -138,7 +144,9 @@ def wide(count: int) -> str:
 
 BOMBS: dict[str, Bomb] = {
     "ods, one text:s": lambda f: table(f, "t.ods", sheet('<text:p><text:s text:c="2000000000"/></text:p>')),
-    "ods, many text:s": lambda f: table(f, "t.ods", sheet("<text:p>" + '<text:s text:c="60000"/>' * 60_000 + "</text:p>")),
+    "ods, many text:s": lambda f: table(
+        f, "t.ods", sheet("<text:p>" + '<text:s text:c="60000"/>' * 60_000 + "</text:p>")
+    ),
     "ods, text:s in quotes of another kind": lambda f: table(
         f, "t.ods", sheet("<text:p>" + "<text:s  text:c = '999999'></text:s>" * 9_000 + "</text:p>")
     ),
@@ -152,9 +160,7 @@ BOMBS: dict[str, Bomb] = {
     "toml, many dotted keys": lambda f: schema(f, SCHEMA + "".join(f"x{'.a' * 900}{i} = 1\n" for i in range(500))),
     "toml, brackets": lambda f: schema(f, SCHEMA + "x = " + "[" * 100_000 + "\n"),
     "toml, tables": lambda f: schema(f, SCHEMA + "x = " + "{a=" * 100_000 + "\n"),
-    "frequency of a table": lambda f: schema(
-        f, 'frequency = "n"\n' + SCHEMA, "a,b,n\n1,2,2000000000\n3,4,1\n"
-    ),
+    "frequency of a table": lambda f: schema(f, 'frequency = "n"\n' + SCHEMA, "a,b,n\n1,2,2000000000\n3,4,1\n"),
     "frequency of a release": lambda f: release(f, "a,b,count\n1,2,2000000000\n3,4,1\n"),
     "frequencies of a release": lambda f: [
         "audit",
@@ -172,9 +178,7 @@ BOMBS: dict[str, Bomb] = {
     "arrow, a long text": lambda f: table(f, "t.arrow", arrow(1, a=["x" * 2**27])),
     "arrow, a text in every row": lambda f: table(f, "t.arrow", arrow(1, a=texts(900_000, 10_000))),
     "csv, 100,000 columns": lambda f: table(f, "t.csv", wide(100_000)),
-    "a cell of a million members": lambda f: release(
-        f, 'a,b\n"{' + ",".join(map(str, range(MANY))) + '}",x\n1,y\n'
-    ),
+    "a cell of a million members": lambda f: release(f, 'a,b\n"{' + ",".join(map(str, range(MANY))) + '}",x\n1,y\n'),
     "a cell of a million members, declared": lambda f: release(
         f,
         'a,b\n"{' + ",".join(map(str, range(MANY))) + '}",x\n1,y\n',

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from bombs import BOMBS
 
 SECONDS, MEGABYTES = 5, 1024
