@@ -40,6 +40,7 @@ class Case:
 CONFIGURATIONS: dict[str, Case] = {
     "background": Case({}, membership=True, learns=False, cells=True),
     "bayesian": Case({}, membership=True, learns=True),
+    "boosted": Case({}, membership=True, learns=False),
     "conditional_learner": Case({}, membership=False, learns=True, draws=True),
     "fixed_prior": Case({}, membership=True, learns=False),
     "learner": Case({}, membership=False, learns=True),
@@ -336,7 +337,7 @@ def test_large_groups(name: str) -> None:
     share = np.array([sum(d == value for _, _, d in rows) for value in ILL.values]) / 400
     if not CONFIGURATIONS[name].learns:  # a uniform prior makes the fixed prior random worlds
         assert belief.probability == pytest.approx(np.tile(share, (4, 1)), abs=0.02)
-    assert ("swaps" in belief.diagnostics.method) == (name not in ("background", "random_worlds"))
+    assert ("swaps" in belief.diagnostics.method) == (name not in ("background", "boosted", "random_worlds"))
 
 
 @settings(max_examples=40)
