@@ -58,7 +58,7 @@ class Boosted:
             target=describe_targets(release, targets),
             membership="known" if self.membership == 1 else f"with probability {self.membership:g}",
             group="known" if targets.group is not None else "not known",
-            population="learned from other people's groups, any dependence",
+            population=fitted.WORDS,
         )
         how = Diagnostics("cross-fitted boosting", facts=fitted.facts())
         return Belief(belief[number], diagnostics=how, threat=threat)

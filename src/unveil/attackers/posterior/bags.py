@@ -128,18 +128,18 @@ class Matched:
     large_number: Ints
 
     @classmethod
-    def of(cls, columns: ValueColumns, bag: "Bag", which: Ints, row: Ints, states: int) -> "Matched":
-        """`row` (entries,): the row of the weights that holds an entry's."""
+    def of(cls, columns: ValueColumns, first: Ints, count: Ints, which: Ints, row: Ints, states: int) -> "Matched":
+        """Some groups. `first` (groups + 1,), `count` (entries,): the cells of all; `row`: where their weights are."""
         parts: list[matching.Groups | None] = [None, None]
         numbers = [which[:0], which[:0]]
         todo = which
         if len(which):
-            parts[0], numbers[0] = _laid_out(columns, bag, which, row, states), which
+            parts[0], numbers[0] = _laid_out(columns, first, count, which, row, states), which
             large = parts[0].row_start[1:] > parts[0].row_start[:-1]  # type: ignore[union-attr]
             if large.any():
                 todo = which[~large]
-                parts[1], numbers[1] = _laid_out(columns, bag, which[large], row, 0), which[large]
-                parts[0] = _laid_out(columns, bag, todo, row, states) if len(todo) else None
+                parts[1], numbers[1] = _laid_out(columns, first, count, which[large], row, 0), which[large]
+                parts[0] = _laid_out(columns, first, count, todo, row, states) if len(todo) else None
                 numbers[0] = todo
         return cls(parts[0], numbers[0], parts[1], numbers[1])
 
@@ -195,15 +195,14 @@ def _lazy(groups: matching.Groups, weight: Floats) -> matching.Weights:
     return matching.Weights(of_cell, groups.cell[:, None], scaled, some)
 
 
-def _laid_out(columns: ValueColumns, bag: "Bag", which: Ints, row: Ints, states: int) -> matching.Groups:
-    entry, _ = _gathered(bag.first, which)
+def _laid_out(columns: ValueColumns, first: Ints, count: Ints, which: Ints, row: Ints, states: int) -> matching.Groups:
+    entry, begin = _gathered(first, which)
     place, value_start = _gathered(columns.start, which)
-    length = np.diff(bag.first)[which]
-    small = np.repeat(bag.sizes[which] <= SMALL_GROUP, length)
-    times = np.where(small, bag.count[entry], 1)
-    count = np.where(small, 1, bag.count[entry])
-    start = np.concatenate([[0], np.cumsum(times)])[np.concatenate([[0], np.cumsum(length)])]
-    cells = np.repeat(row[entry], times), np.repeat(count, times)
+    length = np.diff(begin)
+    small = np.repeat(np.add.reduceat(count[entry], begin[:-1]) <= SMALL_GROUP, length)
+    times = np.where(small, count[entry], 1)
+    start = np.concatenate([[0], np.cumsum(times)])[begin]
+    cells = np.repeat(row[entry], times), np.repeat(np.where(small, 1, count[entry]), times)
     return matching.lay_out(start, *cells, value_start, columns.column[place], columns.count[place], states=states)
 
 

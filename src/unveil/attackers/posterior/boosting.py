@@ -162,7 +162,9 @@ def _chosen(model: BagModel, columns: ValueColumns) -> BagModel:
     """The weight of naive Bayes, then the temperature, by held-out groups; nothing if they do not bear it out."""
     bag, folds = model.bag, len(model.forests)
     groups = np.arange(len(model.fold))
-    matched = None if bag.linked else Matched.of(columns, bag, groups, np.arange(len(bag.count)), FIT_STATES)
+    matched = (
+        None if bag.linked else Matched.of(columns, bag.first, bag.count, groups, np.arange(len(bag.count)), FIT_STATES)
+    )
     boosted, naive = (_by_fold(bag, model.fold, folds, by) for by in (model.boosted, model.naive))
 
     def score(p: Floats) -> Floats:
@@ -254,7 +256,7 @@ class _Fit:
         row = bag.point if bag.exact else np.arange(len(bag.count))
         both: list[Matched | None] = [None, None]
         if not bag.linked:
-            both = [Matched.of(columns, bag, np.flatnonzero(m), row, FIT_STATES) for m in (~out, out)]
+            both = [Matched.of(columns, bag.first, bag.count, np.flatnonzero(m), row, FIT_STATES) for m in (~out, out)]
         spread = None if bag.exact else bag.spread()
         held = np.flatnonzero(out[bag.group])
         return cls(bag, columns, start, engine, np.where(out, 0.0, times), both[0], both[1], held, spread)

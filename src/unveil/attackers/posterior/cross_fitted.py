@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ Ints = NDArray[np.int64]
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFitted:
     """Models of every block of a release, and who of each group has which of its values by them."""
+
+    WORDS: ClassVar[str] = "learned from other people's groups, any dependence"
 
     release: Release
     asked: int
@@ -338,7 +341,7 @@ def _ready(columns: ValueColumns, bag: Bag) -> Matched:
     most = np.searchsorted(np.cumsum(work), MOST_WORK, side="right")
     affordable = work[most - 1] if most else 0.0
     least = states[(states * bag.sizes <= affordable) & (states <= STATES)]
-    return Matched.of(columns, bag, everyone, row, int(least.max(initial=1.0)))
+    return Matched.of(columns, bag.first, bag.count, everyone, row, int(least.max(initial=1.0)))
 
 
 def _states(count: Ints, start: Ints) -> Floats:
