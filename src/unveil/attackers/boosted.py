@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unveil.attackers.learner_without import LearnerWithout
 from unveil.attackers.posterior.averages import shares
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.contract import Posterior
@@ -35,6 +36,10 @@ class Boosted:
             raise UsageError(f"boosted: rounds={self.rounds} is below 0")
         if not 0 <= self.membership <= 1:
             raise UsageError(f"boosted: membership={self.membership:g} is not a probability; choose 0 to 1")
+
+    def left_out(self) -> LearnerWithout:
+        """What the same models say of somebody whose group they have not seen."""
+        return LearnerWithout(model="boosted", folds=self.folds, rounds=self.rounds)
 
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""

@@ -27,7 +27,7 @@ __all__ = [
     "title_of",
 ]
 
-READERS = ("learner", "ideal", "background", "known")  # who reads without being an attacker
+READERS = ("learner", "learner_without", "ideal", "background", "known")  # who reads without being an attacker
 Kind = Literal[
     "inference", "identity", "membership", "background", "combination", "disclosure", "differential", "utility", "level"
 ]

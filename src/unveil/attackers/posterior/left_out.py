@@ -24,6 +24,7 @@ __all__ = ["LeftOut"]
 STATES = 512  # of a group that is matched exactly
 PAIRS_AT_ONCE = 20_000  # of a target and a group that may be theirs
 LEAST = 1e-12
+MOST_OF_ALL = 0.5  # of the rows: without a larger group hardly anything would be left to learn from
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -117,6 +118,7 @@ class LeftOut:
             mistaken = doubted.mistaken()[doubted.of_target][:, None]
             right = 1 - doubted.wrong - mistaken
             found *= (mistaken + right * after) / np.maximum(mistaken + right * before, 1e-300)
+        found[gone.sum(axis=1) > MOST_OF_ALL * all_rows] = 1.0
         return np.asarray(found)
 
 
