@@ -174,7 +174,7 @@ class Case:
             raise UsageError("name at least one release to audit")
         if self.attackers is not None and not self.attackers:
             raise UsageError("an audit needs at least one attacker")
-        clash = {"learner", "ideal", COMPOSED, COMPOSED_LEARNED} & set(self.attackers or ())
+        clash = {"learner", "learner_without", "ideal", COMPOSED, COMPOSED_LEARNED} & set(self.attackers or ())
         if clash:
             raise UsageError(f"{clash.pop()} always runs; leave it out of the attackers")
         if not 0 <= self.wrong < 1:
