@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.belief import Belief, Estimate
+from unveil.data.belief import Belief, Estimate, t_quantile
 from unveil.data.contrasts import contrast_weights, shift_size
 from unveil.errors import UsageError
 
@@ -88,25 +88,50 @@ def estimated(
 ) -> Estimate:
     """A smooth measure of one or more arrays of beliefs, with a 95% interval from the chains, inside [least, most].
 
-    The interval holds what the measure would be had all beliefs erred as much as their chains differ (`shifted`), as
-    far down as up. Equally many chains are taken together: of readers of one run they share their draws, of separate
-    runs they are independent, and the spread is right for both.
+    Equally many chains are taken in pairs: of readers of one run they share their draws, of separate runs they are
+    independent, and the spread of the pairs is right for both.
     """
     value = float(measure(*(b.probability for b in beliefs)))
-    if not any(b.chains is not None for b in beliefs):
+    counts = {len(b.chains) for b in beliefs if b.chains is not None}
+    if not counts:
         return Estimate.exact(value)
-    low = high = value
+    if len(counts) == 1:
+        each = [_nth(measure, beliefs, range(len(beliefs)), i) for i in range(counts.pop())]
+        low, high = _interval(each, apart=any(b.diagnostics.modes for b in beliefs))
+    else:
+        low, high = _separate(measure, beliefs, value)
+    return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
+
+
+def _nth(measure: Callable[..., float], beliefs: Sequence[Belief], moving: Sequence[int], chain: int) -> float:
+    """The measure with this chain of the moving beliefs and the pooled others."""
+    arrays = [
+        b.chains[chain] if b.chains is not None and place in moving else b.probability
+        for place, b in enumerate(beliefs)
+    ]
+    return float(measure(*arrays))
+
+
+def _interval(each: Sequence[float], *, apart: bool) -> tuple[float, float]:
+    """Of chains that lie apart whatever any of them says is possible."""
+    values = np.array(each)
+    if apart or not np.isfinite(values).all():  # a mean and a spread would say nothing
+        return float(values.min()), float(values.max())
+    half = t_quantile(len(values)) * float(values.std(ddof=1)) / len(values) ** 0.5
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _separate(measure: Callable[..., float], beliefs: Sequence[Belief], value: float) -> tuple[float, float]:
+    """Unequal numbers of chains: each belief moves alone, the squared half-widths add."""
     below = above = 0.0
-    for moving in _together(beliefs):
-        each = [float(measure(*arrays)) for arrays in _shifts(beliefs, moving, LEVEL)]
-        down, up = min(*each, value), max(*each, value)
-        low, high = min(low, down), max(high, up)
-        if np.isfinite([value, down, up]).all():
-            below, above = below + (value - down) ** 2, above + (up - value) ** 2
-    if np.isfinite([value, low, high]).all():
-        half = float(np.sqrt(max(below, above)))
-        low, high = value - half, value + half
-    return _no_surer(value, low, high, beliefs, least, most)
+    for place, belief in enumerate(beliefs):
+        if belief.chains is not None:
+            each = [_nth(measure, beliefs, (place,), i) for i in range(len(belief.chains))]
+            low, high = _interval(each, apart=bool(belief.diagnostics.modes))
+            if not np.isfinite([low, high, value]).all():
+                return min(low, value), max(high, value)
+            below, above = below + min(low - value, 0.0) ** 2, above + max(high - value, 0.0) ** 2
+    return value - float(np.sqrt(below)), value + float(np.sqrt(above))
 
 
 def stepped(
@@ -117,7 +142,7 @@ def stepped(
     least: float = -np.inf,
     most: float = np.inf,
 ) -> Estimate:
-    """A mean, quantile or maximum (`ordered`) `over` a number of each person that jumps: a count, a guess, a place in an order.
+    """A mean `over` a number of each person that jumps (a count, a guess), or a quantile or maximum (`ordered`).
 
     Everyone's number may be the least or the largest that it is while beliefs err as much as their chains differ: who
     is so near a threshold, or a tie, that the chains do not tell on which side, counts on both. If these are people of
@@ -135,8 +160,10 @@ def stepped(
         ends = _ends(each, at, beliefs, over, around, LEVEL / kinds)
     least_each, most_each = ends.low, ends.high
     if ordered:  # two values may take turns to be a person's largest: then the number is least in between
-        longer = np.where(np.isnan(at), 0.0, np.fmax(at - least_each, most_each - at))
-        least_each, most_each = np.fmin(least_each, at - longer), np.fmax(most_each, at + longer)
+        finite = np.isfinite(at) & np.isfinite(least_each) & np.isfinite(most_each)
+        middle, down, up = at[finite], least_each[finite], most_each[finite]
+        longer = np.maximum(middle - down, up - middle)
+        least_each[finite], most_each[finite] = middle - longer, middle + longer
     low = float(over(least_each[ends.counts | (least_each < value)]))
     high = float(over(most_each[ends.counts | (most_each > value)]))
     down, up = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
@@ -188,8 +215,8 @@ def _ends(
     unknown = low < high if around is None else (low < around) & (high > around)
     apart = np.flatnonzero(unknown | (~counts & ~np.isnan(low)))
     kinds = min(len(apart), MOST_APART)
-    if 1 < kinds and len(apart) < MOST_COMPARED:
-        rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
+    rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
+    if 1 < kinds and len(apart) < MOST_COMPARED and rows:
         kinds = len(np.unique(np.round(np.concatenate(rows, axis=1), 12), axis=0))
     return Ends(low, high, counts, kinds, together)
 
@@ -215,13 +242,21 @@ def _together(beliefs: Sequence[Belief]) -> list[tuple[int, ...]]:
 
 
 def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float) -> Iterator[tuple[Floats, ...]]:
-    """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says."""
+    """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says, and where one
+    believes nothing of what others do."""
     several = [shifted(b, level) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
     yield from zip(*several, strict=False)
-    if any(beliefs[place].diagnostics.modes for place in moving):
+    if any(beliefs[place].diagnostics.modes or _denied(beliefs[place]) for place in moving):
         chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
         for number in range(max(len(c) for c in chains if c is not None)):
             yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
+
+
+def _denied(belief: Belief) -> bool:
+    """Whether some chain believes nothing of what another does."""
+    assert belief.chains is not None
+    least = belief.chains.min(axis=0)
+    return bool(((least <= 0) & (belief.probability > 0)).any())
 
 
 def shifted(belief: Belief, level: float = LEVEL) -> Iterable[Floats]:
