@@ -13,7 +13,7 @@ from unveil.audit.document import Finding
 from unveil.data.belief import Belief, Estimate
 from unveil.data.masked import Masked
 from unveil.errors import UsageError
-from unveil.risk._compare import estimated
+from unveil.risk._compare import stepped
 
 __all__ = ["belief_findings", "measure_of", "published_counts"]
 
@@ -125,13 +125,9 @@ def member_advantage(
     inside, outside = _hits(members.probability, truth), _hits(controls.probability, control_truth)
     gap = float(inside.mean() - outside.mean())
     (low_in, high_in), (low_out, high_out) = (_wilson(float(hits.mean()), len(hits)) for hits in (inside, outside))
-    chains = estimated(
-        lambda a, b: float(_hits(a, truth).mean() - _hits(b, control_truth).mean()),
-        members,
-        controls,
-        least=-1.0,
-        most=1.0,
-    )
+    scale = (len(inside) + len(outside)) / np.array([len(inside), -len(outside)])
+    each = lambda a, b: np.concatenate([_hits(a, truth) * scale[0], _hits(b, control_truth) * scale[1]])  # noqa: E731
+    chains = stepped(each, members, controls, drawn=True, least=-1.0, most=1.0)
     below = math.hypot(inside.mean() - low_in, high_out - outside.mean(), gap - chains.low)
     above = math.hypot(high_in - inside.mean(), outside.mean() - low_out, chains.high - gap)
     return Estimate(gap, max(gap - below, -1.0), min(gap + above, 1.0))

@@ -1,7 +1,7 @@
 """What every measure shares: checks of its inputs, intervals over the chains of one or more beliefs, ratios."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from typing import Any
@@ -88,25 +88,50 @@ def estimated(
 ) -> Estimate:
     """A smooth measure of one or more arrays of beliefs, with a 95% interval from the chains, inside [least, most].
 
-    The interval holds what the measure would be had all beliefs erred as much as their chains differ (`shifted`), as
-    far down as up. Equally many chains are taken together: of readers of one run they share their draws, of separate
-    runs they are independent, and the spread is right for both.
+    Equally many chains are taken in pairs: of readers of one run they share their draws, of separate runs they are
+    independent, and the spread of the pairs is right for both.
     """
     value = float(measure(*(b.probability for b in beliefs)))
-    if not any(b.chains is not None for b in beliefs):
+    counts = {len(b.chains) for b in beliefs if b.chains is not None}
+    if not counts:
         return Estimate.exact(value)
-    low = high = value
+    if len(counts) == 1:
+        each = [_nth(measure, beliefs, range(len(beliefs)), i) for i in range(counts.pop())]
+        low, high = _interval(each, apart=any(b.diagnostics.modes for b in beliefs))
+    else:
+        low, high = _separate(measure, beliefs, value)
+    return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
+
+
+def _nth(measure: Callable[..., float], beliefs: Sequence[Belief], moving: Sequence[int], chain: int) -> float:
+    """The measure with this chain of the moving beliefs and the pooled others."""
+    arrays = [
+        b.chains[chain] if b.chains is not None and place in moving else b.probability
+        for place, b in enumerate(beliefs)
+    ]
+    return float(measure(*arrays))
+
+
+def _interval(each: Sequence[float], *, apart: bool) -> tuple[float, float]:
+    """Of chains that lie apart whatever any of them says is possible."""
+    values = np.array(each)
+    if apart or not np.isfinite(values).all():  # a mean and a spread would say nothing
+        return float(values.min()), float(values.max())
+    half = t_quantile(len(values)) * float(values.std(ddof=1)) / len(values) ** 0.5
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _separate(measure: Callable[..., float], beliefs: Sequence[Belief], value: float) -> tuple[float, float]:
+    """Unequal numbers of chains: each belief moves alone, the squared half-widths add."""
     below = above = 0.0
-    for moving in _together(beliefs):
-        each = [float(measure(*arrays)) for arrays in _shifts(beliefs, moving, LEVEL)]
-        down, up = min(*each, value), max(*each, value)
-        low, high = min(low, down), max(high, up)
-        if np.isfinite([value, down, up]).all():
-            below, above = below + (value - down) ** 2, above + (up - value) ** 2
-    if np.isfinite([value, low, high]).all():
-        half = float(np.sqrt(max(below, above)))
-        low, high = value - half, value + half
-    return _no_surer(value, low, high, beliefs, least, most)
+    for place, belief in enumerate(beliefs):
+        if belief.chains is not None:
+            each = [_nth(measure, beliefs, (place,), i) for i in range(len(belief.chains))]
+            low, high = _interval(each, apart=bool(belief.diagnostics.modes))
+            if not np.isfinite([low, high, value]).all():
+                return min(low, value), max(high, value)
+            below, above = below + min(low - value, 0.0) ** 2, above + max(high - value, 0.0) ** 2
+    return value - float(np.sqrt(below)), value + float(np.sqrt(above))
 
 
 def stepped(
@@ -137,8 +162,10 @@ def stepped(
         ends = _ends(each, at, beliefs, over, LEVEL / kinds)
     low, high = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
     if ordered:  # two values may take turns to be a person's largest: then the number is least in between
-        longer = np.where(np.isnan(at), 0.0, np.fmax(at - ends.low, ends.high - at))
-        ends = replace(ends, low=np.fmin(ends.low, at - longer), high=np.fmax(ends.high, at + longer))
+        finite = np.isfinite(at) & np.isfinite(ends.low) & np.isfinite(ends.high)
+        middle, down, up = at[finite], ends.low[finite], ends.high[finite]
+        longer = np.maximum(middle - down, up - middle)
+        ends.low[finite], ends.high[finite] = middle - longer, middle + longer
     else:
         spread = _spread(each, value, beliefs, over)
         low, high = min(low, value - spread), max(high, value + spread)
@@ -159,9 +186,9 @@ def _spread(
         found = []
         for arrays in _shifts(beliefs, moving, None):
             now = np.asarray(each(*arrays), dtype=np.float64)
-            found.append(float(over(now[~np.isnan(now)])) - value)
-        if np.isfinite(found).all():
-            total += t_quantile(chains) ** 2 * float(np.mean(np.square(found)))
+            found.append(float(over(now[~np.isnan(now)])))
+        if np.isfinite([value, *found]).all():
+            total += t_quantile(chains) ** 2 * float(np.mean((np.array(found) - value) ** 2))
     return total**0.5
 
 
@@ -233,13 +260,22 @@ def _together(beliefs: Sequence[Belief]) -> list[tuple[int, ...]]:
 
 
 def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float | None) -> Iterator[tuple[Floats, ...]]:
-    """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says."""
+    """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says, and where one
+    believes nothing of what others do. Without a level they err as much as the pooled belief does.
+    """
     several = [shifted(b, level) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
     yield from zip(*several, strict=False)
-    if any(beliefs[place].diagnostics.modes for place in moving):
+    if any(beliefs[place].diagnostics.modes or (level and _denied(beliefs[place])) for place in moving):
         chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
         for number in range(max(len(c) for c in chains if c is not None)):
             yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
+
+
+def _denied(belief: Belief) -> bool:
+    """Whether some chain believes nothing of what another does."""
+    assert belief.chains is not None
+    least = belief.chains.min(axis=0)
+    return bool(((least <= 0) & (belief.probability > 0)).any())
 
 
 def shifted(belief: Belief, level: float | None = LEVEL) -> Iterable[Floats]:
