@@ -43,6 +43,7 @@ class Mondrian:
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows · depth of the tree; equal rows are worked on as one in large tables."""
+        table.check_texts()
         requirement = Requirement.of(self.require, table, "mondrian")
         known = table.with_role(Role.QUASI_IDENTIFIER)
         if not known:

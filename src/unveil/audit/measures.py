@@ -15,6 +15,8 @@ from unveil.errors import UsageError, shown
 from unveil.privacy.models import MODELS
 
 __all__ = [
+    "COMPOSED",
+    "COMPOSED_LEARNED",
     "READERS",
     "MeasureRecord",
     "definitions_of",
@@ -27,9 +29,19 @@ __all__ = [
     "title_of",
 ]
 
+COMPOSED, COMPOSED_LEARNED = "composed", "composed_learned"  # who read all releases: nothing learned, and learned
 READERS = ("learner", "ideal", "background", "known")  # who reads without being an attacker
 Kind = Literal[
-    "inference", "identity", "membership", "background", "combination", "disclosure", "differential", "utility", "level"
+    "inference",
+    "identity",
+    "membership",
+    "background",
+    "combination",
+    "composition",
+    "disclosure",
+    "differential",
+    "utility",
+    "level",
 ]
 _TITLES = {
     "delta_presence": {

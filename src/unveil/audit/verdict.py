@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
-from unveil.audit.measures import measure, title_of
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure, title_of
 from unveil.audit.numbers import spoken
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
@@ -45,6 +45,7 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
     "background": ("background.exposed_by_fact <= 0.05", "background.fewer_values.3 <= 0.05"),
+    "composition": ("composed.disclosed.95 <= 0", "one_value_left <= 0", "differenced <= 0"),
 }
 _LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}
 _LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links")
@@ -62,6 +63,7 @@ _FIX = {
     "inference": "Merge groups until values differ: add --require distinct_l:l=3 or t_closeness:t=0.2.",
     "membership": "Coarsen until more people outside the table fit each row, or publish a sample.",
     "background": "Add --require b_t_privacy, or a larger l.",
+    "composition": "Make the release with anonymize --ledger, so that it keeps the limits together with the others.",
 }
 
 
@@ -93,6 +95,8 @@ class Judgement(DocumentPart):
 def kind_of_finding(finding: Finding) -> Kind | None:
     """The kind of disclosure that a finding is about; None: utility."""
     kind = measure(finding.measure).kind
+    if finding.reader in (COMPOSED, COMPOSED_LEARNED):
+        return "composition"
     if kind == "level":
         return _LEVELS.get(finding.measure, "inference")
     if kind == "identity":
@@ -103,6 +107,12 @@ def kind_of_finding(finding: Finding) -> Kind | None:
     if kind in ("disclosure", "differential"):
         return "inference"
     return None if kind == "utility" else cast(Kind, kind)
+
+
+def kind_of_limit(text: str) -> Kind | None:
+    """The kind of disclosure that a limit is about."""
+    part = parse_limit(text).left
+    return kind_of_finding(Finding.of(part.name, "", None, None))
 
 
 def check_waivers(waivers: Mapping[str, str]) -> None:
@@ -122,33 +132,45 @@ def judgement_of(
     leaks: Sequence[Leak] | None,
     reasons: Mapping[tuple[Kind, str | None], str],
     waivers: Mapping[str, str],
+    answered: Mapping[Kind, str] | None = None,
+    notes: Sequence[str] = (),
     stated: Verdict = "no limit",
+    without: Sequence[str] = (),
     people: int = 0,
     narrowed: str = "",
     unsure: bool = False,
 ) -> Judgement:
     """Every kind of one release. `leaks`: what the file's checks say, None if there was no file; `reasons`: why a kind
-    was not judged or not considered; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
-    verdict by the limits that were stated, which no waiver excuses.
+    was not judged or not considered; `answered`: what the steward says that settles a kind; `notes`: what else stands
+    beside the word; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
+    verdict by the limits that were stated, which no waiver excuses; `without`: those of them that nothing here can be
+    held against, so that what they are about is not judged.
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    rows = list(_rows(release, mine, sensitive, leaks, reasons, people))
+    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people))
     kinds = []
     for row in rows:
         update: dict[str, Any] = {}
         if row.verdict == "within" and narrowed and row.kind in ("singling out", "linking", "inference", "background"):
             update = {"verdict": "not judged", "sentence": f"Within, but only {narrowed}."}
+        unjudged = [text for text in without if kind_of_limit(text) == row.kind]
+        if row.verdict not in ("exceeded", "inconclusive") and unjudged:
+            said = f"{'; '.join(unjudged)} was not judged: nothing in this release can be held against it."
+            update = {"verdict": "not judged", "sentence": said}
         names = (row.kind, f"{row.kind}:{row.attribute}")
         update["waived"] = next((waivers[n] for n in names if n in waivers), None)
         kinds.append(row.model_copy(update=update))
     left = [row for row in kinds if row.waived is None]
     useful = worst(f.verdict for f in mine if kind_of_finding(f) is None)
+    of_use = [text for text in without if kind_of_limit(text) is None]
+    notes = [*notes, *(f"{text} not judged" for text in of_use)]
     top = max((_ORDER[word] for word in (*(row.verdict for row in left), stated)), default=0)
+    top = max(top, 1 if of_use else 0)
     verdict: Verdict = "exceeded" if top == 3 else "inconclusive" if top or unsure else "within"
-    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful))
+    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful, notes))
 
 
-def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict) -> str:
+def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict, notes: Sequence[str]) -> str:
     """The word, and beside it what a reader must not overlook."""
     beside = [f"{_called(row)} exceeded" for row in kinds if row.verdict == "exceeded" and row.waived is None]
     beside += [f"utility {useful}"] if useful in ("exceeded", "inconclusive") else []
@@ -156,7 +178,7 @@ def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict) -> s
     beside += [f"{_called(row)} waived" for row in kinds if row.waived is not None and row.verdict != "within"]
     asked = {"membership": "membership not considered", "composition": "earlier releases not considered"}
     beside += [asked[row.kind] for row in kinds if row.verdict == "not considered" and row.kind in asked]
-    return "; ".join(dict.fromkeys([verdict, *beside]))
+    return "; ".join(dict.fromkeys([verdict, *beside, *notes]))
 
 
 def _called(row: KindVerdict) -> str:
@@ -169,6 +191,7 @@ def _rows(
     sensitive: Sequence[str],
     leaks: Sequence[Leak] | None,
     reasons: Mapping[tuple[Kind, str | None], str],
+    answered: Mapping[Kind, str],
     people: int,
 ) -> Iterator[KindVerdict]:
     found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
@@ -196,7 +219,7 @@ def _rows(
                 f for f in findings if kind_of_finding(f) == kind and (kind != "inference" or f.attribute == attribute)
             ]
             told = [leak for leak in found_in_file if leak.kind == kind and (attribute is None or len(places) == 1)]
-            yield _row(release, kind, attribute, mine, told, reasons.get((kind, attribute)), people)
+            yield _row(release, kind, attribute, mine, told, reasons.get((kind, attribute)), answered.get(kind), people)
 
 
 def _row(
@@ -206,6 +229,7 @@ def _row(
     findings: Sequence[Finding],
     leaks: Sequence[Leak],
     reason: str | None,
+    answer: str | None,
     people: int,
 ) -> KindVerdict:
     """One kind from its limits, from the file's own leaks, and from what could not be asked."""
@@ -221,6 +245,8 @@ def _row(
     if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
         silent = kind in ("membership", "composition") and reason.startswith("Not considered")
         return KindVerdict(**place, verdict="not considered" if silent else "not judged", sentence=reason)
+    if answer is not None and worst(f.verdict for f in stated) != "inconclusive":
+        return KindVerdict(**place, verdict="within", sentence=answer)
     if not findings:
         return KindVerdict(**place, verdict="not judged", sentence="Nothing here measures it.")
     if verdict == "inconclusive":
@@ -254,6 +280,9 @@ _TOLD = {
     "reid": "Somebody who holds everybody's quasi-identifiers links {n} of {all} people with their own row.",
     "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
     "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
+    "one_value_left": "The releases together leave {n} of {all} people a single {attribute}.",
+    "differenced": "Groups of one release lie inside those of another: the difference tells the {attribute} of {n} of "
+    "{all} people.",
     "delta_presence": "Of the people in a register who fit some class, a share of {value} is in the file.",
 }
 
@@ -262,6 +291,8 @@ def _sentence(finding: Finding, people: int) -> str:
     """What was found, as a person would tell it; how many people, where it is a share of them."""
     value = spoken(finding.value, finding.measure, finding.statistic)
     told = _TOLD.get(finding.measure)
+    if told is not None and finding.reader in (COMPOSED, COMPOSED_LEARNED):
+        told = told.replace("Knowing that they are in the file", "Together with what is already out")
     share = finding.value if isinstance(finding.value, float) else None
     if told is None or ("{n}" in told and (share is None or not people)):
         who = "" if finding.reader is None else f" by {finding.reader.replace('_', ' ')}"

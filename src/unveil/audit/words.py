@@ -11,6 +11,7 @@ from unveil.audit.document import Finding, Number
 __all__ = ["NOT_TESTED", "main_attacker", "not_tested", "sentence", "wp29"]
 
 BACKGROUND = "Readers who know other people's sensitive values, or negative and background rules, were not tested."
+TOGETHER = "Several releases of one table were not read together."
 NOT_TESTED = (
     "The attacker counts every table that fits the published cells, whatever made them. Someone who knows how the "
     "release was made can rule tables out, and may learn more than these.",
@@ -18,7 +19,7 @@ NOT_TESTED = (
     BACKGROUND,
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
     "A reader who knows how values were perturbed (noise, swapping, microaggregation) and inverts it was not tested.",
-    "Several releases of one table were not read together.",
+    TOGETHER,
 )
 
 
@@ -75,9 +76,10 @@ def not_tested(
     refused: Sequence[tuple[str, str, str, str]],
     membership: bool = False,
     background: Sequence[Mapping[str, Any]] = (),
+    composed: bool = False,
 ) -> list[str]:
     """What this audit does not speak of. `refused`: release, attribute, attacker, reason."""
-    found = list(NOT_TESTED)
+    found = [text for text in NOT_TESTED if not (composed and text == TOGETHER)]
     if any(row["measured"] for row in background):
         place = found.index(BACKGROUND)
         found[place : place + 1] = ["Readers who know other people's sensitive values were not tested."] + [

@@ -15,10 +15,12 @@ from unveil.errors import SchemaError, shown
 __all__ = [
     "Hierarchy",
     "HierarchyTable",
+    "csv_field",
     "hierarchy_files",
     "hierarchy_rows",
     "parse_hierarchy",
     "read_hierarchy",
+    "read_hierarchy_bytes",
 ]
 
 MOST_LEVELS = 200
@@ -50,7 +52,7 @@ class HierarchyTable:
 
     def to_csv(self) -> str:
         """ARX's shape: no header, `;`, raw value first, `*` last."""
-        return "".join(";".join(map(_field, row)) + "\n" for row in self.rows)
+        return "".join(";".join(map(csv_field, row)) + "\n" for row in self.rows)
 
     def over(self, values: Sequence[str], *, missing: str | None, attribute: str) -> "Hierarchy":
         """This hierarchy on the codes of a domain (`missing`: the token of a last code outside the order)."""
@@ -101,7 +103,7 @@ class Hierarchy:
         return of_code
 
 
-def _field(text: str) -> str:
+def csv_field(text: str) -> str:
     """A CSV field that reads back as it is; Python's writer leaves a lone carriage return unquoted."""
     plain = text.isprintable() and not set(text) & set(';"')  # a byte order mark is not printable
     return text if plain else '"' + text.replace('"', '""') + '"'
@@ -157,18 +159,22 @@ def _check_labels(tree: HierarchyTable) -> None:
 
 def read_hierarchy(path: Path) -> HierarchyTable:
     """Read a hierarchy in ARX's CSV shape."""
+    return parse_hierarchy(read_hierarchy_bytes(path), str(path))
+
+
+def read_hierarchy_bytes(path: Path) -> bytes:
+    """The bytes of a hierarchy's, a domain's or a mapping's file; not of a device, nor of a huge one."""
     try:
         if not path.is_file() and path.exists():
             raise SchemaError(f"{shown(path, 500)[1:-1]}: not a regular file; name a hierarchy file")
         if path.stat().st_size > MOST_BYTES:
             raise SchemaError(f"{shown(path, 500)[1:-1]}: over {MOST_BYTES >> 20} MB; too large for a hierarchy")
-        raw = path.read_bytes()
+        return path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         reason = error.strerror if isinstance(error, OSError) else error
         raise SchemaError(
             f"{shown(path, 500)[1:-1]}: cannot be read ({reason}); name an existing hierarchy file"
         ) from None
-    return parse_hierarchy(raw, str(path))
 
 
 def parse_hierarchy(raw: bytes, source: str) -> HierarchyTable:

@@ -65,7 +65,7 @@ def prefix_hierarchy(values: Iterable[str], keep: Sequence[int] | None = None) -
     return HierarchyTable(rows=tuple(rows), source="prefixes")
 
 
-_DATE_PARTS = {
+DATE_PARTS = {
     "week": lambda d: "{}-W{:02d}".format(*d.isocalendar()[:2]),
     "month": lambda d: f"{d.year:04d}-{d.month:02d}",
     "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",
@@ -76,17 +76,17 @@ _DATE_PARTS = {
 
 def date_hierarchy(values: Iterable[str], parts: Sequence[str] = ("month", "quarter", "year")) -> HierarchyTable:
     """ISO dates → month, quarter, year, decade (or week) labels."""
-    unknown = [p for p in parts if p not in _DATE_PARTS]
+    unknown = [p for p in parts if p not in DATE_PARTS]
     if unknown or not parts:
         raise SchemaError(
-            f"date part {shown(unknown[0] if unknown else '')} is unknown; choose from {', '.join(_DATE_PARTS)}"
+            f"date part {shown(unknown[0] if unknown else '')} is unknown; choose from {', '.join(DATE_PARTS)}"
         )
     rows = []
     for text in values:
         day = iso_date(text)
         if day is None:
             raise SchemaError(f"{shown(text)} is not a date such as 2024-01-31")
-        rows.append((text, *(_DATE_PARTS[part](day) for part in parts), "*"))
+        rows.append((text, *(DATE_PARTS[part](day) for part in parts), "*"))
     return HierarchyTable(rows=tuple(rows), source="date parts")
 
 

@@ -15,13 +15,14 @@ from unveil.data.toml import toml_key
 from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import shown_values
 from unveil.formats.notations import is_token, parse_cells
-from unveil.formats.output import Content, write_whole
+from unveil.formats.output import Content, content_bytes, write_whole
 from unveil.formats.published import (
     Sidecar,
     check_cells,
     check_columns,
     count_column,
-    is_sidecar,
+    digests_of,
+    earlier_parts,
     named_sidecar,
     published_columns,
     read_sidecar,
@@ -102,8 +103,6 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
     if not masked.masked:
         raise ReleaseError("nothing was perturbed: it is an ordinary release")
     beside = path.with_suffix(".toml")
-    if beside.exists() and not is_sidecar(beside):
-        raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
     names = [a.name for a in masked.attributes]
     said = {"masked": [names[i] for i in masked.masked], **({"method": masked.method} if masked.method else {})}
     lines = [tomli_w.dumps(said).rstrip("\n")]
@@ -114,8 +113,9 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
         for index, matrix in sorted(masked.channel.items()):
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
             lines.append(f"{toml_key(names[index])} = [\n{rows},\n]")
-    content = table_content(path, masked_columns(masked), None if like is None else like.dictionary)
-    return {beside: ("\n".join(lines) + "\n").encode(), path: content}
+    table = content_bytes(table_content(path, masked_columns(masked), None if like is None else like.dictionary))
+    lines.append("\n" + tomli_w.dumps({"digests": digests_of(table=table)}))
+    return {**earlier_parts(path, [beside, path]), beside: "\n".join(lines).encode(), path: table}
 
 
 def masked_columns(masked: Masked) -> list[OutputColumn]:

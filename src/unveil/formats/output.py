@@ -16,9 +16,9 @@ from unveil.errors import OutputError, shown
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Content", "csv_bytes", "write_whole"]
+__all__ = ["Content", "content_bytes", "csv_bytes", "write_whole"]
 
-Content = bytes | Callable[[BinaryIO], object]
+Content = bytes | Callable[[BinaryIO], object] | None  # None: the file is removed
 
 
 def write_whole(
@@ -29,8 +29,9 @@ def write_whole(
 ) -> list[Path]:
     """Write a set of files so that all of them appear, each whole, or none; earlier files stay if it fails.
 
-    A content is its bytes or a function that writes them. The files get `mode` less the process's umask, those named
-    in `private` 0600; until they are complete nobody else can read them. Links are followed. Returns their paths.
+    A content is its bytes or a function that writes them; a file without content is removed, together with what the
+    others replace. The files get `mode` less the process's umask, those named in `private` 0600; until they are
+    complete nobody else can read them. Links are followed. Returns the paths that were written.
     """
     plans: list[_Plan] = []
     try:
@@ -39,7 +40,10 @@ def write_whole(
         final = mode & ~_umask()
         for plan, (path, content) in zip(plans, files.items(), strict=True):
             with _explained(plan):
-                _fill(plan, content, 0o600 if path in private else final)
+                if content is None:
+                    plan.removed = True
+                else:
+                    _fill(plan, content, 0o600 if path in private else final)
         for place, plan in enumerate(plans):
             with _explained(plan):
                 # The last rename ends the work, so that only the earlier ones may have to be undone.
@@ -50,7 +54,16 @@ def write_whole(
             _clean(plan, committed)
     for folder in {plan.target.parent for plan in plans}:
         _sync_folder(folder)
-    return [Path(path) for path in files]
+    return [Path(path) for path, content in files.items() if content is not None]
+
+
+def content_bytes(content: Content) -> bytes:
+    """What a file will hold."""
+    if not callable(content):
+        return content or b""
+    out = io.BytesIO()
+    content(out)
+    return out.getvalue()
 
 
 def csv_bytes(header: Sequence[str], columns: "Sequence[Iterable[str]] | pl.DataFrame") -> bytes:
@@ -107,6 +120,7 @@ class _Plan:
     draft: Path | None = None  # the new content, not yet in place
     kept: Path | None = None  # the earlier file, under another name
     placing: bool = False  # the last rename was begun
+    removed: bool = False  # nothing takes its place
 
 
 def _planned(path: str | os.PathLike[str], taken: set[Path]) -> _Plan:
@@ -183,6 +197,12 @@ def _fill(plan: _Plan, content: Content, mode: int) -> None:
 
 def _put(plan: _Plan, *, keep: bool) -> None:
     """Move the content to its name; with `keep` the earlier file stays under another."""
+    if plan.removed:
+        plan.placing = True
+        if plan.target.exists():
+            plan.kept = _beside(plan.target)
+            os.replace(plan.target, plan.kept)
+        return
     assert plan.draft is not None
     if keep and plan.target.exists():
         plan.kept = _beside(plan.target)
@@ -196,6 +216,8 @@ def _put(plan: _Plan, *, keep: bool) -> None:
 
 def _placed(plan: _Plan) -> bool:
     # Read from the disk: an interrupt can fall between a rename and a note of it.
+    if plan.removed:
+        return plan.placing and not os.path.lexists(plan.target)
     return plan.placing and plan.draft is not None and not os.path.lexists(plan.draft)
 
 

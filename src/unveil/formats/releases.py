@@ -20,14 +20,15 @@ from unveil.data.table import CodedColumn, Table
 from unveil.errors import NotApplicable, ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.notations import parse_cells
-from unveil.formats.output import Content, write_whole
+from unveil.formats.output import Content, content_bytes, write_whole
 from unveil.formats.published import (
     Sidecar,
     check_cells,
     check_columns,
     count_column,
+    digests_of,
+    earlier_parts,
     gathered,
-    is_sidecar,
     named_sidecar,
     published_columns,
     without_blanked,
@@ -157,22 +158,21 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     check_ending(path, "a release", ReleaseError)
     second = _second_block(release)
     columns, cut = release_columns(release, [b for b in release.blocks if b is not second])
-    plain = cut.group is None
-    beside = path.with_suffix(".toml")
-    if beside.exists() and plain == is_sidecar(beside):
-        what = "the sidecar of an earlier release is in the way; remove it, or" if plain else "a schema is in the way;"
-        raise ReleaseError(f"{beside}: {what} give the release another name")
     files: dict[Path, Content] = {}
     dictionary = None if like is None else like.dictionary
+    table = table_content(path, columns, dictionary)
     if cut.group is not None:
         sidecar: dict[str, object] = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
+        bound = {"table": content_bytes(table)}
         if second is not None:
             other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
             sidecar["sensitive_table"] = other.name
-            files[other] = table_content(other, _second_columns(release, second, cut.group), dictionary)
-        files[beside] = tomli_w.dumps(sidecar).encode()
-    files[path] = table_content(path, columns, dictionary)
-    return files
+            made = table_content(other, _second_columns(release, second, cut.group), dictionary)
+            files[other] = bound["sensitive_table"] = content_bytes(made)
+        sidecar["digests"] = digests_of(**bound)
+        files[path.with_suffix(".toml")] = tomli_w.dumps(sidecar).encode()
+        table = bound["table"]
+    return {**earlier_parts(path, [*files, path]), **files, path: table}
 
 
 def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[OutputColumn], Sidecar]:

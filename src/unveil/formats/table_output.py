@@ -20,7 +20,16 @@ from unveil.formats.statistical_output import ColumnPlan, check_names, planned, 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ENDINGS", "OutputColumn", "check_ending", "frame_content", "table_content", "typed", "write_columns"]
+__all__ = [
+    "ENDINGS",
+    "OutputColumn",
+    "check_ending",
+    "check_packages",
+    "frame_content",
+    "table_content",
+    "typed",
+    "write_columns",
+]
 
 _MOST_CHARACTERS = 32_767  # of a cell of Excel
 _MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384
@@ -42,8 +51,18 @@ def check_ending(path: Path, what: str, error: type[UnveilError] = OutputError, 
     if path.suffix.lower() not in _WRITERS:
         better = f"name it {path.with_suffix(_INSTEAD.get(path.suffix.lower(), '.csv')).name}"
         raise error(f"{path}: {what} is written as {', '.join(ENDINGS)}; {better}")
+    check_packages(path)
     if _WRITERS[path.suffix.lower()] is _write_statistical:
         check_names(path, names)
+
+
+def check_packages(path: Path) -> None:
+    """Say that the package which writes such files is absent: before the work, not after it."""
+    writer = _WRITERS.get(path.suffix.lower())
+    if writer is _write_excel:
+        needed("xlsxwriter", "files", f"{path}: to write spreadsheets", OutputError)
+    elif writer is _write_statistical:
+        needed("pyreadstat", "files", f"{path}: to write files of SPSS, Stata and SAS", OutputError)
 
 
 def table_content(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None = None) -> Content:

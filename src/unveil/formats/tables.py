@@ -1,9 +1,12 @@
 """Tables from files of every kind, by their ending, from databases and from memory; what has no ending is CSV."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from unveil.data.attribute import Role
+from unveil.data.preparation import prepare_columns
 from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
 from unveil.errors import TableError, UnveilError
@@ -16,7 +19,7 @@ from unveil.formats.sheets import read_sheet
 from unveil.formats.statistical import FAMILY, read_statistical
 from unveil.formats.text import read_coded
 
-__all__ = ["READERS", "Columns", "read_columns", "read_table"]
+__all__ = ["READERS", "Columns", "read_columns", "read_prepared", "read_table"]
 
 # The reader of each ending: (path, missing=, encoding=, error=) -> Columns.
 READERS: dict[str, Callable[..., Columns]] = {
@@ -66,6 +69,29 @@ def read_columns(
     return shown_output(path, columns, binary, error) if content is not None and published else columns
 
 
+def read_prepared(
+    path: str | Path | Database | IntoFrame,
+    schema: Schema,
+    *,
+    published: bool = False,
+    error: type[UnveilError] = TableError,
+    **dialect: Any,
+) -> Columns:
+    """The columns of a file as the schema prepares them; of a release (`published`) its cells are read alike."""
+    found = read_columns(path, missing=schema.missing_token, error=error, published=published, **dialect)
+    name = str(path if isinstance(path, Database) else named_source(path))
+    columns = prepare_columns(
+        schema,
+        found.columns,
+        decimal=found.decimal,
+        name=name,
+        place=found.place,
+        published=published,
+        error=error,
+    )
+    return replace(found, columns=columns)
+
+
 def read_table(
     path: str | Path | Database | IntoFrame,
     schema: Schema,
@@ -80,7 +106,8 @@ def read_table(
     """
     path = located(path) if isinstance(path, str) else path
     token = schema.missing_token
-    counted = [name for name in schema.names if schema.declaration(name).role is Role.IDENTIFIER]
+    sources = schema.document.sources()  # of an identifier that others are made of, the texts are needed
+    counted = [n for n in schema.names if schema.declaration(n).role is Role.IDENTIFIER and n not in sources]
     found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=counted)
     return code_table(
         schema,

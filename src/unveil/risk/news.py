@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import Floats, checked_truth, estimated
+from unveil.risk._compare import Floats, checked_truth, estimated_share
 from unveil.risk.numeric import interval_width
 from unveil.risk.similarity import coarse_codes
 
@@ -42,12 +42,7 @@ def disclosed(
     `share`: (values,) how common each value is among all people.
     """
     codes = _checked(belief, truth, share)
-    return estimated(
-        lambda p: float(disclosed_people(p, codes, share, at_least=at_least, harmless=harmless).mean()),
-        belief,
-        least=0.0,
-        most=1.0,
-    )
+    return estimated_share(lambda p: disclosed_people(p, codes, share, at_least=at_least, harmless=harmless), belief)
 
 
 def misled(
@@ -58,12 +53,12 @@ def misled(
     counts = np.ones(belief.probability.shape[1], dtype=bool)
     counts[list(harmless)] = False
 
-    def wrong(p: Floats) -> float:
+    def wrong(p: Floats) -> NDArray[np.bool_]:
         sure = _sure(p, share, at_least) & counts
         sure[np.arange(len(p)), codes] = False
-        return float(sure.any(axis=1).mean())
+        return np.asarray(sure.any(axis=1))
 
-    return estimated(wrong, belief, least=0.0, most=1.0)
+    return estimated_share(wrong, belief)
 
 
 def narrowed(
@@ -84,14 +79,14 @@ def narrowed(
     place = attribute.positions()
     real = codes < attribute.real
 
-    def near(p: Floats) -> float:
+    def near(p: Floats) -> NDArray[np.bool_]:
         one = Belief(np.ascontiguousarray(p))
         narrow = interval_width(one, attribute, mass=mass) <= width * everybody + ROUNDING
         mean = p[:, : attribute.real] @ place[: attribute.real]
         at = np.where(real, place[np.minimum(codes, attribute.real - 1)], np.inf)
-        return float((narrow & real & (np.abs(mean - at) <= width * everybody)).mean())
+        return np.asarray(narrow & real & (np.abs(mean - at) <= width * everybody))
 
-    return estimated(near, belief, least=0.0, most=1.0)
+    return estimated_share(near, belief)
 
 
 def raised(
@@ -111,15 +106,15 @@ def raised(
     own_share = share[codes]
     counts = ~np.isin(codes, list(harmless))
 
-    def higher(a: Floats, l: Floats) -> float:
+    def higher(a: Floats, l: Floats) -> NDArray[np.bool_]:
         rows = np.arange(len(a))
         own, before = a[rows, codes], l[rows, codes]
         likely = own >= 0.25 - ROUNDING
         news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
         gained = own * (1 - before) >= 2 * before * (1 - own) - ROUNDING
-        return float((likely & news & gained & counts & (own_share < 1)).mean())
+        return np.asarray(likely & news & gained & counts & (own_share < 1))
 
-    return estimated(higher, attacker, learner, least=0.0, most=1.0)
+    return estimated_share(higher, attacker, learner)
 
 
 def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:

@@ -143,8 +143,10 @@ def test_a_sensitive_membership_that_was_not_tested_is_no_pass(monkeypatch: pyte
     found = audited(membership=MembershipQuestion(sensitive=True), limits=["k_anonymity >= 2"], waive=OTHERS)
     assert (found.verdict, found.exit_code) == ("inconclusive", 3)
     assert "not tested: too many cells" in found.document.diagnostics["membership"]["r.csv"]["words"]
-    with pytest.raises(UsageError, match="nothing here measures"):
-        audited(membership=None, limits=["membership_odds.max <= 3"])
+    unasked = audited(membership=None, limits=["membership_odds.max <= 3"], waive=OTHERS)
+    row = {r["kind"]: r for r in unasked.document.diagnostics["judgement"]["r.csv"]["kinds"]}["membership"]
+    assert (row["verdict"], unasked.exit_code) == ("not judged", 3)
+    assert "membership_odds.max <= 3 was not judged" in row["sentence"]
 
 
 def test_what_is_said_of_it() -> None:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from unveil.data.attribute import Kind, Role, position
-from unveil.data.draft.columns import NAMING_WORDS, SENSITIVE_WORDS, hinted
+from unveil.data.draft.words import NAMING_WORDS, SENSITIVE_WORDS, hinted
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, places, plural
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
 from unveil.risk.published_file.statistics import small_sets
 
 __all__ = ["doubtful_roles", "exact_values", "identifying_columns", "leftover_columns"]
@@ -76,7 +76,7 @@ def leftover_columns(file: PublishedFile) -> list[Leak]:
                         "leftover_columns",
                         "linking",
                         "exceeded",
-                        f"The file still has {word}, {name}: {persons(shown)} can be looked up in it.",
+                        f"The file still has {word}, {name}: {file.persons(shown)} can be looked up in it.",
                         f"drop the column {name}",
                         (name,),
                         shown,
@@ -115,8 +115,8 @@ def _multiplied(file: PublishedFile) -> list[Leak]:
             "leftover_columns",
             "singling out",
             "exceeded",
-            f"The column {name}{'' if said else ', which nothing explains,'} makes {plural(file.rows, 'row')} count as "
-            f"{persons(total)}; the original has {file.people:,}.",
+            f"The column {name}{'' if said else ', which nothing explains,'} makes "
+            f"{file.plural(file.rows, 'row')} count as {file.persons(total)}; the original has {file.people:,}.",
             f"drop the column {name}, or correct its counts",
             (name,),
             file.rows,
@@ -158,7 +158,7 @@ def exact_values(file: PublishedFile) -> list[Leak]:
         what = (
             "so a reader learns it and not the bin"
             if secret
-            else f"and {persons(few)} share theirs with fewer than {FEW}"
+            else f"and {file.persons(few)} share theirs with fewer than {FEW}"
         )
         found.append(
             Leak(
@@ -166,7 +166,7 @@ def exact_values(file: PublishedFile) -> list[Leak]:
                 "inference" if secret else "singling out",
                 "exceeded",
                 f"The schema cuts {name} into {plural(len(attribute.values), 'bin')}, but the file shows the exact "
-                f"{'day' if declared.kind is Kind.DATE else 'number'} of {persons(people)}: "
+                f"{'day' if declared.kind is Kind.DATE else 'number'} of {file.persons(people)}: "
                 f"{len(np.unique(place[exact])):,} different values, {what}.",
                 f"publish the bins of {name} instead of its values, or take the bins out of the schema",
                 (name,),
@@ -209,7 +209,7 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
             "identifying_columns",
             "linking",
             "exceeded",
-            f"{name} puts {persons(int(shown.sum()))} into {plural(sets, 'small set')} of about "
+            f"{name} puts {file.persons(int(shown.sum()))} into {plural(sets, 'small set')} of about "
             f"{shown.sum() / sets:.1f}, as households or files do: who knows one member finds the others.",
             f"drop the column {name}",
             (name,),
@@ -220,8 +220,8 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
         "identifying_columns",
         "linking" if form in ("hash", "counter", "decimals", "code") else "singling out",
         "exceeded",
-        f"{name} is called {file.role(name) or 'neither'}, but {what}: {persons(few)} "
-        f"({percent(share)}) share their value with fewer than {FEW}, {alone:,} with nobody.",
+        f"{name} is called {file.role(name) or 'neither'}, but {what}: {file.persons(few, share)} "
+        f"share their value with fewer than {FEW}, {file.count(alone)} with nobody.",
         f"drop the column {name}, or coarsen it and make it a quasi-identifier",
         (name,),
         few,
@@ -281,7 +281,7 @@ def _copied(file: PublishedFile, name: str) -> Leak | None:
                 "linking",
                 "exceeded",
                 f"{name} gives back {other}, an identifier of the original, {how}: everybody who has a list of "
-                f"{other} finds all {persons(people)}.",
+                f"{other} finds all {file.persons(people)}.",
                 f"drop the column {name}; a random number that is kept nowhere else is safe",
                 (name, other),
                 people,
@@ -296,7 +296,7 @@ def _copied(file: PublishedFile, name: str) -> Leak | None:
                     "linking",
                     "exceeded",
                     f"{name} is the {word} of a small whole number: a reader hashes all of them in a second and has "
-                    f"the numbers of {persons(file.rows)} back.",
+                    f"the numbers of {file.persons(file.rows)} back.",
                     f"drop the column {name}",
                     (name,),
                     file.rows,
@@ -350,8 +350,8 @@ def _few_share_together(file: PublishedFile) -> list[Leak]:
             "identifying_columns",
             "singling out",
             "suspicious",
-            f"Who also knows {', '.join(extra)} finds {persons(both)} in classes below {FEW} "
-            f"({percent(both / total)}; {plain:,} by the quasi-identifiers alone); {worst} adds most.",
+            f"Who also knows {', '.join(extra)} finds {file.persons(both)} in classes below {FEW} "
+            f"({percent(both / total)}; {file.count(plain)} by the quasi-identifiers alone); {worst} adds most.",
             f"drop or coarsen {worst}, or make it a quasi-identifier so that classes hold for it",
             tuple(extra),
             both,

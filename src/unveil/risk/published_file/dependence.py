@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places
 from unveil.risk.published_file.statistics import Prediction, guess, information
 
 __all__ = ["given_back", "telling_columns"]
@@ -102,13 +102,13 @@ def _told(
         people = rows
         sentence = (
             f"{column}{called} {verb} much about {secret}: {percent(found.learned)} of what is uncertain about it is "
-            f"known by it, of {persons(people)}."
+            f"known by it, of {file.persons(people)}."
         )
     elif strong or not pure:
         people = round(found.right * rows)
         sentence = (
-            f"{column}{called} {verb} {secret}: it is guessed right for {persons(people)} "
-            f"({percent(found.right)}), against {percent(found.blind)} blindly."
+            f"{column}{called} {verb} {secret}: it is guessed right for {file.persons(people, found.right)}, "
+            f"against {percent(found.blind)} blindly."
         )
     else:
         people = found.pure
@@ -119,7 +119,8 @@ def _told(
             else ""
         )
         sentence = (
-            f"Some values of {column}{called} stand for one {secret} only{shown}: that of {persons(people)} is certain."
+            f"Some values of {column}{called} stand for one {secret} only{shown}: that of {file.persons(people)} is "
+            f"certain."
         )
     return Leak(
         "telling_columns",
@@ -150,7 +151,7 @@ def _told_in_classes(file: PublishedFile, name: str, known: Ids, secret: str, va
         "background",
         "exceeded",
         f"Who knows the quasi-identifiers and {name} of a person also knows {secret}: right for "
-        f"{persons(people)} ({percent(both.right)}), against {percent(alone.right)} without {name}.",
+        f"{file.persons(people, both.right)}, against {percent(alone.right)} without {name}.",
         f"publish {name} apart from {secret}, or not at all",
         (name, secret),
         people,
@@ -230,7 +231,7 @@ def _one_gives_back(
             "given_back",
             "inference" if file.role(name) is Role.SENSITIVE else "singling out",
             "exceeded",
-            f"{name} is withheld or coarsened for {persons(people)}, but {other} gives it "
+            f"{name} is withheld or coarsened for {file.persons(people)}, but {other} gives it "
             f"back: right for {percent(direct.right)}.",
             fix,
             (other, name),
@@ -249,7 +250,7 @@ def _one_gives_back(
         "singling out",
         "exceeded",
         f"{other} narrows what was coarsened in {name}: it removes {percent(learned / unknown)} of the uncertainty "
-        f"that the cells leave, for {persons(people)}.",
+        f"that the cells leave, for {file.persons(people)}.",
         f"drop {other}, or coarsen it as {name} is coarsened",
         (other, name),
         people,
@@ -284,7 +285,7 @@ def _sums(file: PublishedFile, name: str, extra: list[str], people: int) -> list
             "given_back",
             "inference" if file.role(name) is Role.SENSITIVE else "singling out",
             "exceeded",
-            f"{name} is withheld or coarsened for {persons(people)}, but it is a sum of "
+            f"{name} is withheld or coarsened for {file.persons(people)}, but it is a sum of "
             f"{', '.join(used)}: a reader works it out.",
             f"drop one of {', '.join(used)}",
             (*used, name),

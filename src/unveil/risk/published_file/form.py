@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Role, canonical
-from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, plural
+from unveil.risk.published_file.file import Leak, PublishedFile, percent
 from unveil.risk.published_file.statistics import guess, information
 
 __all__ = ["group_names", "missing_cells", "spelling", "withheld_values"]
@@ -33,14 +33,16 @@ def spelling(file: PublishedFile) -> list[Leak]:
         size = np.bincount(file.codes(name), minlength=len(column.texts))
         marked = int(sum(size[t] for texts in several.values() for t in sorted(texts, key=lambda i: -size[i])[1:]))
         example = max(several.values(), key=lambda texts: sum(size[t] for t in texts))
-        shown = " and ".join(f"“{column.texts[t]}”" for t in sorted(example, key=lambda i: -size[i])[:2])
+        two = sorted(example, key=lambda i: -size[i])[:2]
+        shown = " and ".join(f"“{column.texts[t]}”" for t in two)
+        shown = f", {shown} for instance" if size[two].min() >= file.least else ""
         found.append(
             Leak(
                 "spelling",
                 "file",
                 "exceeded" if marked >= 5 else "suspicious",
-                f"{name} is written in several ways that mean the same, {shown} for instance: the rarer spelling marks "
-                f"{plural(marked, 'row')}, and whoever knows where it comes from knows whose they are.",
+                f"{name} is written in several ways that mean the same{shown}: the rarer spelling marks "
+                f"{file.plural(marked, 'row')}, and whoever knows where it comes from knows whose they are.",
                 f"write each value of {name} in one way",
                 (name,),
                 marked,
@@ -91,7 +93,7 @@ def _line_ends(file: PublishedFile) -> list[Leak]:
             "file",
             "exceeded",
             f"Lines of the file end in two ways, which no reader sees but every program does: that marks "
-            f"{plural(marked, 'row')}.",
+            f"{file.plural(marked, 'row')}.",
             "write the file once more with one kind of line ends",
             (),
             marked,
@@ -125,7 +127,7 @@ def _quotes(file: PublishedFile) -> list[Leak]:
                     "file",
                     "exceeded",
                     f"Values of {names[place]} stand in quotes on some lines and without on others: that marks "
-                    f"{plural(marked, 'row')}.",
+                    f"{file.plural(marked, 'row')}.",
                     "write the file once more with one rule for quotes",
                     (names[place],),
                     marked,
@@ -162,7 +164,7 @@ def missing_cells(file: PublishedFile) -> list[Leak]:
                         "missing_cells",
                         "inference",
                         "exceeded",
-                        f"{name} is missing for {persons(number)}, and "
+                        f"{name} is missing for {file.persons(number)}, and "
                         f"{percent(share)} of them have one {secret}: that the cell is empty tells it.",
                         f"drop {name}, or withhold it for others too",
                         (name, secret),
@@ -196,7 +198,7 @@ def withheld_values(file: PublishedFile) -> list[Leak]:
                 "withheld_values",
                 "inference",
                 "exceeded",
-                f"Of the {persons(int(total))} whose {name} is not shown, "
+                f"Of the {file.persons(int(total))} whose {name} is not shown, "
                 f"{percent(hidden[value] / total)} have the same one: that it is withheld tells it.",
                 f"withhold {name} of others too, drawn at random, or show it in wider cells for all",
                 (name,),
@@ -254,7 +256,7 @@ def _group_leak(file: PublishedFile, name: str, other: str, people: int, share: 
         "group_names",
         kind,  # type: ignore[arg-type]
         "exceeded",
-        f"The names in {name} are values of {other}, which the rows do not show: {persons(people)}.",
+        f"The names in {name} are values of {other}, which the rows do not show: {file.persons(people)}.",
         f"number the groups in {name} at random",
         (name, other),
         people,

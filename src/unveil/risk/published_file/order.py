@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Kind
 from unveil.data.release import row_numbers
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places
 from unveil.risk.published_file.statistics import within_runs
 
 __all__ = ["paired_blocks", "row_order"]
@@ -43,10 +43,10 @@ def row_order(file: PublishedFile) -> list[Leak]:
             "row_order",
             "linking" if column is None or not hidden else "singling out",
             "exceeded",
-            f"The rows stand in {own}{how}: who has {held} finds the rows of {persons(file.rows)}."
+            f"The rows stand in {own}{how}: who has {held} finds the rows of {file.persons(file.rows)}."
             if column is None
             else f"The rows are {own}{how}, which the file does not show so finely: who has {held} finds or narrows "
-            f"down the rows of {persons(file.rows)}.",
+            f"down the rows of {file.persons(file.rows)}.",
             "shuffle the rows, or sort them by what is published",
             () if column is None else (column,),
             file.rows,
