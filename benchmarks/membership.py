@@ -13,7 +13,7 @@ from unveil.engine import Engine
 from unveil.risk.membership import fake_tuples
 
 SIZES = (100, 500, 1000)
-RELEASES = ("mondrian:k=5", "anatomy:l=5", "slicing:alpha=2,c=4,grouping=random,size=50")
+RELEASES = ("mondrian:k=5,recoding=order", "anatomy:l=5", "slicing:alpha=2,c=4,grouping=random,size=50")
 
 
 def measure() -> Iterator[Row]:

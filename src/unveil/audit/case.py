@@ -26,7 +26,7 @@ from unveil.data.attribute import Role
 from unveil.data.belief import Prior
 from unveil.data.masked import Masked
 from unveil.data.release import Release
-from unveil.data.table import Table
+from unveil.data.table import MOST_COUNTED, Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.risk.composition import EarlierRelease
@@ -174,7 +174,7 @@ class Case:
             raise UsageError("name at least one release to audit")
         if self.attackers is not None and not self.attackers:
             raise UsageError("an audit needs at least one attacker")
-        clash = {"learner", "ideal", COMPOSED, COMPOSED_LEARNED} & set(self.attackers or ())
+        clash = {"learner", "learner_without", "ideal", COMPOSED, COMPOSED_LEARNED} & set(self.attackers or ())
         if clash:
             raise UsageError(f"{clash.pop()} always runs; leave it out of the attackers")
         if not 0 <= self.wrong < 1:
@@ -199,6 +199,12 @@ class Case:
         for name, earlier in self.earlier.items():
             if earlier.group is not None and (self.original is None or len(earlier.group) != self.original.rows):
                 raise UsageError(f"the groups of {name} must be those of the original's rows")
+        for name, release in self.releases.items():
+            if self.original is None and release.rows > MOST_COUNTED:
+                raise UsageError(
+                    f"{name}: its counts add up to {release.rows:,} people, over {MOST_COUNTED:,}, and without the "
+                    "original each of them is asked about; unveil check takes any number"
+                )
         if self.original is None and (self.control is not None or self.assignments):
             what = "control people" if self.control is not None else "an assignment"
             raise UsageError(f"{what} can be used only with the original")

@@ -87,6 +87,7 @@ class Finding(FindingId):
     low: Number
     high: Number
     baseline: Number = None
+    against: str | None = None  # of a threat beyond a learner's: which learner's
     limit: str | None = None
     verdict: Verdict = "no limit"
 

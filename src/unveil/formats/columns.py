@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.dictionary import Dictionary
+from unveil.data.notation import PLAIN, FileNotation
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "MOST_COLUMNS",
     "ROW_NAMES",
+    "TOO_WIDE",
     "Coder",
     "Columns",
     "DistinctValues",
@@ -182,6 +185,7 @@ class Columns:
     described: str  # the dialect, for the user
     dictionary: Dictionary | None = None  # of a statistical file: codes and labels
     missing: tuple[str, ...] = ()  # texts that the file itself says are missing values, by kind
+    notation: FileNotation = PLAIN  # of a text file
 
 
 def no_number(texts: Iterable[str], most: int) -> str | None:
@@ -237,10 +241,16 @@ def smallest_codes(codes: NDArray[np.unsignedinteger], count: int) -> NDArray[np
     return codes.astype(np.uint32, copy=False)
 
 
+MOST_COLUMNS = 2**14  # as in a sheet: more are no attributes of people
+TOO_WIDE = f"holds over {MOST_COLUMNS:,} columns; keep those that are to be published"
+
+
 def checked_names(names: Iterable[object]) -> str | None:
     """What is wrong with the names of columns, if anything: each must be a text, none empty, none twice."""
     seen: set[object] = set()
     for place, name in enumerate(names, start=1):
+        if place > MOST_COLUMNS:
+            return TOO_WIDE
         if not isinstance(name, str):
             return f"column {place} is named {name!r}, which is not a text; rename it"
         if not name.strip():

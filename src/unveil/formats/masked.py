@@ -113,7 +113,8 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
         for index, matrix in sorted(masked.channel.items()):
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
             lines.append(f"{toml_key(names[index])} = [\n{rows},\n]")
-    table = content_bytes(table_content(path, masked_columns(masked), None if like is None else like.dictionary))
+    noted = (None, None) if like is None else (like.dictionary, like.notation)
+    table = content_bytes(table_content(path, masked_columns(masked), *noted))
     lines.append("\n" + tomli_w.dumps({"digests": digests_of(table=table)}))
     return {**earlier_parts(path, [beside, path]), beside: "\n".join(lines).encode(), path: table}
 

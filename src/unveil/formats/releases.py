@@ -147,7 +147,8 @@ def _labels(group: NDArray[np.int64], column: CodedColumn | None) -> tuple[str, 
 def write_release(release: Release, path: str | Path, *, like: Table | None = None) -> list[Path]:
     """Write a release; all its files appear whole, or none. Reading them gives the same release.
 
-    `like`: the original, if its codes and labels are to be kept in a statistical file.
+    `like`: the original, if its codes and labels are to be kept in a statistical file, and its delimiter, encoding,
+    decimal mark and date formats in a text file.
     """
     return write_whole(release_files(release, path, like=like))
 
@@ -159,15 +160,15 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     second = _second_block(release)
     columns, cut = release_columns(release, [b for b in release.blocks if b is not second])
     files: dict[Path, Content] = {}
-    dictionary = None if like is None else like.dictionary
-    table = table_content(path, columns, dictionary)
+    dictionary, notation = (None, None) if like is None else (like.dictionary, like.notation)
+    table = table_content(path, columns, dictionary, notation)
     if cut.group is not None:
         sidecar: dict[str, object] = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
         bound = {"table": content_bytes(table)}
         if second is not None:
             other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
             sidecar["sensitive_table"] = other.name
-            made = table_content(other, _second_columns(release, second, cut.group), dictionary)
+            made = table_content(other, _second_columns(release, second, cut.group), dictionary, notation)
             files[other] = bound["sensitive_table"] = content_bytes(made)
         sidecar["digests"] = digests_of(**bound)
         files[path.with_suffix(".toml")] = tomli_w.dumps(sidecar).encode()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from unveil.data.attribute import Kind, position
 from unveil.data.dictionary import Dictionary
 from unveil.data.hierarchy import iso_date, number_text
+from unveil.data.notation import FileNotation
 from unveil.errors import OutputError, UnveilError
 from unveil.formats.columns import Columns, needed
 from unveil.formats.output import Content, csv_bytes, write_whole
@@ -65,9 +66,22 @@ def check_packages(path: Path) -> None:
         needed("pyreadstat", "files", f"{path}: to write files of SPSS, Stata and SAS", OutputError)
 
 
-def table_content(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None = None) -> Content:
-    """What the file holds; `like`: codes and labels that are kept where every cell is one of them."""
+def table_content(
+    path: Path, columns: Sequence[OutputColumn], like: Dictionary | None = None, notation: FileNotation | None = None
+) -> Content:
+    """What the file holds; `like`: codes and labels that are kept where every cell is one of them.
+
+    `notation`: how a text file writes it.
+    """
     check_ending(path, "a table")
+    if notation is not None and path.suffix.lower() == ".csv":
+        return csv_bytes(
+            [c.name for c in columns],
+            [_noted(c, notation) for c in columns],
+            delimiter=notation.delimiter,
+            newline=notation.newline,
+            encoding=notation.encoding,
+        )
     return _WRITERS[path.suffix.lower()](path, columns, like)
 
 
@@ -114,6 +128,17 @@ def typed(column: OutputColumn) -> "pl.Series":
         list(values), pl.Series(list(values.values()), dtype=dtype), default=None, return_dtype=dtype
     )
     return found.alias(column.name)
+
+
+def _noted(column: OutputColumn, notation: FileNotation) -> "pl.Series":
+    """The cells as this notation writes them, each different text once."""
+    import polars as pl
+
+    texts = column.texts.unique().to_list()
+    said = [t if t == column.missing else notation.cell(t, column.name, column.kind) for t in texts]
+    if said == texts:
+        return column.texts
+    return column.texts.replace_strict(texts, pl.Series(said, dtype=pl.String), return_dtype=pl.String)
 
 
 # --- one function an ending -------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """The verdict: every kind judged or said not to be; what was not judged is never fine."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -94,7 +96,7 @@ def test_leaks_of_the_file_decide_and_stand_in_their_kind() -> None:
         assert (found.verdict, found.exit_code) == (verdict, exit_code)
     rows = {row.kind: row for row in found.kinds}
     assert rows["linking"].verdict == rows["file"].verdict == "exceeded"
-    assert rows["linking"].fix == "shuffle the rows"
+    assert rows["linking"].fix == "Shuffle the rows."
     assert set(rows) == set(KINDS)
 
 
@@ -259,3 +261,34 @@ def test_the_role_of_every_column_stands_in_the_document_and_on_page_one() -> No
     first = page[: page.index("<h2", page.index("What was judged") + 20)]
     for words in ("quasi-identifier", "ward", "not published"):
         assert words in first
+
+
+def test_what_any_reader_knows_has_a_limit_of_its_own() -> None:
+    """Eleven values, each group shows one of them for most: nobody is sure, yet nearly everybody is guessed right."""
+    values = [f"v{i}" for i in range(11)]
+    group = {"role": QI, "domain": [str(i) for i in range(11)]}
+    schema = made_schema({"ward": group, "ill": {"role": SENSITIVE, "domain": values}})
+    rows = [(str(ward), values[ward] if i < 14 else values[(ward + i) % 11]) for ward in range(11) for i in range(20)]
+    table = made_table(schema, *rows)
+    found = run_audit({"r": published(table)}, original=table, **QUICK, waive={"file": "x"})
+    got = {f.id: f for f in found.document.findings if f.attribute == "ill"}
+    assert got["bayesian.disclosed.80"].value == got["learner.disclosed.80"].value == 0
+    most = max(Counter(ill for _, ill in rows).values()) / len(rows)
+    right = sum(ill == values[int(ward)] for ward, ill in rows) / len(rows)
+    assert got["learner.mode_gain"].value == pytest.approx(right - most)
+    assert got["learner.mode_gain"].verdict == "exceeded"
+    row = next(r for r in found.document.diagnostics["judgement"]["r"]["kinds"] if r["kind"] == "inference")
+    assert row["verdict"] == "exceeded"
+    assert "unveil anonymize" in row["fix"]
+
+
+def test_an_untouched_table_is_its_own_release() -> None:
+    """Rows that look alike are not told apart, though in memory each is a group of its own."""
+    even, one = people(EVEN), people(ONE_FOR_ALL)
+    for table, verdict, words in ((even, "within", "Kept"), (one, "exceeded", "ill")):
+        found = run_audit({"r": table.as_release()}, original=table, **QUICK, waive={"file": "x"})
+        row = next(r for r in found.document.diagnostics["judgement"]["r"]["kinds"] if r["kind"] == "inference")
+        assert row["verdict"] == verdict
+        assert words in row["sentence"]
+    grouped = run_audit({"r": even.as_release()}, original=even, assignments={"r": np.arange(200)}, **QUICK)
+    assert len(grouped.document.findings) > len(found.document.findings)

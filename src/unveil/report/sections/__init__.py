@@ -7,6 +7,7 @@ from unveil.report.sections.attack import attack
 from unveil.report.sections.background import background, knowledge
 from unveil.report.sections.combinations import combinations
 from unveil.report.sections.common import every_finding, head, limits, method, not_tested, provenance, sentences
+from unveil.report.sections.composition import composition
 from unveil.report.sections.differential import differential
 from unveil.report.sections.disclosure import disclosure, masked
 from unveil.report.sections.frontier import frontier
@@ -22,6 +23,7 @@ __all__ = ["blocks_of"]
 FIRST = (
     *(head, kinds, sentences, frontier, limits, three_risks, who, recognised, utility, masked, linkage, uniqueness),
     *(
+        composition,
         membership,
         scores,
         attack,

@@ -48,10 +48,11 @@ def summary_of(document: Document, names: Names) -> Summary:
     own = set(document.settings.get("limits") or ())
     if "judgement" in document.diagnostics:  # the default limits are in the table of kinds
         limited = [f for f in limited if own & set((f.limit or "").split("; "))]
-    grids = [*kinds_grid(document, names), *([] if judged else _limits(limited, names))]
+    grids = [] if judged else _limits(limited, names)
     grids += map(_bare, _answer(document, names))
     told = (*told_kinds(document, names), *known_rows(document))
-    top = [*_verdicts(document, names), *_sentences(document, names), *([Listing(told, "plain")] if told else [])]
+    top: list[Block] = [*_verdicts(document, names), *kinds_grid(document, names), *_sentences(document, names)]
+    top += [Listing(told, "plain")] if told else []
     return Summary(top, grids, *_untested(document))
 
 
