@@ -12,7 +12,7 @@ from unveil.audit.belief_measures import Measure, People, Sample, measures_of
 from unveil.audit.document import Finding
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import estimated
+from unveil.risk.sampling import estimated
 
 __all__ = ["belief_findings", "measure_of", "published_counts"]
 
