@@ -42,9 +42,7 @@ class Microaggregation(Masking):
         means = self.means([numbers_of(table.attributes[i], table.columns[i]) for i in which], engine)
         return dict(zip(which, means, strict=True))
 
-    def means(
-        self, values: Sequence[NDArray[np.float64]], engine: Engine | None = None
-    ) -> list[NDArray[np.float64]]:
+    def means(self, values: Sequence[NDArray[np.float64]], engine: Engine | None = None) -> list[NDArray[np.float64]]:
         """Of each column of numbers the means that take their place; nothing is drawn."""
         if self.method == "mdav":
             group = _near(np.stack([_standard(v) for v in values], axis=1), self.k, engine or Engine())
@@ -70,7 +68,8 @@ def _near(point: NDArray[np.float64], k: int, engine: Engine) -> NDArray[np.int6
     boxes = near_groups.grow_boxes(point, *spans)
     tree = [spans[0], *(part[:boxes].copy() for part in spans[1:5]), spans[5]]
     sides = [np.empty((boxes, point.shape[1])) for _ in range(2)]
-    work = (point, k, group, *tree, *sides, np.empty(boxes, dtype=np.int64), np.zeros(point.shape[1]))
+    room = (*sides, np.empty(boxes, dtype=np.int64), np.zeros(point.shape[1]))
+    work: list[Any] = [point, k, group, *tree, *room]
     left, number = near_groups.mdav_groups(*work, rows, 0, 0)
     while left >= 3 * k:
         if engine.stop.is_set():

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "MOST_COLUMNS",
     "ROW_NAMES",
+    "TOO_WIDE",
     "Coder",
     "Columns",
     "Distinct",
     "Refusal",
-    "MOST_COLUMNS",
-    "TOO_WIDE",
     "checked_names",
     "needed",
     "no_number",

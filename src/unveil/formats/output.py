@@ -30,8 +30,8 @@ def write_whole(
     """Write a set of files so that all of them appear, each whole, or none; earlier files stay if it fails.
 
     A content is its bytes or a function that writes them; a file without content is removed, together with what the
-    others replace. The files get `mode` less the process's umask, those named in `private` 0600; until they are complete
-    nobody else can read them. Links are followed. Returns the paths that were written.
+    others replace. The files get `mode` less the process's umask, those named in `private` 0600; until they are
+    complete nobody else can read them. Links are followed. Returns the paths that were written.
     """
     plans: list[_Plan] = []
     try:
@@ -189,7 +189,7 @@ def _fill(plan: _Plan, content: Content, mode: int) -> None:
         if callable(content):
             content(file)
         else:
-            file.write(content)
+            file.write(content or b"")
         file.flush()
         os.fsync(file.fileno())
     os.chmod(plan.draft, mode)

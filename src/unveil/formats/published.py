@@ -188,8 +188,8 @@ def earlier_parts(path: Path, files: Collection[Path]) -> dict[Path, None]:
     if os.path.lexists(second):
         if "sensitive_table" not in earlier.digests or earlier.sensitive_table != second.name:
             raise ReleaseError(
-                f"{second}: is in the way: its name is that of a part of {path.name}, and nothing says that it was one; "
-                "move it, or give the release another name"
+                f"{second}: is in the way: its name is that of a part of {path.name}, and nothing says that it was "
+                "one; move it, or give the release another name"
             )
         stale += [second] if second not in files else []
     return dict.fromkeys(stale)

@@ -20,7 +20,16 @@ from unveil.formats.statistical_output import Planned, check_names, planned, wri
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ENDINGS", "Written", "check_ending", "check_packages", "frame_content", "table_content", "typed", "write_columns"]
+__all__ = [
+    "ENDINGS",
+    "Written",
+    "check_ending",
+    "check_packages",
+    "frame_content",
+    "table_content",
+    "typed",
+    "write_columns",
+]
 
 _MOST_CHARACTERS = 32_767  # of a cell of Excel
 _MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384

@@ -14,8 +14,8 @@ from test_cli import run
 from test_frontier import TABLE
 
 from unveil import cli
-from unveil.audit.document import Document
 from unveil import frontier as sweep
+from unveil.audit.document import Document
 from unveil.data.schema import read_schema
 from unveil.errors import UsageError
 from unveil.formats.releases import read_release

@@ -17,7 +17,9 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 MANY = 1_000_000
-SCHEMA = 'version = 1\nconfirmed = true\n[attributes.a]\nrole = "quasi-identifier"\n[attributes.b]\nrole = "sensitive"\n'
+SCHEMA = (
+    'version = 1\nconfirmed = true\n[attributes.a]\nrole = "quasi-identifier"\n[attributes.b]\nrole = "sensitive"\n'
+)
 
 Bomb = Callable[[Path], list[object]]
 
@@ -50,7 +52,8 @@ def sheet(cell: str) -> bytes:
     rows = f"<table:table-row><table:table-cell office:value-type='string'>{cell}</table:table-cell></table:table-row>"
     content = (
         f'<?xml version="1.0"?><office:document-content {space}><office:body><office:spreadsheet>'
-        f'<table:table table:name="t">{rows * 2}</table:table></office:spreadsheet></office:body></office:document-content>'
+        f'<table:table table:name="t">{rows * 2}</table:table></office:spreadsheet></office:body>'
+        "</office:document-content>"
     )
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
@@ -58,7 +61,8 @@ def sheet(cell: str) -> bytes:
         file.writestr(
             "META-INF/manifest.xml",
             '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
-            '<manifest:file-entry manifest:full-path="/" manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/>'
+            '<manifest:file-entry manifest:full-path="/" '
+            'manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/>'
             "</manifest:manifest>",
         )
         file.writestr("content.xml", content)
@@ -80,7 +84,11 @@ def lying(raw: bytes, size: int) -> bytes:
     footer, found = bytearray(raw[-8 - length : -8]), 0
     for place in range(len(footer) - 5):  # a number of seven bits a byte, doubled; all sums are a little above the size
         value = sum((footer[place + i] & 127) << 7 * i for i in range(5)) >> 1
-        if all(byte >= 128 for byte in footer[place : place + 4]) and footer[place + 4] < 128 and 0 <= value - size < 99:
+        if (
+            all(byte >= 128 for byte in footer[place : place + 4])
+            and footer[place + 4] < 128
+            and 0 <= value - size < 99
+        ):
             footer[place : place + 5], found = b"\x82\x80\x80\x80\x00", found + 1
     assert found >= 2, "the sums of the column and of the row group"
     return raw[: -8 - length] + bytes(footer) + raw[-8:]
@@ -120,7 +128,7 @@ def _zeros(rows: int) -> object:
 
 def fifo(folder: Path) -> list[object]:
     os.mkfifo(folder / "pipe.csv")
-    return schema(folder, SCHEMA.replace('[attributes.b]', 'hierarchy = "pipe.csv"\n[attributes.b]'))
+    return schema(folder, SCHEMA.replace("[attributes.b]", 'hierarchy = "pipe.csv"\n[attributes.b]'))
 
 
 def hierarchy(place: str) -> Bomb:
@@ -138,7 +146,9 @@ def wide(count: int) -> str:
 
 BOMBS: dict[str, Bomb] = {
     "ods, one text:s": lambda f: table(f, "t.ods", sheet('<text:p><text:s text:c="2000000000"/></text:p>')),
-    "ods, many text:s": lambda f: table(f, "t.ods", sheet("<text:p>" + '<text:s text:c="60000"/>' * 60_000 + "</text:p>")),
+    "ods, many text:s": lambda f: table(
+        f, "t.ods", sheet("<text:p>" + '<text:s text:c="60000"/>' * 60_000 + "</text:p>")
+    ),
     "ods, text:s in quotes of another kind": lambda f: table(
         f, "t.ods", sheet("<text:p>" + "<text:s  text:c = '999999'></text:s>" * 9_000 + "</text:p>")
     ),
@@ -152,9 +162,7 @@ BOMBS: dict[str, Bomb] = {
     "toml, many dotted keys": lambda f: schema(f, SCHEMA + "".join(f"x{'.a' * 900}{i} = 1\n" for i in range(500))),
     "toml, brackets": lambda f: schema(f, SCHEMA + "x = " + "[" * 100_000 + "\n"),
     "toml, tables": lambda f: schema(f, SCHEMA + "x = " + "{a=" * 100_000 + "\n"),
-    "frequency of a table": lambda f: schema(
-        f, 'frequency = "n"\n' + SCHEMA, "a,b,n\n1,2,2000000000\n3,4,1\n"
-    ),
+    "frequency of a table": lambda f: schema(f, 'frequency = "n"\n' + SCHEMA, "a,b,n\n1,2,2000000000\n3,4,1\n"),
     "frequency of a release": lambda f: release(f, "a,b,count\n1,2,2000000000\n3,4,1\n"),
     "frequencies of a release": lambda f: [
         "audit",
@@ -172,9 +180,7 @@ BOMBS: dict[str, Bomb] = {
     "arrow, a long text": lambda f: table(f, "t.arrow", arrow(1, a=["x" * 2**27])),
     "arrow, a text in every row": lambda f: table(f, "t.arrow", arrow(1, a=texts(900_000, 10_000))),
     "csv, 100,000 columns": lambda f: table(f, "t.csv", wide(100_000)),
-    "a cell of a million members": lambda f: release(
-        f, 'a,b\n"{' + ",".join(map(str, range(MANY))) + '}",x\n1,y\n'
-    ),
+    "a cell of a million members": lambda f: release(f, 'a,b\n"{' + ",".join(map(str, range(MANY))) + '}",x\n1,y\n'),
     "a cell of a million members, declared": lambda f: release(
         f,
         'a,b\n"{' + ",".join(map(str, range(MANY))) + '}",x\n1,y\n',
