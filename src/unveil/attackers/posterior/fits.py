@@ -154,7 +154,7 @@ def _match(
             f"{start[-1]:,} pairs of a target and a fitting cell are too many; know more, or ask about fewer"
         )
     target, place = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
-    list_fits(*arguments, start, target, place)
+    list_fits(*[*arguments, start, target, place])
     return target, place
 
 
