@@ -46,6 +46,7 @@ class DpHistogram(Options):
         The noise comes from the operating system, not from the seed, which orders the rows only: who could replay noise
         could take it off.
         """
+        table.check_texts()
         which = self._chosen(table)
         attributes = [table.attributes[i] for i in which]
         sizes = [a.codes for a in attributes]

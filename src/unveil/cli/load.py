@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unveil.cli.earlier import earlier_paths, load_earlier
 from unveil.cli.memory import belief_bytes, warn_of_memory
 from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, release_parts
@@ -106,6 +107,7 @@ def input_paths(options: Any) -> list[Any]:
     """Everything that is read, without the other files of a release."""
     named = [getattr(options, name, None) for name in (*FILES, *MORE_FILES)]
     found = [*release_paths(options), *named, *getattr(options, "assignment", ())]
+    found += earlier_paths(options)
     return list(dict.fromkeys(path for path in found if path is not None))
 
 
@@ -168,9 +170,10 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         ),
         cells=getattr(options, "cells", ()),
         key=getattr(options, "key", None),
+        **load_earlier(options, schema, table, dict(zip(names, paths, strict=True))),
         **_published_files(options, schema, dict(zip(names, paths, strict=True)), original, assignments),
         **stated,
-        **_membership(options, schema),
+        **_answered(options, schema),
     )
     if case.releases:
         warn_of_memory(belief_bytes(case), "ask about a sample of people (unveil audit --sample N)")
@@ -191,16 +194,16 @@ def _published_files(
 ) -> dict[str, Any]:
     """The releases as a stranger reads them, beside the original and beside the population; for a verdict only."""
     from unveil.formats.masked import is_masked
-    from unveil.formats.tables import read_columns
+    from unveil.formats.tables import read_prepared
     from unveil.risk.published_file import read_published_file
 
     if not hasattr(options, "waive"):
         return {}
-    reading = {"missing": schema.missing_token, **dialect_of(options)}
+    reading = dialect_of(options)
     population = getattr(options, "population", None)
     project = isinstance(original, Path) and original.suffix.lower() == ".deid"
-    people = None if original is None or project else read_columns(original, **reading)
-    register = None if population is None else read_columns(population, **reading)
+    people = None if original is None or project else read_prepared(original, schema, **reading)
+    register = None if population is None else read_prepared(population, schema, **reading)
     written = {"key": getattr(options, "key", None), **dialect_of(options, "release_")}
     files, registers = {}, {}
     for name, path in paths.items():
@@ -255,11 +258,17 @@ def _stated(options: Any) -> dict[str, Any]:
     return found
 
 
-def _membership(options: Any, schema: Any) -> dict[str, Any]:
-    from unveil.audit import MembershipAsked
+def _answered(options: Any, schema: Any) -> dict[str, Any]:
+    """What only the steward can know, as the schema answers it."""
+    from unveil.audit import MembershipQuestion
 
-    sensitive = schema.document.membership == "sensitive"
-    return {"membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None))}
+    said = schema.document
+    sensitive = None if said.membership is None else said.membership == "sensitive"
+    return {
+        "membership": MembershipQuestion(sensitive, getattr(options, "membership_prior", None)),
+        "earlier_releases": said.earlier_releases,
+        "population_register": said.population_register,
+    }
 
 
 def _prior(options: Any) -> Any:
@@ -365,9 +374,9 @@ def _load_assignment(path: Path, table: Any, release: Any) -> Any:
 
 def _load_people(path: Any, schema: Any, attributes: Any, dialect: Mapping[str, Any]) -> Any:
     from unveil.audit import code_people
-    from unveil.formats.tables import read_columns
+    from unveil.formats.tables import read_prepared
 
-    return code_people(read_columns(path, missing=schema.missing_token, **dialect), attributes, path.name)
+    return code_people(read_prepared(path, schema, **dialect), attributes, path.name)
 
 
 def _load_around(options: Any, schema: Any, releases: Mapping[str, Any], dialect: Mapping[str, Any]) -> Any:

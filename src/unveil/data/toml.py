@@ -10,7 +10,7 @@ import tomli_w
 
 from unveil.errors import SchemaError, UnveilError, shown
 
-__all__ = ["read_toml", "toml_array", "toml_bytes", "toml_content", "toml_key", "toml_string"]
+__all__ = ["read_text", "read_toml", "toml_array", "toml_bytes", "toml_content", "toml_key", "toml_string"]
 
 
 MOST_BYTES = 2**26  # of a file: a device has no end
@@ -30,14 +30,18 @@ def toml_bytes(path: Path, error: type[UnveilError]) -> bytes:
 
 def read_toml(path: Path, error: type[UnveilError]) -> dict[str, Any]:
     """What a TOML file holds."""
+    return toml_content(read_text(path, error), str(path), error)
+
+
+def read_text(path: Path, error: type[UnveilError]) -> str:
+    """The text of a TOML file."""
     try:
-        text = toml_bytes(path, error).decode("utf-8-sig")
+        return toml_bytes(path, error).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise error(f"{path}: not TOML in UTF-8; save it as UTF-8") from None
     except (OSError, ValueError) as fault:  # ValueError: a null character in the name
         reason = fault.strerror if isinstance(fault, OSError) else fault
         raise error(f"{shown(path, 500)[1:-1]}: cannot be read ({reason})") from None
-    return toml_content(text, str(path), error)
 
 
 def toml_content(text: str, where: str, error: type[UnveilError]) -> dict[str, Any]:

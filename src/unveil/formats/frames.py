@@ -41,7 +41,7 @@ def read_parquet(path: Path, *, missing: str = "", error: type[UnveilError], **_
     def column(name: str) -> "pl.Series":
         return pl.read_parquet(path, columns=[name], glob=False, hive_partitioning=False)[name]
 
-    with _Refusing(path, "Parquet", error):
+    with _RefusalGuard(path, "Parquet", error):
         names = list(pl.read_parquet_schema(path))
         fault = checked_names(names)
         if fault is None:
@@ -57,7 +57,7 @@ def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
 
     _check_file(path, "Arrow", error)
     ipc = needed("pyarrow", "files", f"{path}: to read Arrow files", error).ipc
-    with _Refusing(path, "Arrow", error), path.open("rb") as file:
+    with _RefusalGuard(path, "Arrow", error), path.open("rb") as file:
         if file.read(4) == b"FEA1":
             raise error(f"{path}: is Feather of version 1, which is not an Arrow file; save it again")
         file.seek(0)
@@ -101,7 +101,7 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
     from unveil.formats.columns import needed
 
     if isinstance(frame, pl.LazyFrame):
-        with _Refusing(Path(name), "a table", error):
+        with _RefusalGuard(Path(name), "a table", error):
             frame = frame.collect()
     fault = checked_names(_names_of(frame))
     if fault:
@@ -204,7 +204,7 @@ def _by_column(
     coded: dict[str, CodedColumn] = {}
     rows = -1
     for name in names:
-        with _Refusing(path, described, error):
+        with _RefusalGuard(path, described, error):
             series = column(name)
             if rows not in (-1, len(series)):
                 raise error(f"{path}: cannot be read as {described}: its columns differ in length")
@@ -257,7 +257,7 @@ def _said(reason: BaseException) -> str:
     return shown(text[0] if text else type(reason).__name__, 80)
 
 
-class _Refusing:
+class _RefusalGuard:
     """What a reader makes of a damaged file, as one line of ours."""
 
     def __init__(self, path: Path, described: str, error: type[UnveilError]) -> None:

@@ -48,6 +48,7 @@ class Masking(Options):
 
     def anonymize(self, table: Table, engine: Engine) -> MaskedTable:
         """The perturbed columns among the others, rows in an order drawn for itself."""
+        table.check_texts()
         which = _chosen(table, self.named(), self.kinds, name_of(self))
         engine = engine.named(name_of(self))
         columns = list(as_published(table.attributes, table.columns))
