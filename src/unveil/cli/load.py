@@ -175,7 +175,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         **stated,
         **_answered(options, schema),
     )
-    if case.releases:
+    if hasattr(options, "chains"):  # beliefs are what takes memory
         warn_of_memory(belief_bytes(case), "ask about a sample of people (unveil audit --sample N)")
     return case
 

@@ -33,9 +33,12 @@ def table_bytes(table: Any) -> int:
 def belief_bytes(case: Any) -> int:
     """About what a case takes: its tables, and for everybody asked about each reader's belief, chain by chain."""
     from unveil.audit.asking import asked_of
+    from unveil.data.table import MOST_COUNTED
 
     total = 0
     for release in case.releases.values():
+        if case.original is None and release.rows > MOST_COUNTED:  # which is refused
+            return 0
         people = release.rows if case.original is None else case.original.rows
         people = people if case.sample is None else min(people, case.sample)
         values = sum(release.attributes[index].codes for index in asked_of(release, case.asked))
