@@ -6,8 +6,9 @@ from pathlib import Path
 
 import unveil.cli.options as opt
 from unveil.cli.load import dialect_of, load_schema
-from unveil.cli.output import keep_apart, release_parts, say
-from unveil.errors import UsageError
+from unveil.cli.memory import table_bytes, warn_of_memory
+from unveil.cli.output import keep_apart, long_work, release_parts, say
+from unveil.errors import Stopped, UsageError
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
@@ -46,9 +47,13 @@ def anonymize(options: AnonymizeOptions) -> None:
     published = [name for name in schema.names if schema.declaration(name).role != "identifier"]
     check_ending(output, "a release", names=published)  # said before the work, not after it
     table = read_table(data, schema, **dialect_of(options))
+    warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
     seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
-    made = method.anonymize(table, Engine(seed=seed))
+    with long_work("nothing will be written") as (progress, stop):
+        made = method.anonymize(table, Engine(seed=seed, progress=progress, stop=stop))
+    if stop.is_set():
+        raise Stopped("stopped; no release was written")
     if made.note:
         say(made.note)
     masked = isinstance(made, MaskedTable | SyntheticTable)

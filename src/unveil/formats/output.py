@@ -202,7 +202,7 @@ def _fill(plan: _Plan, content: bytes | Callable[[BinaryIO], object], mode: int)
         if callable(content):
             content(file)
         else:
-            file.write(content)
+            file.write(content or b"")
         file.flush()
         os.fsync(file.fileno())
     os.chmod(plan.draft, mode)

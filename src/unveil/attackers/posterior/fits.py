@@ -146,7 +146,7 @@ def _match(
     offset = np.concatenate([[0], np.cumsum([t.size for t in tables])])[:-1].astype(np.int64)
     fits = np.concatenate([t.ravel() for t in tables])
     bit, bit_start, tree = _cell_tree(tables, cell)
-    arguments = (asked, cell, fits, offset, width, bit, bit_start, *tree)
+    arguments: list[Any] = [asked, cell, fits, offset, width, bit, bit_start, *tree]
     found = count_fits(*arguments)
     start = np.concatenate([[0], np.cumsum(found)]).astype(np.int64)
     if start[-1] > MOST_FITS:
@@ -154,7 +154,7 @@ def _match(
             f"{start[-1]:,} pairs of a target and a fitting cell are too many; know more, or ask about fewer"
         )
     target, place = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
-    list_fits(*arguments, start, target, place)
+    list_fits(*[*arguments, start, target, place])
     return target, place
 
 
