@@ -188,7 +188,7 @@ def _ends(
     unknown = low < high if around is None else (low < around) & (high > around)
     apart = np.flatnonzero(unknown | (~counts & ~np.isnan(low)))
     kinds = min(len(apart), MOST_APART)
-    if 1 < kinds and len(apart) < MOST_COMPARED:
+    if kinds > 1 and len(apart) < MOST_COMPARED:
         rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
         kinds = len(np.unique(np.round(np.concatenate(rows, axis=1), 12), axis=0))
     return Ends(low, high, counts, kinds, together)
