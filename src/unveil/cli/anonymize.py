@@ -13,6 +13,8 @@ from unveil.errors import RequirementError, UsageError
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
+ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: what is drawn may be unlucky
+
 
 @dataclass(frozen=True, kw_only=True)
 class AnonymizeOptions(opt.TableDialect, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
@@ -91,11 +93,16 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
             raise UsageError(f"--ledger: values of {name} may have changed, so that its groups cannot be followed")
     if not found["earlier"]:
         return method.anonymize(table, engine)
-    made, placed = anonymize_after(method, table, {n: e.release for n, e in found["earlier"].items()}, engine)
-    earlier = {n: replace(e, group=placed[n]) if (placed[n] >= 0).all() else e for n, e in found["earlier"].items()}
-    for one in kept_together(table, made, earlier):
+    releases = {n: e.release for n, e in found["earlier"].items()}
+    for attempt in range(ATTEMPTS):
+        made, placed = anonymize_after(method, table, releases, engine.named(f"attempt {attempt}"))
+        earlier = {n: replace(e, group=placed[n]) if (placed[n] >= 0).all() else e for n, e in found["earlier"].items()}
+        kept = kept_together(table, made, earlier)
+        if all(one.kept for one in kept):
+            break
+    for one in kept:
         if not one.kept:
-            how = f"{one.worse:,} people" if one.settled else "an unknown number of people"
+            how = f"{max(one.worse, one.sure):,} people" if one.settled else "an unknown number of people"
             raise RequirementError(
                 f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
                 f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"

@@ -17,7 +17,7 @@ from unveil.errors import RequirementError, UsageError
 
 __all__ = ["anonymize_after", "place_rows"]
 
-SECONDS = 120.0  # to find out who stood where, where that is ambiguous
+SECONDS = 60.0  # to find out who stood where, where that is ambiguous
 
 Ints = NDArray[np.int64]
 
@@ -138,8 +138,8 @@ def _place_buckets(table: Table, release: Release, names: Sequence[str], secret:
         bounds=Bounds(0, np.inf),
         options={"time_limit": SECONDS},
     )
-    if found.x is None:
-        raise UsageError("who stood in which bucket could not be found out in time")
+    if found.x is None or found.status != 0:
+        raise UsageError("too many people look alike to find out who stood in which of its buckets; repeat it instead")
     return _spread(number, who, block.group[entry], np.round(found.x).astype(np.int64))
 
 

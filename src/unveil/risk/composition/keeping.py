@@ -1,7 +1,7 @@
 """Whether a release keeps everybody as safe together with the earlier ones as the worse of them does alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.risk.composition.earlier import EarlierRelease, KnownPeople, view_of
+from unveil.risk.composition.exposure import SURE
 from unveil.risk.composition.inference import weave
 
 __all__ = ["Keeping", "kept_together"]
@@ -22,6 +23,7 @@ class Keeping:
 
     attribute: str
     worse: int  # people of whom the releases together tell more than each side alone
+    sure: int  # people of whom only all of them make a reader sure, and right, who does not know the groups
     alone: float  # the surest belief from the new release
     before: float  # ... from the earlier ones
     together: float  # ... from all
@@ -31,13 +33,14 @@ class Keeping:
     @property
     def kept(self) -> bool:
         """Nobody is told more."""
-        return self.settled and not self.worse
+        return self.settled and not self.worse and not self.sure
 
 
 def kept_together(table: Table, made: Anonymized, earlier: Mapping[str, EarlierRelease]) -> list[Keeping]:
     """One for each sensitive attribute that an earlier release publishes, too, for a reader who knows all groups.
 
-    Whoever knows less of where people stand can be misled, but learns no more.
+    Whoever knows less of where people stand learns no more for certain, but may take a way of standing for likely that
+    the maker ruled out: of whom that makes a reader sure is counted, too.
     """
     found, release = [], made.release
     names = [a.name for a in table.attributes if a.role is Role.QUASI_IDENTIFIER]
@@ -55,10 +58,17 @@ def kept_together(table: Table, made: Anonymized, earlier: Mapping[str, EarlierR
         joint = web.beliefs()
         alone, before, together = (b.probability.max(axis=1) for b in (*tops, joint))
         worse = together > np.maximum(alone, before) + SLACK
+        unplaced = [replace(view, targets=replace(view.targets, group=None)) for view in views]
+        truth = table.columns[table.index(attribute.name)]
+        sure = [
+            weave(some, attribute.codes).beliefs().probability[np.arange(len(truth)), truth] >= SURE
+            for some in (unplaced, unplaced[:1], unplaced[1:])
+        ]
         found.append(
             Keeping(
                 attribute.name,
                 int(worse.sum()),
+                int((sure[0] & ~sure[1] & ~sure[2]).sum()),
                 float(alone.max()),
                 float(before.max()),
                 float(together.max()),
