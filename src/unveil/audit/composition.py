@@ -64,8 +64,8 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
             continue
         try:
             views.append(view_of(other, earlier, people, attribute))
-        except NotApplicable as reason:
-            left_out[other] = str(reason)
+        except NotApplicable as error:
+            left_out[other] = str(error)
     facts: dict[str, Any] = {
         "earlier": [_described(n, e) for n, e in case.earlier.items()],
         "left_out": left_out,
@@ -74,9 +74,8 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
     remarks = [f"{n} does not publish {attribute.name}, so it adds nothing about it." for n in silent]
     if len(views) == 1:
         reason = "none of the earlier releases can be combined" if left_out else "no earlier release publishes it"
-        refused = dict.fromkeys((COMPOSED, COMPOSED_LEARNED), reason) if left_out else {}
-        readers = {} if left_out else {COMPOSED: _alone(found)}
-        return Composed(readers, refused, (), facts, tuple(remarks))
+        none: dict[str, str] = dict.fromkeys((COMPOSED, COMPOSED_LEARNED), reason) if left_out else {}
+        return Composed({} if left_out else {COMPOSED: _alone(found)}, none, (), facts, tuple(remarks))
     web = weave(views, attribute.codes)
     flat = web.beliefs()
     check = None
@@ -89,7 +88,7 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
     agreement = None if learned is None else _agreement(flat, learned)
     known = ", ".join(v.name for v in views[1:])
     readers = {COMPOSED: _belief(flat, found, check, agreement, known, "none: all worlds alike")}
-    refused = {}
+    refused: dict[str, str] = {}
     if learned is not None:
         belief = _belief(learned, found, check, agreement, known, found.learner.threat.population)
         own = found.learner.diagnostics

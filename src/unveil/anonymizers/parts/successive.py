@@ -23,16 +23,25 @@ Ints = NDArray[np.int64]
 
 
 def anonymize_after(
-    method: Any, table: Table, earlier: Mapping[str, Release], engine: Engine
+    method: Any,
+    table: Table,
+    earlier: Mapping[str, Release],
+    engine: Engine,
+    groups: Mapping[str, NDArray[np.integer]] | None = None,
 ) -> tuple[Anonymized, Mapping[str, Ints]]:
     """A release that tells nobody more together with the earlier ones than the worse of them tells alone.
 
     Recoding: every new group lies inside a group of each earlier release, or is a union of such groups where those do
     not keep the requirement. Anatomy: everybody's bucket holds the same values as before (m-invariance, Xiao and Tao
     2007); who was in no earlier release is put into buckets with others who were not. Also
-    says in which group of each earlier release every row stood.
+    says in which group of each earlier release every row stood: `groups`, where the maker still knows, else as its cells
+    and values tell; people who look alike may then be taken for each other.
     """
-    placed = {name: place_rows(table, release, name) for name, release in earlier.items()}
+    told = groups or {}
+    placed = {
+        name: np.asarray(told[name], dtype=np.int64) if name in told else place_rows(table, release, name)
+        for name, release in earlier.items()
+    }
     hidden = {name: len(release.blocks) > 1 for name, release in earlier.items()}
     if isinstance(method, Anatomy):
         if all(hidden.values()):
@@ -189,11 +198,11 @@ def _invariant(method: Anatomy, table: Table, earlier: Sequence[tuple[Release, I
     for kind in np.unique(number[before]).tolist():
         rows = order[(number[order] == kind) & before[order]]
         codes = np.flatnonzero(signature[rows[0]])
-        mine = [rows[column[rows] == code] for code in codes]
-        count = min(map(len, mine))
-        for some in mine:
+        by_value = [rows[column[rows] == code] for code in codes]
+        count = min(map(len, by_value))
+        for some in by_value:
             group_of_row[some[:count]] = groups + np.arange(count)
-        left += sum(len(some) - count for some in mine)
+        left += sum(len(some) - count for some in by_value)
         groups += count
     if left:
         kept = table.rows - left
