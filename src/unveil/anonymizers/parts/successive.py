@@ -34,8 +34,8 @@ def anonymize_after(
     Recoding: every new group lies inside a group of each earlier release, or is a union of such groups where those do
     not keep the requirement. Anatomy: everybody's bucket holds the same values as before (m-invariance, Xiao and Tao
     2007); who was in no earlier release is put into buckets with others who were not. Also
-    says in which group of each earlier release every row stood: `groups`, where the maker still knows, else as its cells
-    and values tell; people who look alike may then be taken for each other.
+    says in which group of each earlier release every row stood: `groups`, where the maker still knows, else as its
+    cells and values tell; people who look alike may then be taken for each other.
     """
     told = groups or {}
     placed = {
