@@ -24,7 +24,7 @@ class AuditOptions(
     opt.EngineSettings,
     opt.ChainLengths,
     opt.Priors,
-    opt.Aligned,
+    opt.AlignedRows,
     opt.Pairing,
     opt.AskedOptions,
     opt.KnownOptions,

@@ -256,12 +256,12 @@ def _stated(options: Any) -> dict[str, Any]:
 
 def _answered(options: Any, schema: Any) -> dict[str, Any]:
     """What only the steward can know, as the schema answers it."""
-    from unveil.audit import MembershipAsked
+    from unveil.audit import MembershipQuestion
 
     said = schema.document
     sensitive = None if said.membership is None else said.membership == "sensitive"
     return {
-        "membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None)),
+        "membership": MembershipQuestion(sensitive, getattr(options, "membership_prior", None)),
         "earlier_releases": said.earlier_releases,
         "population_register": said.population_register,
     }

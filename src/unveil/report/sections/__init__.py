@@ -3,6 +3,7 @@
 from unveil.audit.document import Document
 from unveil.report.blocks import Block, Heading
 from unveil.report.reading import Names
+from unveil.report.sections.attack import attack
 from unveil.report.sections.background import background, knowledge
 from unveil.report.sections.combinations import combinations
 from unveil.report.sections.common import every_finding, head, limits, method, not_tested, provenance, sentences
@@ -25,6 +26,7 @@ FIRST = (
         composition,
         membership,
         scores,
+        attack,
         disclosure,
         differential,
         knowledge,
