@@ -220,8 +220,18 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
     yield Measure("mode_gain", found, **own, each=each, span=(-1.0, 1.0))
     raised = lambda p: news.raised(p.reader, p.learner, _truth(p), share, harmless=harmless)  # noqa: E731
     yield Measure("raised.10x", raised, needs_truth=True)
+    worst = lambda p: news.raised_of_value(p.reader, _truth(p), share, harmless=harmless)  # noqa: E731
+    yield Measure("raised.of_a_value", worst, **own)
     if attribute.kind.measured and attribute.real > 1:
         yield Measure("narrowed.80", lambda p: news.narrowed(p.reader, _truth(p), share, attribute), **own)
+    if attribute.kind.ordered and attribute.real > 3:
+        closely = partial(news.narrowed, share=share, attribute=attribute, mass=0.95, width=0.2)
+        yield Measure("narrowed.95", lambda p: closely(p.reader, _truth(p)), **own)
+        half = news.halves(attribute, share)
+        weight = np.bincount(half, weights=share, minlength=int(half.max()) + 1).astype(np.float64)
+        spared = tuple(k for k in range(len(weight)) if set(np.flatnonzero(half == k).tolist()) <= set(harmless))
+        told = partial(_disclosed, share=weight, at_least=0.95, harmless=spared, node=half)
+        yield Measure("disclosed_half.95", told, **own)
     kinds = news.kinds_of(attribute)
     if kinds is None:
         return

@@ -23,7 +23,7 @@ from unveil.audit.masked import masked_part
 from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
-from unveil.audit.remarks import remarks_of_answers, remarks_of_release
+from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
@@ -116,7 +116,9 @@ def _release_part(case: Case, name: str) -> Part:
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
             continue
         sample = None if rows is None else Sample(people)
-        findings += belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least)
+        measured = list(belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least))
+        findings += measured
+        remarks += remarks_of_baselines(f"{name}, {attribute}", measured)
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
         findings += wider_findings(case, name, wider, answered, original, sample)

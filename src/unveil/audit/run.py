@@ -32,7 +32,7 @@ from unveil.audit.measures import definitions_of
 from unveil.audit.part import Part
 from unveil.audit.release_part import part_of
 from unveil.audit.remarks import count_words
-from unveil.audit.result import EXIT_CODES, Judged
+from unveil.audit.result import EXIT_CODES, RunResult
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.data.masked import Masked
@@ -59,7 +59,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Audit(Judged):
+class Audit(RunResult):
     """What an audit found. `document` is all that a report needs; the beliefs behind it stay here."""
 
     document: Document

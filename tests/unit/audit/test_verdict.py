@@ -8,7 +8,7 @@ import pytest
 from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_schema, made_table
 from unveil.audit import run_audit
 from unveil.audit.limits import limits_that_say_nothing
-from unveil.audit.membership import MembershipAsked
+from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import DEFAULT_LIMITS, KINDS, judgement_of, kind_of_finding
 from unveil.catalog import anonymizer
 from unveil.data.belief import Belief
@@ -208,7 +208,7 @@ def test_what_only_the_steward_knows_stands_beside_the_word_until_it_is_answered
     assert code == 0
     for note in ("membership", "earlier releases", "a population register"):
         assert f"{note} not considered" in words
-    answered = {"membership": MembershipAsked(False), "earlier_releases": (), "population_register": "none"}
+    answered = {"membership": MembershipQuestion(False), "earlier_releases": (), "population_register": "none"}
     words, told, code = words_of(people(EVEN), **answered)
     assert (words, code) == ("within; file waived", 0)
     assert "harmless" in told["membership"]
@@ -219,11 +219,11 @@ def test_what_is_answered_sensitively_is_judged() -> None:
     _, told, code = words_of(people(EVEN), earlier_releases=["2023.csv"])
     assert code == 3
     assert "2023.csv" in told["composition"]
-    _, told, code = words_of(people(EVEN), membership=MembershipAsked(True))
+    _, told, code = words_of(people(EVEN), membership=MembershipQuestion(True))
     assert code == 3
     assert "--control" in told["membership"]
     # Control people do not stand for a register that a recipient may hold.
-    control = {"control": people(EVEN), "membership": MembershipAsked(True)}
+    control = {"control": people(EVEN), "membership": MembershipQuestion(True)}
     assert "Not known well enough" in words_of(people(EVEN), **control)[1]["membership"]
     _, told, code = words_of(people(EVEN), **control, population_register="available")
     assert code == 3
@@ -233,7 +233,7 @@ def test_what_is_answered_sensitively_is_judged() -> None:
 def test_a_value_that_all_share_is_not_settled_by_calling_membership_harmless() -> None:
     all_ill = people({(age, ill): 98 * (ill == "hiv") + (ill in ("flu", "cold")) for age, ill in EVEN})
     for sensitive, said in ((None, "Say in the schema"), (False, "correct one of them")):
-        _, told, code = words_of(all_ill, membership=MembershipAsked(sensitive))
+        _, told, code = words_of(all_ill, membership=MembershipQuestion(sensitive))
         assert code == 3
         assert said in told["inference"]
 
