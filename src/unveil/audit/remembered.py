@@ -72,7 +72,7 @@ def sentence_of(finding: Finding, people: int) -> str:
 def fix_of_finding(kind: str, finding: Finding, anonymize: str) -> str:
     """What to change, and the command. `anonymize`: the beginning of the command that makes the release once more."""
     if not anonymize:
-        anonymize = "unveil anonymize DATA --schema schema.toml"
+        anonymize = "unveil anonymize DATA --schema schema.toml -o new.csv"
     if finding.reader == "all_columns":
         return (
             "Drop the insensitive columns that tell people apart, or call them quasi-identifiers in the schema, and "
