@@ -76,7 +76,7 @@ def audit(case: Case, folder: Path, *presets: str, short: bool = False) -> list[
 
     arguments = ["unveil", "audit", *case.write(folder)]
     if short:
-        arguments += ["--sweeps", "50", "--most-sweeps", "50", "--chains", "2"]
+        arguments += ["--sweeps", "50", "--most-sweeps", "50", "--chains", "2", "--sample", "60"]
     out, errors = io.StringIO(), io.StringIO()
     with (
         patch.object(sys, "argv", arguments),
