@@ -16,7 +16,7 @@ from unveil.risk.published_file import read_as_a_stranger, read_published_file
 
 
 def measure() -> Iterator[Row]:
-    """All checks of one file, against its original; a file is read anew for each run, as nothing may be kept."""
+    """All checks of one file, against its original; a file is read again for each run, as nothing may be kept."""
     with tempfile.TemporaryDirectory() as name:
         spent = []
         for times in (1, 4):
