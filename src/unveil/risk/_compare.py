@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.belief import Belief, Estimate
+from unveil.data.contrasts import contrast_weights, shift_size
 from unveil.errors import UsageError
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "harmful",
     "quantile",
     "ratio",
-    "shift_size",
     "shifted",
     "stepped",
 ]
@@ -188,15 +188,13 @@ def _ends(
     unknown = low < high if around is None else (low < around) & (high > around)
     apart = np.flatnonzero(unknown | (~counts & ~np.isnan(low)))
     kinds = min(len(apart), MOST_APART)
-    if 1 < kinds and len(apart) < MOST_COMPARED:
+    if kinds > 1 and len(apart) < MOST_COMPARED:
         rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
         kinds = len(np.unique(np.round(np.concatenate(rows, axis=1), 12), axis=0))
     return Ends(low, high, counts, kinds, together)
 
 
-def _no_surer(
-    value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float
-) -> Estimate:
+def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
     """Within the bounds, and never narrower than what a mode that no chain met could change: it may have the weight
     of one independent state."""
     unseen = max(float(b.diagnostics.facts.get("unseen_mode", 0.0)) for b in beliefs if b.chains is not None)
@@ -222,31 +220,6 @@ def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float) -> I
         chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
         for number in range(max(len(c) for c in chains if c is not None)):
             yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
-
-
-@lru_cache(maxsize=64)
-def shift_size(contrasts: int, level: float = LEVEL) -> float:
-    """How many times the largest of so many independent errors another error of that size exceeds with this chance.
-
-    Of one contrast (two chains) this is Student's t; contrasts of chains are normal where chains are long.
-    """
-    from scipy.optimize import brentq
-    from scipy.special import ndtr
-
-    at, width = np.polynomial.legendre.leggauss(400)
-    x = 6 * (at + 1)  # half of a normal
-    density = 6 * width * np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2)
-    beyond = lambda size: float(density @ (2 * ndtr(x / size) - 1) ** contrasts) - level  # noqa: E731
-    return float(brentq(beyond, 1e-3, 1e5))
-
-
-def contrast_weights(chains: int) -> Floats:
-    """(chains - 1, chains) weights of sums of chains that err as their mean does, each independently of the others.
-
-    Weights sum to 0, and their squares to 1 / chains.
-    """
-    number, place = np.arange(1, chains)[:, None], np.arange(chains)[None, :]
-    return np.asarray(np.sqrt(2) / chains * np.cos(np.pi * (place + 0.5) * number / chains))
 
 
 def shifted(belief: Belief, level: float = LEVEL) -> Iterable[Floats]:

@@ -45,12 +45,7 @@ def disclosed_people(
 
 
 def disclosed(
-    belief: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    *,
-    at_least: float = 0.8,
-    harmless: Sequence[int] = (),
+    belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people whose own value is believed at least this much, with odds several times its overall share's.
 
@@ -61,12 +56,7 @@ def disclosed(
 
 
 def misled(
-    belief: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    *,
-    at_least: float = 0.8,
-    harmless: Sequence[int] = (),
+    belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people of whom a wrong value is believed so: a wrong certainty is held against a person, too."""
     codes = _checked(belief, truth, share)

@@ -18,7 +18,7 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
     if file.original is None:
         return []
     for name, column in file.original.items():
-        if file.role(name) is not Role.IDENTIFIER:
+        if file.role(name) is not Role.IDENTIFIER or file.schema.declaration(name).shared:
             continue
         who = np.asarray(column.text_of_row, dtype=np.int64)
         times = np.bincount(who)
