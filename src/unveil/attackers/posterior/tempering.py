@@ -163,7 +163,7 @@ class Tempering:
             return cls(likelihood, fast, key, np.ones(1), [], pairs=pairs, flips=(plain, ()))
         exponents = np.append(np.geomspace(1.0, LOWEST, LEVELS - 1), 0.0)
         hot = [Chain.start(model, engine.named(f"level {k}")) for k in range(1, LEVELS)]
-        linked = linked_flips(model, [(block, groups, times) for block, groups, times in likelihood.kinds])
+        linked = linked_flips(model, likelihood.kinds)
         found = cls(likelihood, fast, key, exponents, hot, pairs=pairs, flips=(plain, linked))
         found._reset()
         return found
