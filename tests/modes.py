@@ -272,10 +272,14 @@ def blind_tables() -> Iterator[Hidden]:
     yield _sets("three sets that flip alone, 36 rows", 904, 6, 18, 0.9)
     sure = [[[1.0, 0.0], [0.02, 0.98]], [[0.8, 0.2], [0.2, 0.8]]]
     yield drawn_table("near-deterministic beside symmetric, 200 rows", 905, {(0, 1): 94, (0, 0, 1): 4}, sure)
-    yield drawn_table("beta 0.001, three codes, 90 rows", 906, {(0, 1): 45}, [[[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]], 0.001)
+    yield drawn_table(
+        "beta 0.001, three codes, 90 rows", 906, {(0, 1): 45}, [[[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]], 0.001
+    )
     yield drawn_table("groups of four, 2900 rows", 907, {(0, 0, 1, 1): 725}, [_binary(0.7)])
     half = {(0, 1): 20, (0, 1, 2): 8, (2, 3): 12, (0, 1, 3, 3): 4}
-    yield drawn_table("four values, two alike, 104 rows", 908, half, [[[0.85, 0.15], [0.15, 0.85], [0.6, 0.4], [0.3, 0.7]]])
+    yield drawn_table(
+        "four values, two alike, 104 rows", 908, half, [[[0.85, 0.15], [0.15, 0.85], [0.6, 0.4], [0.3, 0.7]]]
+    )
     alike = [[0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]]
     yield drawn_table("three values, two alike, 32 rows", 909, {(0, 1): 7, (0, 1, 2): 6}, [alike])
     conflict = {(0, 1): 60, (0, 0, 1): 10, (0, 1, 1): 9}

@@ -42,7 +42,7 @@ def _modes(found: dict[str, list[Trial]]) -> list[str]:
         "`make accept` writes this page; do not edit it. Tables with an exactly known posterior (matchings counted by",
         "their counts; a second way, on a grid over the parameters, agrees), each with several seeds and the default",
         "budget, and probed from the truth and its mirror image as an audit does. A run is *fooled* if it is called",
-        f"converged while its error is over {RIGHT:g} of its stated standard errors; *good* if it is converged and right.",
+        f"converged while its error is over {RIGHT:g} stated standard errors; *good* if it is converged and right.",
         "",
     ]
     blind = {table.name for table in blind_tables()}
@@ -55,7 +55,9 @@ def _modes(found: dict[str, list[Trial]]) -> list[str]:
             continue
         runs = len({(t.table, t.seed) for t in some})
         lines += [f"{runs:,} of {wanted * SEEDS:,} runs (table and seed), two readers each.", ""]
-        lines += ["| tables | runs | readers | fooled | good | precise | alarms | largest error / stated | CPU s a run |"]
+        lines += [
+            "| tables | runs | readers | fooled | good | precise | alarms | largest error / stated | CPU s a run |"
+        ]
         lines += ["|---|---|---|---|---|---|---|---|---|"]
         parts = {
             "all": some,

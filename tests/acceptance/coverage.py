@@ -1,7 +1,7 @@
 """How often the 95% interval of every statistic of beliefs that an audit prints holds the exact value.
 
-Beliefs are known exactly, four chains err around them: cell by cell, half of the cells with a tie (equal
-modes, a ratio of exactly 2, a belief of exactly 80%), person by person without any, or all together, as when two readings of a release
+Beliefs are known exactly, four chains err around them: cell by cell, half of the cells with a tie (equal modes, a ratio
+of exactly 2, a belief of exactly 80%); person by person without any; or all together, as when two readings of a release
 have the same weight. A second part takes real chains on tables whose posterior is known.
 """
 

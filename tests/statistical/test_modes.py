@@ -172,7 +172,7 @@ def test_readings_say_what_each_would_say() -> None:
 
 
 def test_values_that_never_trade_places_are_an_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Case and control can trade places at no cost: chains that all sit on one side are called out without any start."""
+    """Case and control can trade places at no cost: chains that all sit on one side are called out by themselves."""
     monkeypatch.setattr(tempering, "MOST_NUMBERS", 0)
     table = TABLES["case-control of two, 160 rows, 0.9"]
     calm = run(table, 1, QUICK)["bayesian"].diagnostics
@@ -245,7 +245,9 @@ def test_a_flip_keeps_totals_and_weighs_the_prior() -> None:
     assert new[:, :2].sum(axis=1) == pytest.approx(old[:, :2].sum(axis=1))
     within = old[:, :2] / old[:, :2].sum(axis=1, keepdims=True)
     beta = prior.beta[0][:, :2]
-    density = [sum(dirichlet.logpdf(w, b) for w, b in zip(order, beta, strict=True)) for order in (within[::-1], within)]
+    density = [
+        sum(dirichlet.logpdf(w, b) for w, b in zip(order, beta, strict=True)) for order in (within[::-1], within)
+    ]
     assert ratio == pytest.approx(density[0] - density[1])
     again, back = flip.made(model.layout, after, 0, 1)
     assert again == pytest.approx(drawn)

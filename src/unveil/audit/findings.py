@@ -84,7 +84,7 @@ def member_advantage(
     """Success on members minus success on people who are not in the table (Clifton and Tassa 2013).
 
     Both groups count as samples of the people one might ask about: 95% by Newcombe's square-and-add of Wilson's
-    intervals (1998, method 10), which have a width where everyone is guessed right; the chains' error is added likewise.
+    intervals (1998, method 10), which have a width where all are guessed right; the chains' error is added likewise.
     """
     inside, outside = _hits(members.probability, truth), _hits(controls.probability, control_truth)
     gap = float(inside.mean() - outside.mean())

@@ -166,8 +166,8 @@ def stepped(
         least_each[finite], most_each[finite] = middle - longer, middle + longer
     low = float(over(least_each[ends.counts | (least_each < value)]))
     high = float(over(most_each[ends.counts | (most_each > value)]))
-    down, up = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
-    return _no_surer(value, min(low, down, value), max(high, up, value), beliefs, least, most)
+    below, above = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
+    return _no_surer(value, min(low, below, value), max(high, above, value), beliefs, least, most)
 
 
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
@@ -216,14 +216,12 @@ def _ends(
     apart = np.flatnonzero(unknown | (~counts & ~np.isnan(low)))
     kinds = min(len(apart), MOST_APART)
     rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
-    if 1 < kinds and len(apart) < MOST_COMPARED and rows:
+    if kinds > 1 and len(apart) < MOST_COMPARED and rows:
         kinds = len(np.unique(np.round(np.concatenate(rows, axis=1), 12), axis=0))
     return Ends(low, high, counts, kinds, together)
 
 
-def _no_surer(
-    value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float
-) -> Estimate:
+def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
     """Within the bounds, and never narrower than what a mode that no chain met could change: it may have the weight
     of one independent state."""
     unseen = max(float(b.diagnostics.facts.get("unseen_mode", 0.0)) for b in beliefs if b.chains is not None)

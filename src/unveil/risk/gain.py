@@ -96,7 +96,9 @@ def belief_difference_quantile(
     """The q-quantile over people of the largest p_A - p_L."""
     counts = _compared(attacker, learner, harmless)
     over = partial(quantile, q=q)
-    return stepped(lambda a, l: _difference(a, l, counts), attacker, learner, over=over, ordered=True, least=-1.0, most=1.0)
+    return stepped(
+        lambda a, l: _difference(a, l, counts), attacker, learner, over=over, ordered=True, least=-1.0, most=1.0
+    )
 
 
 def belief_difference_share(

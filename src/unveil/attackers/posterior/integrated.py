@@ -108,7 +108,9 @@ class IntegratedPosterior:
         term = support_term(self.model, targets)
         found = []
         for weight, part in parted(self.model, states):
-            found.append(Reading(weight, shares_of(term.weights(_weighed(term, part, np.full(len(part), 1 / len(part)))))))
+            found.append(
+                Reading(weight, shares_of(term.weights(_weighed(term, part, np.full(len(part), 1 / len(part))))))
+            )
         return found
 
     def facts(self) -> dict[str, float | str]:

@@ -265,7 +265,7 @@ class Tempering:
         return new if taken else fit
 
     def mirrored(self, chain: Chain, draw: Draw) -> list[Draw]:
-        """This state and what a few trades of two values in all matched attributes, one after another, would make of it.
+        """This state and what a few trades of values in all matched attributes, one after another, would make of it.
 
         The chain does not move. The average over a state and what moves would make of it is right as well (Frenkel
         2004), and mirror images of the same weight cancel at once instead of after thousands of visits.
