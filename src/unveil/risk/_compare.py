@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.05  # outside an interval
 MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
-MOST_COMPARED = 5000  # people, to see how many kinds they are
+MOST_COMPARED = 1000  # people, to see whether they are of one kind
 SMALL = 1 << 23  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 TIE = 1e-12  # beliefs this close, relative to the larger, are equal: sums in another order differ in the last digits
 
@@ -146,18 +146,17 @@ def stepped(
 
     Everyone's number may be the least or the largest that it is while beliefs err as much as their chains differ: who
     is so near a threshold, or a tie, that the chains do not tell on which side, counts on both. If these are people of
-    several kinds, beliefs err further, so that all of them together are right with 95%. Who counts in some places only
-    (nan in others) is counted where that moves the result. Nor is the interval narrower than if all erred alike.
+    several kinds, beliefs err further, so that all of ten kinds together are right with 95%. Who counts in some places
+    only (nan in others) is counted where that moves the result. Nor is the interval narrower than if all erred alike.
     """
     at = np.asarray(each(*(b.probability for b in beliefs)), dtype=np.float64)
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
     around = value if ordered else None
-    kinds, ends = 1, _ends(each, at, beliefs, over, around, LEVEL)
-    while min(ends.kinds, MOST_APART) > kinds:
-        kinds = min(ends.kinds, MOST_APART)
-        ends = _ends(each, at, beliefs, over, around, LEVEL / kinds)
+    ends = _ends(each, at, beliefs, over, around, LEVEL)
+    if ends.several:
+        ends = _ends(each, at, beliefs, over, around, LEVEL / MOST_APART)
     least_each, most_each = ends.low, ends.high
     if ordered:  # two values may take turns to be a person's largest: then the number is least in between
         finite = np.isfinite(at) & np.isfinite(least_each) & np.isfinite(most_each)
@@ -193,7 +192,7 @@ class Ends:
     low: Floats  # (people,) nan: never counted
     high: Floats
     counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
-    kinds: int  # of people whose number is not known, or not on which side of the quantile or maximum it lies
+    several: bool  # kinds of people of whom it is not known on which side they are
     together: list[float]  # the measure where all err alike
 
 
@@ -214,11 +213,11 @@ def _ends(
             together.append(float(over(now[there])))
     unknown = low < high if around is None else (low < around) & (high > around)
     apart = np.flatnonzero(unknown | (~counts & ~np.isnan(low)))
-    kinds = min(len(apart), MOST_APART)
-    rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
-    if kinds > 1 and len(apart) < MOST_COMPARED and rows:
-        kinds = len(np.unique(np.round(np.concatenate(rows, axis=1), 12), axis=0))
-    return Ends(low, high, counts, kinds, together)
+    several = len(apart) > 1 and any(
+        bool((rows != rows[0]).any())
+        for rows in (b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at))
+    )
+    return Ends(low, high, counts, several, together)
 
 
 def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
@@ -250,6 +249,7 @@ def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float) -> I
             yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
 
 
+@lru_cache(maxsize=6)
 def _denied(belief: Belief) -> bool:
     """Whether some chain believes nothing of what another does."""
     assert belief.chains is not None
@@ -267,7 +267,7 @@ def shifted(belief: Belief, level: float = LEVEL) -> Iterable[Floats]:
     return _kept(belief, level) if 2 * belief.chains.size <= SMALL else _shift(belief, level)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=6)
 def _kept(belief: Belief, level: float) -> tuple[Floats, ...]:
     return tuple(_shift(belief, level))
 
