@@ -124,6 +124,7 @@ def hospital_export(rows: int = 8_000, words: Export = GERMAN, codes: int = 300)
     icd = _diagnoses(codes)
     weight = 1 / (1 + np.arange(len(icd))) ** 0.8
     which = draw.choice(len(icd), size=rows, p=weight / weight.sum())
+    people = draw.permutation(len(SURNAMES) ** 2 * len(_FIRST))[:rows]  # everybody has another name
     lines = [";".join(words.header)]
     for row in range(rows):
         code, middle, ward = icd[which[row]]
@@ -133,7 +134,8 @@ def hospital_export(rows: int = 8_000, words: Export = GERMAN, codes: int = 300)
         entry = date(2019, 1, 1) + timedelta(days=int(draw.integers(0, 5 * 365)))
         birth = entry - timedelta(days=int(age * 365.25 + draw.integers(0, 365)))
         stay = int(np.clip(draw.gamma(1.6, 3.5), 0, 60))
-        surname, first = SURNAMES[draw.integers(len(SURNAMES))], _FIRST[draw.integers(len(_FIRST))]
+        one, other = (SURNAMES[code] for code in divmod(int(people[row]) % len(SURNAMES) ** 2, len(SURNAMES)))
+        surname, first = f"{one}-{other}", _FIRST[people[row] // len(SURNAMES) ** 2]
         postcode = f"{('48', '49', '01')[draw.choice(3, p=[0.7, 0.2, 0.1])]}{draw.integers(100, 160):03d}"
         insured = words.insurance[draw.choice(3, p=[0.86, 0.11, 0.03])]
         insured = (insured + " ", insured.lower(), words.missing, insured)[min(int(draw.random() * 25), 3)]

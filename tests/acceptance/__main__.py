@@ -21,15 +21,14 @@ WORLDS, CHAINS = 400, 12  # trials of each world; seeds of each real table
 
 def main(arguments: Sequence[str]) -> int:
     """Run what is missing and write the page; 1 if a run was fooled or an interval holds too seldom."""
-    found = {}
-    for name, only in (("as the product does it", False), ("by chains where a grid would do", True)):
-        file = KEPT / f"{'chains' if only else 'product'}.jsonl"
-        if "--write" not in arguments:
-            for one in trials(file, chains_only=only):
-                if one.fooled or not one.converged:
-                    print(one, flush=True)
-        found[name] = list(kept_trials(file).values())
+    parts = {"as the product does it": False, "by chains where a grid would do": True}
+    files = {name: KEPT / f"{'chains' if only else 'product'}.jsonl" for name, only in parts.items()}
+    for name, only in parts.items() if "--write" not in arguments else ():
+        for one in trials(files[name], chains_only=only):
+            if not one.good:
+                print(one, flush=True)
     held = [*coverages(WORLDS), *real_coverages(CHAINS), advantage_coverage(3 * WORLDS)]
+    found = {name: list(kept_trials(file).values()) for name, file in files.items()}
     PAGE.write_text("\n".join([*_modes(found), *_coverage(held)]) + "\n")
     fooled = [one for some in found.values() for one in some if one.fooled]
     return int(bool(fooled) or not all(one.met for one in held))

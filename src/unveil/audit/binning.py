@@ -1,7 +1,6 @@
 """Attributes of more values than readers can be asked about, in bins of the audit's own: coarse ones and fine ones.
 
-Bins hold equally many people. Coarse ones show that a class has similar values, fine ones how closely a value is told;
-the halves of the range are their kinds, so that "above the middle" counts as told, too.
+Bins hold equally many people. Coarse ones show that a class has similar values, fine ones how closely a value is told.
 """
 
 from collections.abc import Sequence
@@ -32,7 +31,6 @@ class Bins:
     def __init__(self, attribute: Attribute, bin_of: NDArray[np.int64], labels: Sequence[str]) -> None:
         self.name, self.of = attribute.name, bin_of  # (codes,)
         real = len(labels) - attribute.missing
-        half = [n for n in range(real) if n < real // 2], [n for n in range(real) if n >= real // 2]
         harmless = set(attribute.harmless)
         spared = [n for n in range(len(labels)) if set(np.flatnonzero(bin_of == n).tolist()) <= harmless]
         measured = attribute.kind.measured and attribute.low is not None and attribute.high is not None
@@ -51,7 +49,6 @@ class Bins:
             binned=measured,
             source=attribute.source,
             harmless=tuple(spared),
-            classes=(("lower half", tuple(half[0])), ("upper half", tuple(half[1]))) if attribute.kind.ordered else (),
         )
 
     def release(self, release: Release) -> Release:
@@ -97,7 +94,8 @@ def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: i
     real = attribute.real
     order = np.arange(real) if attribute.kind.ordered else np.argsort(-counts[:real], kind="stable")
     before = np.cumsum(counts[order]) - counts[order] / 2
-    of_order = np.unique((before * bins / max(counts[:real].sum(), 1)).astype(np.int64), return_inverse=True)[1]
+    place = np.minimum(before * bins / max(counts[:real].sum(), 1), bins - 1).astype(np.int64)
+    of_order = np.unique(place, return_inverse=True)[1]
     bin_of = np.empty(attribute.codes, dtype=np.int64)
     bin_of[order] = of_order
     made = int(of_order.max()) + 1

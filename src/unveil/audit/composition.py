@@ -168,8 +168,8 @@ def _alone(found: Answers) -> Belief:
 
 
 def _agreement(one: JointBelief, other: JointBelief) -> float:
-    """Share of people of whom both runs believe the same value most."""
-    return float((one.probability.argmax(axis=1) == other.probability.argmax(axis=1)).mean())
+    """1 less the mean distance (total variation) of what the two runs believe of a person."""
+    return 1 - float(np.abs(one.probability - other.probability).sum(axis=1).mean()) / 2
 
 
 def _remarks(

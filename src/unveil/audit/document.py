@@ -87,6 +87,7 @@ class Finding(FindingId):
     low: Number
     high: Number
     baseline: Number = None
+    against: str | None = None  # of a threat beyond a learner's: which learner's
     limit: str | None = None
     verdict: Verdict = "no limit"
 
@@ -152,7 +153,9 @@ class Run(DocumentPart):
 class Document(DocumentPart):
     """What a command found."""
 
-    document: Literal["audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"]
+    document: Literal[
+        "attribute", "audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"
+    ]
     version: Literal[2] = 2
     settings: dict[str, Any]
     inputs: tuple[Input, ...]
@@ -162,7 +165,7 @@ class Document(DocumentPart):
     charts: dict[str, Any] = {}
 
 
-class _Hashed(Protocol):
+class _HashedInput(Protocol):
     """What was read but is no file, e.g. a table in a database: it knows its own hash."""
 
     @property
@@ -171,7 +174,7 @@ class _Hashed(Protocol):
     def sha256(self) -> str: ...
 
 
-def describe_inputs(paths: Iterable[Path | _Hashed], published: Collection[Path] = ()) -> tuple[Input, ...]:
+def describe_inputs(paths: Iterable[Path | _HashedInput], published: Collection[Path] = ()) -> tuple[Input, ...]:
     """Name and hash of each file; those of `published` may be named in an external document."""
     found = []
     for path in paths:

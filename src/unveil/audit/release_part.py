@@ -11,7 +11,7 @@ from unveil.audit.background import background_sections
 from unveil.audit.belief_measures import Sample, labels_of
 from unveil.audit.binning import COARSE, FINE, bins_of, too_many_values
 from unveil.audit.case import Case
-from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
+from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
 from unveil.audit.composition import compose
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
@@ -23,7 +23,8 @@ from unveil.audit.masked import masked_part
 from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
-from unveil.audit.remarks import remarks_of_answers, remarks_of_release
+from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
+from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
 from unveil.data.release import Release
@@ -68,6 +69,7 @@ def _release_part(case: Case, name: str) -> Part:
         *identity_findings(release, name, case.original, case.population),
         *checked.findings,
         *utility_findings(release, name, case.original),
+        *wider_counts(case, name, release),
     ]
     membership = None
     if case.membership is not None:
@@ -85,6 +87,9 @@ def _release_part(case: Case, name: str) -> Part:
     for version, asked, original, control in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
+        alone = len(version.attributes) == len(release.attributes)  # not several secrets as one
+        wider = wider_targets(case, version, asked, original, rows) if alone else {}
+        several = [*wider.values(), *(combination_targets(case, release, asked) if combined else ())]
         case.engine.report(f"{name}, {attribute}", 0, 1)
         try:
             if case.asked is None:
@@ -97,7 +102,7 @@ def _release_part(case: Case, name: str) -> Part:
                 rows=rows,
                 control=control,
                 group=case.assignments.get(name),
-                besides=asked_at_once(case, release, asked) if combined else (),
+                besides=asked_at_once(case, version, asked, several) if several else (),
             )
             if case.earlier and version is release:
                 composed = compose(case, name, release, asked, answered)
@@ -111,11 +116,15 @@ def _release_part(case: Case, name: str) -> Part:
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
             continue
         sample = None if rows is None else Sample(people)
-        findings += belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least)
+        measured = list(belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least))
+        findings += measured
+        remarks += remarks_of_baselines(f"{name}, {attribute}", measured)
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
+        findings += wider_findings(case, name, wider, answered, original, sample)
         if combined:
-            exposed[asked] = asked_together(case, name, release, asked, answered.learned, answered.besides)
+            besides = answered.besides[len(wider) :]
+            exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
         del answered  # what was learned takes much memory
         case.engine.report(f"{name}, {attribute}", 1, 1)
     coarse, coarse_original = _coarse(release, case.original)

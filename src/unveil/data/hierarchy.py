@@ -19,6 +19,7 @@ __all__ = [
     "hierarchy_files",
     "hierarchy_rows",
     "parse_hierarchy",
+    "plain_name",
     "read_hierarchy",
     "read_hierarchy_bytes",
 ]
@@ -209,7 +210,8 @@ def hierarchy_rows(raw: bytes, source: str, delimiter: str = ";") -> tuple[list[
 def hierarchy_files(folder: Path, names: Iterable[str] | None, where: str) -> dict[str, Path]:
     """The hierarchy file of each attribute in a folder: NAME.csv, or ARX's …_hierarchy_NAME.csv.
 
-    Without `names` every file is taken, its name less what ARX puts before it.
+    Without `names` every file is taken, its name less what ARX puts before it. A name with characters that no file name
+    should hold is found by its `plain_name`.
     """
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix.lower() == ".csv")
@@ -217,12 +219,18 @@ def hierarchy_files(folder: Path, names: Iterable[str] | None, where: str) -> di
         raise SchemaError(f"{where}: {shown(folder, 200)} is not a folder that can be read; name one") from None
     found: dict[str, Path] = {}
     for name in dict.fromkeys(file.stem.rpartition("_hierarchy_")[2] for file in files) if names is None else names:
-        mine = [file for file in files if file.stem == name or file.stem.endswith(f"_hierarchy_{name}")]
+        fits = {name, plain_name(name)}
+        mine = [f for f in files if f.stem in fits or any(f.stem.endswith(f"_hierarchy_{fit}") for fit in fits)]
         if len(mine) > 1:
             raise SchemaError(f"{where}: {mine[0].name} and {mine[1].name} both fit {shown(name)}; keep one")
         if mine:
             found[name] = mine[0]
     return found
+
+
+def plain_name(name: str) -> str:
+    """An attribute's name without what no file name should hold."""
+    return "".join(c if c.isalnum() or c in " ._-" else "_" for c in name)[:80].strip(" .") or "_"
 
 
 def iso_date(text: str) -> date | None:

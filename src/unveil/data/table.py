@@ -10,6 +10,7 @@ from unveil.data.attribute import Attribute, AttributeList, Kind, Role, position
 from unveil.data.dictionary import Dictionary
 from unveil.data.display import Summary
 from unveil.data.hierarchy import number_text
+from unveil.data.notation import PLAIN, FileNotation
 from unveil.data.preparation import CodedColumn, prepare_columns
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
@@ -17,9 +18,9 @@ from unveil.data.schema import Schema
 from unveil.data.texts import names_people
 from unveil.errors import TableError, shown
 
-__all__ = ["CodedColumn", "Table", "code_table"]
+__all__ = ["MOST_COUNTED", "CodedColumn", "Table", "code_table"]
 
-MOST_ROWS = 2**31 - 1
+MOST_COUNTED = 30_000_000  # rows that a column of frequencies may stand for: each is laid out
 TEXTS_LOOKED_AT = 2_000  # of a column, for what points at people
 
 
@@ -35,6 +36,7 @@ class Table(AttributeList):
     repeated: Mapping[str, int] = field(default_factory=dict)  # per identifier: rows that share its value with others
     name: str = "table"
     dictionary: Dictionary | None = None  # codes and labels of the statistical file it was read from
+    notation: FileNotation = PLAIN  # of the text file it was read from
 
     def __post_init__(self) -> None:
         if len(self.attributes) != len(self.columns) or not self.columns:
@@ -122,11 +124,10 @@ def code_table(
     _check_columns(schema, columns, name)
     repeats = _repeats(schema, columns, name, place, decimal)
     attributes, coded, repeated = [], [], {}
-    sources = schema.document.sources()
     for key in schema.names:
         column = columns[key]
         if schema.declaration(key).role is Role.IDENTIFIER:
-            if key not in sources:  # a birth date of which an age is made names nobody
+            if not schema.declaration(key).shared:
                 times = np.bincount(column.text_of_row, weights=repeats)
                 repeated[key] = int(times[times > 1].sum())
             continue
@@ -223,6 +224,9 @@ def _repeats(
         raise TableError(
             f"{name}, {place(row)}, {key}: a frequency must be a whole number; sampling weights go under weight"
         )
-    if values.sum() > MOST_ROWS:
-        raise TableError(f"{name}: {key} adds up to {values.sum():,.0f} rows, over {MOST_ROWS:,}")
+    if values.sum() > MOST_COUNTED:
+        raise TableError(
+            f"{name}: {key} adds up to {values.sum():,.0f} rows, over {MOST_COUNTED:,}; take a sample of the rows, or "
+            "say in the schema that it is a weight"
+        )
     return values.astype(np.int64)

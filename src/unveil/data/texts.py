@@ -6,7 +6,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["names_people"]
+__all__ = ["MISSING_WORDS", "names_people"]
+
+# What people write where there is no value; in lower case.
+_ONE_WORD = (
+    "? na n/a n.a. nan null . - -- --- k.a. k.a unbekannt unbek. n.b. n.r. inconnu inconnue n.c. s/d desconocido "
+    "desconocida onbekend n.v.t. sconosciuto sconosciuta n.d. unknown missing #n/a (null) <na>"
+)
+MISSING_WORDS = {
+    *_ONE_WORD.split(),
+    *("", "k. a.", "keine angabe", "nicht bekannt", "non renseigné", "sin dato", "no consta"),
+    *("niet bekend", "non noto", "not stated", "not known"),
+}
 
 MANY = 20  # different texts: below it a column of two words each is a list of categories
 SEVERAL = 3.0  # words of a text, on average, that make it a sentence

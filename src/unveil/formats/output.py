@@ -66,8 +66,15 @@ def content_bytes(content: Content) -> bytes:
     return out.getvalue()
 
 
-def csv_bytes(header: Sequence[str], columns: "Sequence[Iterable[str]] | pl.DataFrame") -> bytes:
-    """A table as CSV: comma, LF, UTF-8; a field is quoted only where a reader could go wrong without.
+def csv_bytes(
+    header: Sequence[str],
+    columns: "Sequence[Iterable[str]] | pl.DataFrame",
+    *,
+    delimiter: str = ",",
+    newline: str = "\n",
+    encoding: str = "utf-8",
+) -> bytes:
+    """A table as CSV: comma, LF and UTF-8 unless told; a field is quoted only where a reader could go wrong without.
 
     That is where it holds a comma, a quote, a line end or another usual delimiter, has blanks at an edge, starts with
     a byte order mark, or is the empty field of a one-column table. `read_coded` gives back the same texts.
@@ -85,21 +92,27 @@ def csv_bytes(header: Sequence[str], columns: "Sequence[Iterable[str]] | pl.Data
     if any(column.null_count() for column in texts):
         raise ValueError("a missing text; write the missing token instead")
     lone = len(texts) == 1
-    names = [_quoted(pl.Series("", [name], pl.String), lone).item() for name in header]
-    frame = pl.DataFrame({str(place): _quoted(column, lone) for place, column in enumerate(texts)})
+    unsafe = _UNSAFE.replace(",", "", 1) if delimiter == ";" else _UNSAFE  # its decimal commas need no quotes
+    names = [_quoted(pl.Series("", [name], pl.String), lone, unsafe).item() for name in header]
+    frame = pl.DataFrame({str(place): _quoted(column, lone, unsafe) for place, column in enumerate(texts)})
     out = io.BytesIO()
-    out.write(",".join(names).encode() + b"\n")
+    out.write((delimiter.join(names) + newline).encode())
     if frame.height:
-        frame.write_csv(out, include_header=False, quote_style="never", line_terminator="\n")
-    return out.getvalue()
+        frame.write_csv(out, include_header=False, quote_style="never", line_terminator=newline, separator=delimiter)
+    if encoding == "utf-8":
+        return out.getvalue()
+    try:
+        return out.getvalue().decode().encode(encoding)
+    except UnicodeEncodeError:  # a label that the input's encoding lacks
+        return out.getvalue()
 
 
 _UNSAFE = '[,;|\t\r\n"]|^[\\s\ufeff]|\\s$'
 
 
-def _quoted(column: "pl.Series", lone: bool) -> "pl.Series":
+def _quoted(column: "pl.Series", lone: bool, shape: str) -> "pl.Series":
     """The fields as they stand in the file."""
-    unsafe = column.str.contains(_UNSAFE)
+    unsafe = column.str.contains(shape)
     if lone:
         unsafe = unsafe | (column == "")
     if not unsafe.any():

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from unveil.data.attribute import Role
+from unveil.data.attribute import Kind, Role
 from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn
 from unveil.data.toml import read_toml
@@ -244,7 +245,21 @@ def published_columns(
 ) -> Columns:
     """All columns of a published file or frame, prepared; what is missing is the schema's first token."""
     dialect = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
-    return read_prepared(source, schema, published=True, error=ReleaseError, **dialect)
+    found = read_prepared(source, schema, published=True, error=ReleaseError, **dialect)
+    if decimal is None and found.decimal == "." and found.notation.delimiter == ";" and _decimal_commas(found, schema):
+        dialect["decimal"] = ","
+        return read_prepared(source, schema, published=True, error=ReleaseError, **dialect)
+    return found
+
+
+_COMMA_ENDS = re.compile(r"[\[(]-?\d+(?:,\d+)?;-?\d+(?:,\d+)?[\])]", re.ASCII)
+
+
+def _decimal_commas(found: Columns, schema: Schema) -> bool:
+    """Whether intervals of numbers have a semicolon between their ends, and a comma in one: [1,5;3)."""
+    numeric = [n for n in found.columns if n in schema.names and schema.declaration(n).kind is Kind.NUMERIC]
+    texts = [text.strip() for name in numeric for text in found.columns[name].texts]
+    return any("," in text and _COMMA_ENDS.fullmatch(text) for text in texts)
 
 
 def count_column(schema: Schema, sidecar: Sidecar, main: Columns) -> str | None:

@@ -10,10 +10,11 @@ from datetime import date
 from unveil.data.attribute import Kind, Role
 from unveil.data.draft.columns import Column, read_column
 from unveil.data.draft.file import Drafted, draft_files
-from unveil.data.draft.proposals import MISSING_WORDS, Derived, Proposal, derived_columns, propose
+from unveil.data.draft.proposals import Derived, Proposal, derived_columns, propose
 from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, searched_sets, weigh
 from unveil.data.draft.sets import SetEvidence
 from unveil.data.preparation import CodedColumn
+from unveil.data.texts import MISSING_WORDS
 from unveil.errors import TableError
 
 __all__ = ["MISSING_TOKENS", "ColumnEvidence", "Draft", "ProjectColumn", "SetEvidence", "draft_schema"]

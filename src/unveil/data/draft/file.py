@@ -12,7 +12,8 @@ from unveil.data.attribute import Kind, Role, canonical
 from unveil.data.draft.columns import Column
 from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, share_text
 from unveil.data.draft.sets import SetEvidence
-from unveil.data.hierarchy import csv_field, number_text
+from unveil.data.draft.words import KEY_WORDS, NO_KEY_WORDS, hinted
+from unveil.data.hierarchy import csv_field, number_text, plain_name
 from unveil.data.toml import toml_array, toml_key, toml_string
 from unveil.errors import shown
 
@@ -131,14 +132,23 @@ def _attribute_lines(drafted: Drafted, folder: str | None, files: dict[str, str]
         what = f"domain = {{ file = {toml_string(path)} }}  # {len(values):,} values"
         domain = [what if line in listed else line for line in domain]
     lines += domain
+    if found.role is Role.IDENTIFIER and drafted.told is None and _shared(column, found):
+        lines.append("shared = true  # different people may have the same: it does not tell people apart")
     if column.tokens and found.role is not Role.IDENTIFIER:
         withheld = f"  # if withheld rather than missing: say --cells {toml_key(column.name)}=suppressed"
         lines.append('missing = "category"' + (withheld if column.published else ""))
     return lines
 
 
+def _shared(column: Column, found: ColumnEvidence) -> bool:
+    """Names, addresses, dates and texts repeat among people; a number that repeats is a person with several rows."""
+    if hinted(column.name, KEY_WORDS) and not hinted(column.name, NO_KEY_WORDS):
+        return False
+    return found.distinctness < 0.95 or column.kind is Kind.DATE
+
+
 def _file_name(name: str, files: Mapping[str, str]) -> str:
-    plain = "".join(c if c.isalnum() or c in " ._-" else "_" for c in name)[:60].strip(" .") or "_"
+    plain = plain_name(name)
     taken = {path.rpartition("/")[2].casefold() for path in files}
     found, number = f"{plain}.csv", 2
     while found.casefold() in taken:
@@ -177,7 +187,7 @@ def _extra_lines(column: Column) -> list[str]:
 
 def _domain(column: Column, found: ColumnEvidence, told: ProjectColumn | None) -> list[str]:
     if found.role is Role.IDENTIFIER:
-        return ["# an identifier is never released: its values are not kept here"]
+        return []
     if told is not None and told.hierarchy is not None:
         return [f"hierarchy = {toml_string(told.hierarchy)}"]
     if column.places is not None:

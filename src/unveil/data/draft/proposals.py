@@ -23,23 +23,12 @@ from unveil.data.schema import Preparation, Schema, SchemaDocument
 from unveil.data.schema.document import DATE_FORMATS
 from unveil.errors import UnveilError, shown
 
-__all__ = ["MISSING_WORDS", "Derived", "Proposal", "derived_columns", "is_missing", "propose"]
+__all__ = ["Derived", "Proposal", "derived_columns", "is_missing", "propose"]
 
 FOLD_ROWS = 50  # in fewer rows, a rare spelling says nothing
 FOLD_SHARE = 0.2  # of the rows of a value that its rarer spellings may have together
 MOST_RECODES = 20
 MOST_WORDS = 3  # words among numbers or dates that are taken for marks of missing values
-
-# What people write where there is no value; in lower case.
-_ONE_WORD = (
-    "? na n/a n.a. nan null . - -- --- k.a. k.a unbekannt unbek. n.b. n.r. inconnu inconnue n.c. s/d desconocido "
-    "desconocida onbekend n.v.t. sconosciuto sconosciuta n.d. unknown missing #n/a (null) <na>"
-)
-MISSING_WORDS = {
-    *_ONE_WORD.split(),
-    *("", "k. a.", "keine angabe", "nicht bekannt", "non renseigné", "sin dato", "no consta"),
-    *("niet bekend", "non noto", "not stated", "not known"),
-}
 
 _MARKS = ((".", ","), (",", "."), (",", " "), (",", "\u00a0"), (",", "\u202f"), (".", "'"), (".", "’"), (".", " "))
 

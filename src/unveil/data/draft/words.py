@@ -9,14 +9,17 @@ import unicodedata
 __all__ = [
     "ADMISSION_WORDS",
     "AGE_NAMES",
+    "AGE_WORDS",
     "BIRTH_WORDS",
     "CODE_WORDS",
     "DISCHARGE_WORDS",
     "FREQUENCY_WORDS",
     "ICD_WORDS",
     "ID_WORDS",
+    "KEY_WORDS",
     "KNOWN_WORDS",
     "NAMING_WORDS",
+    "NO_KEY_WORDS",
     "PERSON_WORDS",
     "REMARK_WORDS",
     "SENSITIVE_WORDS",
@@ -44,6 +47,12 @@ ID_WORDS = (
     "id ids identifier identifiant identificador kennung nummer nr no num numero name names nom noms nombre nome "
     "naam number key index matricule case fall dossier expediente pratica akte *nummer *nr *id"
 )
+KEY_WORDS = (
+    "id ids identifier identifiant identificador kennung nummer nr no num numero number key index matricule matricola "
+    "case fall dossier expediente pratica akte aktenzeichen uuid guid ssn nin nhs mrn bsn cpf cnp dni nif nie pesel "
+    "svnr nir passport *ausweis *nummer *nr *id *number"
+)
+NO_KEY_WORDS = "telefon* telefoon* phone tel mobil* handy fax haus* street strasse konto* iban"
 PERSON_WORDS = (
     "patient patienten patientin patiente patients paciente paziente person personne persona persoon kunde kundin "
     "client cliente klant customer employee mitarbeiter employe empleado dipendente medewerker student schueler "
@@ -65,7 +74,10 @@ SENSITIVE_WORDS = (
     "ingresos reddito stipendio inkomen salaris debt schulden credit loan kredit wealth vermoegen vermogen religion "
     "religione godsdienst konfession faith party partei parti partido partito partij vote union gewerkschaft "
     "syndicat sexuality orientation crime offence offense conviction verdict criminal straftat delit delito reato "
-    "mental suicide addiction sucht"
+    "mental suicide addiction sucht befund sante gesundheit salute salud aids sida invalidite invalidez depression "
+    "tumor *krebs vorstrafe* verurteilung* delikt haft bewahrung prison jail probation infraction condamnation casier "
+    "condena antecedentes condanna strafblad garnished bankrupt bankruptcy insolvenz dette deuda debito patrimoine "
+    "sindacato sindicato glaube croyance wahl voto"
 )
 KNOWN_WORDS = (
     "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "
@@ -75,6 +87,7 @@ KNOWN_WORDS = (
     "familienstand etat civil estado burgerlijke education bildung beruf* profession* occupation job metier "
     "profesion beroep"
 )
+AGE_WORDS = "age alter edad eta idade leeftijd lebensalter *alter"
 BIRTH_WORDS = "birth birthday birthdate dob geburt* geboorte* geb naissance nacimiento nascita"
 ADMISSION_WORDS = (
     "admission admitted admit aufnahme* aufnahmedatum eintritt* entree *zugang ingreso admision opname* ricovero "

@@ -19,7 +19,7 @@ from unveil.data.hierarchy import (
 )
 from unveil.data.schema.document import Declaration, DomainFile, Preparation, SchemaDocument
 from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
-from unveil.data.toml import toml_content
+from unveil.data.toml import toml_bytes, toml_content
 from unveil.errors import SchemaError, shown
 
 __all__ = ["Declaration", "Preparation", "Schema", "SchemaDocument", "read_schema"]
@@ -123,7 +123,7 @@ def read_schema(path: str | Path) -> Schema:
     if path.suffix.lower() == ".deid":
         raise SchemaError(f"{path}: an ARX project; make a schema with: unveil schema {path.name} -o schema.toml")
     try:
-        raw = path.read_bytes()
+        raw = toml_bytes(path, SchemaError)
     except OSError as error:
         raise SchemaError(
             f"{path}: cannot be read ({error.strerror}); draft one with: unveil schema DATA -o {path.name}"
@@ -151,6 +151,16 @@ def read_schema(path: str | Path) -> Schema:
         where = f"{path}, hierarchies"
         _check_inside(path, path.parent / document.hierarchies, where)
         folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
+        own = [path.parent / d.hierarchy for d in document.attributes.values() if d.hierarchy is not None]
+        used = {
+            file.resolve() for file in (*own, *(f for n, f in folder.items() if not document.attributes[n].hierarchy))
+        }
+        for other in sorted((path.parent / document.hierarchies).glob("*.csv")):
+            if other.resolve() not in used:
+                raise SchemaError(
+                    f"{where}: {other.name} is not used: it fits no attribute without a hierarchy of its own; "
+                    "rename it by its attribute, or move it away"
+                )
     for name, declared in document.attributes.items():
         file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
         if file is not None:

@@ -115,6 +115,7 @@ class Declaration(BaseModel):
     harmless: tuple[Scalar, ...] = ()
     classes: dict[str, tuple[Scalar, ...]] = {}
     prepare: Preparation | None = None
+    shared: StrictBool = False
     release: StrictBool = False
     reason: str | None = None
 
@@ -133,6 +134,8 @@ class Declaration(BaseModel):
         if self.role is not Role.SENSITIVE and (self.harmless or self.classes):
             key = "harmless" if self.harmless else "classes"
             raise ValueError(f"{key}: this belongs to sensitive attributes; remove it or correct the role")
+        if self.shared and self.role is not Role.IDENTIFIER:
+            raise ValueError("shared: this belongs to identifiers that do not tell people apart; remove it")
         if self.release and self.role is Role.IDENTIFIER:
             raise ValueError("release: an identifier is never released; choose another role, or remove this")
         if self.release != bool(self.reason and self.reason.strip()):

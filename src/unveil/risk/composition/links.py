@@ -1,7 +1,7 @@
 """Links: where in a release each person may stand, by what is published of them, and what the groups there hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -73,6 +73,33 @@ class GroupLinks:
     def values_of(self, told: Floats) -> Floats:
         """(people, values) from (people, columns)."""
         return told if self.emission is None else told @ self.emission
+
+    def cut(self, keep: NDArray[np.bool_], held: Floats) -> "GroupLinks":
+        """The links that are kept, and the groups that still have some, with what those hold now."""
+        group, of_value = self.group[keep], np.repeat(np.arange(self.groups), np.diff(self.value_start))
+        alive = np.bincount(group, minlength=self.groups) > 0
+        number = np.cumsum(alive) - 1
+        values = alive[of_value] & (held > 1e-9)
+        count = int(alive.sum())
+        start, value_start = np.zeros(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(number[group], minlength=count), out=start[1:])
+        np.cumsum(np.bincount(number[of_value[values]], minlength=count), out=value_start[1:])
+        return replace(
+            self,
+            start=start,
+            person=self.person[keep],
+            count=self.count[keep],
+            entry=self.entry[keep],
+            weight=self.weight[keep],
+            certain=self.certain[keep],
+            value_start=value_start,
+            column=self.column[values],
+            held=held[values],
+        )
+
+    def of_groups(self, which: NDArray[np.bool_]) -> "GroupLinks":
+        """Some groups alone."""
+        return self.cut(which[self.group], self.held)
 
     def possible(self, people: int, values: int) -> NDArray[np.bool_]:
         """(people + 1, values) which values some row holds where a person may stand; all for who may be absent."""
