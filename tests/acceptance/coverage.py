@@ -16,9 +16,9 @@ from tests.acceptance.modes import run
 from tests.modes import Hidden, by_counts, tables
 from unveil.attackers import Chains
 from unveil.audit.belief_measures import Measure, People, measures_of
-from unveil.audit.findings import member_advantage
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Belief
+from unveil.risk import member_advantage
 
 Floats = NDArray[np.float64]
 CHAINS = 4

@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import t
 
 from unveil import risk
-from unveil.audit.findings import member_advantage
 from unveil.data.belief import Belief, Diagnostics
 from unveil.data.contrasts import contrast_weights, shift_size
 from unveil.risk._compare import shifted, stepped
@@ -121,6 +120,6 @@ def test_who_is_counted_only_sometimes_widens_both_ends() -> None:
 def test_success_on_members_has_a_width_where_all_are_guessed(right: bool) -> None:
     everyone = Belief(np.tile([0.9, 0.1], (20, 1)))
     truth = np.zeros(20, dtype=np.int64) if right else np.ones(20, dtype=np.int64)
-    found = member_advantage(everyone, truth, everyone, truth)
+    found = risk.member_advantage(everyone, truth, everyone, truth)
     assert found.value == 0
     assert found.low < -0.1 < 0.1 < found.high
