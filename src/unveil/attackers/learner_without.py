@@ -21,9 +21,8 @@ class LearnerWithout:
     """As `learner`, but as if the rows of the person's group had been left out of the release.
 
     The learner has read the person's own row: in a small table it knows part of their secret from it, and what an
-    attacker adds looks smaller than it is. Where several groups may be the person's, each is left out in turn; a group of
-    over half of the rows stays.
-    `model`: the learner's naive Bayes, or boosting.
+    attacker adds looks smaller than it is. Where several groups may be the person's, each is left out in turn; a group
+    of over half of the rows stays. `model`: the learner's naive Bayes, or boosting.
     """
 
     model: Literal["bayesian", "boosted"] = "bayesian"
