@@ -115,6 +115,13 @@ class BagModel:
         found = self.columns.share * (np.maximum(p, 1e-12) / self.columns.share) ** power
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
+    def held_out(self) -> float:
+        """The score of these models as they are, without choosing."""
+        bag, groups = self.bag, np.arange(len(self.fold))
+        rows = np.arange(len(bag.count))
+        matched = None if bag.linked else Matched.of(self.columns, bag.first, bag.count, groups, rows, FIT_STATES)
+        return float(_scores(bag, self.columns, matched, self.of_entries(), bag.group, len(groups)).mean())
+
     def of_entries(self) -> Floats:
         """(entries, values) of each entry by the model that has not seen its group."""
         return _by_fold(self.bag, self.fold, len(self.forests), self.predict)
@@ -224,7 +231,7 @@ def _scores(
 def _naive(points: NDArray[np.uint8], bag: Bag, start: Floats, log_share: Floats) -> Floats:
     score = np.tile(start, (len(points), 1))
     for a, first in enumerate(bag.bins.place[:-1].tolist()):
-        score += log_share[first + points[:, a]]
+        score += log_share[first + points[:, a].astype(np.int64)]
     kernels.softmax(score, score)
     return score
 
