@@ -14,7 +14,8 @@ BACKGROUND = "Readers who know other people's sensitive values, or negative and 
 NOT_TESTED = (
     "The attacker counts every table that fits the published cells, whatever made them. Someone who knows how the "
     "release was made can rule tables out, and may learn more than these.",
-    "The learner takes attributes as independent given the sensitive value (naive Bayes). A richer model may learn more.",
+    "The learner takes attributes as independent given the sensitive value (naive Bayes). A richer model may learn "
+    "more.",
     BACKGROUND,
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
     "A reader who knows how values were perturbed (noise, swapping, microaggregation) and inverts it was not tested.",

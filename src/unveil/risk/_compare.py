@@ -90,6 +90,9 @@ def estimated(
         low, high = _interval(each, apart=any(b.diagnostics.modes for b in beliefs))
     else:
         low, high = _separate(measure, beliefs, value)
+    if any("repeats" in b.diagnostics.facts for b in beliefs if b.chains is not None) and np.isfinite(high - low):
+        # Fits with groups weighed at random guess worse than what is believed: their spread counts, not their mean.
+        low, high = value - (high - low) / 2, value + (high - low) / 2
     low, high = min(low, value), max(high, value)
     if np.isfinite(value):  # a mode that no chain met may have this weight: nothing sampled is surer than that
         unseen = max(float(b.diagnostics.facts.get("unseen_mode", 0.0)) for b in beliefs if b.chains is not None)

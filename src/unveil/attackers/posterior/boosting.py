@@ -17,7 +17,7 @@ from unveil.attackers.posterior.bags import Bag, Matched, ValueColumns
 from unveil.engine import Engine
 from unveil.kernels import boosting as kernels
 
-__all__ = ["BagModel", "Settings", "fit_bag"]
+__all__ = ["FEW_ROWS", "BagModel", "Settings", "fit_bag"]
 
 FIT_STATES = 512  # of groups that are matched exactly while models are fitted
 LEAST_FOLDS, MOST_FOLDS, FEW_ROWS = 5, 10, 5000
@@ -43,6 +43,7 @@ class Settings:
 
     folds: int = 0  # 0: 5, or 10 below 5,000 rows
     rounds: int = 300  # at most
+    repeats: int = 4  # with groups weighed at random, for intervals; 0: none
 
     def folds_of(self, groups: int, rows: int) -> int:
         """As many as asked for, at most one a group."""
@@ -157,8 +158,9 @@ def fit_bag(
     total = [sum(one.path[min(look, len(one.path) - 1)] for one in paths) for look in range(looks)]
     rounds = int(np.argmax(total)) * EVERY if like is None else like.rounds
     model = BagModel(bag, columns, fold, start, tuple(p.forest for p in paths), (), rounds, 0.0, 1.0, 0.0, 0.0)
+    needed = range(folds) if like is None or like.mixed else ()  # naive Bayes that has no say is not fitted
     with ThreadPoolExecutor(max(min(engine.workers, folds), 1)) as pool:
-        bayes = list(pool.map(lambda f: fits[f].bayes(model.boosted(bag.points, f)), range(folds)))
+        bayes = list(pool.map(lambda f: fits[f].bayes(model.boosted(bag.points, f)), needed))
     model = replace(model, bayes=tuple(bayes))
     if like is not None:
         return replace(model, mixed=like.mixed, temperature=like.temperature)
