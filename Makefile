@@ -15,7 +15,7 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql check bench papers leaks fuzz constraints clean
+.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour fuzz constraints clean
 
 demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
@@ -68,6 +68,9 @@ papers: setup
 
 leaks: setup
 	@$(BIN)/python -m tests.leaks
+
+first-hour: setup
+	@$(BIN)/python -m tests.first_hour
 
 fuzz: setup
 	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py --hypothesis-profile=fuzz -n auto

@@ -41,7 +41,7 @@ def measure() -> Iterator[Row]:
     columns = {name: texts for name, texts in read_adult().items() if name in (*QUASI_IDENTIFIERS, SENSITIVE)}
     schema = adult_schema(columns)
     table = Table.from_columns(schema, columns)
-    release = Mondrian(require=(KAnonymity(k=5),)).anonymize(table, Engine(seed=0)).release
+    release = Mondrian(require=(KAnonymity(k=5),), recoding="order").anonymize(table, Engine(seed=0)).release
     with tempfile.TemporaryDirectory() as folder:
         ours = Path(folder) / "ours.csv"
         write_release(release, ours)

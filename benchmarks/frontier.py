@@ -15,10 +15,10 @@ from unveil.frontier import Frontier, run_frontier
 
 AGES = [5, 10, 20]  # years, as ARX's hierarchy of Adult has them
 SCHEMES = (
-    "mondrian:k=10+50+100+200+500+1000+2000+5000",
-    "mondrian probabilistic_l:l=3.0+3.5+4.0+4.25+4.5+4.75+5.0+5.5",
-    "mondrian t_closeness:t=0.075+0.1+0.15+0.2+0.25+0.3+0.35+0.4,distance=js",
-    "mondrian delta_disclosure:delta=1.0+1.2+1.4+1.5+1.7+1.9+2.0+2.1",
+    "mondrian:k=10+50+100+200+500+1000+2000+5000,recoding=order",
+    "mondrian:recoding=order probabilistic_l:l=3.0+3.5+4.0+4.25+4.5+4.75+5.0+5.5",
+    "mondrian:recoding=order t_closeness:t=0.075+0.1+0.15+0.2+0.25+0.3+0.35+0.4,distance=js",
+    "mondrian:recoding=order delta_disclosure:delta=1.0+1.2+1.4+1.5+1.7+1.9+2.0+2.1",
 )
 
 
@@ -31,7 +31,11 @@ def measure() -> Iterator[Row]:
         schema.document, {**schema.hierarchies, "age": interval_hierarchy(range(17, 91), AGES)}, name="adult"
     )
     table = Table.from_columns(schema, {name: columns[name] for name in (*QUASI_IDENTIFIERS, SENSITIVE)})
-    run_frontier(table, ["mondrian:k=1000", "mondrian t_closeness:t=0.1,distance=js"], engine=Engine(seed=0, workers=1))
+    run_frontier(
+        table,
+        ["mondrian:k=1000,recoding=order", "mondrian:recoding=order t_closeness:t=0.1,distance=js"],
+        engine=Engine(seed=0, workers=1),
+    )
     found: list[Frontier] = []
     spent = best_cpu(lambda: found.append(run_frontier(table, SCHEMES, engine=Engine(seed=0, workers=1))), 1)
     (sweep,) = found

@@ -57,7 +57,7 @@ def measure() -> Iterator[Row]:
         yield Row(
             f"nearest rows, {name}, {size}", spent, unit="s CPU", floor=floor, note=f"Reid {reid(links).value:.3f}"
         )
-    release = Mondrian(require=(KAnonymity(k=5),)).anonymize(table, Engine(seed=1)).release
+    release = Mondrian(require=(KAnonymity(k=5),), recoding="order").anonymize(table, Engine(seed=1)).release
     everyone = register_of_table(table, release.attributes)
     regions = published_of(release, tuple(everyone.known))
     spent = best_cpu(lambda: link_by_distance(regions, everyone), 3)

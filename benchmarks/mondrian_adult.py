@@ -27,7 +27,7 @@ def measure() -> Iterator[Row]:
         path = adult_csv(Path(folder) / "adult.csv", columns, (*QUASI_IDENTIFIERS, SENSITIVE))
         schema = adult_schema(columns)
         table = read_table(path, schema)
-        method = Mondrian(require=(KAnonymity(k=K),))
+        method = Mondrian(require=(KAnonymity(k=K),), recoding="order")
         requirement = Requirement.of(method.require, table, "mondrian")
         made = method.anonymize(table, Engine(seed=0))
         cut = best_cpu(lambda: partition_table(method, table, requirement, Engine(seed=0)), 30)
@@ -60,10 +60,10 @@ def measure() -> Iterator[Row]:
         "GCP (sets) without hierarchies", bare.certainty_penalty, theirs.certainty_penalty, "", ">= 1", True, note
     )
     for name, other in {
-        "relaxed, k=5": Mondrian(require=(KAnonymity(k=K),), relaxed=True),
+        "relaxed, k=5": Mondrian(require=(KAnonymity(k=K),), relaxed=True, recoding="order"),
         "hierarchies, k=5": Mondrian(require=(KAnonymity(k=K),), recoding="hierarchy"),
-        "k=5, distinct l=3": Mondrian(require=(KAnonymity(k=K), DistinctL(l=3))),
-        "k=5, t=0.2 (equal)": Mondrian(require=(KAnonymity(k=K), TCloseness(t=0.2))),
+        "k=5, distinct l=3": Mondrian(require=(KAnonymity(k=K), DistinctL(l=3)), recoding="order"),
+        "k=5, t=0.2 (equal)": Mondrian(require=(KAnonymity(k=K), TCloseness(t=0.2)), recoding="order"),
     }.items():
         found = evaluate(columns, QUASI_IDENTIFIERS, other.anonymize(table, Engine(seed=0)).group_of_row)
         bound = Requirement.of(other.require, table, "mondrian")

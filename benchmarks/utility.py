@@ -34,7 +34,7 @@ def measure() -> Iterator[Row]:
     )
     table = Table.from_columns(schema, {name: columns[name] for name in names})
     releases = {
-        "generalised": Mondrian(require=(KAnonymity(k=5),)).anonymize(table, Engine(seed=0)).release,
+        "generalised": Mondrian(require=(KAnonymity(k=5),), recoding="order").anonymize(table, Engine(seed=0)).release,
         "bucketized": Anatomy(l=4).anonymize(table, Engine(seed=1)).release,
     }
     populations = len(large_populations(table))

@@ -96,13 +96,15 @@ def _utility_of_injector(table: Table, l: int) -> Iterator[Figure]:
 def costs_of_kernel_privacy(table: Table, parameters: Sequence[tuple[int, int, float]]) -> Iterator[Figure]:
     """Figures 3.8 and 3.9: four privacy models under the parameters of Table 3.4; and kernel estimation."""
     where = "figure 3.8 and section 3.7.3, from p. 83"
-    Mondrian(require=(KAnonymity(k=50), BTPrivacy(t=0.2))).anonymize(table, Engine(seed=0))  # compiles
+    Mondrian(require=(KAnonymity(k=50), BTPrivacy(t=0.2)), recoding="order").anonymize(
+        table, Engine(seed=0)
+    )  # compiles
     cells = np.stack(table.columns[:-1], axis=1).astype(np.int64)
     kernel = _seconds(lambda: Kernel().prior(table).of(cells))
     seconds: dict[str, list[float]] = {}
     for number, k, t in parameters:
         for name, model in four_models(k, t).items():
-            mondrian = Mondrian(require=(KAnonymity(k=k), model))
+            mondrian = Mondrian(require=(KAnonymity(k=k), model), recoding="order")
             spent = _seconds(lambda m=mondrian: m.anonymize(table, Engine(seed=0, workers=1)))  # type: ignore[misc]
             spent -= kernel if name.startswith("(B,t)") else 0.0
             seconds.setdefault(name, []).append(spent)
@@ -141,7 +143,11 @@ def _utility_of_four(table: Table, parameters: tuple[int, int, float]) -> Iterat
     number, k, t = parameters
     where = "figure 3.9 and section 3.7.3, from p. 83"
     made = {
-        name: [Mondrian(require=(KAnonymity(k=k), model)).anonymize(table, Engine(seed=0, workers=1)).release]
+        name: [
+            Mondrian(require=(KAnonymity(k=k), model), recoding="order")
+            .anonymize(table, Engine(seed=0, workers=1))
+            .release
+        ]
         for name, model in four_models(k, t).items()
     }
     for what, errors in _query_errors(table, made):

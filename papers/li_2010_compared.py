@@ -23,7 +23,7 @@ from unveil.privacy.models import ProbabilisticL
 ROWS = 1000  # of Adult, drawn: chains on slices of all 30,162 take some minutes a scheme
 L = 3  # the largest whole l that {sex, occupation} allows by definition 4.2.2
 SCHEMES = {
-    "generalisation": Mondrian(require=(ProbabilisticL(l=L),)),
+    "generalisation": Mondrian(require=(ProbabilisticL(l=L),), recoding="order"),
     "Anatomy": Anatomy(l=L),
     "slicing": Slicing(require=(ProbabilisticL(l=L),), alpha=2),
 }

@@ -115,7 +115,7 @@ def made(table: Table, require: Requires) -> tuple[Release, float]:
     seconds = []
     for _ in range(3):
         begin = time.process_time()
-        release = Mondrian(require=require).anonymize(table, Engine(seed=0, workers=1)).release
+        release = Mondrian(require=require, recoding="order").anonymize(table, Engine(seed=0, workers=1)).release
         seconds.append(time.process_time() - begin)
     return release, min(seconds)
 
@@ -224,7 +224,7 @@ def curves(table: Table, *, buckets: bool, names: Sequence[str] = tuple(CURVES),
     candidates = []
     for name in names:
         for value, require in zip(VALUES[name], CURVES[name], strict=True):
-            mondrian = Mondrian(require=require)
+            mondrian = Mondrian(require=require, recoding="order")
             method = Buckets(mondrian) if buckets else mondrian
             candidates.append(Candidate(f"{name} {value:g}", name, (), (), method))
     return run_frontier(
@@ -286,7 +286,11 @@ def section_5_3(table: Table) -> Iterator[Figure]:
 def _one_group(table: Table) -> Iterator[Figure]:
     """Semantic privacy below 1."""
     try:
-        groups = Mondrian(require=(DeltaDisclosure(delta=0.9),)).anonymize(table, Engine(seed=0)).release.groups
+        groups = (
+            Mondrian(require=(DeltaDisclosure(delta=0.9),), recoding="order")
+            .anonymize(table, Engine(seed=0))
+            .release.groups
+        )
     except RequirementError:
         groups = 0
     why = "ours is one group at δ = 0.5 and four at 0.7, by the natural logarithm; his cuts are not known"
@@ -324,7 +328,8 @@ def _buckets(table: Table, general: Frontier) -> Iterator[Figure]:
 def _queries_of_buckets(table: Table) -> Iterator[Figure]:
     """Figures 5.3(b-c): t-close buckets, by selectivity and by dimension."""
     releases = [
-        Buckets(Mondrian(require=require)).anonymize(table, Engine(seed=0)).release for require in CURVES["t-closeness"]
+        Buckets(Mondrian(require=require, recoding="order")).anonymize(table, Engine(seed=0)).release
+        for require in CURVES["t-closeness"]
     ]
     grids = (
         ("selectivity", [{"dimension": 4, "selectivity": s} for s in SELECTIVITIES], "smaller when sel is larger"),

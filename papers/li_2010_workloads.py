@@ -79,7 +79,7 @@ def made(table: Table, technique: str, l: int, c: int = 2) -> Release:
     """All three by Mondrian's cuts and distinct l-diversity; the sensitive column is {sex, occupation}."""
     require = (DistinctL(l=l),)
     method = {
-        GENERAL: Mondrian(require=require),
+        GENERAL: Mondrian(require=require, recoding="order"),
         BUCKETS: Slicing(require=require, columns=((SENSITIVE,),)),
         SLICES: Slicing(require=require, alpha=2, c=c),
     }[technique]

@@ -203,7 +203,7 @@ def _linkage(table: Table) -> Iterator[Figure]:
 
 def _overlapping(table: Table) -> Iterator[Figure]:
     """Cells that overlap: all that fits alike, and the narrower the heavier."""
-    made = Mondrian(require=(KAnonymity(k=5),), relaxed=True).anonymize(table, Engine(seed=1))
+    made = Mondrian(require=(KAnonymity(k=5),), relaxed=True, recoding="order").anonymize(table, Engine(seed=1))
     held = register_of_table(table, made.release.attributes)
     published = published_of(made.release, tuple(held.known), made.group_of_row)
     where = "Adult, mondrian:k=5,relaxed=true"

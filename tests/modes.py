@@ -261,3 +261,53 @@ def misled() -> Hidden:
     groups = [group for cells, times in pairs.items() for group in [(cells, (0, 1))] * times]
     groups += [((a, a, b), (0, 0, 1))] * 30 + [((a, a, a), (0, 1, 1))] * 9 + [((b, b, b), (0, 0, 1))] * 9
     return Hidden("misled", tuple(groups), (2, 2))
+
+
+def blind_tables() -> Iterator[Hidden]:
+    """Tables invented before the sampler was tried on any of them: ten ways to be fooled."""
+    odd = [[0.9, 0.1], [0.15, 0.85], [0.15, 0.85]]  # which of three values is the odd one: three modes
+    yield drawn_table("odd one of three, 180 rows", 901, {(0, 1, 2): 60}, [odd])
+    yield _two_sides("two attributes that mirror alone, 120 rows", 902, 28, 28, 4)
+    yield _sets("two sets that flip alone, 120 rows", 903, 4, 60, 0.9)
+    yield _sets("three sets that flip alone, 36 rows", 904, 6, 18, 0.9)
+    sure = [[[1.0, 0.0], [0.02, 0.98]], [[0.8, 0.2], [0.2, 0.8]]]
+    yield drawn_table("near-deterministic beside symmetric, 200 rows", 905, {(0, 1): 94, (0, 0, 1): 4}, sure)
+    yield drawn_table(
+        "beta 0.001, three codes, 90 rows", 906, {(0, 1): 45}, [[[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]], 0.001
+    )
+    yield drawn_table("groups of four, 2900 rows", 907, {(0, 0, 1, 1): 725}, [_binary(0.7)])
+    half = {(0, 1): 20, (0, 1, 2): 8, (2, 3): 12, (0, 1, 3, 3): 4}
+    yield drawn_table(
+        "four values, two alike, 104 rows", 908, half, [[[0.85, 0.15], [0.15, 0.85], [0.6, 0.4], [0.3, 0.7]]]
+    )
+    alike = [[0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]]
+    yield drawn_table("three values, two alike, 32 rows", 909, {(0, 1): 7, (0, 1, 2): 6}, [alike])
+    conflict = {(0, 1): 60, (0, 0, 1): 10, (0, 1, 1): 9}
+    yield drawn_table("weights of 2900 rows, tilted", 910, {(0, 1): 1417, (0, 0, 1): 22}, [_binary(0.55, 0.45)])
+    yield drawn_table("two attributes that disagree, 177 rows", 911, conflict, [_binary(0.8, 0.25), _binary(0.25, 0.8)])
+
+
+def _two_sides(name: str, seed: int, first: int, second: int, ties: int) -> Hidden:
+    """Case and control differ in one attribute in some buckets, in the other in others, in both in few."""
+    random = np.random.default_rng(seed)
+    groups: list[Group] = []
+    for number in range(first + second + ties):
+        shown = number % 2
+        a, b = ((0, 1) if random.random() < 0.9 else (1, 0)), ((0, 1) if random.random() < 0.9 else (1, 0))
+        if number < first:
+            b = (shown, shown)
+        elif number < first + second:
+            a = (shown, shown)
+        groups.append((((a[0], b[0]), (a[1], b[1])), (0, 1)))
+    return Hidden(name, tuple(groups), (2, 2))
+
+
+def _sets(name: str, seed: int, codes: int, buckets: int, strength: float) -> Hidden:
+    """Case and control in buckets that show codes 0 and 1, or 2 and 3, …: each set of buckets has its own mirror."""
+    random = np.random.default_rng(seed)
+    groups: list[Group] = []
+    for number in range(buckets):
+        low = number % (codes // 2) * 2
+        case = [low, low + 1] if random.random() < strength else [low + 1, low]
+        groups.append((((case[0],), (case[1],)), (0, 1)))
+    return Hidden(name, tuple(groups), (codes,))

@@ -30,6 +30,7 @@ class Anatomy(Options):
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows · log(sensitive values)."""
+        table.check_texts()
         sensitive = one_sensitive(table, "anatomy")
         attribute, column = table.attributes[sensitive], table.columns[sensitive]
         count = np.bincount(column, minlength=attribute.codes).astype(np.int64)

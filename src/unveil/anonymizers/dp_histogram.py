@@ -1,6 +1,7 @@
 """A differentially private histogram: noisy counts of every combination of values, written out as rows (extra dp)."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from math import prod
 from typing import Any
 
@@ -18,6 +19,7 @@ from unveil.errors import NotApplicable, RequirementError, UsageError
 __all__ = ["DpHistogram"]
 
 MOST_CELLS = 1_000_000
+_ABSENT = "dp_histogram: OpenDP is not installed; install unveil[dp]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +35,18 @@ class DpHistogram(Options):
     attributes: tuple[str, ...] = ()  # quasi-identifiers and sensitive attributes, if none is named
     least: int = whole(1, default=1)  # the least noisy count that is released
 
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if find_spec("opendp") is None:  # said before a sweep, not in the middle of it
+            raise NotApplicable(_ABSENT)
+
     def anonymize(self, table: Table, engine: Engine) -> SyntheticTable:
         """Cost: rows, and some microseconds a combination for its noise.
 
         The noise comes from the operating system, not from the seed, which orders the rows only: who could replay noise
         could take it off.
         """
+        table.check_texts()
         which = self._chosen(table)
         attributes = [table.attributes[i] for i in which]
         sizes = [a.codes for a in attributes]
@@ -93,7 +101,7 @@ def mechanism(epsilon: float) -> Any:
     try:
         import opendp.prelude as dp
     except ImportError:
-        raise NotApplicable("dp_histogram: OpenDP is not installed; install unveil[dp]") from None
+        raise NotApplicable(_ABSENT) from None
     dp.enable_features("contrib")
     counts = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
     scale = 1 / epsilon

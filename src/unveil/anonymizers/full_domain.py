@@ -40,6 +40,7 @@ class FullDomain(Options):
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: one pass over the rows for each quasi-identifier; of a search, the classes of the nodes looked at."""
+        table.check_texts()
         known = table.with_role(Role.QUASI_IDENTIFIER)
         if self.levels is None:
             return self._searched(table, known, engine)

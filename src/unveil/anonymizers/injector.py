@@ -37,6 +37,7 @@ class Injector(Options):
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: groups · l · kinds of people · values; and one graph of rows and values for each merged group."""
+        table.check_texts()
         sensitive = one_sensitive(table, "injector")
         rules = NegativeRules(min_expectation=self.min_expectation, predicates=self.predicates).rules(table)
         counted = CountedCells.of(table)

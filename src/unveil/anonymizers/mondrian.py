@@ -28,21 +28,23 @@ MOST_SEEN = 1 << 28  # bytes of a groups × codes table; above it, sort
 class Mondrian:
     """Multidimensional recoding (LeFevre et al. 2006) under any conjunction of privacy models.
 
-    `recoding=order` cuts along the values' order (categorical values as their hierarchy lists them, or by frequency)
-    and publishes intervals and sets; `recoding=hierarchy` cuts a node into its children and publishes the hierarchy's
-    labels. `relaxed` lets rows at the median go to either side, drawn. `regions=tight` publishes what the group's rows
-    span, `regions=cut` where the cuts run. `median=lower` cuts only where floor(n/2) rows are reached, as the usual
-    basic Mondrian does; `balanced` tries both sides of the median, the better balanced first.
+    `recoding=hierarchy` cuts a node of an attribute's hierarchy into its children and publishes the hierarchy's labels;
+    attributes without a hierarchy, and all of them under `recoding=order`, are cut along their values' order
+    (categorical values as their hierarchy lists them, or by frequency) and published as intervals and sets. `relaxed`
+    lets rows at the median go to either side, drawn. `regions=tight` publishes what the group's rows span,
+    `regions=cut` where the cuts run. `median=lower` cuts only where floor(n/2) rows are reached, as the usual basic
+    Mondrian does; `balanced` tries both sides of the median, the better balanced first.
     """
 
     require: tuple[PrivacyModel, ...] = ()
-    recoding: Literal["order", "hierarchy"] = "order"
+    recoding: Literal["hierarchy", "order"] = "hierarchy"
     regions: Literal["tight", "cut"] = "tight"
     relaxed: bool = False
     median: Literal["balanced", "lower"] = "balanced"
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows · depth of the tree; equal rows are worked on as one in large tables."""
+        table.check_texts()
         requirement = Requirement.of(self.require, table, "mondrian")
         known = table.with_role(Role.QUASI_IDENTIFIER)
         if not known:

@@ -26,6 +26,7 @@ class Sampling(Options):
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: sorting the rows drawn."""
+        table.check_texts()
         size = round(self.share * table.rows)
         if not size:
             raise RequirementError(f"sampling: share={self.share:g} of {table.rows} rows is nobody; choose more")

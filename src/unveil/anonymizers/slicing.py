@@ -64,6 +64,7 @@ class Slicing(Options):
 
     def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows · depth of the tree of cuts if everybody matches one bucket, else the matching pairs as well."""
+        table.check_texts()
         columns = columns_of(self, table)
         cells, regions = _column_cells(self, table, columns, engine)
         slices = make_slices(cells)

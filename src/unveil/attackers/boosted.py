@@ -22,13 +22,13 @@ class Boosted:
 
     A group's rows are asked of models that have not seen the group (cross-fitting); depth, rounds, temperature and the
     weight of naive Bayes beside the trees are chosen by how well held-out groups are predicted. `folds`: 0 is 5, or 10
-    below 5,000 rows. Intervals come from `repeats` with groups weighed at random. With `membership` below 1 the target
+    below 5,000 rows. `repeats` with groups weighed at random give intervals. With `membership` below 1 the target
     is in the table only with that probability.
     """
 
     folds: int = 0
     rounds: int = 300
-    repeats: int = 4
+    repeats: int = 0
     membership: float = 1.0
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ class LearnerWithout:
     model: Literal["bayesian", "boosted"] = "bayesian"
     folds: int = 0
     rounds: int = 300
-    repeats: int = 4
+    repeats: int = 0
 
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""

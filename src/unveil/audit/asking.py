@@ -70,7 +70,7 @@ class Readers:
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
-    release: Release
+    release: Release | Masked
     attribute: Attribute
     learner: Belief
     attackers: Mapping[str, Belief]
@@ -241,7 +241,7 @@ def code_people(columns: Columns, attributes: Sequence[Attribute], name: str) ->
         if (code_of_text < 0).any():
             text = column.texts[int(np.flatnonzero(code_of_text < 0)[0])]
             raise UsageError(
-                f"{name}, {attribute.name}: {shown(text)} is no value of the {attribute.source} domain; "
+                f"{name}, {attribute.name}: {shown(text)} is not a value of the {attribute.source} domain; "
                 "declare the domain in the schema"
             )
         coded.append(code_of_text.astype(attribute.dtype)[column.text_of_row])

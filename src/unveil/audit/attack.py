@@ -147,7 +147,7 @@ def run_attacks(
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
     within = {} if in_group is None else dict(in_group)
     asking = [
-        _Asking.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
+        _Inquiry.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
         for number, targets in enumerate(several)
     ]
     everyone: dict[str, tuple[Attacker, Targets]] = {}
@@ -168,7 +168,7 @@ def _key(name: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _Inquiry:
     """Who is asked about whom."""
 
     targets: Targets
@@ -188,7 +188,7 @@ class _Asking:
         group: NDArray[np.integer] | None,
         *,
         lenient: bool,
-    ) -> "_Asking":
+    ) -> "_Inquiry":
         placed = _placed(release, targets) if lenient else np.ones(targets.count, dtype=np.bool_)
         whom = dict.fromkeys(attackers, targets)
         if within:

@@ -216,19 +216,44 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
         told = partial(_disclosed, share=share, at_least=level / 100, harmless=tuple(harmless))
         yield Measure(f"disclosed.{level}", told, **own)
     yield Measure("misled.80", lambda p: news.misled(p.reader, _truth(p), share, harmless=harmless), **own)
+    found = partial(_mode_gain, share=share, harmless=tuple(harmless))
+    each = partial(_beyond_mode, share=share, harmless=tuple(harmless))
+    yield Measure("mode_gain", found, **own, each=each, span=(-1.0, 1.0))
     raised = lambda p: news.raised(p.reader, p.learner, _truth(p), share, harmless=harmless)  # noqa: E731
     yield Measure("raised.10x", raised, needs_truth=True)
+    worst = lambda p: news.raised_of_value(p.reader, _truth(p), share, harmless=harmless)  # noqa: E731
+    yield Measure("raised.of_a_value", worst, **own)
     if attribute.kind.measured and attribute.real > 1:
         yield Measure("narrowed.80", lambda p: news.narrowed(p.reader, _truth(p), share, attribute), **own)
-    found = news.kinds_of(attribute)
-    if found is None:
+    if attribute.kind.ordered and attribute.real > 3:
+        closely = partial(news.narrowed, share=share, attribute=attribute, mass=0.95, width=0.2)
+        yield Measure("narrowed.95", lambda p: closely(p.reader, _truth(p)), **own)
+        half = news.halves(attribute, share)
+        weight = np.bincount(half, weights=share, minlength=int(half.max()) + 1).astype(np.float64)
+        spared = tuple(k for k in range(len(weight)) if set(np.flatnonzero(half == k).tolist()) <= set(harmless))
+        told = partial(_disclosed, share=weight, at_least=0.95, harmless=spared, node=half)
+        yield Measure("disclosed_half.95", told, **own)
+    kinds = news.kinds_of(attribute)
+    if kinds is None:
         return
-    node, labels = found
+    node, labels = kinds
     weight = np.bincount(node, weights=share, minlength=len(labels)).astype(np.float64)
     fine = [k for k in range(len(labels)) if set(np.flatnonzero(node == k).tolist()) <= set(harmless)]
     for level in (80, 95):
         told = partial(_disclosed, share=weight, at_least=level / 100, harmless=tuple(fine), node=node)
         yield Measure(f"disclosed_kind.{level}", told, **own)
+
+
+def _beyond_mode(people: People, *, share: NDArray[np.float64], harmless: tuple[int, ...]) -> Floats:
+    """(people,) the chance of a right guess of a value somebody minds, minus the share of the most frequent one."""
+    often = float(np.delete(share, list(harmless)).max(initial=0.0))
+    return np.where(np.isin(_truth(people), harmless), 0.0, _guessed(people)) - often
+
+
+def _mode_gain(people: People, **options: Any) -> Estimate:
+    threat = risk.global_threat(people.reader, _truth(people))
+    value = float(_beyond_mode(people, **options).mean())
+    return Estimate(value, value - (threat.value - threat.low), value + (threat.high - threat.value))
 
 
 def _disclosed(

@@ -19,16 +19,18 @@ from unveil.audit.background import Asked, Background
 from unveil.audit.belief_measures import labels_of
 from unveil.audit.combination_limits import combination_limits, split_limits
 from unveil.audit.document import FindingId, Input
-from unveil.audit.limits import Limit, Preset, check_limits, read_presets
-from unveil.audit.membership import MembershipAsked
+from unveil.audit.limits import Limit, Preset, check_limits, read_presets, refuse_reversed_limits
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
+from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import check_waivers
 from unveil.data.attribute import Role
 from unveil.data.belief import Prior
 from unveil.data.masked import Masked
 from unveil.data.release import Release
-from unveil.data.table import Table
+from unveil.data.table import MOST_COUNTED, Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
+from unveil.risk.composition import EarlierRelease
 from unveil.risk.published_file import PublishedFile
 
 __all__ = ["Case"]
@@ -36,6 +38,7 @@ __all__ = ["Case"]
 IN_GROUP: Mapping[str, Any] = {"bayesian_in_group": Bayesian(), "boosted_in_group": Boosted()}
 MOST_COMBINATIONS = 200
 FEW = 20  # names that an error lists
+_SAID = {True: "sensitive", False: "harmless", None: "not said"}  # of being in the table
 ReleaseType = Literal["not stated", "public", "controlled", "internal"]
 
 
@@ -55,6 +58,9 @@ class Case:
     # of each published one.
     assignments: Mapping[str, NDArray[np.integer]] = field(default_factory=dict)
 
+    earlier: Mapping[str, EarlierRelease] = field(default_factory=dict)  # what is already out about these people
+    not_combined: Mapping[str, str] = field(default_factory=dict)  # what is out but cannot be read, each with why
+
     attackers: Mapping[str, Any] | None = None  # None: bayesian, boosted, random_worlds; with a prior fixed_prior
     known: Sequence[str] | None = None  # of a person; None: every quasi-identifier
     combinations: Sequence[Sequence[str]] = ()  # of known attributes, each asked about by itself, as a table
@@ -69,7 +75,9 @@ class Case:
     asked: Sequence[str] | None = None  # only these attributes
     joint: bool = False  # all sensitive attributes as one, too
     sample: int | None = None  # ask about so many people, drawn at random
-    membership: MembershipAsked | None = MembershipAsked()  # noqa: RUF009  frozen; None: it is not measured
+    membership: MembershipQuestion | None = MembershipQuestion()  # noqa: RUF009  frozen; None: it is not measured
+    earlier_releases: Sequence[str] | None = None  # published about these people; None: nobody said, (): nothing was
+    population_register: Literal["available", "none"] | None = None  # to a recipient; None: nobody said
     background: Asked = "auto"  # readers with background knowledge: if it is cheap; None: none
 
     limits: Sequence[str] = ()
@@ -119,12 +127,20 @@ class Case:
     def attacker_names(self) -> tuple[str, ...]:
         """The names of all attackers."""
         readers = self.readers
-        return (*readers.attackers, *readers.in_group)
+        composed = (COMPOSED, COMPOSED_LEARNED) if self.earlier else ()
+        return (*readers.attackers, *readers.in_group, *composed)
 
     @property
     def least(self) -> int:
         """The least count that may be shown; 0: every count."""
         return self.least_count if self.variant == "external" else 0
+
+    @property
+    def shown_inputs(self) -> tuple[Input, ...]:
+        """The files that the document names. A hash of the original is an oracle for guesses, its name a hint: an
+        external document names published files only.
+        """
+        return tuple(one for one in self.inputs if one.published or self.variant == "internal")
 
     def at(self, engine: Engine) -> "Case":
         """The same, worked on by this engine."""
@@ -159,7 +175,7 @@ class Case:
             raise UsageError("name at least one release to audit")
         if self.attackers is not None and not self.attackers:
             raise UsageError("an audit needs at least one attacker")
-        clash = {"learner", "learner_without", "ideal"} & set(self.attackers or ())
+        clash = {"learner", "learner_without", "ideal", COMPOSED, COMPOSED_LEARNED} & set(self.attackers or ())
         if clash:
             raise UsageError(f"{clash.pop()} always runs; leave it out of the attackers")
         if not 0 <= self.wrong < 1:
@@ -176,10 +192,20 @@ class Case:
             for index in asked_of(release, self.asked):
                 labels |= set(labels_of(release.attributes[index]))
         check_limits(self.stated_limits()[0], self.attacker_names, None if self.joint else labels)
+        refuse_reversed_limits(self.stated_limits()[0])
         self.combination_limits()
 
     def _check_original(self) -> None:
         """What needs the original, and whether its rows and domains are the releases'."""
+        for name, earlier in self.earlier.items():
+            if earlier.group is not None and (self.original is None or len(earlier.group) != self.original.rows):
+                raise UsageError(f"the groups of {name} must be those of the original's rows")
+        for name, release in self.releases.items():
+            if self.original is None and release.rows > MOST_COUNTED:
+                raise UsageError(
+                    f"{name}: its counts add up to {release.rows:,} people, over {MOST_COUNTED:,}, and without the "
+                    "original each of them is asked about; unveil check takes any number"
+                )
         if self.original is None and (self.control is not None or self.assignments):
             what = "control people" if self.control is not None else "an assignment"
             raise UsageError(f"{what} can be used only with the original")
@@ -228,7 +254,7 @@ class Case:
         readers, (stated, on_combinations) = self.readers, self.stated_limits()
         found: dict[str, Any] = {
             "releases": list(self.releases),
-            "original": _name(self.original),
+            "original": self._named(self.original),
             "release_type": self.release_type,
             "recipient": self.recipient,
             "attackers": list(self.attacker_names),
@@ -244,22 +270,25 @@ class Case:
             "precision": readers.chains.precision,
             "seed": self.engine.stated_seed,
             "sample": self.sample,
-            "control": _name(self.control),
-            "population": _name(self.population),
+            "control": self._named(self.control),
+            "population": self._named(self.population),
             "joint": self.joint,
             "background": asdict(self.background) if isinstance(self.background, Background) else self.background,
             "preset": self.preset,
             "limits": [*stated, *on_combinations],
             "variant": self.variant,
             "least_count": self.least_count,
-            "membership": None if self.membership is None else "sensitive" if self.membership.sensitive else "harmless",
+            "membership": None if self.membership is None else _SAID[self.membership.sensitive],
         }
+        found |= {"earlier": [*self.earlier, *self.not_combined]} if self.earlier or self.not_combined else {}
         found |= {"waived": dict(self.waive)} if self.waive else {}
         found |= {"cells": list(self.cells)} if self.cells else {}
         found |= {} if self.key is None else {"key": self.key}
         found |= {"combinations": [list(names) for names in self.combinations]} if self.combinations else {}
         return found
 
-
-def _name(table: Table | None) -> str | None:
-    return None if table is None else Path(table.name).name
+    def _named(self, table: Table | None) -> str | None:
+        """A table that is not published, as a document names it."""
+        if table is None:
+            return None
+        return "given" if self.variant == "external" else Path(table.name).name

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
+from unveil.audit.case import Case
 from unveil.audit.document import Run, describe_run, number
 from unveil.audit.part import Part
 from unveil.audit.words import main_attacker
+from unveil.data.attribute import Role
 from unveil.data.belief import Belief
 
-__all__ = ["describe_audit_run", "reader_rows", "release_facts", "unreliable_readers", "worst_attributes"]
+__all__ = ["describe_audit_run", "reader_rows", "release_facts", "roles_of", "unreliable_readers", "worst_attributes"]
 
 
 def describe_audit_run(started: float) -> Run:
@@ -26,6 +28,23 @@ def describe_audit_run(started: float) -> Run:
     except ImportError:  # not on every system
         pass
     return describe_run().model_copy(update={"seconds": time.monotonic() - started, "peak_memory_mb": memory})
+
+
+def roles_of(case: Case) -> dict[str, list[str]]:
+    """Every column of the original and of the releases by its role, and those that no release publishes."""
+    tables = [*([] if case.original is None else [case.original]), *case.releases.values()]
+    held = {a.name: str(a.role) for table in tables for a in table.attributes}
+    if case.original is not None:
+        held |= dict.fromkeys(case.original.repeated, str(Role.IDENTIFIER))
+    for file in case.files.values():
+        held |= {name: str(file.schema.declaration(name).role) for name in file.schema.names}
+        extra = {"weight": file.schema.document.weight, "frequency": file.schema.document.frequency}
+        held |= {name: role for role, name in extra.items() if name is not None}
+    found = {str(role): [name for name, own in held.items() if own == role] for role in (*Role, "weight", "frequency")}
+    published = {a.name for release in case.releases.values() for a in release.attributes}
+    published |= {name for file in case.files.values() for name in file.columns}
+    found["not published"] = [name for name in held if name not in published]
+    return {role: names for role, names in found.items() if names}
 
 
 def unreliable_readers(parts: Sequence[Part]) -> dict[tuple[str, str | None, str], str]:

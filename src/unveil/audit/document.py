@@ -3,13 +3,13 @@
 import hashlib
 import math
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, computed_field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
@@ -133,10 +133,11 @@ class Finding(FindingId):
 
 
 class Input(DocumentPart):
-    """A file that was read."""
+    """A file that was read. `published`: whoever gets the release has it, so that its name and hash tell nothing."""
 
     name: str
     sha256: str
+    published: bool = Field(default=False, exclude=True)
 
 
 class Run(DocumentPart):
@@ -152,7 +153,9 @@ class Run(DocumentPart):
 class Document(DocumentPart):
     """What a command found."""
 
-    document: Literal["audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"]
+    document: Literal[
+        "attribute", "audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"
+    ]
     version: Literal[2] = 2
     settings: dict[str, Any]
     inputs: tuple[Input, ...]
@@ -162,7 +165,7 @@ class Document(DocumentPart):
     charts: dict[str, Any] = {}
 
 
-class _Hashed(Protocol):
+class _HashedInput(Protocol):
     """What was read but is no file, e.g. a table in a database: it knows its own hash."""
 
     @property
@@ -171,8 +174,8 @@ class _Hashed(Protocol):
     def sha256(self) -> str: ...
 
 
-def describe_inputs(paths: Iterable[Path | _Hashed]) -> tuple[Input, ...]:
-    """Name and hash of each file."""
+def describe_inputs(paths: Iterable[Path | _HashedInput], published: Collection[Path] = ()) -> tuple[Input, ...]:
+    """Name and hash of each file; those of `published` may be named in an external document."""
     found = []
     for path in paths:
         if not isinstance(path, Path):
@@ -183,7 +186,7 @@ def describe_inputs(paths: Iterable[Path | _Hashed]) -> tuple[Input, ...]:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
-        found.append(Input(name=path.name, sha256=digest))
+        found.append(Input(name=path.name, sha256=digest, published=path in published))
     return tuple(found)
 
 

@@ -10,8 +10,10 @@ from unveil import risk
 from unveil.audit.asking import Answers
 from unveil.audit.belief_measures import Measure, People, Sample, measures_of
 from unveil.audit.document import Finding
-from unveil.data.belief import Belief, Estimate, t_quantile
+from unveil.data.belief import Belief, Estimate
+from unveil.data.masked import Masked
 from unveil.errors import UsageError
+from unveil.risk._compare import estimated
 
 __all__ = ["belief_findings", "measure_of", "published_counts"]
 
@@ -105,7 +107,9 @@ def measure_of(measure: Measure, people: People, sample: Sample | None) -> Estim
 
 
 def published_counts(found: Answers) -> NDArray[np.int64]:
-    """(values,) how many published rows show each value outright."""
+    """(values,) how many published rows show each value outright; none of a release whose values were perturbed."""
+    if isinstance(found.release, Masked):
+        return np.zeros(found.attribute.codes, dtype=np.int64)
     histograms, _ = found.release.histograms(found.targets.asked)
     return np.asarray(histograms.sum(axis=0))
 
@@ -115,22 +119,30 @@ def member_advantage(
 ) -> Estimate:
     """Success on members minus success on people who are not in the table (Clifton and Tassa 2013).
 
-    Both groups count as samples of the people one might ask about: 95% by the normal approximation, the Monte-Carlo
-    error of the chains added in squares.
+    Both groups count as samples of the people one might ask about: 95% by Newcombe's square-and-add of Wilson's
+    intervals (1998, method 10), which have a width where everyone is guessed right; the chains' error is added likewise.
     """
     inside, outside = _hits(members.probability, truth), _hits(controls.probability, control_truth)
     gap = float(inside.mean() - outside.mean())
-    variance = float(sum(hits.var(ddof=1) / len(hits) for hits in (inside, outside) if len(hits) > 1))
-    half = 1.96 * math.sqrt(variance) if min(len(inside), len(outside)) > 1 else 1.0
-    if members.chains is not None and controls.chains is not None:
-        each = np.array(
-            [
-                _hits(a, truth).mean() - _hits(b, control_truth).mean()
-                for a, b in zip(members.chains, controls.chains, strict=True)
-            ]
-        )
-        half = math.hypot(half, t_quantile(len(each)) * float(each.std(ddof=1)) / math.sqrt(len(each)))
-    return Estimate(gap, max(gap - half, -1.0), min(gap + half, 1.0))
+    (low_in, high_in), (low_out, high_out) = (_wilson(float(hits.mean()), len(hits)) for hits in (inside, outside))
+    chains = estimated(
+        lambda a, b: float(_hits(a, truth).mean() - _hits(b, control_truth).mean()),
+        members,
+        controls,
+        least=-1.0,
+        most=1.0,
+    )
+    below = math.hypot(inside.mean() - low_in, high_out - outside.mean(), gap - chains.low)
+    above = math.hypot(high_in - inside.mean(), outside.mean() - low_out, chains.high - gap)
+    return Estimate(gap, max(gap - below, -1.0), min(gap + above, 1.0))
+
+
+def _wilson(share: float, people: int) -> tuple[float, float]:
+    """Wilson's 95% interval of a share among so many sampled people (1927)."""
+    square = 1.96**2 / people
+    middle = (share + square / 2) / (1 + square)
+    half = math.sqrt(share * (1 - share) * square + square**2 / 4) / (1 + square)
+    return min(middle - half, share), max(middle + half, share)
 
 
 def _hits(p: NDArray[np.float64], truth: NDArray[np.integer]) -> NDArray[np.float64]:

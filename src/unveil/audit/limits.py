@@ -20,9 +20,11 @@ __all__ = [
     "Preset",
     "check_limits",
     "judge",
-    "limits_that_cannot_fail",
+    "limits_that_say_nothing",
+    "limits_without_findings",
     "parse_limit",
     "read_presets",
+    "refuse_reversed_limits",
     "worst",
 ]
 
@@ -138,27 +140,66 @@ def check_limits(
     return found
 
 
-def limits_that_cannot_fail(limits: Sequence[str]) -> list[str]:
-    """A sentence for each limit that points the wrong way, is always kept, or is about nobody in the file."""
+def refuse_reversed_limits(limits: Sequence[str]) -> None:
+    """Refuse a limit that points the wrong way: it looks like protection, and keeps what is worst."""
+    for limit in map(parse_limit, limits):
+        left, upper = limit.left, limit.sign in ("<=", "<")
+        better = measure(left.measure).direction(left.statistic)
+        if limit.right is None and better and upper == (better > 0):
+            safer = "more" if better > 0 else "less"
+            turned = f"{left.id} {'>=' if upper else '<='} {limit.number:g}"
+            raise UsageError(f"{shown(limit.text)} points the wrong way: {safer} is safer; write {turned}")
+        if limit.right is not None and left.reader == "learner" and limit.right.reader != "learner" and upper:
+            turned = f"{limit.right.id} - {left.id} {limit.sign} {limit.number:g}"
+            raise UsageError(f"{shown(limit.text)} points the wrong way: the attacker comes first; write {turned}")
+
+
+def limits_that_say_nothing(limits: Sequence[str]) -> list[str]:
+    """A sentence for each limit that is always kept, or is about nobody in the file."""
     found = []
     for limit in map(parse_limit, limits):
         left, upper = limit.left, limit.sign in ("<=", "<")
-        known = measure(left.measure)
-        better = known.direction(left.statistic)
-        if limit.right is not None:
+        least = 1 if left.measure in _COUNTS else 0
+        if limit.right is not None or measure(left.measure).kind == "utility":
             continue
         if left.reader == "learner":
             found.append(
                 f"{limit.text} limits what anybody learns in general; it says nothing of the people in the file."
             )
-        elif better and upper == (better > 0):
-            found.append(
-                f"{limit.text} points the wrong way: of this measure {'more' if better > 0 else 'less'} is safer."
-            )
-        elif upper and known.unit_of(left.statistic) == "share" and limit.number >= 1:
-            found.append(f"{limit.text} cannot fail: it is a share, which is never above 1.")
-        elif not upper and left.measure in ("k_anonymity", "distinct_l") and limit.number <= 1:
-            found.append(f"{limit.text} cannot fail: there is always 1.")
+        elif upper and _bounded(left) and limit.judge(1, 1) == "within":
+            found.append(f"{limit.text} cannot fail: it is never above 1.")
+        elif not upper and limit.judge(least, least) == "within":
+            found.append(f"{limit.text} cannot fail: it is never below {least}.")
+    return found
+
+
+_COUNTS = ("k_anonymity", "distinct_l", "entropy_l", "probabilistic_l", "fewest_rows")  # never below 1
+_NEVER_ABOVE_1 = ("t_closeness", "n_t_closeness", "strict_n_t_closeness", "delta_presence", "b_t_privacy")
+
+
+def _bounded(part: FindingId) -> bool:
+    """Whether a finding is never above 1."""
+    return measure(part.measure).unit_of(part.statistic) in ("share", "points") or part.measure in _NEVER_ABOVE_1
+
+
+def limits_without_findings(
+    findings: Sequence[Finding], limits: Sequence[str], attackers: Sequence[str], releases: Sequence[str]
+) -> dict[str, list[str]]:
+    """By release: the limits that nothing in it can be held against.
+
+    A statistic that is unknown though its measure is there is a slip of the pen, left to `judge`.
+    """
+    places: dict[tuple[str, str | None], list[Finding]] = {}
+    for finding in findings:
+        places.setdefault((finding.release, finding.attribute), []).append(finding)
+    there = {f.measure for f in findings}
+    found: dict[str, list[str]] = {}
+    for limit in map(parse_limit, limits):
+        touched = {place[0] for place in places if any(_meant(limit, place, places, attackers))}
+        if touched or not any(part.measure in there for part in limit.parts):
+            for release in releases:
+                if release not in touched:
+                    found.setdefault(release, []).append(limit.text)
     return found
 
 

@@ -15,6 +15,8 @@ from unveil.errors import UsageError, shown
 from unveil.privacy.models import MODELS
 
 __all__ = [
+    "COMPOSED",
+    "COMPOSED_LEARNED",
     "READERS",
     "MeasureRecord",
     "definitions_of",
@@ -27,9 +29,20 @@ __all__ = [
     "title_of",
 ]
 
-READERS = ("learner", "learner_without", "ideal", "background", "known")  # who reads without being an attacker
+COMPOSED, COMPOSED_LEARNED = "composed", "composed_learned"  # who read all releases: nothing learned, and learned
+# Who reads without being an attacker.
+READERS = ("learner", "learner_without", "ideal", "background", "known", "all_columns", "other_secrets")
 Kind = Literal[
-    "inference", "identity", "membership", "background", "combination", "disclosure", "differential", "utility", "level"
+    "inference",
+    "identity",
+    "membership",
+    "background",
+    "combination",
+    "composition",
+    "disclosure",
+    "differential",
+    "utility",
+    "level",
 ]
 _TITLES = {
     "delta_presence": {

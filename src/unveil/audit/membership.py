@@ -27,7 +27,7 @@ from unveil.risk.membership.tuples import BANDS, FakeTuples, TupleCount, fake_tu
 __all__ = [
     "MEASURES",
     "Membership",
-    "MembershipAsked",
+    "MembershipQuestion",
     "hold_out",
     "known_of",
     "masked_membership",
@@ -45,10 +45,10 @@ ROC_POINTS = np.round(np.linspace(0, 1, 41), 3)
 
 
 @dataclass(frozen=True, slots=True)
-class MembershipAsked:
+class MembershipQuestion:
     """Whether being in the table is sensitive, and how probable it is held beforehand (None: as `learn_membership`)."""
 
-    sensitive: bool = False
+    sensitive: bool | None = None  # None: nobody said
     prior: float | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ def hold_out(table: Table, share: float, engine: Engine | None = None) -> tuple[
 def membership_of(
     release: Release,
     name: str,
-    asked: MembershipAsked,
+    asked: MembershipQuestion,
     *,
     known: Sequence[str],
     table: Table | None = None,
@@ -138,7 +138,7 @@ def membership_of(
         findings.append(Finding.of("delta_presence.min", name, None, presence.smallest, share))
         findings.append(Finding.of("delta_presence.max", name, None, presence.largest, share))
     facts = {
-        "sensitive": asked.sensitive,
+        "sensitive": bool(asked.sensitive),
         "prior": reader.prior,
         "others": reader.source,
         "known": list(known),
@@ -226,7 +226,7 @@ def _fake_fact(found: FakeTuples) -> dict[str, Any]:
     }
 
 
-def _membership_refused(name: str, asked: MembershipAsked, reason: str) -> Membership:
+def _membership_refused(name: str, asked: MembershipQuestion, reason: str) -> Membership:
     """Membership where it cannot be measured: all unknown, so that a limit on it is inconclusive."""
     ids = (
         *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
@@ -234,19 +234,19 @@ def _membership_refused(name: str, asked: MembershipAsked, reason: str) -> Membe
     )
     findings = (*(Finding.of(id, name, None, None) for id in ids), *_fake_findings(name, {}))
     facts: dict[str, Any] = dict.fromkeys(("prior", "others", "rows_nobody_fills"))
-    facts |= {"sensitive": asked.sensitive, "known": [], "exact": False, "fake_tuples": {}, "reason": reason}
+    facts |= {"sensitive": bool(asked.sensitive), "known": [], "exact": False, "fake_tuples": {}, "reason": reason}
     return Membership(findings, {**facts, "words": f"Membership was not tested: {reason}."}, {})
 
 
 def _words(
-    asked: MembershipAsked,
+    asked: MembershipQuestion,
     reader: MembershipBelief,
     degree: NDArray[np.int64],
     inside: Presence | None,
     curves: dict[str, ScoreQuality],
     fakes: dict[str, FakeTuples],
 ) -> str:
-    first = "Being in the table is sensitive" if asked.sensitive else "Being in the table is not said to be sensitive"
+    first = _said(asked)
     largest = reader.largest(degree, inside).value
     words = (
         f"{first}. Someone who gave a person in it a chance of {_percent(reader.prior)} of being there gives at most "
@@ -271,6 +271,12 @@ def _told_words(told: Mapping[str, ScoreQuality]) -> str:
         "a coin does it with 50%. With one control in 100 accused wrongly, "
         f"{_percent(best.found['1_in_100'].value)} of the members are found."
     )
+
+
+def _said(asked: MembershipQuestion) -> str:
+    """What the schema says of being in the table."""
+    words = {True: "Being in the table is sensitive", False: "Being in the table is said to be harmless"}
+    return "Being in the table is not said to be sensitive" if asked.sensitive is None else words[asked.sensitive]
 
 
 def _percent(share: float) -> str:
@@ -321,7 +327,7 @@ def known_of(release: Release | Masked, known: Sequence[str] | None) -> list[str
 def masked_membership(
     masked: Masked,
     name: str,
-    asked: MembershipAsked,
+    asked: MembershipQuestion,
     *,
     known: Sequence[str],
     table: Table | None,
@@ -339,7 +345,7 @@ def masked_membership(
     refused = _membership_refused(name, asked, MASKED)
     found = list(_told_findings(name, told, ("nearest",)))
     measured = {f.id for f in found}
-    first = "Being in the table is sensitive" if asked.sensitive else "Being in the table is not said to be sensitive"
+    first = _said(asked)
     facts = {**refused.facts, "known": list(known), "reason": None}
     facts["words"] = f"{first}. By how near the nearest row is:{_told_words(told)}"
     kept = tuple(f for f in refused.findings if f.id not in measured)

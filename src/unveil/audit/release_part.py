@@ -9,8 +9,10 @@ import numpy as np
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
 from unveil.audit.belief_measures import Sample, labels_of
+from unveil.audit.binning import COARSE, FINE, bins_of, too_many_values
 from unveil.audit.case import Case
-from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
+from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
+from unveil.audit.composition import compose
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
 from unveil.audit.identity import identity_findings, population_findings, utility_findings
@@ -22,6 +24,7 @@ from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
 from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
+from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
 from unveil.data.release import Release
@@ -66,6 +69,7 @@ def _release_part(case: Case, name: str) -> Part:
         *identity_findings(release, name, case.original, case.population),
         *checked.findings,
         *utility_findings(release, name, case.original),
+        *wider_counts(case, name, release),
     ]
     membership = None
     if case.membership is not None:
@@ -78,10 +82,14 @@ def _release_part(case: Case, name: str) -> Part:
     remarks = [*remarks_of_release(case, name), *unmeasured]
     found: dict[str, Answers] = {}
     exposed: dict[int, list[dict[str, Any]]] = {}  # by attribute: what combinations expose
+    composition: dict[str, Any] = {}
     refused: dict[str, str] = {}
     for version, asked, original, control in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
+        alone = len(version.attributes) == len(release.attributes)  # not several secrets as one
+        wider = wider_targets(case, version, asked, original, rows) if alone else {}
+        several = [*wider.values(), *(combination_targets(case, release, asked) if combined else ())]
         case.engine.report(f"{name}, {attribute}", 0, 1)
         try:
             if case.asked is None:
@@ -94,8 +102,14 @@ def _release_part(case: Case, name: str) -> Part:
                 rows=rows,
                 control=control,
                 group=case.assignments.get(name),
-                besides=asked_at_once(case, release, asked) if combined else (),
+                besides=asked_at_once(case, version, asked, several) if several else (),
             )
+            if case.earlier and version is release:
+                composed = compose(case, name, release, asked, answered)
+                answered = composed.added_to(answered)
+                findings += composed.findings
+                remarks += composed.remarks
+                composition[attribute] = composed.facts
             found[attribute] = replace(answered, learned=None, besides=())
         except (NotApplicable, Stopped) as reason:
             refused[attribute] = str(reason)
@@ -107,14 +121,17 @@ def _release_part(case: Case, name: str) -> Part:
         remarks += remarks_of_baselines(f"{name}, {attribute}", measured)
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
+        findings += wider_findings(case, name, wider, answered, original, sample)
         if combined:
-            exposed[asked] = asked_together(case, name, release, asked, answered.learned, answered.besides)
+            besides = answered.besides[len(wider) :]
+            exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
         del answered  # what was learned takes much memory
         case.engine.report(f"{name}, {attribute}", 1, 1)
+    coarse, coarse_original = _coarse(release, case.original)
     background = background_sections(
-        release,
+        coarse,
         name,
-        case.original,
+        coarse_original,
         case.background,
         group=case.assignments.get(name),
         limited=case.limited(),
@@ -131,8 +148,18 @@ def _release_part(case: Case, name: str) -> Part:
         None if rows is None else len(rows),
         membership=membership,
         background=background,
+        composition=composition,
         combinations=tuple(combination_rows(case, name, release, exposed)),
     )
+
+
+def _coarse(release: Release, original: Table | None) -> tuple[Release, Table | None]:
+    """Both with every sensitive attribute of too many values in coarse bins, for readers with background knowledge."""
+    for index in release.with_role(Role.SENSITIVE):
+        if too_many_values(release.attributes[index]):
+            bins = bins_of(release.attributes[index], release, original, COARSE)
+            release, original = bins.release(release), None if original is None else bins.table(original)
+    return release, original
 
 
 def _unmeasured(case: Case, release: str, attribute: Attribute, readers: Sequence[str]) -> Iterator[Finding]:
@@ -150,7 +177,14 @@ def _asked(
 ) -> Iterator[tuple[Release, int, Table | None, Table | None]]:
     """Every sensitive attribute alone, then all of them as one if that was asked for."""
     for asked in asked_of(release, case.asked):
-        yield release, asked, case.original, case.control
+        attribute = release.attributes[asked]
+        if not (too_many_values(attribute) and attribute.kind.measured):
+            yield release, asked, case.original, case.control
+            continue
+        for most in (COARSE, FINE) if attribute.role is Role.SENSITIVE else (COARSE,):
+            bins = bins_of(attribute, release, case.original, most)
+            original, control = (None if t is None else bins.table(t) for t in (case.original, case.control))
+            yield bins.release(release), asked, original, control
     sensitive = release.with_role(Role.SENSITIVE)
     if not case.joint or len(sensitive) < 2:
         return

@@ -121,7 +121,7 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
             "draws. That chains agree was judged by their means alone; fewer attributes or people make room."
         )
     for fact in ("readings", "alarm"):  # of the chains that readers share
-        said = dict.fromkeys(str(b.diagnostics.facts[fact]) for b in sampled.values() if fact in b.diagnostics.facts)
+        said = dict.fromkeys(str(b.diagnostics.facts[fact]) for b in readers.values() if fact in b.diagnostics.facts)
         yield from (f"{about}: {text}." for text in said)
     if found.truth is not None:
         right = {name: _guessed(belief, found.truth) for name, belief in readers.items()}

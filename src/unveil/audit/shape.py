@@ -44,7 +44,7 @@ class AuditSettings(DocumentPart):
     waived: dict[str, str] = Field({})
     variant: Literal["internal", "external"]
     least_count: int
-    membership: Literal["sensitive", "harmless"] | None = None  # None: not measured
+    membership: Literal["sensitive", "harmless", "not said"] | None = None  # None: not measured
 
 
 class ReleaseFacts(DocumentPart):
@@ -198,6 +198,7 @@ class AuditDiagnostics(DocumentPart):
     verdicts: dict[str, Verdict]
     judgement: dict[str, Judgement]
     file: dict[str, list[FileCheck]] = Field({})
+    roles: dict[str, list[str]] = Field({})
     exit_code: Literal[0, 1, 3]
     sentence: dict[str, dict[str, str]]
     releases: dict[str, ReleaseFacts]

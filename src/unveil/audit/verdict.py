@@ -9,8 +9,8 @@ from typing import Any, Literal, cast
 
 from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
-from unveil.audit.measures import measure, title_of
-from unveil.audit.numbers import spoken
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure, title_of
+from unveil.audit.remembered import fix_of_finding, fix_of_leaks, sentence_of
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
 
@@ -29,8 +29,8 @@ KINDS: dict[Kind, str] = {
 
 # Why these, is docs/verdict.md. A limit on what a release does not have is left out; the kind is then not judged.
 DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
-    "singling out": ("k_anonymity >= 3", "claim_precision <= 0.5"),
-    "linking": ("reid <= 0.2",),
+    "singling out": ("k_anonymity >= 3", "claim_precision <= 0.5", "all_columns.singled_out <= 0.05"),
+    "linking": ("reid <= 0.2", "all_columns.reid <= 0.2"),
     "inference": (
         "distinct_l >= 2",
         "disclosed.80 <= 0.05",
@@ -38,13 +38,26 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "random_worlds.disclosed.95 <= 0",
         "disclosed_kind.80 <= 0.05",
         "random_worlds.disclosed_kind.95 <= 0",
+        "disclosed_half.95 <= 0.05",
         "narrowed.80 <= 0.05",
+        "random_worlds.narrowed.95 <= 0",
         "misled.80 <= 0.1",
         "raised.10x <= 0.02",
+        "raised.of_a_value <= 0.25",
+        "mode_gain <= 0.4",
+        "learner.mode_gain <= 0.4",
         "model_gain <= 0.1",
+        "all_columns.disclosed.80 <= 0.05",
+        "all_columns.disclosed.95 <= 0.01",
+        "all_columns.disclosed_kind.80 <= 0.05",
+        "all_columns.narrowed.80 <= 0.05",
+        "other_secrets.disclosed.80 <= 0.1",
+        "other_secrets.disclosed_kind.80 <= 0.1",
+        "other_secrets.narrowed.80 <= 0.1",
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
     "background": ("background.exposed_by_fact <= 0.05", "background.fewer_values.3 <= 0.05"),
+    "composition": ("composed.disclosed.95 <= 0", "one_value_left <= 0", "differenced <= 0"),
 }
 _LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}
 _LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links")
@@ -55,13 +68,6 @@ _ORDER: dict[str, int] = {
     "not judged": 1,
     "inconclusive": 2,
     "exceeded": 3,
-}
-_FIX = {
-    "singling out": "Coarsen the quasi-identifiers, or suppress these rows: anonymize with a larger k.",
-    "linking": "Coarsen or perturb more: a larger k, or stronger masking.",
-    "inference": "Merge groups until values differ: add --require distinct_l:l=3 or t_closeness:t=0.2.",
-    "membership": "Coarsen until more people outside the table fit each row, or publish a sample.",
-    "background": "Add --require b_t_privacy, or a larger l.",
 }
 
 
@@ -93,6 +99,8 @@ class Judgement(DocumentPart):
 def kind_of_finding(finding: Finding) -> Kind | None:
     """The kind of disclosure that a finding is about; None: utility."""
     kind = measure(finding.measure).kind
+    if finding.reader in (COMPOSED, COMPOSED_LEARNED):
+        return "composition"
     if kind == "level":
         return _LEVELS.get(finding.measure, "inference")
     if kind == "identity":
@@ -103,6 +111,12 @@ def kind_of_finding(finding: Finding) -> Kind | None:
     if kind in ("disclosure", "differential"):
         return "inference"
     return None if kind == "utility" else cast(Kind, kind)
+
+
+def kind_of_limit(text: str) -> Kind | None:
+    """The kind of disclosure that a limit is about."""
+    part = parse_limit(text).left
+    return kind_of_finding(Finding.of(part.name, "", None, None))
 
 
 def check_waivers(waivers: Mapping[str, str]) -> None:
@@ -122,33 +136,46 @@ def judgement_of(
     leaks: Sequence[Leak] | None,
     reasons: Mapping[tuple[Kind, str | None], str],
     waivers: Mapping[str, str],
+    answered: Mapping[Kind, str] | None = None,
+    notes: Sequence[str] = (),
     stated: Verdict = "no limit",
+    without: Sequence[str] = (),
     people: int = 0,
+    anonymize: str = "",
     narrowed: str = "",
     unsure: bool = False,
 ) -> Judgement:
     """Every kind of one release. `leaks`: what the file's checks say, None if there was no file; `reasons`: why a kind
-    was not judged or not considered; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
-    verdict by the limits that were stated, which no waiver excuses.
+    was not judged or not considered; `answered`: what the steward says that settles a kind; `notes`: what else stands
+    beside the word; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
+    verdict by the limits that were stated, which no waiver excuses; `without`: those of them that nothing here can be
+    held against, so that what they are about is not judged. `anonymize`: how a release is made, for what would fix it.
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    rows = list(_rows(release, mine, sensitive, leaks, reasons, people))
+    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, anonymize))
     kinds = []
     for row in rows:
         update: dict[str, Any] = {}
         if row.verdict == "within" and narrowed and row.kind in ("singling out", "linking", "inference", "background"):
             update = {"verdict": "not judged", "sentence": f"Within, but only {narrowed}."}
+        unjudged = [text for text in without if kind_of_limit(text) == row.kind]
+        if row.verdict not in ("exceeded", "inconclusive") and unjudged:
+            said = f"{'; '.join(unjudged)} was not judged: nothing in this release can be held against it."
+            update = {"verdict": "not judged", "sentence": said}
         names = (row.kind, f"{row.kind}:{row.attribute}")
         update["waived"] = next((waivers[n] for n in names if n in waivers), None)
         kinds.append(row.model_copy(update=update))
     left = [row for row in kinds if row.waived is None]
     useful = worst(f.verdict for f in mine if kind_of_finding(f) is None)
+    of_use = [text for text in without if kind_of_limit(text) is None]
+    notes = [*notes, *(f"{text} not judged" for text in of_use)]
     top = max((_ORDER[word] for word in (*(row.verdict for row in left), stated)), default=0)
+    top = max(top, 1 if of_use else 0)
     verdict: Verdict = "exceeded" if top == 3 else "inconclusive" if top or unsure else "within"
-    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful))
+    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful, notes))
 
 
-def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict) -> str:
+def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict, notes: Sequence[str]) -> str:
     """The word, and beside it what a reader must not overlook."""
     beside = [f"{_called(row)} exceeded" for row in kinds if row.verdict == "exceeded" and row.waived is None]
     beside += [f"utility {useful}"] if useful in ("exceeded", "inconclusive") else []
@@ -156,7 +183,7 @@ def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict) -> s
     beside += [f"{_called(row)} waived" for row in kinds if row.waived is not None and row.verdict != "within"]
     asked = {"membership": "membership not considered", "composition": "earlier releases not considered"}
     beside += [asked[row.kind] for row in kinds if row.verdict == "not considered" and row.kind in asked]
-    return "; ".join(dict.fromkeys([verdict, *beside]))
+    return "; ".join(dict.fromkeys([verdict, *beside, *notes]))
 
 
 def _called(row: KindVerdict) -> str:
@@ -169,7 +196,9 @@ def _rows(
     sensitive: Sequence[str],
     leaks: Sequence[Leak] | None,
     reasons: Mapping[tuple[Kind, str | None], str],
+    answered: Mapping[Kind, str],
     people: int,
+    anonymize: str,
 ) -> Iterator[KindVerdict]:
     found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
     open_in_file = [leak for leak in leaks or () if leak.severity == "suspicious"]
@@ -182,7 +211,7 @@ def _rows(
             kind="file",
             verdict="exceeded" if found_in_file else "inconclusive" if open_in_file else "within",
             sentence=" ".join(leak.sentence for leak in bad[:3]) or "Columns, order and spelling give nothing away.",
-            fix=" ".join(dict.fromkeys(leak.fix for leak in bad[:3] if leak.fix)),
+            fix=fix_of_leaks(bad[:3], anonymize),
         )
     for kind in KINDS:
         if kind == "file":
@@ -196,7 +225,17 @@ def _rows(
                 f for f in findings if kind_of_finding(f) == kind and (kind != "inference" or f.attribute == attribute)
             ]
             told = [leak for leak in found_in_file if leak.kind == kind and (attribute is None or len(places) == 1)]
-            yield _row(release, kind, attribute, mine, told, reasons.get((kind, attribute)), people)
+            yield _row(
+                release,
+                kind,
+                attribute,
+                mine,
+                told,
+                reasons.get((kind, attribute)),
+                answered.get(kind),
+                people,
+                anonymize,
+            )
 
 
 def _row(
@@ -206,21 +245,26 @@ def _row(
     findings: Sequence[Finding],
     leaks: Sequence[Leak],
     reason: str | None,
+    answer: str | None,
     people: int,
+    anonymize: str,
 ) -> KindVerdict:
     """One kind from its limits, from the file's own leaks, and from what could not be asked."""
     place: dict[str, Any] = {"release": release, "kind": kind, "attribute": attribute}
     verdict = worst(f.verdict for f in findings)
     if leaks:
-        fixes = " ".join(dict.fromkeys(leak.fix for leak in leaks if leak.fix))
-        return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fixes)
+        fix = fix_of_leaks(list(leaks), anonymize)
+        return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fix)
     if verdict == "exceeded":
         worst_one = max((f for f in findings if f.verdict == "exceeded"), key=_excess)
-        return KindVerdict(**place, verdict="exceeded", sentence=_sentence(worst_one, people), fix=_FIX.get(kind, ""))
+        fix = fix_of_finding(kind, worst_one, anonymize)
+        return KindVerdict(**place, verdict="exceeded", sentence=sentence_of(worst_one, people), fix=fix)
     stated = [f for f in findings if set((f.limit or "").split("; ")) - set(DEFAULT_LIMITS.get(kind, ()))]
     if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
         silent = kind in ("membership", "composition") and reason.startswith("Not considered")
         return KindVerdict(**place, verdict="not considered" if silent else "not judged", sentence=reason)
+    if answer is not None and worst(f.verdict for f in stated) != "inconclusive":
+        return KindVerdict(**place, verdict="within", sentence=answer)
     if not findings:
         return KindVerdict(**place, verdict="not judged", sentence="Nothing here measures it.")
     if verdict == "inconclusive":
@@ -237,35 +281,3 @@ def _excess(finding: Finding) -> float:
     value = finding.value if isinstance(finding.value, float) else 1e9
     bounds = [parse_limit(text).number for text in (finding.limit or "").split("; ")]
     return max((abs(value - bound) / (abs(bound) + 0.01) for bound in bounds), default=0.0)
-
-
-# What a person would remember; {n} of {all} people, {attribute}, {value}.
-_TOLD = {
-    "disclosed": "Knowing that they are in the file, a reader can be {level}% sure of the {attribute} of {n} of {all} "
-    "people.",
-    "disclosed_kind": "Knowing that they are in the file, a reader can be {level}% sure what kind of {attribute} {n} "
-    "of {all} people have.",
-    "narrowed": "A reader can tell the {attribute} of {n} of {all} people to within a tenth of its usual spread.",
-    "misled": "A reader would be sure of a wrong {attribute} for {n} of {all} people.",
-    "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for "
-    "anybody.",
-    "distinct_l": "Some group shows a single {attribute}: whoever finds the group knows it.",
-    "k_anonymity": "Rows in the smallest class: {value}. Who knows these attributes of a person finds the row.",
-    "reid": "Somebody who holds everybody's quasi-identifiers links {n} of {all} people with their own row.",
-    "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
-    "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
-    "delta_presence": "Of the people in a register who fit some class, a share of {value} is in the file.",
-}
-
-
-def _sentence(finding: Finding, people: int) -> str:
-    """What was found, as a person would tell it; how many people, where it is a share of them."""
-    value = spoken(finding.value, finding.measure, finding.statistic)
-    told = _TOLD.get(finding.measure)
-    share = finding.value if isinstance(finding.value, float) else None
-    if told is None or ("{n}" in told and (share is None or not people)):
-        who = "" if finding.reader is None else f" by {finding.reader.replace('_', ' ')}"
-        return f"{title_of(finding)}{who}: {value}, against the limit {finding.limit}."
-    count = f"{round(share * people):,}" if share is not None else ""
-    level = (finding.statistic or "").removesuffix("x")
-    return told.format(n=count, all=f"{people:,}", attribute=finding.attribute, value=value, level=level)

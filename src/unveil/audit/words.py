@@ -11,6 +11,7 @@ from unveil.audit.document import Finding, Number
 __all__ = ["NOT_TESTED", "main_attacker", "not_tested", "sentence", "wp29"]
 
 BACKGROUND = "Readers who know other people's sensitive values, or negative and background rules, were not tested."
+TOGETHER = "Several releases of one table were not read together."
 NOT_TESTED = (
     "The attacker counts every table that fits the published cells, whatever made them. Someone who knows how the "
     "release was made can rule tables out, and may learn more than these.",
@@ -19,7 +20,7 @@ NOT_TESTED = (
     BACKGROUND,
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
     "A reader who knows how values were perturbed (noise, swapping, microaggregation) and inverts it was not tested.",
-    "Several releases of one table were not read together.",
+    TOGETHER,
 )
 
 
@@ -55,10 +56,12 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
     many = f"fewer than {least}" if twice < least else f"{twice:,}" if twice else "no"
     noun = "person" if twice == 1 and least < 2 else "people"
     of = f" of the {people:,} sampled" if sampled else ""
+    mode = float(np.bincount(found.truth, minlength=found.attribute.codes).max() / people)
     return (
-        f"What this file teaches about people in general lets a reader guess {_percent(shares[0])} of {attribute} "
-        f"right. Knowing that a person is in it raises that to {_percent(shares[1])}; for {many} {noun}{of} the true "
-        "value becomes at least twice as likely."
+        f"Naming the most frequent {attribute} is right for {_percent(mode)}. What this file teaches about people in "
+        f"general lets somebody who is not told who is in it guess {_percent(shares[0])} right. Knowing that a person "
+        f"is in it makes that {_percent(shares[1])}; for {many} {noun}{of} the true value becomes at least twice as "
+        "likely."
     )
 
 
@@ -76,9 +79,10 @@ def not_tested(
     refused: Sequence[tuple[str, str, str, str]],
     membership: bool = False,
     background: Sequence[Mapping[str, Any]] = (),
+    composed: bool = False,
 ) -> list[str]:
     """What this audit does not speak of. `refused`: release, attribute, attacker, reason."""
-    found = list(NOT_TESTED)
+    found = [text for text in NOT_TESTED if not (composed and text == TOGETHER)]
     if any(row["measured"] for row in background):
         place = found.index(BACKGROUND)
         found[place : place + 1] = ["Readers who know other people's sensitive values were not tested."] + [

@@ -40,7 +40,7 @@ def anonymize(options: AnonymizeOptions) -> None:
         missing = "DATA" if data is None else "--with NAME:options" if options.with_ is None else "--output RELEASE"
         raise UsageError(f"{missing} is missing: unveil anonymize DATA --schema FILE --with NAME:options -o RELEASE")
     read = [data, options.schema]
-    keep_apart(read, [output, assignment])
+    keep_apart(read, [output, release_parts(output)[1], assignment])
     method = anonymizer(options.with_, options.require)
     schema = load_schema(options)
     published = [name for name in schema.names if schema.declaration(name).role != "identifier"]
@@ -59,9 +59,11 @@ def anonymize(options: AnonymizeOptions) -> None:
     if assignment is not None:
         keep_apart([*read, *files, *release_parts(output)], [assignment])
         files[assignment] = origin_bytes(made.origin) if masked else assignment_bytes(made.group_of_row)
-    write_whole(files, private=() if assignment is None else (assignment,))
+    written = write_whole(files, private=() if assignment is None else (assignment,))
     if masked:
         what = f"{made.masked.rows} rows, {len(made.masked.masked)} columns perturbed"
     else:
         what = f"{made.release.rows} rows in {made.release.groups} groups"
-    say(f"{what}; wrote {', '.join(str(p) for p in files)}")
+    gone = [str(path) for path in files if path not in written]
+    removed = f"; removed {', '.join(gone)}, a part of the release that was there before" if gone else ""
+    say(f"{what}; wrote {', '.join(map(str, written))}{removed}")

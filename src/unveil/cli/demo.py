@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["LIMITS", "RELEASES", "DemoOptions", "demo", "run_demo"]
 
 RELEASES = {
-    "mondrian.csv": ("mondrian:k=5,l=3", "cells widened until 5 patients look alike, with 3 diagnoses among them"),
+    "mondrian.csv": (
+        "mondrian:k=5,l=3,recoding=order",
+        "cells widened until 5 patients look alike, with 3 diagnoses among them",
+    ),
     "anatomy.csv": ("anatomy:l=4", "cells exact, but which of 4 patients has which of 4 diagnoses is hidden"),
 }
 # Limits as a hospital might state them: few more right guesses, few people of whom someone is sure.

@@ -9,7 +9,6 @@ import unveil.cli.options as opt
 from unveil.cli.load import attackers_of, chains_of, dialect_of, engine_of, input_paths, load_schema, one_set
 from unveil.cli.output import check_outputs, give_results, long_work, release_parts, say
 from unveil.errors import UsageError
-from unveil.formats.databases import Database
 
 __all__ = ["FIRST", "FrontierOptions", "frontier"]
 
@@ -62,6 +61,7 @@ def frontier(options: FrontierOptions) -> None:
     Exit code 1: none keeps the limits; 3: inconclusive.
     """
     from unveil.audit.document import describe_inputs
+    from unveil.formats.published import earlier_parts
     from unveil.formats.releases import release_files
     from unveil.formats.table_output import check_ending
     from unveil.formats.tables import read_table
@@ -82,7 +82,10 @@ def frontier(options: FrontierOptions) -> None:
     engine = engine_of(options)
     schema = load_schema(options)
     if output is not None:
-        check_ending(output, "a release")
+        check_ending(output, "a release", names=[n for n in schema.names if schema.declaration(n).role != "identifier"])
+        # Whichever kind is recommended hours later: what is in its way is said now.
+        earlier_parts(output, [output, output.with_suffix(".toml")])
+        earlier_parts(output, [output])
     reading = replace(reading, joined=tuple(map(tuple, schema.document.joined)))
     table = read_table(data, schema, **dialect_of(options))
     release_seed = options.release_seed
@@ -114,29 +117,24 @@ def frontier(options: FrontierOptions) -> None:
         else:
             made = found.anonymized(point)
             files = release_files(made.release, output, like=table)
-            files[chosen_file] = _chosen(point.candidate, chosen_file.parent, options).encode()
+            files[chosen_file] = _chosen(point.candidate, options).encode()
             if made.note:
                 say(made.note)
-    give_results(found, options, beside=files)
+    give_results(found, options, beside=files, private=[chosen_file] if chosen_file is not None else [])
 
 
-def _chosen(candidate: Any, folder: Path, options: FrontierOptions) -> str:
-    """How the chosen release was made, as a file that `unveil frontier --config` reads; without its seed."""
+def _chosen(candidate: Any, options: FrontierOptions) -> str:
+    """How the chosen release was made, as a file that `unveil frontier DATA -s FILE --config` reads.
+
+    Without the seed and without the place of any file: it may be handed on.
+    """
     import json
-    import os
     import shlex
 
-    data, schema, limits = options.data, options.schema, options.limit
-    assert schema is not None
-    file = data if isinstance(data, Path) else data.file
-    place = str(data) if file is None else os.path.relpath(file, folder)
-    if isinstance(data, Database) and file is not None:
-        place = f"sqlite:///{place}{'' if data.table is None else '#' + data.table}"
-    quoted = [json.dumps(text, ensure_ascii=False) for text in (place, os.path.relpath(schema, folder))]
     requires = " ".join(f"--require {shlex.quote(text)}" for text in candidate.require)
     return (
         "# How this release was made. To make one like it:\n"
         f"# unveil anonymize DATA --schema FILE --with {shlex.quote(candidate.with_text)} {requires}".rstrip()
-        + f"\ndata = {quoted[0]}\nschema = {quoted[1]}\nwith = [{json.dumps(candidate.name, ensure_ascii=False)}]\n"
-        + f"limit = {json.dumps(limits, ensure_ascii=False)}\n"
+        + f"\nwith = [{json.dumps(candidate.name, ensure_ascii=False)}]\n"
+        + f"limit = {json.dumps(options.limit, ensure_ascii=False)}\n"
     )

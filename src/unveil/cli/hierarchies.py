@@ -10,7 +10,7 @@ from unveil.cli.command import command
 from unveil.cli.hierarchy import OutputOption, hierarchy_app
 from unveil.cli.load import load_case
 from unveil.cli.output import keep_apart, make_folder, say, write
-from unveil.errors import SchemaError, UsageError
+from unveil.errors import SchemaError, UsageError, shown
 
 __all__ = ["hierarchy_app"]
 
@@ -23,49 +23,53 @@ class FolderOptions(opt.SchemaFile):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoOptions(FolderOptions):
+class AutoOptions(opt.SchemaFile):
     """A table."""
 
     data: Any = opt.data_option("Take the values, and how many rows each has, from this table.", default=opt.REQUIRED)
+    output: Path | None = opt.output_option("The folder to write to, beside the schema: hierarchies.", "FOLDER")
 
 
 @command(hierarchy_app)
 def auto(options: AutoOptions) -> None:
     """A hierarchy for every quasi-identifier that has none.
 
-    Intervals, parts of dates, prefixes or frequencies.
+    Ages, intervals, parts of dates, ICD-10, prefixes, neighbours or frequencies; written, and named in the schema.
     """
-    import numpy as np
-
-    from unveil.data.attribute import Kind, Role, position
-    from unveil.data.hierarchy_builders import auto_hierarchy, date_hierarchy, frequency_hierarchy
+    from unveil.data.attribute import Role
+    from unveil.data.hierarchy_auto import hierarchy_of
     from unveil.data.schema import read_schema
+    from unveil.data.schema.edit import with_hierarchies
+    from unveil.data.toml import read_text
+    from unveil.formats.arx_schema import file_names
+    from unveil.formats.output import write_whole
     from unveil.formats.tables import read_table
 
-    known = read_schema(_schema(options))
+    schema = _schema(options)
+    folder = options.output or schema.parent / "hierarchies"
+    if folder.resolve().parent != schema.parent.resolve():
+        raise UsageError(f"{folder}: a schema names only files of its own folder; choose a folder in {schema.parent}")
+    known = read_schema(schema)
     table = read_table(options.data, known)
     made: dict[str, Any] = {}
     for attribute, column in zip(table.attributes, table.columns, strict=True):
-        if attribute.role is not Role.QUASI_IDENTIFIER or attribute.hierarchy is not None:
-            continue
-        values = list(attribute.values[: attribute.real])
-        counts = np.bincount(column, minlength=attribute.codes)[: attribute.real]
-        try:
-            if attribute.binned or attribute.kind is Kind.ORDINAL:
-                made[attribute.name] = frequency_hierarchy(values, counts)
-            elif attribute.kind is Kind.DATE:
-                made[attribute.name] = date_hierarchy(values)
-            else:
-                numeric = attribute.kind is Kind.NUMERIC
-                made[attribute.name] = auto_hierarchy(
-                    values, counts, (lambda text: position(text, Kind.NUMERIC)) if numeric else None
-                )
-        except SchemaError as reason:
-            say(f"{attribute.name}: no hierarchy: {reason}")
-    _give_folder(options, made, [options.data])
+        if attribute.role is Role.QUASI_IDENTIFIER and attribute.hierarchy is None:
+            try:
+                made[attribute.name] = hierarchy_of(attribute, column, known.declaration(attribute.name))
+            except SchemaError as reason:
+                say(f"{attribute.name}: no hierarchy: {reason}")
+    if not made:
+        raise UsageError(f"{schema}: every quasi-identifier that can have a hierarchy has one")
+    names = file_names(made, folder.name)
+    text = with_hierarchies(read_text(schema, SchemaError), names, str(schema))
+    files = {folder / Path(names[n]).name: ladder.to_csv().encode() for n, ladder in made.items()}
+    keep_apart([options.data, schema], files)
+    make_folder(folder)
+    write_whole({**files, schema: text.encode()})
     for name, ladder in made.items():
-        say(f"{name}: {ladder.source}, {len(ladder.rows[0]) - 1} levels")
-    say(f'use them with hierarchies = "{options.output.name}" in the schema')
+        labels = " → ".join(shown(cell, 30)[1:-1] for cell in ladder.rows[len(ladder.rows) // 2])
+        say(f"{name}: {ladder.source}: {labels}")
+    say(f"wrote {len(files)} hierarchies to {folder}, and named them in {schema}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +89,7 @@ def import_(options: ImportOptions) -> None:
     """
     from unveil.data.hierarchy import hierarchy_files
     from unveil.data.schema import read_schema
-    from unveil.formats.arx import mended_ladder, read_project
+    from unveil.formats.arx import read_project, repaired_ladder
 
     source, schema = options.source, options.schema
     known = read_schema(schema) if schema is not None else None
@@ -96,7 +100,7 @@ def import_(options: ImportOptions) -> None:
             say(f"left out: {reason}")
     else:
         chosen = hierarchy_files(source, known.names if known is not None else None, str(source))
-        read = {name: mended_ladder(file.read_bytes(), str(file), options.delimiter) for name, file in chosen.items()}
+        read = {name: repaired_ladder(file.read_bytes(), str(file), options.delimiter) for name, file in chosen.items()}
         ladders = {name: ladder for name, ladder in read.items() if ladder is not None}
         for name in sorted(read.keys() - ladders.keys()):
             say(f"left out: {chosen[name]}: has no level between its values and *")
@@ -139,7 +143,7 @@ def mapping(options: MappingOptions) -> None:
     write(options.output, mapping_bytes(release).decode())
 
 
-def _schema(options: FolderOptions) -> Path:
+def _schema(options: FolderOptions | AutoOptions) -> Path:
     if options.schema is None:
         raise UsageError("say what the columns are: --schema FILE")
     return options.schema

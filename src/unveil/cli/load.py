@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unveil.cli.earlier import earlier_paths, load_earlier
 from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, release_parts
 from unveil.errors import UsageError, shown
@@ -105,6 +106,7 @@ def input_paths(options: Any) -> list[Any]:
     """Everything that is read, without the other files of a release."""
     named = [getattr(options, name, None) for name in (*FILES, *MORE_FILES)]
     found = [*release_paths(options), *named, *getattr(options, "assignment", ())]
+    found += earlier_paths(options)
     return list(dict.fromkeys(path for path in found if path is not None))
 
 
@@ -137,9 +139,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
     from unveil.formats.tables import read_table
 
     paths = release_paths(options)
-    names = [path.name for path in paths]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in paths]  # two releases share a file name
+    names = _short_names(paths)
     parts = [part for path in paths for part in release_parts(path)]
     inputs = input_paths(options)
     check_outputs(options, [*inputs, *parts])
@@ -163,13 +163,26 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         assignments=assignments,
         joined=schema.document.joined,
         engine=engine,
-        inputs=describe_inputs([*inputs, *(part for part in parts if part.is_file())]),
+        inputs=describe_inputs(
+            [*inputs, *(part for part in parts if part.is_file())],
+            published=[path for path in (*paths, *parts) if path.suffix.lower() != ".deid"],  # which holds the original
+        ),
         cells=getattr(options, "cells", ()),
         key=getattr(options, "key", None),
+        **load_earlier(options, schema, table, dict(zip(names, paths, strict=True))),
         **_published_files(options, schema, dict(zip(names, paths, strict=True)), original, assignments),
         **stated,
-        **_membership(options, schema),
+        **_answered(options, schema),
     )
+
+
+def _short_names(paths: Sequence[Path]) -> list[str]:
+    """What releases are called: their file names, with as many folders before as tell them apart."""
+    for depth in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        names = ["/".join(path.parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in paths]
 
 
 def _published_files(
@@ -177,16 +190,16 @@ def _published_files(
 ) -> dict[str, Any]:
     """The releases as a stranger reads them, beside the original and beside the population; for a verdict only."""
     from unveil.formats.masked import is_masked
-    from unveil.formats.tables import read_columns
+    from unveil.formats.tables import read_prepared
     from unveil.risk.published_file import read_published_file
 
     if not hasattr(options, "waive"):
         return {}
-    reading = {"missing": schema.missing_token, **dialect_of(options)}
+    reading = dialect_of(options)
     population = getattr(options, "population", None)
     project = isinstance(original, Path) and original.suffix.lower() == ".deid"
-    people = None if original is None or project else read_columns(original, **reading)
-    register = None if population is None else read_columns(population, **reading)
+    people = None if original is None or project else read_prepared(original, schema, **reading)
+    register = None if population is None else read_prepared(population, schema, **reading)
     written = {"key": getattr(options, "key", None), **dialect_of(options, "release_")}
     files, registers = {}, {}
     for name, path in paths.items():
@@ -241,11 +254,17 @@ def _stated(options: Any) -> dict[str, Any]:
     return found
 
 
-def _membership(options: Any, schema: Any) -> dict[str, Any]:
-    from unveil.audit import MembershipAsked
+def _answered(options: Any, schema: Any) -> dict[str, Any]:
+    """What only the steward can know, as the schema answers it."""
+    from unveil.audit import MembershipQuestion
 
-    sensitive = schema.document.membership == "sensitive"
-    return {"membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None))}
+    said = schema.document
+    sensitive = None if said.membership is None else said.membership == "sensitive"
+    return {
+        "membership": MembershipQuestion(sensitive, getattr(options, "membership_prior", None)),
+        "earlier_releases": said.earlier_releases,
+        "population_register": said.population_register,
+    }
 
 
 def _prior(options: Any) -> Any:
@@ -351,9 +370,9 @@ def _load_assignment(path: Path, table: Any, release: Any) -> Any:
 
 def _load_people(path: Any, schema: Any, attributes: Any, dialect: Mapping[str, Any]) -> Any:
     from unveil.audit import code_people
-    from unveil.formats.tables import read_columns
+    from unveil.formats.tables import read_prepared
 
-    return code_people(read_columns(path, missing=schema.missing_token, **dialect), attributes, path.name)
+    return code_people(read_prepared(path, schema, **dialect), attributes, path.name)
 
 
 def _load_around(options: Any, schema: Any, releases: Mapping[str, Any], dialect: Mapping[str, Any]) -> Any:

@@ -147,10 +147,12 @@ def give_results(
     *,
     people: Mapping[Path, Any] | None = None,
     beside: Mapping[Path, Any] | None = None,
+    private: Sequence[Path] = (),
 ) -> None:
     """Write a result's report, its document and what is beside, all or none; print it; end with its exit code.
 
-    `found` has a document and an exit code. Files of `people` name them.
+    `found` has a document and an exit code. Files of `people` name them; these and `private` ones are for the owner's
+    eyes alone.
     """
     from unveil.formats.output import write_whole
     from unveil.report import print_document, render_page
@@ -163,9 +165,12 @@ def give_results(
     if options.json is not None and str(options.json) != "-":
         contents[options.json] = text.encode()
     contents |= {**people, **(beside or {})}
-    write_whole(contents, private=list(people))
-    for path in contents:
-        say(f"wrote {path}" + ("; it names people: keep it secret" if path in people else ""))
+    write_whole(contents, private=[*people, *private])
+    for path, content in contents.items():
+        if content is None:
+            say(f"removed {path}, a part of the release that was there before")
+        else:
+            say(f"wrote {path}" + ("; it names people: keep it secret" if path in people else ""))
     with to_reader():
         if str(options.json) == "-":
             print_text(text)

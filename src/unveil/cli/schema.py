@@ -42,7 +42,9 @@ def schema(options: SchemaOptions) -> None:
         return
     if data is None:
         raise UsageError("name the table to draft a schema for: unveil schema DATA")
+    from unveil.data.attribute import Role
     from unveil.data.draft import MISSING_TOKENS, draft_schema
+    from unveil.formats.output import write_whole
     from unveil.formats.tables import read_columns
 
     keep_apart([data], [output])
@@ -62,8 +64,19 @@ def schema(options: SchemaOptions) -> None:
         missing=(*MISSING_TOKENS, *found.missing),
         published=options.published,
         listed=("",) if found.missing else (),  # the first token stands for all kinds in a release: it names none
+        folder=None if output is None else f"{output.stem}-domains",
     )
-    write(output, draft.toml)
+    if output is None or not draft.files:
+        write(output, draft.toml)
+    else:
+        files = {output.parent / path: text.encode() for path, text in draft.files.items()}
+        keep_apart([data], [output, *files])
+        make_folder(output.parent / f"{output.stem}-domains")
+        write_whole({output: draft.toml.encode(), **files})
+        say(f"wrote {output}, and {len(files)} long domains in {output.stem}-domains")
+    for role in Role:
+        names = [evidence.name for evidence in draft.evidence if evidence.role is role]
+        say(f"{role:17}{', '.join(names) or 'none'}")
     say("The roles are suggestions. Read them, correct them, then set confirmed = true.")
 
 

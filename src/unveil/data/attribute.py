@@ -92,6 +92,7 @@ class Attribute:
     source: str = "declared"  # where the domain comes from
     harmless: tuple[int, ...] = ()
     classes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    reason: str = ""  # why it may be released though its texts point at people
 
     def __post_init__(self) -> None:
         if not self.values:

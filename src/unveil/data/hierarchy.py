@@ -15,10 +15,13 @@ from unveil.errors import SchemaError, shown
 __all__ = [
     "Hierarchy",
     "HierarchyTable",
+    "csv_field",
     "hierarchy_files",
     "hierarchy_rows",
     "parse_hierarchy",
+    "plain_name",
     "read_hierarchy",
+    "read_hierarchy_bytes",
 ]
 
 MOST_LEVELS = 200
@@ -50,7 +53,7 @@ class HierarchyTable:
 
     def to_csv(self) -> str:
         """ARX's shape: no header, `;`, raw value first, `*` last."""
-        return "".join(";".join(map(_field, row)) + "\n" for row in self.rows)
+        return "".join(";".join(map(csv_field, row)) + "\n" for row in self.rows)
 
     def over(self, values: Sequence[str], *, missing: str | None, attribute: str) -> "Hierarchy":
         """This hierarchy on the codes of a domain (`missing`: the token of a last code outside the order)."""
@@ -101,7 +104,7 @@ class Hierarchy:
         return of_code
 
 
-def _field(text: str) -> str:
+def csv_field(text: str) -> str:
     """A CSV field that reads back as it is; Python's writer leaves a lone carriage return unquoted."""
     plain = text.isprintable() and not set(text) & set(';"')  # a byte order mark is not printable
     return text if plain else '"' + text.replace('"', '""') + '"'
@@ -157,18 +160,22 @@ def _check_labels(tree: HierarchyTable) -> None:
 
 def read_hierarchy(path: Path) -> HierarchyTable:
     """Read a hierarchy in ARX's CSV shape."""
+    return parse_hierarchy(read_hierarchy_bytes(path), str(path))
+
+
+def read_hierarchy_bytes(path: Path) -> bytes:
+    """The bytes of a hierarchy's, a domain's or a mapping's file; not of a device, nor of a huge one."""
     try:
         if not path.is_file() and path.exists():
             raise SchemaError(f"{shown(path, 500)[1:-1]}: not a regular file; name a hierarchy file")
         if path.stat().st_size > MOST_BYTES:
             raise SchemaError(f"{shown(path, 500)[1:-1]}: over {MOST_BYTES >> 20} MB; too large for a hierarchy")
-        raw = path.read_bytes()
+        return path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         reason = error.strerror if isinstance(error, OSError) else error
         raise SchemaError(
             f"{shown(path, 500)[1:-1]}: cannot be read ({reason}); name an existing hierarchy file"
         ) from None
-    return parse_hierarchy(raw, str(path))
 
 
 def parse_hierarchy(raw: bytes, source: str) -> HierarchyTable:
@@ -203,7 +210,8 @@ def hierarchy_rows(raw: bytes, source: str, delimiter: str = ";") -> tuple[list[
 def hierarchy_files(folder: Path, names: Iterable[str] | None, where: str) -> dict[str, Path]:
     """The hierarchy file of each attribute in a folder: NAME.csv, or ARX's …_hierarchy_NAME.csv.
 
-    Without `names` every file is taken, its name less what ARX puts before it.
+    Without `names` every file is taken, its name less what ARX puts before it. A name with characters that no file name
+    should hold is found by its `plain_name`.
     """
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix.lower() == ".csv")
@@ -211,12 +219,18 @@ def hierarchy_files(folder: Path, names: Iterable[str] | None, where: str) -> di
         raise SchemaError(f"{where}: {shown(folder, 200)} is not a folder that can be read; name one") from None
     found: dict[str, Path] = {}
     for name in dict.fromkeys(file.stem.rpartition("_hierarchy_")[2] for file in files) if names is None else names:
-        mine = [file for file in files if file.stem == name or file.stem.endswith(f"_hierarchy_{name}")]
+        fits = {name, plain_name(name)}
+        mine = [f for f in files if f.stem in fits or any(f.stem.endswith(f"_hierarchy_{fit}") for fit in fits)]
         if len(mine) > 1:
             raise SchemaError(f"{where}: {mine[0].name} and {mine[1].name} both fit {shown(name)}; keep one")
         if mine:
             found[name] = mine[0]
     return found
+
+
+def plain_name(name: str) -> str:
+    """An attribute's name without what no file name should hold."""
+    return "".join(c if c.isalnum() or c in " ._-" else "_" for c in name)[:80].strip(" .") or "_"
 
 
 def iso_date(text: str) -> date | None:

@@ -1,5 +1,6 @@
 """Hierarchies built from the data itself: round or equally full intervals, frequencies, a taxonomy, or what fits."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -8,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unveil.data.hierarchy import HierarchyTable, iso_date, number_text
+from unveil.data.icd10 import icd10_rows, is_icd10
+from unveil.data.texts import MISSING_WORDS
 from unveil.errors import SchemaError, shown
 
 __all__ = [
@@ -16,6 +19,8 @@ __all__ = [
     "equal_count_hierarchy",
     "frequency_hierarchy",
     "interval_hierarchy",
+    "interval_label",
+    "neighbour_hierarchy",
     "prefix_hierarchy",
     "round_hierarchy",
     "taxonomy_hierarchy",
@@ -44,10 +49,17 @@ def interval_hierarchy(values: Sequence[float], widths: Sequence[float], origin:
         row = [number_text(value)]
         for width in exact:
             low = start + (Fraction(row[0]) - start) // width * width
-            ends = f"{number_text(float(low))},{number_text(float(low + width - whole))}"
-            row.append(f"[{ends}]" if whole else f"[{ends})")
+            row.append(interval_label(float(low), float(low + width - whole), whole))
         rows.append((*row, "*"))
     return HierarchyTable(rows=tuple(rows), source="intervals")
+
+
+def interval_label(low: float, high: float, whole: bool) -> str:
+    """An interval as people write it: 30-39; in brackets where a dash could be a minus, or an end is left out."""
+    if whole and low >= 0:
+        return f"{number_text(low)}-{number_text(high)}" if low != high else number_text(low)
+    ends = f"{number_text(low)},{number_text(high)}"
+    return f"[{ends}]" if whole else f"[{ends})"
 
 
 def prefix_hierarchy(values: Iterable[str], keep: Sequence[int] | None = None) -> HierarchyTable:
@@ -65,7 +77,7 @@ def prefix_hierarchy(values: Iterable[str], keep: Sequence[int] | None = None) -
     return HierarchyTable(rows=tuple(rows), source="prefixes")
 
 
-_DATE_PARTS = {
+DATE_PARTS = {
     "week": lambda d: "{}-W{:02d}".format(*d.isocalendar()[:2]),
     "month": lambda d: f"{d.year:04d}-{d.month:02d}",
     "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",
@@ -76,17 +88,17 @@ _DATE_PARTS = {
 
 def date_hierarchy(values: Iterable[str], parts: Sequence[str] = ("month", "quarter", "year")) -> HierarchyTable:
     """ISO dates → month, quarter, year, decade (or week) labels."""
-    unknown = [p for p in parts if p not in _DATE_PARTS]
+    unknown = [p for p in parts if p not in DATE_PARTS]
     if unknown or not parts:
         raise SchemaError(
-            f"date part {shown(unknown[0] if unknown else '')} is unknown; choose from {', '.join(_DATE_PARTS)}"
+            f"date part {shown(unknown[0] if unknown else '')} is unknown; choose from {', '.join(DATE_PARTS)}"
         )
     rows = []
     for text in values:
         day = iso_date(text)
         if day is None:
             raise SchemaError(f"{shown(text)} is not a date such as 2024-01-31")
-        rows.append((text, *(_DATE_PARTS[part](day) for part in parts), "*"))
+        rows.append((text, *(DATE_PARTS[part](day) for part in parts), "*"))
     return HierarchyTable(rows=tuple(rows), source="date parts")
 
 
@@ -142,8 +154,9 @@ def _spans(places: np.ndarray, group: np.ndarray) -> list[str]:
     labels = []
     for number in group.tolist():
         inside = places[group == number]
-        low, high = number_text(float(inside[0])), number_text(float(inside[-1]))
-        labels.append(low if low == high else f"[{low},{high}]")
+        low, high = float(inside[0]), float(inside[-1])
+        label = f"[{number_text(low)},{number_text(high)}]" if (places % 1).any() else interval_label(low, high, True)
+        labels.append(number_text(low) if low == high else label)
     return labels
 
 
@@ -197,17 +210,86 @@ def taxonomy_hierarchy(parent_of: Mapping[str, str], source: str = "taxonomy") -
     return HierarchyTable(tuple(rows), source=source)
 
 
+AGE_WIDTHS = (5, 10, 20, 40)
+_PERIOD = re.compile(r"(\d{4})-(?:Q[1-4]|W\d{2}|\d{2})", re.ASCII)
+NAMED_TOGETHER = 3  # values whose names make a label
+
+
 def auto_hierarchy(
-    values: Sequence[str], counts: ArrayLike, place: Callable[[str], float | None] | None = None
+    values: Sequence[str],
+    counts: ArrayLike,
+    place: Callable[[str], float | None] | None = None,
+    *,
+    ages: bool = False,
+    codes: bool = False,
 ) -> HierarchyTable:
-    """What fits the values: round intervals for numbers (`place` reads one), parts of dates, prefixes, frequencies."""
+    """What a steward would draw: years of age in 5, 10, 20; round intervals; dates; ICD-10; prefixes; rare ones.
+
+    `place` reads a number; `ages`, `codes`: what the column's name says.
+    Words for missing among the values stand apart on every level.
+    """
+    rows = dict(zip(values, np.asarray(counts).tolist(), strict=True))
+    apart = [v for v in values if v.strip().casefold() in MISSING_WORDS and (place is None or place(v) is None)]
+    kept = [v for v in values if v not in set(apart)]
+    ladder = _fitting(kept, [rows[v] for v in kept], place, ages, codes)
+    if not apart:
+        return ladder
+    height = len(ladder.rows[0])
+    return HierarchyTable((*ladder.rows, *((v, *[v] * (height - 2), "*") for v in apart)), source=ladder.source)
+
+
+def _fitting(
+    values: Sequence[str], counts: Sequence[int], place: Callable[[str], float | None] | None, ages: bool, codes: bool
+) -> HierarchyTable:
     if place is not None:
-        numbers = [place(v) for v in values]
-        if all(n is not None for n in numbers):
-            return round_hierarchy([n for n in numbers if n is not None])
+        numbers = [n for n in map(place, values) if n is not None]
+        if len(numbers) == len(values):
+            if ages and min(numbers) >= 0 and 40 <= max(numbers) <= 130:
+                return interval_hierarchy(numbers, AGE_WIDTHS)
+            return round_hierarchy(numbers)
     if values and all(iso_date(v) for v in values):
         return date_hierarchy(values)
+    periods = [_PERIOD.fullmatch(v) for v in values]
+    if values and all(periods):
+        return HierarchyTable(
+            tuple((v, found[1], "*") for v, found in zip(values, periods, strict=True) if found), source="years"
+        )
+    if values and all(map(is_icd10, values)) and (codes or len(values) >= 10):
+        return HierarchyTable(tuple(icd10_rows(list(values))), source="ICD-10")
     lengths = {len(v) for v in values}
-    if len(lengths) == 1 and lengths.pop() >= 3 and all(any(c.isdigit() for c in v) for v in values):
+    if (
+        (codes or len(lengths) == 1)
+        and min(lengths, default=0) >= 3
+        and all(any(c.isdigit() for c in v) for v in values)
+    ):
         return prefix_hierarchy(values)
-    return frequency_hierarchy(values, counts)
+    return _with_names(frequency_hierarchy(values, counts))
+
+
+def _with_names(ladder: HierarchyTable) -> HierarchyTable:
+    """A few values together go by their names: PKV or Selbstzahler."""
+    members: dict[str, list[str]] = {}
+    for row in ladder.rows:
+        for label in {*row[1:-1]}:
+            members.setdefault(label, []).append(row[0])
+    taken = {row[0] for row in ladder.rows}
+    names = {
+        label: " or ".join(texts)
+        for label, texts in members.items()
+        if 1 < len(texts) <= NAMED_TOGETHER and sum(map(len, texts)) <= 60
+    }
+    names = {label: text for label, text in names.items() if text not in taken}
+    rows = tuple((row[0], *(names.get(label, label) for label in row[1:-1]), "*") for row in ladder.rows)
+    return HierarchyTable(rows, source=ladder.source)
+
+
+def neighbour_hierarchy(values: Sequence[str], label: Callable[[int, int], str]) -> HierarchyTable:
+    """Values in their order → two neighbours together, four, and so on; `label` names those from one to another."""
+    levels: list[list[str]] = []
+    width = 2
+    while len(values) > width:
+        starts = range(0, len(values), width)
+        names = [label(start, min(start + width, len(values)) - 1) for start in starts]
+        levels.append([names[code // width] for code in range(len(values))])
+        width *= 2
+    return HierarchyTable(tuple((v, *labels, "*") for v, *labels in zip(values, *levels, strict=True)), "neighbours")

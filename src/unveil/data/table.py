@@ -10,22 +10,18 @@ from unveil.data.attribute import Attribute, AttributeList, Kind, Role, position
 from unveil.data.dictionary import Dictionary
 from unveil.data.display import Summary
 from unveil.data.hierarchy import number_text
+from unveil.data.notation import PLAIN, FileNotation
+from unveil.data.preparation import CodedColumn, prepare_columns
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.schema import Schema
+from unveil.data.texts import names_people
 from unveil.errors import TableError, shown
 
-__all__ = ["CodedColumn", "Table", "code_table"]
+__all__ = ["MOST_COUNTED", "CodedColumn", "Table", "code_table"]
 
-MOST_ROWS = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class CodedColumn:
-    """A column of texts as its distinct texts and, for each row, which of them it holds."""
-
-    texts: Sequence[str]
-    text_of_row: NDArray[np.integer]  # (rows,)
+MOST_COUNTED = 30_000_000  # rows that a column of frequencies may stand for: each is laid out
+TEXTS_LOOKED_AT = 2_000  # of a column, for what points at people
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,6 +36,7 @@ class Table(AttributeList):
     repeated: Mapping[str, int] = field(default_factory=dict)  # per identifier: rows that share its value with others
     name: str = "table"
     dictionary: Dictionary | None = None  # codes and labels of the statistical file it was read from
+    notation: FileNotation = PLAIN  # of the text file it was read from
 
     def __post_init__(self) -> None:
         if len(self.attributes) != len(self.columns) or not self.columns:
@@ -73,6 +70,27 @@ class Table(AttributeList):
         lines = self.described([a.codes for a in self.attributes])
         return title, ("attribute", "role", "kind", "values"), lines
 
+    def check_texts(self) -> None:
+        """Refuse to publish a column whose texts point at people, unless the schema says release = true, and why.
+
+        Every anonymizer asks first. Cost: some thousand texts a column.
+        """
+        for attribute, column in zip(self.attributes, self.columns, strict=True):
+            if attribute.kind.measured or attribute.reason:
+                continue
+            rows = np.bincount(column, minlength=attribute.codes)[: attribute.real]
+            seen = np.flatnonzero(rows)
+            some = seen[:: max(1, len(seen) // TEXTS_LOOKED_AT)]
+            why = names_people([attribute.values[code] for code in some.tolist()], rows[some])
+            apart = len(seen) / max(int(rows.sum()), 1)
+            if why is None and attribute.role is Role.INSENSITIVE and len(seen) >= 50 and apart >= 0.95:
+                why = f"{apart:.0%} of its rows hold a text of their own"
+            if why is not None:
+                raise TableError(
+                    f"{attribute.name}: is not released: {why}; make it an identifier, or, if it names nobody, add "
+                    f'release = true and reason = "…" to it in the schema'
+                )
+
     def as_release(self) -> Release:
         """The cleartext as a release: every row a group of its own, every cell a single value."""
         part = BlockRows(tuple(range(len(self.columns))), np.arange(self.rows, dtype=np.int64), self.columns)
@@ -98,18 +116,20 @@ def code_table(
     decimal: str = ".",
     dictionary: Dictionary | None = None,
 ) -> Table:
-    """Code columns of texts by the schema; `place` says where a row stands, for errors.
+    """Prepare and code columns of texts by the schema; `place` says where a row stands, for errors.
 
     Cost: one dictionary look-up a distinct text, one gather a row.
     """
+    columns = prepare_columns(schema, columns, decimal=decimal, name=name, place=place)
     _check_columns(schema, columns, name)
     repeats = _repeats(schema, columns, name, place, decimal)
     attributes, coded, repeated = [], [], {}
     for key in schema.names:
         column = columns[key]
         if schema.declaration(key).role is Role.IDENTIFIER:
-            times = np.bincount(column.text_of_row, weights=repeats)
-            repeated[key] = int(times[times > 1].sum())
+            if not schema.declaration(key).shared:
+                times = np.bincount(column.text_of_row, weights=repeats)
+                repeated[key] = int(times[times > 1].sum())
             continue
         attribute = schema.attribute(key, column.texts, decimal=decimal)
         code_of_text = attribute.encode(column.texts, decimal)
@@ -204,6 +224,9 @@ def _repeats(
         raise TableError(
             f"{name}, {place(row)}, {key}: a frequency must be a whole number; sampling weights go under weight"
         )
-    if values.sum() > MOST_ROWS:
-        raise TableError(f"{name}: {key} adds up to {values.sum():,.0f} rows, over {MOST_ROWS:,}")
+    if values.sum() > MOST_COUNTED:
+        raise TableError(
+            f"{name}: {key} adds up to {values.sum():,.0f} rows, over {MOST_COUNTED:,}; take a sample of the rows, or "
+            "say in the schema that it is a weight"
+        )
     return values.astype(np.int64)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unveil.data.attribute import Role
 from unveil.data.draft import ProjectColumn, draft_schema
-from unveil.data.hierarchy import HierarchyTable
+from unveil.data.hierarchy import HierarchyTable, plain_name
 from unveil.data.schema import Schema, SchemaDocument
 from unveil.errors import SchemaError
 from unveil.formats.arx import Project, read_project
@@ -57,7 +57,7 @@ def file_names(names: Mapping[str, object], folder: str) -> dict[str, str]:
     """A file for each attribute: its name, without what no file name should hold."""
     found: dict[str, str] = {}
     for name in names:
-        plain = "".join(c if c.isalnum() or c in " ._-" else "_" for c in name)[:80].strip(" .") or "_"
+        plain = plain_name(name)
         taken = {file.lower() for file in found.values()}
         number = 1
         file = f"{folder}/{plain}.csv"

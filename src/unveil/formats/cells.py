@@ -275,4 +275,9 @@ def _notation(runs: Runs, attribute: Attribute) -> str:
             ends = [canonical(p, attribute.kind) if np.isfinite(p) else "" for p in places]
     if any(ends):
         return f"[{ends[0]},{ends[1]}]"
+    if len(runs) == 1 and attribute.open_bins and attribute.low is not None and attribute.high is not None:
+        places = (attribute.low[low], attribute.high[high]) if high < attribute.real else (np.inf, np.inf)
+        if np.isfinite(places).all():
+            first, last = (canonical(float(place), attribute.kind) for place in places)
+            return f"[{first},{last}{']' if high == attribute.real - 1 else ')'}"
     return "{" + ",".join(quoted(values[c]) for low, high in runs for c in range(low, high + 1)) + "}"

@@ -2,9 +2,10 @@
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,18 @@ __all__ = [
     "DECIMAL_SAMPLE",
     "SAMPLE",
     "Dialect",
+    "Records",
+    "Unclosed",
     "check_options",
     "delimiter_word",
     "find_decimal",
     "sniff_delimiter",
-    "survey",
-    "survey_piece",
 ]
 
-# -------------------------------------------------------------------------------------------------------------- survey
+# ------------------------------------------------------------------------------------------------------------- records
 
 FIELD_LIMIT = 2**30  # bytes of one field
+_LINE_END = re.compile(rb"\r\n?|\n")
 
 
 def delimiter_word(delimiter: str) -> str:
@@ -38,73 +40,149 @@ def delimiter_word(delimiter: str) -> str:
     return {"\t": "tab", " ": "blank"}.get(delimiter, f"'{delimiter}'")
 
 
-def survey(
-    data: NDArray[np.uint8], delimiter: str, trim: bool, even: bool, widths: int = 0, jumps: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """What kernels.scan.survey finds, the fields of the first records, and where records with line ends jump."""
-    from unveil.kernels import scan
-
-    found = np.zeros(scan.SURVEY_SIZE, np.int64)
-    width = np.zeros(widths, np.int32)
-    jump = np.zeros((jumps, 2), np.int64)
-    scan.survey(data, ord(delimiter), trim, even, FIELD_LIMIT, found, width, jump)
-    return found, width[: found[scan.RECORDS]], jump
+class Unclosed(Refusal):
+    """The text ends within quotes."""
 
 
-def survey_piece(
-    data: NDArray[np.uint8], delimiter: str, trim: bool, *, last: bool = True, before: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The structure of a header and the records behind it, and those with line ends; a fault is refused.
+@dataclass(slots=True)
+class Records:
+    """The records of a text one by one: what delimited text means here, and what polars is held to.
 
-    A piece that is not the last may end within quotes. before: lines of the text that stood between the two.
+    Quoting is RFC 4180's: a field that starts with a quote ends at the next quote that is not doubled; a quote anywhere
+    else is text. CR, LF and CRLF end a record outside quotes, and a physical line everywhere. With trim, blanks around
+    a field are no part of it. With even, every record must have as many fields, and none may be blank; in a text of one
+    column a blank line is an empty field. Blank lines at the end are ignored.
     """
-    from unveil.kernels import scan
 
-    found, _, jumps = survey(data, delimiter, trim, True)
-    if found[scan.FAULT] and (last or found[scan.FAULT] != scan.UNCLOSED):
-        _refuse(found, delimiter, before)
-    if found[scan.RECORDS] == 0 and last:
-        raise Refusal("is empty; a header line and rows are needed")
-    if found[scan.MULTILINE]:
-        jumps = survey(data, delimiter, trim, True, 0, int(found[scan.MULTILINE]))[2]
-    return found, jumps
+    text: bytes
+    delimiter: str
+    trim: bool
+    even: bool = True
+    columns: int = 0  # fields a record must have; 0: as many as the first has
+    line: int = 1  # on which the next record starts
+    count: int = 0  # records so far
+    end: int = 0  # behind the last record: blank lines follow, or nothing
+    fields: int = 0  # of the record at hand
+    quotes_in_text: bool = False
+    splits: int = 0  # of an uneven text: fields behind a delimiter, the first record's left out
+    spaced: int = 0  # those of them that start with a space
 
+    def __iter__(self) -> Iterator[list[bytes]]:
+        text, mark = self.text, self.delimiter.encode()
+        at = blank_lines = 0
+        while at < len(text):
+            found = _LINE_END.search(text, at)
+            stop, after = found.span() if found else (len(text), len(text))
+            line = self.line
+            if text.find(b'"', at, stop) < 0:
+                record = text[at:stop].split(mark)
+                self._count(record, first=True)
+                if self.trim:
+                    record = [field.strip(b" \t") for field in record]
+                if stop - at > FIELD_LIMIT and max(map(len, record)) > FIELD_LIMIT:
+                    raise _too_long(line)
+            else:
+                record, stop = self._quoted(at)
+                found = _LINE_END.match(text, stop)
+                after = found.end() if found else stop
+            self.line += 1
+            blank = at == stop if self.columns == 1 else len(record) == 1 and not text[at:stop].strip(b" \t")
+            if blank:
+                blank_lines += 1
+                at = after
+                continue
+            if blank_lines and self.columns == 1:
+                for _ in range(blank_lines):
+                    self.count += 1
+                    yield [b""]
+            elif blank_lines and self.even:
+                between = "a blank line between the rows; remove it"
+                message = between if self.columns else "blank; the first line must name the columns"
+                raise Refusal(message, line - blank_lines)
+            blank_lines = 0
+            self.columns = self.columns or len(record)
+            if self.even and len(record) != self.columns:
+                raise self._ragged(len(record), line)
+            self.count += 1
+            self.end = at = after
+            yield record
 
-def _refuse(found: NDArray[np.int64], delimiter: str, before: int) -> NoReturn:
-    from unveil.kernels import scan
+    def _quoted(self, at: int) -> tuple[list[bytes], int]:
+        """The fields of a record that holds a quote, and where it ends."""
+        text, mark = self.text, self.delimiter.encode()
+        quoted, plain, unquoted = _fields(self.delimiter, self.trim)
+        record: list[bytes] = []
+        while True:
+            simple = unquoted.match(text, at)  # the fields before the next that holds a quote
+            if simple:
+                fields = simple[0].split(mark)[:-1]
+                self._count(fields, first=not record)
+                record += (field.strip(b" \t") for field in fields) if self.trim else fields
+                at = simple.end()
+            opened, self.fields = self.line, len(record)
+            field = quoted.match(text, at)
+            if field is None:
+                field = plain.match(text, at)
+                assert field is not None  # it may be empty
+                self.quotes_in_text |= b'"' in field[1]
+                cell = field[1].rstrip(b" \t") if self.trim else field[1]
+            else:
+                self.line += len(_LINE_END.findall(field[1]))
+                cell = field[1].replace(b'""', b'"')
+            stop = field.end()
+            following = text[stop : stop + 1]
+            if field.re is quoted and field[2] is None:
+                message = "the quote that opens here is never closed; close it, or double a quote that is text"
+                raise Unclosed(message, opened)
+            if following not in (mark, b"\r", b"\n", b""):
+                where = f" (it opened on line {opened})" if opened != self.line else ""
+                # In the first line it is most often R's write.table, which parts fields by blanks.
+                instead = (
+                    ", or say what parts the fields, e.g. --delimiter ' ' (of a release --release-delimiter ' ')"
+                    if self.line == 1
+                    else ""
+                )
+                message = f"text after the quote that closes a field{where}; double a quote that is text{instead}"
+                raise Refusal(message, self.line)
+            if stop - at > FIELD_LIMIT:
+                raise _too_long(opened)
+            self._count([text[at : at + 1]], first=not record)
+            record.append(cell)
+            if following != mark:
+                return record, stop
+            at = stop + 1
 
-    line, opened = int(found[scan.FAULT_LINE]) + before, int(found[scan.OPENED_LINE]) + before
-    kind = found[scan.FAULT]
-    if kind == scan.RAGGED:
-        fields, columns = int(found[scan.FAULT_FIELDS]), int(found[scan.FIELDS])
-        word = delimiter_word(delimiter)
+    def _count(self, fields: list[bytes], first: bool) -> None:
+        if self.count and not self.even:
+            self.splits += len(fields) - first
+            self.spaced += sum(field.startswith(b" ") for field in fields[first:])
+
+    def _ragged(self, fields: int, line: int) -> Refusal:
+        word = delimiter_word(self.delimiter)
         # R's write.table, and sdcMicro's export with it, name the rows without naming their column.
         names = (
             "; if the first is R's row name, write it with row.names = FALSE"
-            if (line, fields) == (2, columns + 1)
+            if (line, fields) == (2, self.columns + 1)
             else ""
         )
-        raise Refusal(
-            f"{fields} field{'s' * (fields != 1)} where the header has {columns} ({word} separated); "
+        return Refusal(
+            f"{fields} field{'s' * (fields != 1)} where the header has {self.columns} ({word} separated); "
             f"every line needs as many, and a field that holds {word} needs quotes{names}",
             line,
         )
-    if kind == scan.UNCLOSED:
-        raise Refusal("the quote that opens here is never closed; close it, or double a quote that is text", opened)
-    if kind == scan.AFTER_QUOTE:
-        where = f" (it opened on line {opened})" if opened != line else ""
-        # In the first line it is most often R's write.table, which parts fields by blanks.
-        instead = (
-            ", or say what parts the fields, e.g. --delimiter ' ' (of a release --release-delimiter ' ')"
-            if line == 1
-            else ""
-        )
-        raise Refusal(f"text after the quote that closes a field{where}; double a quote that is text{instead}", line)
-    if kind == scan.BLANK_LINE:
-        if found[scan.RECORDS] == 0:
-            raise Refusal("blank; the first line must name the columns", line)
-        raise Refusal("a blank line between the rows; remove it", line)
-    raise Refusal(f"a field of over {FIELD_LIMIT >> 20} MB; is a closing quote missing?", opened)
+
+
+def _too_long(line: int) -> Refusal:
+    return Refusal(f"a field of over {FIELD_LIMIT >> 20} MB; is a closing quote missing?", line)
+
+
+@cache
+def _fields(delimiter: str, trim: bool) -> tuple[re.Pattern[bytes], re.Pattern[bytes], re.Pattern[bytes]]:
+    """A quoted field, whose second part is missing if it is never closed; any other; several without a quote."""
+    mark = re.escape(delimiter.encode())
+    blanks = b"[%s]*+" % b" \t".replace(delimiter.encode(), b"") if trim else b""
+    quoted = b'%s"((?:[^"]++|"")*+)(?:(")%s)?' % (blanks, blanks)
+    return re.compile(quoted), re.compile(b"%s([^%s\r\n]*+)" % (blanks, mark)), re.compile(b'[^"\r\n]*%s' % mark)
 
 
 # ------------------------------------------------------------------------------------------------------------- dialect
@@ -162,10 +240,10 @@ class _Candidate:
 
     delimiter: str
     trim: bool
-    widths: NDArray[np.int32]  # fields of each record
+    widths: NDArray[np.int64]  # fields of each record
     fault: bool
     fault_fields: int
-    quotes_in_text: int
+    quotes_in_text: bool
 
     @property
     def header(self) -> int:
@@ -181,21 +259,18 @@ class _Candidate:
         return not self.fault and self.header > 1 and self.agreeing == self.widths.size - 1
 
 
-def sniff_delimiter(
-    data: NDArray[np.uint8], delimiter: str | None, *, complete: bool = True
-) -> tuple[str, bool] | None:
+def sniff_delimiter(text: bytes, delimiter: str | None, *, complete: bool = True) -> tuple[str, bool] | None:
     """The delimiter, and whether blanks around fields are to be dropped; None if more of the text is needed."""
     size = SAMPLE
     while True:
-        whole = complete and data.size <= size
-        sample = data if whole else data[:size]
+        whole = complete and len(text) <= size
+        sample = text if whole else text[:size]
         if not whole:
-            ends = np.flatnonzero((sample == 10) | (sample == 13))
-            sample = sample[: ends[-1] + 1] if ends.size else sample[:0]
+            sample = sample[: max(sample.rfind(b"\n"), sample.rfind(b"\r")) + 1]
         candidates = [_candidate(sample, each, whole) for each in ([delimiter] if delimiter else DELIMITERS)]
         if whole or all(each.widths.size > 1 or each.fault for each in candidates):
             break
-        if not complete and data.size <= size:
+        if not complete and len(text) <= size:
             return None
         size *= 16
     if delimiter is not None:
@@ -233,23 +308,25 @@ def sniff_delimiter(
     )
 
 
-def _candidate(sample: NDArray[np.uint8], delimiter: str, whole: bool) -> _Candidate:
-    from unveil.kernels import scan
+def _candidate(sample: bytes, delimiter: str, whole: bool) -> _Candidate:
+    may_trim = delimiter != " " and f"{delimiter} ".encode() in sample
+    for trim in (True, False) if may_trim else (False,):
+        records, widths, fault = Records(sample, delimiter, trim, even=False), [], False
+        try:
+            for record in records:
+                widths.append(len(record))
+        except Unclosed:
+            fault = whole  # a sample may end within quotes
+        except Refusal:
+            fault = True
+        if 0 < records.splits == records.spaced:
+            break
+    fields = records.fields if fault else 0
+    return _Candidate(delimiter, trim, np.array(widths, dtype=int), fault, fields, records.quotes_in_text)
 
-    records = min(sample.size + 1, 100_000)
-    trim = delimiter != " "
-    found, widths, _ = survey(sample, delimiter, trim, False, records)
-    if trim and not 0 < found[scan.SPLITS] == found[scan.SPACED]:
-        trim = False
-        found, widths, _ = survey(sample, delimiter, trim, False, records)
-    # A sample may end within quotes.
-    fault = bool(found[scan.FAULT]) and (whole or found[scan.FAULT] != scan.UNCLOSED)
-    quotes = int(found[scan.QUOTES_IN_TEXT])
-    return _Candidate(delimiter, trim, widths, fault, int(found[scan.FAULT_FIELDS]), quotes)
 
-
-def _only_decimal_commas(sample: NDArray[np.uint8]) -> bool:
-    lines = sample.tobytes().splitlines()[1:]
+def _only_decimal_commas(sample: bytes) -> bool:
+    lines = sample.splitlines()[1:]
     return all(re.fullmatch(rb"\s*[-+]?\d+,\d+\s*", line) for line in lines if b"," in line)
 
 

@@ -1,8 +1,7 @@
 """Masked releases as files: a CSV of single values, and a sidecar that says which columns were perturbed."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import tomli_w
@@ -16,21 +15,22 @@ from unveil.data.toml import toml_key
 from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import shown_values
 from unveil.formats.notations import is_token, parse_cells
-from unveil.formats.output import Content, write_whole
+from unveil.formats.output import Content, content_bytes, write_whole
 from unveil.formats.published import (
     Sidecar,
     check_cells,
     check_columns,
     count_column,
-    is_sidecar,
+    digests_of,
+    earlier_parts,
     named_sidecar,
     published_columns,
     read_sidecar,
     without_blanked,
     without_key,
 )
-from unveil.formats.releases import written_cells
-from unveil.formats.table_output import Written, check_ending, table_content
+from unveil.formats.releases import ReadOptions, written_cells
+from unveil.formats.table_output import OutputColumn, check_ending, table_content
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
@@ -48,29 +48,26 @@ def read_masked(
     path: "str | Path | IntoFrame",
     schema: Schema,
     *,
-    attributes: Sequence[Attribute] = (),
-    cells: Sequence[str] = (),
-    sidecar: Sidecar | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     key: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Masked:
-    """Read a masked release, ours or another tool's. `attributes`: domains already known, from the original.
+    """Read a masked release, ours or another tool's. Options are those of `read_release`.
 
     A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell, and so is `NA` if it is
     neither a value nor a token for missing. `cells` may say that tokens and empty cells are, too: "suppressed", or
     "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
     The column `key` is left out: see formats.assignments.
     """
-    named = parse_cells(cells)
-    given, (path, sidecar) = path, named_sidecar(path, sidecar)
+    named = parse_cells(options.get("cells", ()))
+    known = {a.name: a for a in options.get("attributes", ())}
+    given, (path, sidecar) = path, named_sidecar(path, options.get("sidecar"))
     beside = path.with_suffix(".toml")
     if not sidecar.masked:
         raise ReleaseError(f"{path}: nothing says that columns were perturbed; add {beside.name} with masked = [...]")
     if sidecar.group is not None or sidecar.blocks is not None or sidecar.sensitive_table is not None:
         raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
-    found = published_columns(given, schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    dialect = {name: options.get(name) for name in ("delimiter", "decimal", "encoding")}
+    found = published_columns(given, schema, **dialect)  # type: ignore[arg-type]
     found = without_blanked(without_key(found, key), schema)
     check_columns(path, schema, sidecar, found)
     count = count_column(schema, sidecar, found)
@@ -83,7 +80,6 @@ def read_masked(
         if name not in names:
             raise ReleaseError(f"{beside}: {shown(name)} is not a column of {path.name} that the schema names")
     check_cells(named, path, names, found)
-    known = {a.name: a for a in attributes}
     withheld = [name for name in names if "suppressed" in named.get(name, named.get("", ()))]
     read = [_read_column(schema, known.get(name), found, name, str(path), name in withheld) for name in names]
     return Masked(
@@ -107,8 +103,6 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
     if not masked.masked:
         raise ReleaseError("nothing was perturbed: it is an ordinary release")
     beside = path.with_suffix(".toml")
-    if beside.exists() and not is_sidecar(beside):
-        raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
     names = [a.name for a in masked.attributes]
     said = {"masked": [names[i] for i in masked.masked], **({"method": masked.method} if masked.method else {})}
     lines = [tomli_w.dumps(said).rstrip("\n")]
@@ -119,11 +113,13 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
         for index, matrix in sorted(masked.channel.items()):
             rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
             lines.append(f"{toml_key(names[index])} = [\n{rows},\n]")
-    content = table_content(path, masked_columns(masked), None if like is None else like.dictionary)
-    return {beside: ("\n".join(lines) + "\n").encode(), path: content}
+    noted = (None, None) if like is None else (like.dictionary, like.notation)
+    table = content_bytes(table_content(path, masked_columns(masked), *noted))
+    lines.append("\n" + tomli_w.dumps({"digests": digests_of(table=table)}))
+    return {**earlier_parts(path, [beside, path]), beside: "\n".join(lines).encode(), path: table}
 
 
-def masked_columns(masked: Masked) -> list[Written]:
+def masked_columns(masked: Masked) -> list[OutputColumn]:
     """The columns of a masked release."""
     import polars as pl
 

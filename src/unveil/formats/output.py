@@ -16,9 +16,9 @@ from unveil.errors import OutputError, shown
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Content", "csv_bytes", "write_whole"]
+__all__ = ["Content", "content_bytes", "csv_bytes", "write_whole"]
 
-Content = bytes | Callable[[BinaryIO], object]
+Content = bytes | Callable[[BinaryIO], object] | None  # None: the file is removed
 
 
 def write_whole(
@@ -29,8 +29,9 @@ def write_whole(
 ) -> list[Path]:
     """Write a set of files so that all of them appear, each whole, or none; earlier files stay if it fails.
 
-    A content is its bytes or a function that writes them. The files get `mode` less the process's umask, those named
-    in `private` 0600; until they are complete nobody else can read them. Links are followed. Returns their paths.
+    A content is its bytes or a function that writes them; a file without content is removed, together with what the
+    others replace. The files get `mode` less the process's umask, those named in `private` 0600; until they are
+    complete nobody else can read them. Links are followed. Returns the paths that were written.
     """
     plans: list[_Plan] = []
     try:
@@ -39,7 +40,10 @@ def write_whole(
         final = mode & ~_umask()
         for plan, (path, content) in zip(plans, files.items(), strict=True):
             with _explained(plan):
-                _fill(plan, content, 0o600 if path in private else final)
+                if content is None:
+                    plan.removed = True
+                else:
+                    _fill(plan, content, 0o600 if path in private else final)
         for place, plan in enumerate(plans):
             with _explained(plan):
                 # The last rename ends the work, so that only the earlier ones may have to be undone.
@@ -50,11 +54,27 @@ def write_whole(
             _clean(plan, committed)
     for folder in {plan.target.parent for plan in plans}:
         _sync_folder(folder)
-    return [Path(path) for path in files]
+    return [Path(path) for path, content in files.items() if content is not None]
 
 
-def csv_bytes(header: Sequence[str], columns: "Sequence[Iterable[str]] | pl.DataFrame") -> bytes:
-    """A table as CSV: comma, LF, UTF-8; a field is quoted only where a reader could go wrong without.
+def content_bytes(content: Content) -> bytes:
+    """What a file will hold."""
+    if not callable(content):
+        return content or b""
+    out = io.BytesIO()
+    content(out)
+    return out.getvalue()
+
+
+def csv_bytes(
+    header: Sequence[str],
+    columns: "Sequence[Iterable[str]] | pl.DataFrame",
+    *,
+    delimiter: str = ",",
+    newline: str = "\n",
+    encoding: str = "utf-8",
+) -> bytes:
+    """A table as CSV: comma, LF and UTF-8 unless told; a field is quoted only where a reader could go wrong without.
 
     That is where it holds a comma, a quote, a line end or another usual delimiter, has blanks at an edge, starts with
     a byte order mark, or is the empty field of a one-column table. `read_coded` gives back the same texts.
@@ -72,21 +92,27 @@ def csv_bytes(header: Sequence[str], columns: "Sequence[Iterable[str]] | pl.Data
     if any(column.null_count() for column in texts):
         raise ValueError("a missing text; write the missing token instead")
     lone = len(texts) == 1
-    names = [_quoted(pl.Series("", [name], pl.String), lone).item() for name in header]
-    frame = pl.DataFrame({str(place): _quoted(column, lone) for place, column in enumerate(texts)})
+    unsafe = _UNSAFE.replace(",", "", 1) if delimiter == ";" else _UNSAFE  # its decimal commas need no quotes
+    names = [_quoted(pl.Series("", [name], pl.String), lone, unsafe).item() for name in header]
+    frame = pl.DataFrame({str(place): _quoted(column, lone, unsafe) for place, column in enumerate(texts)})
     out = io.BytesIO()
-    out.write(",".join(names).encode() + b"\n")
+    out.write((delimiter.join(names) + newline).encode())
     if frame.height:
-        frame.write_csv(out, include_header=False, quote_style="never", line_terminator="\n")
-    return out.getvalue()
+        frame.write_csv(out, include_header=False, quote_style="never", line_terminator=newline, separator=delimiter)
+    if encoding == "utf-8":
+        return out.getvalue()
+    try:
+        return out.getvalue().decode().encode(encoding)
+    except UnicodeEncodeError:  # a label that the input's encoding lacks
+        return out.getvalue()
 
 
 _UNSAFE = '[,;|\t\r\n"]|^[\\s\ufeff]|\\s$'
 
 
-def _quoted(column: "pl.Series", lone: bool) -> "pl.Series":
+def _quoted(column: "pl.Series", lone: bool, shape: str) -> "pl.Series":
     """The fields as they stand in the file."""
-    unsafe = column.str.contains(_UNSAFE)
+    unsafe = column.str.contains(shape)
     if lone:
         unsafe = unsafe | (column == "")
     if not unsafe.any():
@@ -107,6 +133,7 @@ class _Plan:
     draft: Path | None = None  # the new content, not yet in place
     kept: Path | None = None  # the earlier file, under another name
     placing: bool = False  # the last rename was begun
+    removed: bool = False  # nothing takes its place
 
 
 def _planned(path: str | os.PathLike[str], taken: set[Path]) -> _Plan:
@@ -183,6 +210,12 @@ def _fill(plan: _Plan, content: Content, mode: int) -> None:
 
 def _put(plan: _Plan, *, keep: bool) -> None:
     """Move the content to its name; with `keep` the earlier file stays under another."""
+    if plan.removed:
+        plan.placing = True
+        if plan.target.exists():
+            plan.kept = _beside(plan.target)
+            os.replace(plan.target, plan.kept)
+        return
     assert plan.draft is not None
     if keep and plan.target.exists():
         plan.kept = _beside(plan.target)
@@ -196,6 +229,8 @@ def _put(plan: _Plan, *, keep: bool) -> None:
 
 def _placed(plan: _Plan) -> bool:
     # Read from the disk: an interrupt can fall between a rename and a note of it.
+    if plan.removed:
+        return plan.placing and not os.path.lexists(plan.target)
     return plan.placing and plan.draft is not None and not os.path.lexists(plan.draft)
 
 

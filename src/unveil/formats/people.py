@@ -11,7 +11,7 @@ from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief
 from unveil.errors import UsageError
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.table_output import frame_content
+from unveil.formats.table_output import check_packages, frame_content
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,12 +81,13 @@ def people_content(path: Path, frame: "pl.DataFrame") -> Content:
 
 
 def check_people_file(path: Path) -> None:
-    """Refuse an ending that a people file does not have."""
+    """Refuse an ending that a people file does not have, or for which a package is absent."""
     if path.suffix.lower() not in ENDINGS:
         raise UsageError(
             f"{path}: a people file is a {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}; name it "
             f"{path.with_suffix('.csv').name}"
         )
+    check_packages(path)
 
 
 def _inert(column: "pl.Series") -> "pl.Series":

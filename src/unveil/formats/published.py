@@ -1,16 +1,20 @@
 """A published table before its cells are read: what stands beside it, and its columns held against the schema."""
 
+import contextlib
+import hashlib
 import json
+import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from unveil.data.attribute import Role
+from unveil.data.attribute import Kind, Role
 from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn
 from unveil.data.toml import read_toml
@@ -18,7 +22,8 @@ from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.arx import read_project
 from unveil.formats.columns import Columns, smallest_codes
 from unveil.formats.frames import is_frame, named_source
-from unveil.formats.tables import read_columns
+from unveil.formats.paths import sheet_file
+from unveil.formats.tables import read_prepared
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
@@ -28,6 +33,8 @@ __all__ = [
     "check_cells",
     "check_columns",
     "count_column",
+    "digests_of",
+    "earlier_parts",
     "gathered",
     "is_sidecar",
     "named_sidecar",
@@ -97,6 +104,9 @@ def _members(values: list[str], told: list[str]) -> str:
 # ------------------------------------------------------------------------------------------------------------- sidecar
 
 
+Digests = dict[Literal["table", "sensitive_table"], str]
+
+
 class Sidecar(BaseModel):
     """release.toml: what the CSV alone does not say."""
 
@@ -108,6 +118,7 @@ class Sidecar(BaseModel):
     channel: dict[str, tuple[tuple[float, ...], ...]] = Field(default_factory=dict)  # of masked columns, if published
     method: str = ""  # of masking, if published
     count: str | None = None
+    digests: Digests = Field(default_factory=dict)  # SHA-256 of the files that were written together
 
 
 def read_sidecar(path: Path) -> Sidecar:
@@ -120,16 +131,89 @@ def read_sidecar(path: Path) -> Sidecar:
     if not file.is_file() or not is_sidecar(file):
         return Sidecar(masked=read_project(path).masked if path.suffix.lower() == ".deid" else ())
     try:
-        return Sidecar.model_validate(read_toml(file, ReleaseError))
+        sidecar = Sidecar.model_validate(read_toml(file, ReleaseError))
     except ValidationError as error:
         fault = error.errors()[0]
         key = tuple(str(p) for p in fault["loc"])
         what = (
-            "is unknown; a sidecar has group, blocks, sensitive_table, masked, channel, method, count"
+            "is unknown; a sidecar has group, blocks, sensitive_table, masked, channel, method, count, digests"
             if fault["type"] == "extra_forbidden"
             else fault["msg"]
         )
         raise ReleaseError(f"{file}, {'.'.join(key) or 'sidecar'}: {what}") from None
+    beside = sidecar.sensitive_table
+    if beside is not None and not _stands_beside(path, beside):
+        raise ReleaseError(f"{file}, sensitive_table: {shown(beside)} is not the name of a file beside the release")
+    changed = _changed_part(path, sidecar)
+    if changed is not None:
+        raise ReleaseError(
+            f"{changed}: is not the file that {file.name} was written with; write the release again, or remove "
+            f"[digests] from {file.name} if the change was meant"
+        )
+    return sidecar
+
+
+def _stands_beside(path: Path, name: str) -> bool:
+    """Whether the name is that of a file in the release's folder: a sidecar of somebody else's names no other."""
+    try:
+        found = (path.parent / name).resolve()
+    except (OSError, ValueError, RuntimeError):  # a null character, links in a circle
+        return False
+    return Path(name).name == name and found.parent in (path.parent.resolve(), path.resolve().parent)
+
+
+def digests_of(**contents: bytes) -> Digests:
+    """What binds the files of a release to its sidecar: `table`, and `sensitive_table` if there is one."""
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}  # type: ignore[misc]
+
+
+def earlier_parts(path: Path, files: Collection[Path]) -> dict[Path, None]:
+    """Parts of the release that `path` held before which `files` do not replace: they go with it.
+
+    A file that is not known to be such a part is refused: it is not ours to remove or to write over.
+    """
+    beside, second = path.with_suffix(".toml"), path.with_name(f"{path.stem}-sensitive{path.suffix}")
+    sidecar = beside.is_file() and is_sidecar(beside)
+    if beside.is_file() and not sidecar and beside in files:
+        raise ReleaseError(f"{beside}: a schema is in the way; give the release another name")
+    earlier, stale = Sidecar(), []
+    with contextlib.suppress(ReleaseError):  # a sidecar that does not fit its files says nothing of them
+        earlier = read_sidecar(path)
+    if sidecar and beside not in files:
+        if "table" not in earlier.digests:
+            raise ReleaseError(
+                f"{beside}: the sidecar of an earlier release is in the way; remove it, "
+                "or give the release another name"
+            )
+        stale.append(beside)
+    if os.path.lexists(second):
+        if "sensitive_table" not in earlier.digests or earlier.sensitive_table != second.name:
+            raise ReleaseError(
+                f"{second}: is in the way: its name is that of a part of {path.name}, and nothing says that it was "
+                "one; move it, or give the release another name"
+            )
+        stale += [second] if second not in files else []
+    return dict.fromkeys(stale)
+
+
+def _changed_part(path: Path, sidecar: Sidecar) -> Path | None:
+    """The file that is not the one its sidecar was written with."""
+    parts = {"table": sheet_file(path)[0], "sensitive_table": path.parent / (sidecar.sensitive_table or "")}
+    for part, digest in sidecar.digests.items():
+        try:
+            found = _file_digest(parts[part], parts[part].stat().st_mtime_ns)
+        except (OSError, ValueError):  # whoever reads it says what is wrong
+            continue
+        if found != digest:
+            return parts[part]
+    return None
+
+
+@lru_cache(maxsize=16)
+def _file_digest(path: Path, changed: int) -> str:
+    """`changed`: when; a release is asked for several times while it is read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def named_sidecar(given: "str | Path | IntoFrame", sidecar: Sidecar | None) -> tuple[Path, Sidecar]:
@@ -159,16 +243,23 @@ def published_columns(
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> Columns:
-    """All columns of a published file or frame; what is missing is the schema's first token."""
-    return read_columns(
-        source,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-        missing=schema.missing_token,
-        error=ReleaseError,
-        published=True,
-    )
+    """All columns of a published file or frame, prepared; what is missing is the schema's first token."""
+    dialect = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    found = read_prepared(source, schema, published=True, error=ReleaseError, **dialect)
+    if decimal is None and found.decimal == "." and found.notation.delimiter == ";" and _decimal_commas(found, schema):
+        dialect["decimal"] = ","
+        return read_prepared(source, schema, published=True, error=ReleaseError, **dialect)
+    return found
+
+
+_COMMA_ENDS = re.compile(r"[\[(]-?\d+(?:,\d+)?;-?\d+(?:,\d+)?[\])]", re.ASCII)
+
+
+def _decimal_commas(found: Columns, schema: Schema) -> bool:
+    """Whether intervals of numbers have a semicolon between their ends, and a comma in one: [1,5;3)."""
+    numeric = [n for n in found.columns if n in schema.names and schema.declaration(n).kind is Kind.NUMERIC]
+    texts = [text.strip() for name in numeric for text in found.columns[name].texts]
+    return any("," in text and _COMMA_ENDS.fullmatch(text) for text in texts)
 
 
 def count_column(schema: Schema, sidecar: Sidecar, main: Columns) -> str | None:

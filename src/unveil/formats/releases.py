@@ -20,20 +20,21 @@ from unveil.data.table import CodedColumn, Table
 from unveil.errors import NotApplicable, ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.notations import parse_cells
-from unveil.formats.output import Content, write_whole
+from unveil.formats.output import Content, content_bytes, write_whole
 from unveil.formats.published import (
     Sidecar,
     check_cells,
     check_columns,
     count_column,
+    digests_of,
+    earlier_parts,
     gathered,
-    is_sidecar,
     named_sidecar,
     published_columns,
     without_blanked,
     without_key,
 )
-from unveil.formats.table_output import Written, check_ending, table_content
+from unveil.formats.table_output import OutputColumn, check_ending, table_content
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
 __all__ = [
+    "ReadOptions",
     "read_release",
     "read_release_rows",
     "release_columns",
@@ -145,7 +147,8 @@ def _labels(group: NDArray[np.int64], column: CodedColumn | None) -> tuple[str, 
 def write_release(release: Release, path: str | Path, *, like: Table | None = None) -> list[Path]:
     """Write a release; all its files appear whole, or none. Reading them gives the same release.
 
-    `like`: the original, if its codes and labels are to be kept in a statistical file.
+    `like`: the original, if its codes and labels are to be kept in a statistical file, and its delimiter, encoding,
+    decimal mark and date formats in a text file.
     """
     return write_whole(release_files(release, path, like=like))
 
@@ -156,30 +159,29 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     check_ending(path, "a release", ReleaseError)
     second = _second_block(release)
     columns, cut = release_columns(release, [b for b in release.blocks if b is not second])
-    plain = cut.group is None
-    beside = path.with_suffix(".toml")
-    if beside.exists() and plain == is_sidecar(beside):
-        what = "the sidecar of an earlier release is in the way; remove it, or" if plain else "a schema is in the way;"
-        raise ReleaseError(f"{beside}: {what} give the release another name")
     files: dict[Path, Content] = {}
-    dictionary = None if like is None else like.dictionary
+    dictionary, notation = (None, None) if like is None else (like.dictionary, like.notation)
+    table = table_content(path, columns, dictionary, notation)
     if cut.group is not None:
         sidecar: dict[str, object] = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
+        bound = {"table": content_bytes(table)}
         if second is not None:
             other = path.with_name(f"{path.stem}-sensitive{path.suffix}")
             sidecar["sensitive_table"] = other.name
-            files[other] = table_content(other, _second_columns(release, second, cut.group), dictionary)
-        files[beside] = tomli_w.dumps(sidecar).encode()
-    files[path] = table_content(path, columns, dictionary)
-    return files
+            made = table_content(other, _second_columns(release, second, cut.group), dictionary, notation)
+            files[other] = bound["sensitive_table"] = content_bytes(made)
+        sidecar["digests"] = digests_of(**bound)
+        files[path.with_suffix(".toml")] = tomli_w.dumps(sidecar).encode()
+        table = bound["table"]
+    return {**earlier_parts(path, [*files, path]), **files, path: table}
 
 
-def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Written], Sidecar]:
+def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[OutputColumn], Sidecar]:
     """The columns of these blocks beside each other, a row a published row, and what must be said of the release."""
     import polars as pl
 
     names = [a.name for a in release.attributes]
-    found: dict[str, Written] = {}
+    found: dict[str, OutputColumn] = {}
     for block in blocks:
         rows = np.repeat(np.arange(len(block.cell)), block.count)
         for i in block.attributes:
@@ -192,14 +194,14 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Wri
     while key in names:
         key += "_"
     numbers = np.repeat(np.arange(1, release.groups + 1), release.sizes)
-    columns = [Written(key, pl.Series(numbers).cast(pl.String), Kind.NUMERIC), *columns]
+    columns = [OutputColumn(key, pl.Series(numbers).cast(pl.String), Kind.NUMERIC), *columns]
     return columns, Sidecar(group=key, blocks=tuple(tuple(names[i] for i in b.attributes) for b in release.blocks))
 
 
-def written_cells(attribute: Attribute, cells: "pl.Series") -> Written:
+def written_cells(attribute: Attribute, cells: "pl.Series") -> OutputColumn:
     """An attribute's cells on their way to a file."""
     absent = attribute.values[-1] if attribute.missing else None
-    return Written(attribute.name, cells, attribute.kind, absent, merged=True)
+    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,15 +364,15 @@ def _second_block(release: Release) -> Block | None:
     return alone[0] if len(alone) == 1 else None
 
 
-def _second_columns(release: Release, block: Block, key: str) -> list[Written]:
+def _second_columns(release: Release, block: Block, key: str) -> list[OutputColumn]:
     import polars as pl
 
     attribute = block.attributes[0]
     texts = pl.Series(write_cells(release.regions[attribute], release.attributes[attribute]))
     return [
-        Written(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
+        OutputColumn(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
         written_cells(release.attributes[attribute], texts[block.region(attribute)]),
-        Written("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
+        OutputColumn("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
     ]
 
 

@@ -1,14 +1,20 @@
 """Tables from files of every kind, by their ending, from databases and from memory; what has no ending is CSV."""
 
+import contextlib
+import re
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from unveil.data.attribute import Role
+from unveil.data.notation import FileNotation
+from unveil.data.preparation import prepare_columns
 from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
 from unveil.errors import TableError, UnveilError
 from unveil.formats.arx import read_data, shown_output
-from unveil.formats.columns import Columns
+from unveil.formats.columns import MOST_COLUMNS, TOO_WIDE, Columns
 from unveil.formats.databases import Database, located, read_database
 from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
 from unveil.formats.paths import SPREADSHEETS, sheet_file
@@ -16,7 +22,7 @@ from unveil.formats.sheets import read_sheet
 from unveil.formats.statistical import FAMILY, read_statistical
 from unveil.formats.text import read_coded
 
-__all__ = ["READERS", "Columns", "read_columns", "read_table"]
+__all__ = ["READERS", "Columns", "read_columns", "read_prepared", "read_table"]
 
 # The reader of each ending: (path, missing=, encoding=, error=) -> Columns.
 READERS: dict[str, Callable[..., Columns]] = {
@@ -52,18 +58,55 @@ def read_columns(
     path = Path(path)
     content = binary = None
     if path.suffix.lower() == ".deid":
-        content, found, binary = read_data(path, published=published, error=error)
-        delimiter = delimiter or found
+        content, mark, binary = read_data(path, published=published, error=error)
+        delimiter = delimiter or mark
     reader = READERS.get(sheet_file(path)[0].suffix.lower())
     if reader is not None:
         return reader(path, missing=missing, encoding=encoding, error=error)
+    _check_width(path, content, error)
     text = read_coded(
         path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content, counted=counted
     )
+    found = text.dialect
     columns = Columns(
-        text.columns, text.rows, lambda row: f"line {text.line_of(row)}", text.dialect.decimal, text.dialect.describe()
+        *(text.columns, text.rows, lambda row: f"line {text.line_of(row)}", found.decimal, found.describe()),
+        notation=FileNotation(found.delimiter, found.encoding, found.decimal, found.newline),
     )
     return shown_output(path, columns, binary, error) if content is not None and published else columns
+
+
+def read_prepared(
+    path: str | Path | Database | IntoFrame,
+    schema: Schema,
+    *,
+    published: bool = False,
+    error: type[UnveilError] = TableError,
+    **dialect: Any,
+) -> Columns:
+    """The columns of a file as the schema prepares them; of a release (`published`) its cells are read alike."""
+    found = read_columns(path, missing=schema.missing_token, error=error, published=published, **dialect)
+    name = str(path if isinstance(path, Database) else named_source(path))
+    columns = prepare_columns(
+        schema,
+        found.columns,
+        decimal=found.decimal,
+        name=name,
+        place=found.place,
+        published=published,
+        error=error,
+    )
+    return replace(found, columns=columns)
+
+
+def _check_width(path: Path, content: bytes | None, error: type[UnveilError]) -> None:
+    """Refuse a text file with too many columns by its first lines: laying them out is what takes long."""
+    if content is None and path.is_file():
+        with contextlib.suppress(OSError), path.open("rb") as file:  # whoever reads it says what is wrong
+            content = file.read(2**20)
+    plain = re.sub(rb'"[^"]*(?:"|$)', b"", (content or b"")[: 2**20].replace(b"\0", b""))  # names in quotes, UTF-16
+    for line in re.split(rb"[\r\n]+", plain.lstrip(b"\r\n"), maxsplit=3)[:3]:
+        if max(line.count(sign) for sign in (b",", b";", b"|", b"\t")) >= MOST_COLUMNS:
+            raise error(f"{path}: {TOO_WIDE}")
 
 
 def read_table(
@@ -80,9 +123,10 @@ def read_table(
     """
     path = located(path) if isinstance(path, str) else path
     token = schema.missing_token
-    counted = [name for name in schema.names if schema.declaration(name).role is Role.IDENTIFIER]
+    sources = schema.document.sources()  # of an identifier that others are made of, the texts are needed
+    counted = [n for n in schema.names if schema.declaration(n).role is Role.IDENTIFIER and n not in sources]
     found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=counted)
-    return code_table(
+    table = code_table(
         schema,
         found.columns,
         name=str(path if isinstance(path, Database) else named_source(path)),
@@ -90,3 +134,6 @@ def read_table(
         decimal=found.decimal,
         dictionary=found.dictionary,
     )
+    prepared = {n: d.prepare for n, d in schema.document.attributes.items() if d.prepare is not None}
+    dates = {n: p.date for n, p in prepared.items() if p.date is not None and p.derivation is None}
+    return replace(table, notation=replace(found.notation, dates=dates))

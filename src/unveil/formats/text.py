@@ -19,12 +19,14 @@ from unveil.formats import encodings as bytes_of
 from unveil.formats.columns import ROW_NAMES, Coder, Refusal
 from unveil.formats.dialect import (
     DECIMAL_SAMPLE,
+    FIELD_LIMIT,
     SAMPLE,
     Dialect,
+    Records,
+    Unclosed,
     check_options,
     find_decimal,
     sniff_delimiter,
-    survey_piece,
 )
 from unveil.formats.encodings import find_encoding, utf8_blocks
 
@@ -78,19 +80,19 @@ def read_coded(
         file = bytes_of.open_source(path, content)
         encoding = find_encoding(file, encoding)
         pieces = _Pieces(utf8_blocks(file, encoding))
-        delimiter, trim = pieces.sniff(delimiter)
+        pieces.start(delimiter)
         sample: list[pl.DataFrame] = []
-        for frame in pieces.frames(delimiter, trim):
+        for frame in pieces.frames():
             if sum(part.height for part in sample) < DECIMAL_SAMPLE:
                 sample.append(frame.head(DECIMAL_SAMPLE))
             coder.add(frame)
         if not pieces.rows:
             raise Refusal("holds no rows, only a header")
-        decimal = decimal or find_decimal(sample, delimiter)
+        decimal = decimal or find_decimal(sample, pieces.delimiter)
     except Refusal as refusal:
         at = "" if refusal.line is None else f", line {refusal.line}"
         raise error(f"{source}{at}: {refusal}") from None
-    dialect = Dialect(delimiter, encoding, decimal, trim, _newline(pieces.header))
+    dialect = Dialect(pieces.delimiter, encoding, decimal, pieces.trim, pieces.newline)
     jumps = np.concatenate([np.zeros((0, 2), int), *pieces.jumps])
     return CodedText(source, pieces.names, pieces.rows, dialect, jumps, coder.coded())
 
@@ -117,12 +119,14 @@ class _Pieces:
     """A text as it comes: the header, then whole records."""
 
     blocks: Iterator[bytes]
-    text: bytearray = field(default_factory=bytearray)  # the header, if it was read, and what was not yet parsed
+    text: bytearray = field(default_factory=bytearray)  # what was not yet parsed
     done: bool = False  # nothing follows `text`
-    header: bytes = b""
+    delimiter: str = ","
+    trim: bool = False
+    newline: str = "\n"
     names: tuple[str, ...] = ()
     rows: int = 0
-    held: int = 0  # line ends in quotes of the rows so far
+    held: int = 0  # line ends in quotes so far, the header's among them
     jumps: list[NDArray[np.int64]] = field(default_factory=list)
 
     def fill(self, size: int) -> None:
@@ -131,81 +135,182 @@ class _Pieces:
             self.done = block is None
             self.text += block or b""
 
-    def sniff(self, delimiter: str | None) -> tuple[str, bool]:
-        """The delimiter, and whether blanks around fields are to be dropped."""
-        size = max(bytes_of.BLOCK, SAMPLE)
-        while True:
+    def start(self, delimiter: str | None) -> None:
+        """Find out the dialect and read the header."""
+        size, found = max(bytes_of.BLOCK, SAMPLE), None
+        while found is None:
             self.fill(size)
-            found = sniff_delimiter(np.frombuffer(self.text, np.uint8), delimiter, complete=self.done)
-            if found is not None:
-                return found
+            found = sniff_delimiter(bytes(self.text), delimiter, complete=self.done)
             size *= 4
+        self.delimiter, self.trim = found
+        for text, last in self.pieces():
+            head = Records(text, self.delimiter, self.trim)
+            try:
+                names = next(iter(head), [])
+            except Unclosed:
+                if last:
+                    raise
+                continue
+            if names:
+                self.names = tuple(name.decode().strip() for name in names)
+                self.held = head.line - 2
+                self.jumps.append(np.array([(0, self.held)] * (self.held > 0), int).reshape(-1, 2))
+                ends = (end for end in ("\r\n", "\n", "\r") if text.endswith(end.encode(), 0, head.end))
+                self.newline = next(ends, "\n")
+                del self.text[: head.end]
+                return
+        raise Refusal("is empty; a header line and rows are needed")
 
-    def frames(self, delimiter: str, trim: bool) -> "Iterator[pl.DataFrame]":
-        """The cells of the next whole records."""
-        from unveil.kernels import scan
-
+    def pieces(self) -> Iterator[tuple[bytes, bool]]:
+        """The text up to a line end, and whether nothing follows; the caller removes what it has read."""
         size = bytes_of.BLOCK
         while True:
-            room = len(self.header) + size
-            self.fill(room)
-            last = self.done and len(self.text) <= room
-            stop = len(self.text) if last else _line_end(self.text, room)
-            if stop <= len(self.header) and not last:
-                size *= 4
-                continue
-            data = np.frombuffer(self.text, np.uint8)[:stop]
-            found, jumps = survey_piece(data, delimiter, trim, last=last, before=self.rows + self.held)
-            end = int(found[scan.END])
-            if end and not self.header:
-                head = data[: found[scan.HEADER_END]]
-                self.names = _names(head, int(found[scan.FIELDS]), delimiter, trim)
-                self.header = head.tobytes()
-                self.jumps.append(jumps[jumps[:, 0] == 0])
-                del head
-            rows = int(found[scan.RECORDS]) - 1
-            if rows > 0:
-                frame = _parsed(_body(data, found, delimiter, trim), self.names, delimiter)
-                if frame.height != rows:
-                    raise Refusal(
-                        f"the CSV engine reads {frame.height} rows where there are {rows}; please report this"
-                    )
-                self._count(rows, jumps)
-                yield frame
-            del data  # a buffer that is looked at cannot be cut
+            self.fill(size)
+            held = len(self.text)
+            last = self.done and held <= size
+            # A CR at the very end may be half of a line end.
+            stop = held if last else max(self.text.rfind(b"\n", 0, size), self.text.rfind(b"\r", 0, size - 1)) + 1
+            if stop or last:
+                yield bytes(memoryview(self.text)[:stop]), last
             if last:
                 return
             # What is left may be the start of a long record: then look at ever more of it at once.
-            size = max(bytes_of.BLOCK, 4 * (stop - end)) if rows > 0 else 4 * size
-            self.text[:end] = self.header
+            taken = held - len(self.text)
+            size = max(bytes_of.BLOCK, 4 * (stop - taken)) if taken else 4 * size
 
-    def _count(self, rows: int, jumps: NDArray[np.int64]) -> None:
-        own = jumps[jumps[:, 0] > 0] + (self.rows, self.held)
-        if len(own):
-            self.jumps.append(own)
-            of_header = self.jumps[0]
-            self.held = int(own[-1, 1]) - (int(of_header[0, 1]) if len(of_header) else 0)
-        self.rows += rows
+    def frames(self) -> "Iterator[pl.DataFrame]":
+        """The cells of the next whole records."""
+        for text, last in self.pieces():
+            frame, end = self.parsed(text, last) or self.walked(text, last)
+            _check_names(self.names)
+            if frame.height:
+                if b'"' in text and _lines(text[:end]) != frame.height:
+                    held = _line_ends(frame)
+                    rows = np.flatnonzero(held)
+                    self.jumps.append(np.stack([self.rows + rows + 1, self.held + np.cumsum(held[rows])], axis=1))
+                    self.held += int(held.sum())
+                self.rows += frame.height
+                frame.columns = list(self.names)
+                yield frame
+            del self.text[:end]
+
+    def parsed(self, text: bytes, last: bool) -> "tuple[pl.DataFrame, int] | None":
+        """What polars reads, and where it ends; None where it might not agree with `Records`, or did not."""
+        import polars as pl
+
+        columns, quotes, end = len(self.names), b'"' in text, len(text)
+        if b"\r" in text and b"\n" not in text and not quotes:
+            text = text.replace(b"\r", b"\n")
+        if text.startswith(codecs.BOM_UTF8) or (self.trim and quotes) or len(text) > FIELD_LIMIT:
+            return None
+        if quotes and text.count(b'"') % 2:
+            end = 0 if last else text.rfind(b"\n", 0, text.rfind(b'"')) + 1
+        end = _before_blank_lines(text, end, b"\r\n" if columns == 1 else b" \t\r\n", self.delimiter)
+        shape = _shape(np.frombuffer(text, np.uint8, end), ord(self.delimiter), quotes)
+        if shape is None or (quotes and not end):
+            return None
+        lines, splits, quoted = shape
+        body = text[:end] if text.endswith(b"\n", 0, end) else text[:end] + b"\n" * (end > 0)
+        try:
+            frame = pl.read_csv(
+                body,
+                has_header=False,
+                separator=self.delimiter,
+                quote_char='"' if quoted else None,
+                schema={str(place): pl.String for place in range(columns)},
+                empty_string_is_null=False,
+                glob=False,
+                raise_if_empty=False,
+            )
+        except pl.exceptions.PolarsError:
+            return None
+        # polars refuses a line with too many fields and fills up one with too few: then delimiters are missing.
+        if (frame.height, frame.height * (columns - 1)) != (lines + len(body) - end, splits):
+            return None
+        if any(series.null_count() for series in frame):
+            return None
+        return (frame.select(pl.all().str.strip_chars(" \t")) if self.trim else frame), end
+
+    def walked(self, text: bytes, last: bool) -> "tuple[pl.DataFrame, int]":
+        """What `Records` reads, or the refusal of a fault; a piece that is not the last may end within quotes."""
+        import polars as pl
+
+        records = Records(text, self.delimiter, self.trim, columns=len(self.names), line=2 + self.rows + self.held)
+        schema = {str(place): pl.String for place in range(len(self.names))}
+        frames, rows = [], list[list[bytes]]()
+
+        def flush() -> None:
+            columns = (list(map(bytes.decode, column)) for column in zip(*rows, strict=True))
+            frames.append(pl.DataFrame(dict(zip(schema, columns, strict=True)) if rows else None, schema))
+            rows.clear()
+
+        try:
+            for record in records:
+                rows.append(record)
+                if len(rows) == _WALKED:
+                    flush()
+        except Unclosed:
+            if last:
+                raise
+        flush()
+        return pl.concat(frames), records.end
 
 
-def _line_end(text: bytearray, room: int) -> int:
-    """Behind the last line end within the first bytes; a CR at their very end may be half of one."""
-    return max(text.rfind(b"\n", 0, room), text.rfind(b"\r", 0, room - 1)) + 1
+_WALKED = 10_000  # rows held as Python's objects
+_AT_ONCE = 1 << 18  # bytes: fresh memory for more costs more than the work
 
 
-# ------------------------------------------------------------------------------------------------------------- header
+def _shape(data: NDArray[np.uint8], delimiter: int, quotes: bool) -> tuple[int, int, bool] | None:
+    """Line ends and delimiters outside quotes, and whether fields are quoted; None if there is a CR alone, or if some
+    quotes are text and others are not."""
+    whole, unquoted = np.zeros(2, int), np.zeros(2, int)
+    starts, mixed, within = ord('"') in data[:1], False, np.uint8(0)
+    for start in range(0, len(data), _AT_ONCE):
+        part = data[start : start + _AT_ONCE + 1]  # and what follows
+        ends, marks, returns = part == 10, part == delimiter, part == 13
+        if (returns[:-1] > ends[1:]).any() or (len(part) <= _AT_ONCE and returns[-1]):
+            return None
+        whole += [np.count_nonzero(found[:_AT_ONCE]) for found in (ends, marks)]
+        if quotes:
+            quote, edge = part == ord('"'), ends | marks | returns
+            outside = (np.bitwise_xor.accumulate(quote.view(np.uint8)) ^ within) == 0
+            unquoted += [np.count_nonzero((found & outside)[:_AT_ONCE]) for found in (ends, marks)]
+            starts |= bool((quote[1:] & edge[:-1]).any())
+            edge |= quote  # a quote beside a quote is doubled
+            mixed |= bool(((quote & ~outside)[1:] > edge[:-1]).any() or ((quote & outside)[:-1] > edge[1:]).any())
+            within = np.uint8(not outside[:_AT_ONCE][-1])
+    if starts and mixed:
+        return None
+    lines, splits = (unquoted if starts else whole).tolist()
+    return lines, splits, starts
 
 
-def _newline(header: bytes) -> str:
-    return next((end for end in ("\r\n", "\n", "\r") if header.endswith(end.encode())), "\n")
+def _before_blank_lines(text: bytes, end: int, blanks: bytes, delimiter: str) -> int:
+    """Where the last line starts behind which only blank ones follow."""
+    blanks = blanks.replace(delimiter.encode(), b"")
+    while end:
+        start = text.rfind(b"\n", 0, end - 1) + 1
+        if text[start:end].strip(blanks):
+            return end
+        end = start
+    return 0
 
 
-def _names(header: NDArray[np.uint8], columns: int, delimiter: str, trim: bool) -> tuple[str, ...]:
-    from unveil.kernels import scan
+def _lines(text: bytes) -> int:
+    """Physical lines; the last may lack its end."""
+    pairs = text.count(b"\r\n") if b"\r" in text else 0
+    return text.count(b"\n") + text.count(b"\r") - pairs + (not text.endswith((b"\n", b"\r")))
 
-    out = np.zeros(3 * header.size + 8, np.uint8)
-    record = out[: scan.canonical(header, ord(delimiter), trim, out)].tobytes()
-    names = tuple(str(name).strip() for name in _parsed(record, range(columns), delimiter).row(0))
+
+def _line_ends(frame: "pl.DataFrame") -> NDArray[np.int64]:
+    """Line ends within the cells of each row."""
+    import polars as pl
+
+    counts = pl.sum_horizontal(pl.all().str.count_matches(r"\r\n?|\n"))
+    return frame.select(counts).to_series().to_numpy().astype(int)
+
+
+def _check_names(names: tuple[str, ...]) -> None:
     for place, name in enumerate(names, start=1):
         if not name:
             instead = ROW_NAMES if place == 1 else ""
@@ -217,49 +322,3 @@ def _names(header: NDArray[np.uint8], columns: int, delimiter: str, trim: bool) 
                 "each name once",
                 1,
             )
-    return names
-
-
-# ----------------------------------------------------------------------------------------------------------- columns
-
-
-def _body(data: NDArray[np.uint8], found: NDArray[np.int64], delimiter: str, trim: bool) -> bytes:
-    """The data records, without the header, in the shape that the CSV engine cannot misread.
-
-    Done in `data` itself where possible: fresh memory costs more than the work.
-    """
-    from unveil.kernels import scan
-
-    body = data[found[scan.HEADER_END] : found[scan.END]]
-    quotes = int(found[scan.QUOTES_IN_TEXT])
-    grows = quotes > 0 or found[scan.FIELDS] == 1 or body[:3].tobytes() == codecs.BOM_UTF8
-    code = ord(delimiter)
-    if grows or found[scan.LONE_CR]:
-        records = int(found[scan.RECORDS]) if found[scan.FIELDS] == 1 else 0
-        out = np.empty(body.size + 3 * quotes + 2 * records + 8, np.uint8)
-        return out[: scan.canonical(body, code, trim, out)].tobytes()
-    if not trim:
-        return body.tobytes()
-    if not (found[scan.QUOTED] or found[scan.TRAILING]):
-        return data[: scan.squeeze(body, code, data)].tobytes()
-    return data[: scan.canonical(body, code, trim, data)].tobytes()
-
-
-def _parsed(body: bytes, names: "tuple[str, ...] | range", delimiter: str) -> "pl.DataFrame":
-    import polars as pl
-
-    try:
-        frame = pl.read_csv(
-            body,
-            has_header=False,
-            separator=delimiter,
-            schema={str(name): pl.String for name in names},
-            empty_string_is_null=False,
-            glob=False,
-            raise_if_empty=False,
-        )
-    except pl.exceptions.PolarsError:
-        raise Refusal("the CSV engine cannot read it although its lines are whole; please report this") from None
-    if any(series.null_count() for series in frame):
-        raise Refusal("the CSV engine lost cells; please report this")
-    return frame

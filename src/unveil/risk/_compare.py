@@ -1,12 +1,16 @@
 """What every measure shares: checks of its inputs, intervals over the chains of one or more beliefs, ratios."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.belief import Belief, Estimate, t_quantile
+from unveil.data.belief import Belief, Estimate
+from unveil.data.contrasts import contrast_weights, shift_size
 from unveil.errors import UsageError
 
 __all__ = [
@@ -20,10 +24,16 @@ __all__ = [
     "harmful",
     "quantile",
     "ratio",
+    "shifted",
+    "stepped",
 ]
 
 Floats = NDArray[np.float64]
 
+LEVEL = 0.05  # outside an interval
+MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
+MOST_COMPARED = 5000  # people, to see how many kinds they are
+SMALL = 1 << 23  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 TIE = 1e-12  # beliefs this close, relative to the larger, are equal: sums in another order differ in the last digits
 
 
@@ -76,65 +86,166 @@ def harmful(values: int, harmless: Sequence[int]) -> NDArray[np.bool_]:
 def estimated(
     measure: Callable[..., float], *beliefs: Belief, least: float = -np.inf, most: float = np.inf
 ) -> Estimate:
-    """A measure of one or more arrays of beliefs, with a 95% interval from the chains, inside [least, most].
+    """A smooth measure of one or more arrays of beliefs, with a 95% interval from the chains, inside [least, most].
 
-    Equally many chains are taken in pairs: of readers of one run they share their draws, of separate runs they are
-    independent, and the spread of the pairs is right for both.
+    The interval holds what the measure would be had all beliefs erred as much as their chains differ (`shifted`), as
+    far down as up. Equally many chains are taken together: of readers of one run they share their draws, of separate
+    runs they are independent, and the spread is right for both.
     """
     value = float(measure(*(b.probability for b in beliefs)))
-    counts = {len(b.chains) for b in beliefs if b.chains is not None}
-    if not counts:
+    if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
-    if len(counts) == 1:
-        each = [_nth(measure, beliefs, range(len(beliefs)), i) for i in range(counts.pop())]
-        low, high = _interval(each, apart=any(b.diagnostics.modes for b in beliefs))
-    else:
-        low, high = _separate(measure, beliefs, value)
-    if any("repeats" in b.diagnostics.facts for b in beliefs if b.chains is not None) and np.isfinite(high - low):
-        # Fits with groups weighed at random guess worse than what is believed: their spread counts, not their mean.
-        low, high = value - (high - low) / 2, value + (high - low) / 2
+    low = high = value
+    below = above = 0.0
+    for moving in _together(beliefs):
+        each = [float(measure(*arrays)) for arrays in _shifts(beliefs, moving, LEVEL)]
+        down, up = min(*each, value), max(*each, value)
+        low, high = min(low, down), max(high, up)
+        if np.isfinite([value, down, up]).all():
+            below, above = below + (value - down) ** 2, above + (up - value) ** 2
+    if np.isfinite([value, low, high]).all():
+        half = float(np.sqrt(max(below, above)))
+        low, high = value - half, value + half
+    return _no_surer(value, low, high, beliefs, least, most)
+
+
+def stepped(
+    each: Callable[..., Floats],
+    *beliefs: Belief,
+    over: Callable[[Floats], float] = np.mean,
+    ordered: bool = False,
+    least: float = -np.inf,
+    most: float = np.inf,
+) -> Estimate:
+    """A mean, quantile or maximum (`ordered`) `over` a number of each person that jumps: a count, a guess, a place in an order.
+
+    Everyone's number may be the least or the largest that it is while beliefs err as much as their chains differ: who
+    is so near a threshold, or a tie, that the chains do not tell on which side, counts on both. If these are people of
+    several kinds, beliefs err further, so that all of them together are right with 95%. Who counts in some places only
+    (nan in others) is counted where that moves the result. Nor is the interval narrower than if all erred alike.
+    """
+    at = np.asarray(each(*(b.probability for b in beliefs)), dtype=np.float64)
+    value = float(over(at[~np.isnan(at)]))
+    if not any(b.chains is not None for b in beliefs):
+        return Estimate.exact(value)
+    around = value if ordered else None
+    kinds, ends = 1, _ends(each, at, beliefs, over, around, LEVEL)
+    while min(ends.kinds, MOST_APART) > kinds:
+        kinds = min(ends.kinds, MOST_APART)
+        ends = _ends(each, at, beliefs, over, around, LEVEL / kinds)
+    least_each, most_each = ends.low, ends.high
+    if ordered:  # two values may take turns to be a person's largest: then the number is least in between
+        longer = np.where(np.isnan(at), 0.0, np.fmax(at - least_each, most_each - at))
+        least_each, most_each = np.fmin(least_each, at - longer), np.fmax(most_each, at + longer)
+    low = float(over(least_each[ends.counts | (least_each < value)]))
+    high = float(over(most_each[ends.counts | (most_each > value)]))
+    down, up = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
+    return _no_surer(value, min(low, down, value), max(high, up, value), beliefs, least, most)
+
+
+def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
+    """The interval with its longer side on both sides: the largest of many noisy numbers lies above that of the exact
+    ones. Of what is never negative and has no upper bound, as ratios."""
     low, high = min(low, value), max(high, value)
-    if np.isfinite(value):  # a mode that no chain met may have this weight: nothing sampled is surer than that
-        unseen = max(float(b.diagnostics.facts.get("unseen_mode", 0.0)) for b in beliefs if b.chains is not None)
+    if not np.isfinite([value, low, high]).all():
+        return low, high
+    if by_ratio and low > 0:
+        return min(low, value * value / high), max(high, value * value / low)
+    return min(low, 2 * value - high), max(high, 2 * value - low)
+
+
+def estimated_share(measure: Callable[..., Any], *beliefs: Belief) -> Estimate:
+    """The share of people of whom something holds."""
+    return stepped(measure, *beliefs, least=0.0, most=1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """The least and the largest number of each person while beliefs err as much as their chains differ."""
+
+    low: Floats  # (people,) nan: never counted
+    high: Floats
+    counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
+    kinds: int  # of people whose number is not known, or not on which side of the quantile or maximum it lies
+    together: list[float]  # the measure where all err alike
+
+
+def _ends(
+    each: Callable[..., Floats],
+    at: Floats,
+    beliefs: Sequence[Belief],
+    over: Callable[[Floats], float],
+    around: float | None,
+    level: float,
+) -> Ends:
+    low, high, counts, together = at.copy(), at.copy(), ~np.isnan(at), []
+    for moving in _together(beliefs):
+        for arrays in _shifts(beliefs, moving, level):
+            now = np.asarray(each(*arrays), dtype=np.float64)
+            there = ~np.isnan(now)
+            low, high, counts = np.fmin(low, now), np.fmax(high, now), counts & there
+            together.append(float(over(now[there])))
+    unknown = low < high if around is None else (low < around) & (high > around)
+    apart = np.flatnonzero(unknown | (~counts & ~np.isnan(low)))
+    kinds = min(len(apart), MOST_APART)
+    if kinds > 1 and len(apart) < MOST_COMPARED:
+        rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
+        kinds = len(np.unique(np.round(np.concatenate(rows, axis=1), 12), axis=0))
+    return Ends(low, high, counts, kinds, together)
+
+
+def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
+    """Within the bounds, and never narrower than what a mode that no chain met could change: it may have the weight
+    of one independent state."""
+    unseen = max(float(b.diagnostics.facts.get("unseen_mode", 0.0)) for b in beliefs if b.chains is not None)
+    if np.isfinite(value):
         scale = max(abs(value), most - least) if np.isfinite(most - least) else abs(value)
         low, high = min(low, value - unseen * scale), max(high, value + unseen * scale)
     return Estimate(value, min(max(low, least), value), max(min(high, most), value))
 
 
-def estimated_share(measure: Callable[..., Any], *beliefs: Belief) -> Estimate:
-    """The share of people of whom something holds."""
-    return estimated(lambda *p: float(measure(*p).mean()), *beliefs, least=0.0, most=1.0)
+def _together(beliefs: Sequence[Belief]) -> list[tuple[int, ...]]:
+    """Which beliefs are moved at a time: all of them if they have equally many chains, else each alone."""
+    sampled = [(place, len(b.chains)) for place, b in enumerate(beliefs) if b.chains is not None]
+    if len({chains for _, chains in sampled}) == 1:
+        return [tuple(place for place, _ in sampled)]
+    return [(place,) for place, _ in sampled]
 
 
-def _nth(measure: Callable[..., float], beliefs: Sequence[Belief], moving: Sequence[int], chain: int) -> float:
-    """The measure with this chain of the moving beliefs and the pooled others."""
-    arrays = [
-        b.chains[chain] if b.chains is not None and place in moving else b.probability
-        for place, b in enumerate(beliefs)
-    ]
-    return float(measure(*arrays))
+def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float) -> Iterator[tuple[Floats, ...]]:
+    """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says."""
+    several = [shifted(b, level) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
+    yield from zip(*several, strict=False)
+    if any(beliefs[place].diagnostics.modes for place in moving):
+        chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
+        for number in range(max(len(c) for c in chains if c is not None)):
+            yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
 
 
-def _interval(each: Sequence[float], *, apart: bool) -> tuple[float, float]:
-    """Of chains that lie apart whatever any of them says is possible."""
-    values = np.array(each)
-    if apart or not np.isfinite(values).all():  # a mean and a spread would say nothing
-        return float(values.min()), float(values.max())
-    half = t_quantile(len(values)) * float(values.std(ddof=1)) / len(values) ** 0.5
-    return float(values.mean()) - half, float(values.mean()) + half
+def shifted(belief: Belief, level: float = LEVEL) -> Iterable[Floats]:
+    """The belief as it might have come out: shifted along each contrast of its chains, up and down.
+
+    As long as it takes for the error of any one number, or of anything that rises with it, to lie within with 95%.
+    Beliefs move as their logarithms do, which keeps them above 0, and 0 what no chain believes.
+    """
+    assert belief.chains is not None
+    return _kept(belief, level) if 2 * belief.chains.size <= SMALL else _shift(belief, level)
 
 
-def _separate(measure: Callable[..., float], beliefs: Sequence[Belief], value: float) -> tuple[float, float]:
-    """Unequal numbers of chains: each belief moves alone, the squared half-widths add."""
-    below = above = 0.0
-    for place, belief in enumerate(beliefs):
-        if belief.chains is not None:
-            each = [_nth(measure, beliefs, (place,), i) for i in range(len(belief.chains))]
-            low, high = _interval(each, apart=bool(belief.diagnostics.modes))
-            if not np.isfinite([low, high, value]).all():
-                return min(low, value), max(high, value)
-            below, above = below + min(low - value, 0.0) ** 2, above + max(high - value, 0.0) ** 2
-    return value - float(np.sqrt(below)), value + float(np.sqrt(above))
+@lru_cache(maxsize=4)
+def _kept(belief: Belief, level: float) -> tuple[Floats, ...]:
+    return tuple(_shift(belief, level))
+
+
+def _shift(belief: Belief, level: float) -> Iterator[Floats]:
+    chains, pooled = belief.chains, belief.probability
+    assert chains is not None
+    mean = np.maximum(chains.mean(axis=0), 1e-300)
+    for row in contrast_weights(len(chains)) * shift_size(len(chains) - 1, level):
+        power = np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0)
+        for sign in (1.0, -1.0):
+            found = pooled * np.exp(sign * power)
+            yield found / found.sum(axis=1, keepdims=True)
 
 
 def ratio(top: Floats, bottom: Floats) -> Floats:

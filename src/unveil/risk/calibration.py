@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import Floats, checked_truth, estimated, harmful
+from unveil.risk._compare import Floats, checked_truth, estimated, estimated_share, harmful
 from unveil.risk._compare import at_least as reaches
 from unveil.risk.threat import right_guess
 
@@ -44,12 +44,12 @@ def confident_wrong(
     """Share of all people of whom a value that is neither theirs nor harmless is believed at least this much."""
     codes, sure = checked_truth(belief, truth), _sure(belief, at_least, harmless)
 
-    def wrong(p: Floats) -> float:
+    def wrong(p: Floats) -> NDArray[np.bool_]:
         found = sure(p)
         found[np.arange(len(p)), codes] = False
-        return float(found.any(axis=1).mean())
+        return np.asarray(found.any(axis=1))
 
-    return estimated(wrong, belief, least=0.0, most=1.0)
+    return estimated_share(wrong, belief)
 
 
 def overconfidence(

@@ -4,6 +4,7 @@ And privacy loss: how far what is believed of a person lies from what was believ
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,7 @@ from unveil.risk._compare import (
     harmful,
     quantile,
     ratio,
+    stepped,
 )
 from unveil.risk._compare import at_least as reaches
 
@@ -71,7 +73,8 @@ def belief_ratio_quantile(
 ) -> Estimate:
     """The q-quantile over people of the largest p_A / p_L."""
     counts = _compared(attacker, learner, harmless)
-    return estimated(lambda a, l: quantile(_ratio(a, l, counts), q), attacker, learner, least=0.0)
+    over = partial(quantile, q=q)
+    return stepped(lambda a, l: _ratio(a, l, counts), attacker, learner, over=over, ordered=True, least=0.0)
 
 
 def belief_ratio_share(
@@ -92,7 +95,10 @@ def belief_difference_quantile(
 ) -> Estimate:
     """The q-quantile over people of the largest p_A - p_L."""
     counts = _compared(attacker, learner, harmless)
-    return estimated(lambda a, l: quantile(_difference(a, l, counts), q), attacker, learner, least=-1.0, most=1.0)
+    over = partial(quantile, q=q)
+    return stepped(
+        lambda a, l: _difference(a, l, counts), attacker, learner, over=over, ordered=True, least=-1.0, most=1.0
+    )
 
 
 def belief_difference_share(
@@ -118,11 +124,11 @@ def confident_right(
     codes = checked_truth(belief, truth)
     _check_level(at_least)
 
-    def right(p: Floats) -> float:
+    def right(p: Floats) -> Floats:
         sure = _sure(p, counts, at_least)
-        return float(sure[np.arange(len(p)), codes].sum() / max(int(sure.any(axis=1).sum()), 1))
+        return np.where(sure.any(axis=1), sure[np.arange(len(p)), codes], np.nan)
 
-    return estimated(right, belief, least=0.0, most=1.0)
+    return stepped(right, belief, over=_mean, least=0.0, most=1.0)
 
 
 def privacy_breach_distance(
@@ -168,7 +174,8 @@ def privacy_loss_max(
 ) -> Estimate:
     """The worst case: P_loss = max over people of P_loss(t) (same section)."""
     measure, around = _measured(belief, before, distance, ground)
-    return estimated(lambda a, b: float(measure(a, b, around).max()), belief, before, least=0.0)
+    over = partial(quantile, q=1.0)
+    return stepped(lambda a, b: measure(a, b, around), belief, before, over=over, ordered=True, least=0.0)
 
 
 def privacy_loss_mean(
@@ -219,6 +226,11 @@ def overall_belief(release: Release, asked: int) -> Belief:
     if not total.any():
         total = np.ones(len(total))
     return Belief((total / total.sum())[None, :])
+
+
+def _mean(values: Floats) -> float:
+    """0 of nobody."""
+    return float(values.mean()) if len(values) else 0.0
 
 
 def _counted(belief: Belief, harmless: Sequence[int]) -> NDArray[np.bool_]:

@@ -11,14 +11,24 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute
+from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import Floats, checked_truth, estimated
+from unveil.risk._compare import Floats, checked_truth, estimated, estimated_share
 from unveil.risk.numeric import interval_width
 from unveil.risk.similarity import coarse_codes
 
-__all__ = ["disclosed", "disclosed_people", "in_kinds", "kinds_of", "misled", "narrowed", "raised"]
+__all__ = [
+    "disclosed",
+    "disclosed_people",
+    "halves",
+    "in_kinds",
+    "kinds_of",
+    "misled",
+    "narrowed",
+    "raised",
+    "raised_of_value",
+]
 
 CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
 TIMES = 4.0  # from one in two to four in five, from one in ten to three in ten
@@ -35,45 +45,30 @@ def disclosed_people(
 
 
 def disclosed(
-    belief: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    *,
-    at_least: float = 0.8,
-    harmless: Sequence[int] = (),
+    belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people whose own value is believed at least this much, with odds several times its overall share's.
 
     `share`: (values,) how common each value is among all people.
     """
     codes = _checked(belief, truth, share)
-    return estimated(
-        lambda p: float(disclosed_people(p, codes, share, at_least=at_least, harmless=harmless).mean()),
-        belief,
-        least=0.0,
-        most=1.0,
-    )
+    return estimated_share(lambda p: disclosed_people(p, codes, share, at_least=at_least, harmless=harmless), belief)
 
 
 def misled(
-    belief: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    *,
-    at_least: float = 0.8,
-    harmless: Sequence[int] = (),
+    belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people of whom a wrong value is believed so: a wrong certainty is held against a person, too."""
     codes = _checked(belief, truth, share)
     counts = np.ones(belief.probability.shape[1], dtype=bool)
     counts[list(harmless)] = False
 
-    def wrong(p: Floats) -> float:
+    def wrong(p: Floats) -> NDArray[np.bool_]:
         sure = _sure(p, share, at_least) & counts
         sure[np.arange(len(p)), codes] = False
-        return float(sure.any(axis=1).mean())
+        return np.asarray(sure.any(axis=1))
 
-    return estimated(wrong, belief, least=0.0, most=1.0)
+    return estimated_share(wrong, belief)
 
 
 def narrowed(
@@ -88,20 +83,24 @@ def narrowed(
     """Share of people whose true number lies in an interval that holds `mass` of the belief, and is narrow.
 
     Narrow: at most `width` of the shortest interval that holds as much of all people. Missing numbers do not count.
+    Ordinal values lie one apart.
     """
+    if not attribute.kind.measured:
+        steps = np.arange(attribute.real, dtype=np.float64)
+        attribute = replace(attribute, kind=Kind.NUMERIC, low=steps, high=steps)
     codes = _checked(belief, truth, share)
     everybody = float(interval_width(Belief(np.asarray(share, dtype=np.float64)[None, :]), attribute, mass=mass)[0])
     place = attribute.positions()
     real = codes < attribute.real
 
-    def near(p: Floats) -> float:
+    def near(p: Floats) -> NDArray[np.bool_]:
         one = Belief(np.ascontiguousarray(p))
         narrow = interval_width(one, attribute, mass=mass) <= width * everybody + ROUNDING
         mean = p[:, : attribute.real] @ place[: attribute.real]
         at = np.where(real, place[np.minimum(codes, attribute.real - 1)], np.inf)
-        return float((narrow & real & (np.abs(mean - at) <= width * everybody)).mean())
+        return np.asarray(narrow & real & (np.abs(mean - at) <= width * everybody))
 
-    return estimated(near, belief, least=0.0, most=1.0)
+    return estimated_share(near, belief)
 
 
 def raised(
@@ -121,15 +120,50 @@ def raised(
     own_share = share[codes]
     counts = ~np.isin(codes, list(harmless))
 
-    def higher(a: Floats, l: Floats) -> float:
+    def higher(a: Floats, l: Floats) -> NDArray[np.bool_]:
         rows = np.arange(len(a))
         own, before = a[rows, codes], l[rows, codes]
         likely = own >= 0.25 - ROUNDING
         news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
         gained = own * (1 - before) >= 2 * before * (1 - own) - ROUNDING
-        return float((likely & news & gained & counts & (own_share < 1)).mean())
+        return np.asarray(likely & news & gained & counts & (own_share < 1))
 
-    return estimated(higher, attacker, learner, least=0.0, most=1.0)
+    return estimated_share(higher, attacker, learner)
+
+
+def raised_of_value(
+    belief: Belief,
+    truth: NDArray[np.integer],
+    share: Floats,
+    *,
+    times: float = 10.0,
+    least: int = 10,
+    harmless: Sequence[int] = (),
+) -> Estimate:
+    """The same share among the people of one value, at worst: a rare value may be told of all who have it, and of few.
+
+    Whoever taught it, the learner included. Values of fewer than `least` people are left out.
+    """
+    codes = _checked(belief, truth, share)
+    own_share = share[codes]
+    people = np.bincount(codes, minlength=len(share)).astype(np.float64)
+    counts = people >= least
+    counts[list(harmless)] = False
+
+    def at_worst(p: Floats) -> float:
+        own = p[np.arange(len(p)), codes]
+        news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
+        told = np.bincount(codes, weights=(own >= 0.25 - ROUNDING) & news & (own_share < 1), minlength=len(share))
+        return float((told[counts] / people[counts]).max(initial=0.0))
+
+    return estimated(at_worst, belief, least=0.0, most=1.0)
+
+
+def halves(attribute: Attribute, share: Floats) -> NDArray[np.int64]:
+    """(values,) 0 for the lower half of all people, 1 for the upper, 2 for missing."""
+    half = (np.cumsum(share) - share / 2 >= share[: attribute.real].sum() / 2).astype(np.int64)
+    half[attribute.real :] = 2
+    return np.asarray(half, dtype=np.int64)
 
 
 def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:

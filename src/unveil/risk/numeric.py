@@ -6,7 +6,17 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import TIE, Floats, check_belief, check_same, checked_truth, estimated, estimated_share, ratio
+from unveil.risk._compare import (
+    TIE,
+    Floats,
+    check_belief,
+    check_same,
+    checked_truth,
+    estimated,
+    estimated_share,
+    ratio,
+    stepped,
+)
 
 __all__ = [
     "expected_absolute_error",
@@ -67,7 +77,7 @@ def interval_width_mean(belief: Belief, attribute: Attribute, *, mass: float = 0
     """Mean over people of the width of the shortest interval that holds this much of the belief."""
     _line(belief, attribute)
     _check_mass(mass)
-    return estimated(lambda p: float(_widths(p, attribute, mass).mean()), belief, least=0.0)
+    return stepped(lambda p: _widths(p, attribute, mass), belief, least=0.0)
 
 
 def relative_interval_width(attacker: Belief, learner: Belief, attribute: Attribute, *, mass: float = 0.9) -> Floats:

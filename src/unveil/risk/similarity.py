@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError, shown
-from unveil.risk._compare import Floats, check_belief, estimated, estimated_share, harmful, quantile, ratio
+from unveil.risk._compare import Floats, check_belief, estimated_share, harmful, quantile, ratio, stepped
 from unveil.risk._compare import at_least as reaches
 
 __all__ = [
@@ -100,7 +101,7 @@ def skewness_quantile(
 ) -> Estimate:
     """The q-quantile over people of the largest belief over overall share."""
     shares, counts = _overall(belief, overall, harmless)
-    return estimated(lambda p: quantile(_skew(p, shares, counts), q), belief, least=0.0)
+    return stepped(lambda p: _skew(p, shares, counts), belief, over=partial(quantile, q=q), ordered=True, least=0.0)
 
 
 def skewness_share(

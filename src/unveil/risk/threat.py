@@ -1,5 +1,7 @@
 """Beliefs against the truth: threatened people, global and relative threat, error, accuracy."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,7 @@ from unveil.risk._compare import (
     estimated_share,
     quantile,
     ratio,
+    stepped,
 )
 from unveil.risk._compare import at_least as reaches
 
@@ -54,7 +57,7 @@ def global_threat(belief: Belief, truth: Codes) -> Estimate:
     counts as a hit, is `threatened(belief, truth).mean()`.
     """
     codes = checked_truth(belief, truth)
-    return estimated(lambda p: _hits(p, codes), belief, least=0.0, most=1.0)
+    return stepped(lambda p: _guessed(p, codes), belief, least=0.0, most=1.0)
 
 
 def accuracy(belief: Belief, truth: Codes) -> Estimate:
@@ -85,7 +88,8 @@ def relative_threat_quantile(attacker: Belief, learner: Belief, truth: Codes, *,
     """The q-quantile of Ti among the threatened; 0 if nobody is."""
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
-    return estimated(lambda a, l: quantile(_known(_relative(a, l, codes)), q), attacker, learner, least=0.0)
+    over = partial(quantile, q=q)
+    return stepped(lambda a, l: _relative(a, l, codes), attacker, learner, over=over, ordered=True, least=0.0)
 
 
 def relative_threat_share(attacker: Belief, learner: Belief, truth: Codes, *, at_least: float = 2.0) -> Estimate:
@@ -102,14 +106,14 @@ def relative_threat_skewness(attacker: Belief, learner: Belief, truth: Codes) ->
     """
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
-    return estimated(lambda a, l: _skewness(_known(_relative(a, l, codes))), attacker, learner)
+    return stepped(lambda a, l: _relative(a, l, codes), attacker, learner, over=_skewness)
 
 
 def relative_global_threat(attacker: Belief, learner: Belief, truth: Codes) -> Estimate:
     """How many more people the attacker guesses than the learner, as a share: max(0, GT_A - GT_L) (eq. 18)."""
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
-    gap = estimated(lambda a, l: _hits(a, codes) - _hits(l, codes), attacker, learner, most=1.0)
+    gap = stepped(lambda a, l: _guessed(a, codes) - _guessed(l, codes), attacker, learner, least=-1.0, most=1.0)
     # The interval is the difference's, cut at 0: cutting each chain first would narrow it.
     return Estimate(max(gap.value, 0.0), max(gap.low, 0.0), max(gap.high, 0.0))
 
@@ -151,18 +155,9 @@ def _guessed(p: Floats, truth: NDArray[np.int64]) -> Floats:
     return np.asarray(modes[np.arange(len(p)), truth] / modes.sum(axis=1))
 
 
-def _hits(p: Floats, truth: NDArray[np.int64]) -> float:
-    """Expected share of right guesses when one of the modes is guessed at random."""
-    return float(_guessed(p, truth).mean())
-
-
 def _relative(attacker: Floats, learner: Floats, truth: NDArray[np.int64]) -> Floats:
     times = ratio(_of_truth(attacker, truth), _of_truth(learner, truth))
     return np.where(_threatened(attacker, truth), times, np.nan)
-
-
-def _known(values: Floats) -> Floats:
-    return np.asarray(values[~np.isnan(values)])
 
 
 def _skewness(times: Floats) -> float:

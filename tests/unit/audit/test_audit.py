@@ -110,8 +110,9 @@ def test_the_original_as_its_own_release_by_hand() -> None:
     assert identity["k_anonymity"] == 2
     sentence = found.document.diagnostics["sentence"]["r.csv"]["disease"]
     assert sentence == (
-        "What this file teaches about people in general lets a reader guess 75% of disease right. Knowing that a "
-        "person is in it raises that to 75%; for no people the true value becomes at least twice as likely."
+        "Naming the most frequent disease is right for 75%. What this file teaches about people in general lets "
+        "somebody who is not told who is in it guess 75% right. Knowing that a person is in it makes that 75%; for no "
+        "people the true value becomes at least twice as likely."
     )
     assert (found.verdict, found.exit_code) == ("within", 0)  # every kind is waived
 
@@ -130,7 +131,7 @@ def test_charts_count_everyone_once() -> None:
         {"label": "f", "people": 2, "threatened": 2, "twice": 0},
         {"label": "m", "people": 2, "threatened": 2, "twice": 0},
     ]
-    assert charts[""]["group_sizes"]["rows"][0] == 4
+    assert charts[""]["group_sizes"]["rows"][:2] == [0, 4]  # rows that look alike are not told apart
 
 
 def big(rows: int = 400, columns: int = 2, *, codes: int = 4, values_of: int = 3, seed: int = 0) -> Table:
@@ -412,7 +413,7 @@ def test_controls_are_coded_by_the_originals_domains() -> None:
     assert [c.tolist() for c in coded.columns] == [[1, 1], [1, 0]]
     with pytest.raises(UsageError, match=r"c\.csv: no column 'disease'"):
         code_people(columns(sex=["m", "m"]), table.attributes, "c.csv")
-    with pytest.raises(UsageError, match="'z' is no value of the declared domain"):
+    with pytest.raises(UsageError, match="'z' is not a value of the declared domain"):
         code_people(columns(disease=["z", "a"], sex=["m", "m"]), table.attributes, "c.csv")
 
 

@@ -157,10 +157,10 @@ def test_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
 def test_hierarchies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = ("hierarchy", "intervals", "age", "--data", folder / "data.csv", "--width", "5+10", "-o", folder / "age.csv")
     assert run(*made, capsys=capsys)[0] == 0
-    assert (folder / "age.csv").read_text().splitlines()[0] == "20;[20,24];[20,29];*"
+    assert (folder / "age.csv").read_text().splitlines()[0] == "20;20-24;20-29;*"
     code, out, _ = run("hierarchy", "show", folder / "age.csv", capsys=capsys)
     assert code == 0
-    assert "[25,29]" in out
+    assert "25-29" in out
     assert run("hierarchy", "check", folder / "age.csv", "age", "--data", folder / "data.csv", capsys=capsys)[0] == 0
     code, _, err = run("hierarchy", "check", folder / "age.csv", "sex", "--data", folder / "data.csv", capsys=capsys)
     assert (code, "has no row" in err) == (2, True)

@@ -2,6 +2,8 @@
 
 import json
 import re
+import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from test_cli import run
 from test_frontier import TABLE
 
 from unveil import cli
+from unveil import frontier as sweep
 from unveil.audit.document import Document
 from unveil.data.schema import read_schema
 from unveil.errors import UsageError
@@ -77,8 +80,12 @@ def test_the_chosen_release_is_written_with_how_it_was_made(folder: Path, capsys
     assert seed[1] not in (folder / "f.json").read_text() + (folder / "out-chosen.toml").read_text()
     release = read_release(folder / "out.csv", read_schema(folder / "schema.toml"))
     assert release.class_sizes().min() >= 5
-    # the file reads as a sweep of this one point
-    code, out, _ = run("frontier", "--config", folder / "out-chosen.toml", capsys=capsys)
+    # The file names no place of ours, is for the owner's eyes, and reads as a sweep of this one point.
+    chosen = folder / "out-chosen.toml"
+    assert not {"data", "schema", folder.name} & set(re.findall(r"[\w-]+", chosen.read_text().partition("\nwith")[2]))
+    assert "/" not in chosen.read_text()
+    assert stat.S_IMODE(chosen.stat().st_mode) == 0o600
+    code, out, _ = run(*frontier(folder, "--config", chosen), capsys=capsys)
     assert code == 0
     assert "Recommended: mondrian:k=5" in out
     assert "mondrian:k=20" not in out
@@ -242,3 +249,33 @@ def test_the_same_document_gives_the_same_page_and_another_is_refused(document: 
 def test_checkpoints_go_when_done(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*frontier(folder, *FEW, "--checkpoint", folder / "saved"), capsys=capsys)[0] == 0
     assert list((folder / "saved").iterdir()) == []
+
+
+@pytest.mark.parametrize(("package", "name"), [("xlsxwriter", "out.xlsx"), ("pyreadstat", "out.sav")])
+def test_what_cannot_be_written_in_the_end_is_said_before_the_sweep(
+    package: str, name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(sweep, "run_frontier", lambda *_, **__: pytest.fail("swept"))
+    code, _, err = run(*frontier(folder, *FEW, "-o", folder / name), capsys=capsys)
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"install {package}: pip install 'unveil[files]'" in err
+
+
+@pytest.mark.parametrize(
+    ("stale", "said"),
+    [
+        ({"out-sensitive.csv": "mine"}, "out-sensitive.csv: is in the way"),
+        ({"out.toml": 'group = "g"\n'}, "out.toml: the sidecar of an earlier release is in the way"),
+        ({"out.toml": '[attributes.a]\nrole = "sensitive"\n'}, "out.toml: a schema is in the way"),
+    ],
+)
+def test_what_stands_in_the_way_is_said_before_the_sweep(
+    stale: dict[str, str], said: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "run_frontier", lambda *_, **__: pytest.fail("swept"))
+    for name, text in stale.items():
+        (folder / name).write_text(text)
+    code, _, err = run(*frontier(folder, *FEW, "-o", folder / "out.csv"), capsys=capsys)
+    assert (code, err.count("\n")) == (2, 1)
+    assert said in err

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from test_audit_cli import audit, folder  # noqa: F401  the fixture
 from test_cli import run
 
 from unveil import report
 from unveil.audit import levels
+from unveil.audit.attribute import AttributeAttack
 from unveil.cli import audit as audit_verb
 from unveil.cli.output import console, harmless
 from unveil.errors import Stopped
@@ -72,14 +72,11 @@ def test_an_attack_says_that_it_is_unsure_to_nobody(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def gone(*_: object) -> None:
+    def gone(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    def unsure(*_: object, **__: object) -> None:
-        raise typer.Exit(3)
-
-    monkeypatch.setattr(report, "print_blocks", gone)
-    monkeypatch.setattr(sys.modules["unveil.cli.attack.attribute"], "_refuse_unsure", unsure)
+    monkeypatch.setattr(report, "print_document", gone)
+    monkeypatch.setattr(AttributeAttack, "exit_code", 3)
     monkeypatch.setattr(sys, "stdout", io.StringIO())  # put back at the end
     assert run("attack", "attribute", *audit(folder)[1:], "--asked", "job", capsys=capsys)[::2] == (3, "")
 

@@ -49,8 +49,10 @@ def table_of(found, columns, folder, decimal="."):
         (["12345678901234567", "12345678901234568"], Kind.CATEGORICAL),
         (["2024-01-31", "1900-12-01"], Kind.DATE),
         (["2024-W05", "2024-W06"], Kind.CATEGORICAL),
-        (["31.12.2024", "1.1.2024"], Kind.CATEGORICAL),
-        (["2024-01-31 10:00", "2024-01-31 11:00"], Kind.CATEGORICAL),
+        (["31.12.2024", "1.1.2024"], Kind.DATE),
+        (["03/04/2024", "05/06/2024"], Kind.CATEGORICAL),  # the day or the month first: a human decides
+        (["03/04/2024", "25/06/2024"], Kind.DATE),
+        (["2024-01-31 10:00", "2024-01-31 11:00"], Kind.DATE),
         (["1", "two"], Kind.CATEGORICAL),
         (["inf", "nan1"], Kind.CATEGORICAL),
         (["?", "3", "4"], Kind.NUMERIC),
@@ -62,14 +64,14 @@ def test_kinds(texts, kind):
 
 
 def test_a_kind_that_surprises_has_a_reason():
-    found = drafted(a=["31.12.2024", "1.1.2024"], b=["2024-01-31T10:00", "2024-02-01T10:00"], plz=["80331", "10115"])
+    found = drafted(a=["01/02/2024", "1/1/2024"], b=["2024-01-31T10:00", "2024-02-01T10:00"], plz=["80331", "10115"])
     assert any("dates must be ISO" in r for r in evidence_of(found, "a").reasons)
-    assert any("cut them to ISO dates" in r for r in evidence_of(found, "b").reasons)
+    assert "a time of day is left out" in found.toml
     assert evidence_of(found, "plz").kind is Kind.CATEGORICAL
     assert any("codes" in r for r in evidence_of(found, "plz").reasons)
-    nearly = drafted(x=[str(i) for i in range(20)] + ["unknown"])
+    nearly = drafted(x=[str(i) for i in range(20)] + ["5 to 6"])
     assert any("most values are numbers" in r for r in nearly.evidence[0].reasons)
-    assert any("without hyphens" in r for r in drafted(d=["20240131", "20231201"]).evidence[0].reasons)
+    assert 'prepare = { date = "yyyymmdd" }' in drafted(d=["20240131", "20231201"]).toml
 
 
 def test_decimal_comma(tmp_path):
@@ -78,7 +80,9 @@ def test_decimal_comma(tmp_path):
     assert found.evidence[0].kind is Kind.NUMERIC
     table = table_of(found, columns, tmp_path, decimal=",")
     assert table.attributes[0].values == ("1.5", "2.25", "1000.5", "?")
-    assert draft_schema(columns, name="t").evidence[0].kind is Kind.CATEGORICAL
+    proposed = draft_schema(columns, name="t")
+    assert 'prepare = { decimal = ",", thousands = "." }' in proposed.toml
+    assert table_of(proposed, columns, tmp_path).attributes[0].values == ("1.5", "2.25", "1000.5", "?")
 
 
 # --- domains
@@ -366,7 +370,7 @@ def test_any_text_gives_a_schema_that_reads_and_encodes(tmp_path, columns, sourc
         assert line.isprintable()
     for name, texts in columns.items():
         declared = document["attributes"][name]
-        if declared["kind"] == "categorical" and declared["role"] != "identifier":
+        if declared["kind"] == "categorical" and declared["role"] != "identifier" and "prepare" not in declared:
             assert declared.get("domain", []) == sorted(set(texts) - set(tokens) - {"*"})
     kept = {n: coded(v) for n, v in columns.items() if "*" not in v}
     if any(document["attributes"][n]["role"] != "identifier" for n in kept):
@@ -446,3 +450,84 @@ def test_a_column_name_stays_within_its_comment() -> None:
     document = tomllib.loads(draft_schema(columns, name="r.csv", published=True).toml)
     assert list(document["attributes"]) == list(columns)
     assert all("hierarchy" not in declared for declared in document["attributes"].values())
+
+
+# --- a draft protects
+
+
+COLUMNS = {
+    "notes": [f"spoke to Mr Smith{i % 9} again" for i in range(60)],
+    "x1": [f"a{i % 50}@example.org" for i in range(60)],
+    "x2": [f"0251 {100_000 + i % 30}" for i in range(60)],
+    "x3": [f"Lindenstraße {i % 40}" for i in range(60)],
+    "x4": [f"Meier{chr(97 + i % 26)}, Anna" for i in range(60)],
+    "x5": [f"the patient came in at {i} and left later" for i in range(60)],
+    "Geburtsdatum": [f"{1 + i % 28:02d}.03.{1950 + i % 40}" for i in range(60)],
+    "Fallnr": [f"F{i}" for i in range(60)],
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_what_points_at_people_is_drafted_as_an_identifier(name):
+    found = drafted(**{name: COLUMNS[name], "sex": ["f", "m"] * 30})
+    evidence = evidence_of(found, name)
+    assert evidence.role is Role.IDENTIFIER
+    assert evidence.reasons[0]
+    for text in COLUMNS[name]:
+        assert text not in found.toml
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("Nachname", Role.IDENTIFIER),
+        ("apellidos", Role.IDENTIFIER),
+        ("voornaam", Role.IDENTIFIER),
+        ("indirizzo", Role.IDENTIFIER),
+        ("Téléphone", Role.IDENTIFIER),
+        ("Hauptdiagnose", Role.SENSITIVE),
+        ("Diagnostic principal", Role.SENSITIVE),
+        ("enfermedad", Role.SENSITIVE),
+        ("ziekte", Role.SENSITIVE),
+        ("malattia", Role.SENSITIVE),
+        ("Bruttogehalt", Role.SENSITIVE),
+        ("leeftijd", Role.QUASI_IDENTIFIER),
+        ("Staatsangehörigkeit", Role.QUASI_IDENTIFIER),
+    ],
+)
+def test_words_of_roles_in_six_languages(name, role):
+    assert evidence_of(drafted(**{name: ["a", "b", "c"]}), name).role is role
+
+
+def test_categories_of_several_words_stay_what_they_are():
+    titles = [f"Type {i % 80} disorder of {word}" for i in range(2_000) for word in ("eye", "ear")]
+    found = drafted(ward=["Innere Medizin", "Chirurgie West"] * 2_000, title=titles)
+    assert evidence_of(found, "ward").role is Role.QUASI_IDENTIFIER
+    assert evidence_of(found, "title").role is Role.QUASI_IDENTIFIER
+
+
+def test_missing_words_are_found_and_said(tmp_path):
+    columns = {"x": coded(["1", "2", "3", "k.A."] * 20), "y": coded(["a", "b", "K.A.", "c"] * 20)}
+    found = draft_schema(columns, name="t")
+    assert "# found, and read as missing: 'K.A.' 20 rows, 'k.A.' 20 rows" in found.toml
+    table = table_of(found, columns, tmp_path)
+    assert table.attributes[0].kind is Kind.NUMERIC
+    assert [a.real for a in table.attributes] == [3, 3]
+
+
+def test_a_word_among_numbers_is_missing_in_that_column_only(tmp_path):
+    columns = {"x": coded([*map(str, range(30)), "offen"] * 3), "y": coded(["offen", "zu", "zu"] * 31)}
+    found = draft_schema(columns, name="t")
+    assert 'prepare = { missing = ["offen"] }' in found.toml
+    assert evidence_of(found, "x").kind is Kind.NUMERIC
+    assert evidence_of(found, "y").distinct == 2
+
+
+def test_long_domains_stand_in_files(tmp_path):
+    columns = {"city / town": coded([f"t;{i % 40}" for i in range(200)])}
+    found = draft_schema(columns, name="t", folder="d")
+    assert list(found.files) == ["d/city _ town.csv"]
+    assert len(found.toml.splitlines()) < 25
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "city _ town.csv").write_text(found.files["d/city _ town.csv"], encoding="utf-8")
+    assert table_of(found, columns, tmp_path).attributes[0].codes == 40

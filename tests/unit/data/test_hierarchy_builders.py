@@ -1,5 +1,6 @@
 """Hierarchies that are built from the data: hand-worked, and whole folders on the command line."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from arx_projects import made_project
 from small import QI, SENSITIVE, made_release, made_schema
 from unveil import cli
 from unveil.data.hierarchy import read_hierarchy
+from unveil.data.hierarchy_auto import hierarchy_of
 from unveil.data.hierarchy_builders import (
     auto_hierarchy,
     equal_count_hierarchy,
@@ -19,6 +21,7 @@ from unveil.data.hierarchy_builders import (
     taxonomy_hierarchy,
 )
 from unveil.data.schema import read_schema
+from unveil.data.table import Table
 from unveil.errors import SchemaError
 from unveil.formats.cells import mapping_bytes
 
@@ -26,13 +29,13 @@ from unveil.formats.cells import mapping_bytes
 def test_round_intervals() -> None:
     """17 to 90: 15 intervals of 5, then 9 of 10, then two of 50 would be left: `*` comes next."""
     ladder = round_hierarchy([*range(17, 91)])
-    assert ladder.rows[0] == ("17", "[15,19]", "[10,19]", "*")
-    assert ladder.rows[-1] == ("90", "[90,94]", "[90,99]", "*")
+    assert ladder.rows[0] == ("17", "15-19", "10-19", "*")
+    assert ladder.rows[-1] == ("90", "90-94", "90-99", "*")
     assert round_hierarchy([0.1, 0.15, 0.9], first=10).rows[0] == ("0.1", "[0.1,0.2)", "*")
     assert round_hierarchy([-3, 4, 12]).rows == (
         ("-3", "[-10,-1]", "*"),  # intervals of 5 would hold one number each
-        ("4", "[0,9]", "*"),
-        ("12", "[10,19]", "*"),
+        ("4", "0-9", "*"),
+        ("12", "10-19", "*"),
     )
     assert round_hierarchy([0, 1]).rows == (("0", "*"), ("1", "*"))
     assert round_hierarchy([0.0, 1e-300, 1.0]).rows[0] == ("0", "[0,0.1)", "[0,0.5)", "*")
@@ -49,10 +52,10 @@ def test_intervals_with_equally_many_rows() -> None:
     """Ten rows of 1 and one each of 2 to 7: half of 16 rows end within the value 1."""
     ladder = equal_count_hierarchy([1, 2, 3, 4, 5, 6, 7], [10, 1, 1, 1, 1, 1, 1], groups=4)
     # Middles of the rows, in quarters of 16: 1 → 1.25, 2 → 2.6, 3 → 2.9, 4 → 3.1, … 7 → 3.9.
-    assert [row[1] for row in ladder.rows] == ["1", "[2,3]", "[2,3]", "[4,7]", "[4,7]", "[4,7]", "[4,7]"]
-    assert [row[2] for row in ladder.rows] == ["1", *["[2,7]"] * 6]
+    assert [row[1] for row in ladder.rows] == ["1", "2-3", "2-3", "4-7", "4-7", "4-7", "4-7"]
+    assert [row[2] for row in ladder.rows] == ["1", *["2-7"] * 6]
     even = equal_count_hierarchy([4, 3, 2, 1], [5, 5, 5, 5], groups=2)
-    assert even.rows == (("1", "[1,2]", "*"), ("2", "[1,2]", "*"), ("3", "[3,4]", "*"), ("4", "[3,4]", "*"))
+    assert even.rows == (("1", "1-2", "*"), ("2", "1-2", "*"), ("3", "3-4", "*"), ("4", "3-4", "*"))
     for values, counts, groups in (([1], [1], 4), ([1, 1], [1, 1], 4), ([1, 2], [1, 0], 4), ([1, 2], [1, 1], 1)):
         with pytest.raises(SchemaError):
             equal_count_hierarchy(values, counts, groups)
@@ -115,7 +118,7 @@ def test_built_hierarchies_cover_every_value(rows: dict[int, int], groups: int) 
         assert sorted(float(row[0]) for row in ladder.rows) == sorted(values)
         for row in ladder.rows:
             for label in row[1:-1]:
-                ends = label.strip("[])").split(",")
+                ends = re.split(r",|(?<=\d)-", label.strip("[])"))
                 assert float(ends[0]) <= float(row[0]) <= float(ends[-1])
     names = [str(v) for v in rows]
     assert [row[0] for row in frequency_hierarchy(names, counts).rows] == names
@@ -229,8 +232,8 @@ def test_a_folder_or_a_project_is_imported(folder: Path, capsys: pytest.CaptureF
 
 def test_single_builders(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = ("--data", folder / "data.csv")
-    assert run("round", "age", *data, capsys=capsys)[0].splitlines()[0] == "20;[20,24];[20,29];*"
-    assert run("equal-count", "age", *data, "--groups", "2", capsys=capsys)[0].splitlines()[0] == "20;[20,34];*"
+    assert run("round", "age", *data, capsys=capsys)[0].splitlines()[0] == "20;20-24;20-29;*"
+    assert run("equal-count", "age", *data, "--groups", "2", capsys=capsys)[0].splitlines()[0] == "20;20-34;*"
     assert run("frequency", "job", *data, capsys=capsys)[0].splitlines()[0] == "a;a;a;*"
     (folder / "tree.csv").write_text("child,parent\na,x\nb,x\nc,y\nd,y\nx,\ny,\n")
     out, _ = run("taxonomy", folder / "tree.csv", "-o", folder / "job.csv", capsys=capsys)
@@ -274,3 +277,73 @@ def test_single_builders(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     named = ("mapping", folder / "r.csv", "--schema", folder / "schema.toml", "--original", folder / "data.csv")
     out, _ = run(*named, "--release-delimiter", " ", capsys=capsys)
     assert 'age,20,"[20,29]",1' in out
+
+
+# --- what a steward would draw
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "row"),
+    [
+        ([f"{i:05d}" for i in range(1, 60)] + ["k.A."], "PLZ", ("00001", "0000*", "000**", "00***", "0****", "*")),
+        ([f"{i:05d}" for i in range(1, 60)] + ["k.A."], "PLZ", ("k.A.", *["k.A."] * 4, "*")),
+        (
+            ["I20.0", "I20.1", "I21.1", "I50.0", "E10.0"],
+            "ICD",
+            ("I20.0", "I20.-", "I20-I25", "IX Circulatory system", "*")
+        ),
+        (["2019-Q1", "2019-Q2", "2020-Q1"], "Quartal", ("2019-Q2", "2019", "*")),
+        (["GKV", "PKV", "Selbst"], "Kasse", ("PKV", "PKV or Selbst", "*")),
+    ],
+)  # fmt: skip
+def test_auto_draws_what_a_steward_would(values, name, row):
+    counts = [100 - i for i in range(len(values))]
+    ladder = auto_hierarchy(values, counts, codes="ICD" in name or name == "PLZ")
+    assert row in ladder.rows
+
+
+def test_ages_are_in_five_ten_and_twenty_years():
+    ladder = auto_hierarchy([str(i) for i in range(100)], [1] * 100, float, ages=True)
+    assert ladder.rows[37] == ("37", "35-39", "30-39", "20-39", "0-39", "*")
+
+
+def test_bins_and_orders_are_put_together_with_their_neighbours(tmp_path):
+    schema = made_schema(
+        {
+            "x": {"role": "quasi-identifier", "kind": "numeric", "bins": [10, 20, 30, 40]},
+            "y": {"role": "quasi-identifier", "kind": "ordinal", "domain": ["a", "b", "c"]},
+        }
+    )
+    table = Table.from_columns(schema, {"x": ["5", "15", "25", "35", "45"], "y": ["a", "b", "c", "a", "b"]})
+    x, y = (
+        hierarchy_of(a, c, schema.declaration(a.name)) for a, c in zip(table.attributes, table.columns, strict=True)
+    )
+    assert x.rows[1] == ("[10,20)", "<20", "<40", "*")
+    assert x.rows[4] == (">=40", ">=40", ">=40", "*")
+    assert y.rows[1] == ("b", "a to b", "*")
+    x.over(table.attributes[0].values, missing=None, attribute="x")
+
+
+def test_auto_names_them_in_the_schema_and_leaves_every_other_line(tmp_path, capsys):
+    text = (
+        '# mine\nversion = 1\nconfirmed = true # yes\n\n[attributes."ward / unit"] # odd\nrole = "quasi-identifier"\n'
+    )
+    (tmp_path / "schema.toml").write_text(text + '[attributes.d]\nrole = "sensitive"', encoding="utf-8")
+    (tmp_path / "data.csv").write_text("ward / unit,d\na,x\nb,y\nc,x\n", encoding="utf-8")
+    assert run("auto", "-s", tmp_path / "schema.toml", "--data", tmp_path / "data.csv", capsys=capsys)
+    made = (tmp_path / "schema.toml").read_text(encoding="utf-8")
+    assert (
+        made.replace('hierarchy = "hierarchies/ward _ unit.csv"\n', "") == text + '[attributes.d]\nrole = "sensitive"'
+    )
+    assert "ward / unit" in read_schema(tmp_path / "schema.toml").hierarchies
+
+
+def test_a_hierarchy_that_is_not_used_is_an_error(tmp_path):
+    (tmp_path / "h").mkdir()
+    (tmp_path / "h" / "ward _ unit.csv").write_text("a;*\nb;*\n", encoding="utf-8")
+    head = 'version = 1\nhierarchies = "h"\n'
+    (tmp_path / "s.toml").write_text(head + '[attributes."ward / unit"]\nrole = "quasi-identifier"\n', encoding="utf-8")
+    assert "ward / unit" in read_schema(tmp_path / "s.toml").hierarchies
+    (tmp_path / "h" / "wrad.csv").write_text("a;*\nb;*\n", encoding="utf-8")
+    with pytest.raises(SchemaError, match=r"wrad.csv is not used"):
+        read_schema(tmp_path / "s.toml")

@@ -94,7 +94,7 @@ def test_defaults(write):
     schema = read_schema(write(body('role = "insensitive"')))
     assert schema.document.confirmed is False
     assert schema.extra_columns == ()
-    assert schema.document.membership == "harmless"
+    assert schema.document.membership is None
     assert schema.declaration("x").kind is Kind.CATEGORICAL
     assert schema.declaration("x").missing == "refuse"
 

@@ -1,9 +1,12 @@
 """Reading delimited text: dialects, refusals one by one, and Python's csv module as the oracle."""
 
 import csv
+import dataclasses
 import io
+import json
 import os
 import string
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,7 +19,6 @@ from unveil.formats import dialect, encodings
 from unveil.formats import text as text_module
 from unveil.formats.dialect import Dialect
 from unveil.formats.text import distinct_codes, read_coded
-from unveil.kernels import scan
 
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -334,16 +336,25 @@ def test_no_permission(file, monkeypatch):
 
 
 def test_field_over_the_limit(file, monkeypatch):
-    monkeypatch.setattr(dialect, "FIELD_LIMIT", 1 << 20)
+    for module in (dialect, text_module):
+        monkeypatch.setattr(module, "FIELD_LIMIT", 1 << 20)
     with pytest.raises(TableError, match="line 2: a field of over 1 MB; is a closing quote missing"):
         read_coded(file('a,b\n1,"' + "x\n" * 600_000 + '"\n'))
 
 
-def test_engine_that_drops_rows_is_caught(file, monkeypatch):
-    real = text_module._parsed
-    monkeypatch.setattr(text_module, "_parsed", lambda *given: real(*given).head(1))
-    with pytest.raises(TableError, match="the CSV engine reads 1 rows where there are 2"):
-        read_coded(file("a,b\n1,2\n3,4\n"))
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda frame: frame.head(1),
+        lambda frame: frame.with_columns(pl.lit(None, pl.String).alias("1")),
+        lambda frame: pl.concat([frame, frame]),
+    ],
+)
+def test_an_engine_that_loses_cells_is_not_believed(file, monkeypatch, spoil):
+    real, calls = pl.read_csv, []
+    monkeypatch.setattr(pl, "read_csv", lambda *given, **options: calls.append(1) or spoil(real(*given, **options)))
+    assert cells(read_coded(file("a,b\n1,2\n3,4\n"))) == [["1", "2"], ["3", "4"]]
+    assert calls
 
 
 @pytest.mark.parametrize(
@@ -471,56 +482,54 @@ def test_a_file_read_in_pieces_is_the_same(file, content, header, block, encodin
         assert whole(path, delimiter=",") == expected
 
 
-# --------------------------------------------------------------------------------------------------------- kernels
-
-
 @quick
 @given(
-    content=st.text(st.sampled_from('ab,"\n\r \t'), max_size=40),
-    trim=st.booleans(),
-    even=st.booleans(),
-    limit=st.sampled_from([3, 100]),
+    content=st.text(st.sampled_from('aé1,";\t\n\r '), max_size=60),
+    header=st.sampled_from(["x,y\n", "x\r\n", '"x\n\n",y\r', "x, y\n"]),
+    delimiter=st.sampled_from([None, ",", ";", "tab"]),
+    block=st.sampled_from([7, 1 << 24]),
 )
-def test_compiled_survey_equals_python(content, trim, even, limit):
-    data = np.frombuffer(bytearray(content.encode()), np.uint8)
-    results = []
-    for kernel in (scan.survey, scan.survey.py_func):
-        found = np.zeros(scan.SURVEY_SIZE, np.int64)
-        widths = np.zeros(5, np.int32)
-        jumps = np.zeros((3, 2), np.int64)
-        kernel(data, 44, trim, even, limit, found, widths, jumps)
-        results.append((found.tolist(), widths.tolist(), jumps.tolist()))
-    assert results[0] == results[1]
+def test_polars_reads_what_the_records_say(file, content, header, delimiter, block):
+    """The quick way and the definition: the same cells, lines and refusals."""
+    path = file(header + content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encodings, "BLOCK", block)
+        quick_way = whole(path, delimiter=delimiter)
+        patch.setattr(text_module._Pieces, "parsed", lambda *_: None)
+        assert whole(path, delimiter=delimiter) == quick_way
 
 
-@quick
-@given(content=st.text(st.sampled_from('ab,"\n\r \t'), max_size=40), trim=st.booleans())
-def test_compiled_rewriting_equals_python(content, trim):
-    data = np.frombuffer(bytearray(content.encode()), np.uint8)
-    found = np.zeros(scan.SURVEY_SIZE, np.int64)
-    scan.survey(data, 44, trim, False, 100, found, np.zeros(0, np.int32), np.zeros((0, 2), np.int64))
-    kernels = [(scan.squeeze, (44,))]
-    if not found[scan.FAULT]:
-        kernels.append((scan.canonical, (44, trim)))
-    for kernel, options in kernels:
-        outs = []
-        for form in (kernel, kernel.py_func):
-            out = np.zeros(4 * data.size + 16, np.uint8)
-            outs.append(out[: form(data, *options, out)].tobytes())
-        assert outs[0] == outs[1]
+def test_a_seam_between_what_is_looked_at_at_once(file, monkeypatch):
+    content = 'a,b\r\n"x ""y"", z",1\r\n5,"l\r\nm"\r\n' * 3
+    content = content[:5] + content[5:].replace("a,b\r\n", "")
+    expected = whole(file(content))
+    assert len(expected[1]) == 6
+    for size in range(1, 40):
+        monkeypatch.setattr(text_module, "_AT_ONCE", size)
+        assert whole(file(content)) == expected
 
 
-@quick
-@given(st.lists(st.tuples(*[st.from_regex(r"[ \t]{0,2}[ab]( b)?", fullmatch=True)] * 2), min_size=1, max_size=5))
-def test_quick_squeeze_agrees_with_the_general_rewriting(rows):
-    data = np.frombuffer(bytearray("".join(f"{a},{b}\n" for a, b in rows).encode()), np.uint8)
-    out = np.zeros(4 * data.size + 16, np.uint8)
-    general = out[: scan.canonical(data, 44, True, out)].tobytes()
-    assert data[: scan.squeeze(data, 44, data)].tobytes() == general
+CORPUS = json.loads(Path(__file__).with_name("text_corpus.json").read_text())
 
 
-def test_warm():
-    scan.warm()
+@pytest.mark.parametrize("block", [encodings.BLOCK, 20])
+def test_files_are_read_as_by_the_reader_before(tmp_path, monkeypatch, block):
+    """360 files, half of them faulty, with what our own scanner made of them before polars parsed alone."""
+    monkeypatch.setattr(encodings, "BLOCK", block)
+    monkeypatch.chdir(tmp_path)
+    for case in CORPUS:
+        Path("t.csv").write_bytes(case["bytes"].encode("latin-1"))
+        expected = case["found"]
+        found = whole("t.csv", delimiter=case.get("delimiter"))
+        if isinstance(expected, str):
+            # What is wrong with the names is told behind what is wrong in the first block.
+            early = block == 20 and ("line 1: column" in str(found) or "line 1: column" in expected)
+            assert early or found == f"t.csv{expected}"
+            continue
+        names, rows, dialect_found, lines = found
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        assert (list(names), columns, lines) == (expected["names"], expected["columns"], expected["lines"])
+        assert dataclasses.astuple(dialect_found) == tuple(expected["dialect"])
 
 
 # ----------------------------------------------------------------------------------------------------------- codes

@@ -14,6 +14,7 @@ from unveil.privacy.distances import (
     earth_mover_ordered,
     jensen_shannon,
     kullback_leibler,
+    shares,
     smoothed_js,
     total_variation,
 )
@@ -288,3 +289,17 @@ def test_ground_is_frozen() -> None:
     assert ground.position is not None
     assert ground.position[0] == 1
     assert not ground.position.flags.writeable
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("bandwidth", [0.03, 0.6, 1.0])
+def test_smoothing_by_running_sums_is_smoothing_by_the_matrix(
+    missing: bool, bandwidth: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(4)
+    share = shares(random.gamma(0.1, size=(5, 90)))
+    reference = shares(random.gamma(0.1, size=(1, 90)))
+    geometry = Geometry(position=np.sort(random.integers(0, 60, 90)).astype(float), missing=missing)
+    by_matrix = smoothed_js(share, reference, geometry, bandwidth=bandwidth)
+    monkeypatch.setattr("unveil.privacy.distances.MANY_VALUES", 10)
+    assert np.allclose(smoothed_js(share, reference, geometry, bandwidth=bandwidth), by_matrix, rtol=0, atol=1e-12)

@@ -43,7 +43,7 @@ class Settings:
 
     folds: int = 0  # 0: 5, or 10 below 5,000 rows
     rounds: int = 300  # at most
-    repeats: int = 4  # with groups weighed at random, for intervals; 0: none
+    repeats: int = 0  # with groups weighed at random, for intervals
 
     def folds_of(self, groups: int, rows: int) -> int:
         """As many as asked for, at most one a group."""

@@ -1,6 +1,7 @@
 """unveil attack identity: whose row is whose, and who is alone in the population?"""
 
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ class IdentityOptions(
     opt.PeopleOptions,
     opt.ReportAndLimits,
     opt.Population,
-    opt.Aligned,
+    opt.AlignedRows,
     opt.Pairing,
     opt.KnownOptions,
     opt.OneRelease,
@@ -64,6 +65,8 @@ def identity(options: IdentityOptions) -> None:
         raise UsageError("give the people to link: --original DATA or --held FILE")
     if options.mapping is not None and options.held is None:
         raise UsageError("--mapping goes with --held FILE")
+    if options.splink and find_spec("splink") is None:
+        raise UsageError("--splink: Splink is not installed; install unveil[linkage], or leave --splink out")
     known = one_set(options.known)
     case = load_case(options)
     ((name, release),) = case.releases.items()

@@ -4,14 +4,17 @@ A draft decides nothing: it says `confirmed = false`, and commands that need rol
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 
-from unveil.data.attribute import Role
-from unveil.data.draft.columns import read_column
-from unveil.data.draft.file import draft_toml
+from unveil.data.attribute import Kind, Role
+from unveil.data.draft.columns import Column, read_column
+from unveil.data.draft.file import Drafted, draft_files
+from unveil.data.draft.proposals import Derived, Proposal, derived_columns, propose
 from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, searched_sets, weigh
 from unveil.data.draft.sets import SetEvidence
-from unveil.data.table import CodedColumn
+from unveil.data.preparation import CodedColumn
+from unveil.data.texts import MISSING_WORDS
 from unveil.errors import TableError
 
 __all__ = ["MISSING_TOKENS", "ColumnEvidence", "Draft", "ProjectColumn", "SetEvidence", "draft_schema"]
@@ -27,6 +30,7 @@ class Draft:
     evidence: tuple[ColumnEvidence, ...]
     sets: tuple[SetEvidence, ...]  # of suggested quasi-identifiers, worst first
     search: str  # which sets were looked at
+    files: Mapping[str, str]  # domains of many values, by their path beside the schema
 
 
 def draft_schema(
@@ -38,20 +42,56 @@ def draft_schema(
     told: Mapping[str, ProjectColumn] | None = None,
     published: bool = False,
     listed: Sequence[str] = (),
+    folder: str | None = None,
 ) -> Draft:
     """Draft schema.toml for a table of texts. Of the `missing` tokens those that occur are kept, and those `listed`.
 
     `told` is what a human already said in another tool: it stands instead of the guesses. `published`: the table is a
-    release, so that `20-29` is an interval and no value.
+    release, so that `20-29` is an interval and no value. `folder`: where the files of domains with many values will
+    stand, beside the schema; without it every domain stands in the schema.
 
     Cost: a few passes over each column's distinct texts, one over its rows, and at most SET_ROWS rows for the sets.
     """
     if not columns or not len(next(iter(columns.values())).text_of_row):
         raise TableError(f"{name}: holds no rows; a schema is drafted from data")
-    tokens = frozenset(missing)
-    read = [read_column(key, column, decimal, tokens, published) for key, column in columns.items()]
+    tokens = frozenset(missing) if published else frozenset(missing) | MISSING_WORDS
     told = told or {}
-    evidence = tuple(weigh(column, told.get(column.name)) for column in read)
-    pool = [i for i, e in enumerate(evidence) if e.role is Role.QUASI_IDENTIFIER and not extra_key(read[i])]
-    sets, search = searched_sets([read[i] for i in pool], [evidence[i] for i in pool])
-    return Draft(draft_toml(name, read, evidence, sets, search, told, listed), evidence, sets, search)
+    as_it_is = published or bool(told)
+    proposals = {n: Proposal(c) if as_it_is else propose(c, tokens, decimal) for n, c in columns.items()}
+    read = {n: read_column(n, p.column, decimal, tokens, published) for n, p in proposals.items()}
+    derived = {} if as_it_is else {d.name: d for d in _derived(columns, proposals, read)}
+    read |= {n: read_column(n, d.column, decimal, tokens, False) for n, d in derived.items()}
+    evidence = {n: weigh(column, told.get(n)) for n, column in read.items()}
+    for made in derived.values():
+        evidence[made.name] = replace(evidence[made.name], role=Role.QUASI_IDENTIFIER, reasons=(made.reason,))
+        if evidence[made.source].role is not Role.SENSITIVE:
+            why = f"not released: {made.name} is made of it, below"
+            evidence[made.source] = replace(
+                evidence[made.source], role=Role.IDENTIFIER, reasons=(why, *evidence[made.source].reasons)
+            )
+    pool = [n for n, e in evidence.items() if e.role is Role.QUASI_IDENTIFIER and not extra_key(read[n])]
+    sets, search = searched_sets([read[n] for n in pool], [evidence[n] for n in pool])
+    drafted = [
+        Drafted(
+            column,
+            evidence[n],
+            derived[n].prepare if n in derived else proposals[n].prepare,
+            () if n in derived else proposals[n].notes,
+            told.get(n),
+        )
+        for n, column in read.items()
+    ]
+    toml, files = draft_files(name, drafted, sets, search, listed, folder)
+    return Draft(toml, tuple(evidence.values()), sets, search, files)
+
+
+def _derived(
+    columns: Mapping[str, CodedColumn], proposals: Mapping[str, Proposal], read: Mapping[str, Column]
+) -> list[Derived]:
+    """What is made of dates; the last day that the file knows stands for the day of the export."""
+    dates = {n: str(proposals[n].prepare.get("date", "yyyy-mm-dd")) for n, c in read.items() if c.kind is Kind.DATE}
+    words = {n: list(proposals[n].prepare.get("missing", ())) for n in dates}
+    places = [places for n in dates if (places := read[n].places) is not None and len(places)]
+    latest = date.fromordinal(int(max(p[-1] for p in places))) if places else None
+    tokens = sorted({token for n in dates for token in read[n].tokens})
+    return derived_columns(columns, dates, words, tokens, latest)

@@ -1,6 +1,9 @@
 """A draft as schema.toml: the evidence as comments, and the domains that the values suggest."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,17 +12,26 @@ from unveil.data.attribute import Kind, Role, canonical
 from unveil.data.draft.columns import Column
 from unveil.data.draft.roles import ColumnEvidence, ProjectColumn, extra_key, share_text
 from unveil.data.draft.sets import SetEvidence
-from unveil.data.hierarchy import number_text
+from unveil.data.draft.words import KEY_WORDS, NO_KEY_WORDS, hinted
+from unveil.data.hierarchy import csv_field, number_text, plain_name
 from unveil.data.toml import toml_array, toml_key, toml_string
 from unveil.errors import shown
 
-__all__ = ["draft_toml"]
+__all__ = ["Drafted", "draft_files"]
 
-MOST_VALUES = 10_000  # categories written into the file
+MOST_VALUES = 10_000  # categories that are listed
+MOST_LISTED = 30  # of them in the schema itself; more stand in a file beside it
+SETS_LISTED = 5
 MOST_NUMBERS = 1_000  # numbers or dates listed one by one
 MOST_STEPS = {Kind.NUMERIC: 10_000, Kind.DATE: 50_000}  # values of a domain given by its ends
 FULL_ENOUGH = 0.1  # share of the values between the ends that must occur
 BINS = 20
+QUESTIONS = (
+    "# Three things that only you can know. Take the # off and answer; an audit prints what is left open.",
+    '# membership = "sensitive"  # or "harmless": would it hurt somebody if others knew that they are in this table?',
+    "# earlier_releases = []  # files published earlier about these people; [] if there are none",
+    '# population_register = "available"  # or "none": may a recipient hold a list of everybody who could be in it?',
+)
 
 
 def _spread_text(spread: ColumnEvidence | SetEvidence) -> str:
@@ -29,19 +41,30 @@ def _spread_text(spread: ColumnEvidence | SetEvidence) -> str:
     )
 
 
-def draft_toml(
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A column on its way into the schema."""
+
+    column: Column
+    evidence: ColumnEvidence
+    prepare: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    told: ProjectColumn | None = None
+
+
+def draft_files(
     name: str,
-    read: list[Column],
-    evidence: tuple[ColumnEvidence, ...],
+    drafted: Sequence[Drafted],
     sets: tuple[SetEvidence, ...],
     search: str,
-    told: Mapping[str, ProjectColumn],
     listed: Sequence[str],
-) -> str:
-    """The whole file."""
-    tokens = sorted({*listed, *(token for column in read for token in column.tokens)})
+    folder: str | None,
+) -> tuple[str, dict[str, str]]:
+    """The schema as text, and the files beside it."""
+    told = any(d.told is not None for d in drafted)
+    tokens = _tokens(drafted, listed)
     lines = [
-        f"# Drafted from {shown(name)}, {read[0].rows:,} rows. "
+        f"# Drafted from {shown(name)}, {drafted[0].column.rows:,} rows. "
         + (
             "Roles are as there, the evidence beside them."
             if told
@@ -52,27 +75,106 @@ def draft_toml(
         "confirmed = false",
     ]
     if tokens:
+        said = [f"{shown(token, 30)} {rows:,} rows" for token, rows in tokens.items() if rows]
+        lines += [f"# found, and read as missing: {', '.join(said)}"] if said and not told else []
         lines.append(f"missing = {toml_array([toml_string(token) for token in tokens])}")
-    for column in read:
-        lines.extend(_extra_lines(column))
+    for each in drafted:
+        lines.extend(_extra_lines(each.column))
+    lines += ["", *QUESTIONS]
     if sets:
         lines += ["", f"# Rows that few quasi-identifiers single out, worst first ({search}):"]
-        lines += [f"#   {' + '.join(map(toml_key, s.names))}: {_spread_text(s)}" for s in sets[:10]]
-    for column, found in zip(read, evidence, strict=True):
-        missing = f", {column.missing:,} missing" if column.missing else ""
+        lines += [f"#   {' + '.join(map(toml_key, s.names))}: {_spread_text(s)}" for s in sets[:SETS_LISTED]]
+    if not told and any(d.evidence.role is Role.IDENTIFIER for d in drafted):
         lines += [
             "",
-            f"[attributes.{toml_key(column.name)}]",
-            f"# {found.distinct:,} values{missing}: {_spread_text(found)}",
-            *(f"# {reason}" for reason in found.reasons),
-            f'role = "{found.role}"',
-            f'kind = "{found.kind}"',
-            *_domain(column, found, told.get(column.name)),
+            "# Identifiers are never released. To release one, give it another role; if its texts point at people,",
+            '# also release = true and reason = "why this names nobody".',
         ]
-        if column.tokens:
-            withheld = f"  # if withheld rather than missing: say --cells {toml_key(column.name)}=suppressed"
-            lines.append('missing = "category"' + (withheld if column.published else ""))
-    return "\n".join(lines) + "\n"
+    files: dict[str, str] = {}
+    for each in drafted:
+        lines += _attribute_lines(each, folder, files)
+    return "\n".join(lines) + "\n", files
+
+
+def _tokens(drafted: Sequence[Drafted], listed: Sequence[str]) -> dict[str, int]:
+    """The tokens that occur, with their rows in columns that are released; the most frequent is written in releases."""
+    rows: dict[str, int] = dict.fromkeys(listed, 0)
+    for each in drafted:
+        source = each.column.source
+        count = np.bincount(source.text_of_row, minlength=len(source.texts))
+        kept = each.evidence.role is not Role.IDENTIFIER
+        for text, times in zip(source.texts, count.tolist(), strict=True):
+            if text in each.column.tokens:
+                rows[text] = rows.get(text, 0) + times * kept
+    return {token: rows[token] for token in sorted(rows, key=lambda t: (t not in listed, -rows[t], t))}
+
+
+def _attribute_lines(drafted: Drafted, folder: str | None, files: dict[str, str]) -> list[str]:
+    column, found = drafted.column, drafted.evidence
+    missing = f", {column.missing:,} missing" if column.missing else ""
+    lines = [
+        "",
+        f"[attributes.{toml_key(column.name)}]",
+        f"# {found.distinct:,} values{missing}: {_spread_text(found)}",
+        *(f"# {reason}" for reason in found.reasons),
+        *(f"# {note}" for note in drafted.notes if found.role is not Role.IDENTIFIER),
+        f'role = "{found.role}"',
+        f'kind = "{found.kind}"',
+    ]
+    if drafted.prepare and found.role is not Role.IDENTIFIER:
+        lines.append(f"prepare = {_inline(drafted.prepare)}")
+    domain = _domain(column, found, drafted.told)
+    listed = [line for line in domain if line.startswith("domain = [")]
+    values = _listed_values(column)
+    if folder is not None and listed and len(values) > MOST_LISTED and "" not in values:
+        path = f"{folder}/{_file_name(column.name, files)}"
+        files[path] = "".join(f"{csv_field(value)}\n" for value in values)
+        what = f"domain = {{ file = {toml_string(path)} }}  # {len(values):,} values"
+        domain = [what if line in listed else line for line in domain]
+    lines += domain
+    if found.role is Role.IDENTIFIER and drafted.told is None and _shared(column, found):
+        lines.append("shared = true  # different people may have the same: it does not tell people apart")
+    if column.tokens and found.role is not Role.IDENTIFIER:
+        withheld = f"  # if withheld rather than missing: say --cells {toml_key(column.name)}=suppressed"
+        lines.append('missing = "category"' + (withheld if column.published else ""))
+    return lines
+
+
+def _shared(column: Column, found: ColumnEvidence) -> bool:
+    """Names, addresses, dates and texts repeat among people; a number that repeats is a person with several rows."""
+    if hinted(column.name, KEY_WORDS) and not hinted(column.name, NO_KEY_WORDS):
+        return False
+    return found.distinctness < 0.95 or column.kind is Kind.DATE
+
+
+def _file_name(name: str, files: Mapping[str, str]) -> str:
+    plain = plain_name(name)
+    taken = {path.rpartition("/")[2].casefold() for path in files}
+    found, number = f"{plain}.csv", 2
+    while found.casefold() in taken:
+        found, number = f"{plain}-{number}.csv", number + 1
+    return found
+
+
+def _inline(table: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f"{toml_key(key)} = {_inline_value(value)}" for key, value in table.items()) + " }"
+
+
+def _inline_value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return _inline(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline_value, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, date) else toml_string(str(value))
+
+
+def _listed_values(column: Column) -> list[str]:
+    """The values that a domain lists one by one."""
+    if column.places is not None:
+        return [canonical(float(place), column.kind) for place in column.places]
+    return sorted(value for value in set(column.texts) - {"*"} if not column.published or value.strip("*"))
 
 
 def _extra_lines(column: Column) -> list[str]:
@@ -85,7 +187,7 @@ def _extra_lines(column: Column) -> list[str]:
 
 def _domain(column: Column, found: ColumnEvidence, told: ProjectColumn | None) -> list[str]:
     if found.role is Role.IDENTIFIER:
-        return ["# an identifier is never released: its values are not kept here"]
+        return []
     if told is not None and told.hierarchy is not None:
         return [f"hierarchy = {toml_string(told.hierarchy)}"]
     if column.places is not None:

@@ -3,17 +3,21 @@
 from dataclasses import dataclass
 
 from unveil.data.attribute import Kind, Role
-from unveil.data.draft.columns import (
+from unveil.data.draft.columns import Column
+from unveil.data.draft.sets import SetEvidence, search_sets, spread
+from unveil.data.draft.words import (
+    BIRTH_WORDS,
     FREQUENCY_WORDS,
     ID_WORDS,
     KNOWN_WORDS,
     NAMING_WORDS,
+    PERSON_WORDS,
+    REMARK_WORDS,
     SENSITIVE_WORDS,
     WEIGHT_WORDS,
-    Column,
     hinted,
 )
-from unveil.data.draft.sets import SetEvidence, search_sets, spread
+from unveil.data.texts import MANY, names_people
 
 __all__ = ["ColumnEvidence", "ProjectColumn", "extra_key", "searched_sets", "share_text", "weigh"]
 
@@ -69,8 +73,18 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
     apart = (distinct - (column.missing > 0)) / present if present else 0.0  # distinctness where a value is present
     if hinted(column.name, NAMING_WORDS):
         return Role.IDENTIFIER, ["the name says that it names a person"]
+    if column.places is None and not column.published:
+        people = names_people(column.texts, column.counts[: len(column.texts)])
+        if people is not None:
+            return Role.IDENTIFIER, [people]
+        if hinted(column.name, PERSON_WORDS) and len(column.texts) >= MANY:
+            return Role.IDENTIFIER, [f"the name says a person, and {len(column.texts):,} texts differ"]
     if hinted(column.name, SENSITIVE_WORDS):
         return Role.SENSITIVE, ["the name says what people keep to themselves"]
+    if column.places is None and distinct > 1 and hinted(column.name, REMARK_WORDS) and not column.published:
+        return Role.IDENTIFIER, ["the name says free text, which may hold anything"]
+    if column.kind is Kind.DATE and hinted(column.name, BIRTH_WORDS) and not column.published:
+        return Role.IDENTIFIER, ["an exact birth date singles people out: release an age or a year instead"]
     if hinted(column.name, ID_WORDS) and apart >= (0.1 if present >= ID_ROWS else 0.9):
         return Role.IDENTIFIER, [f"the name says an identifier, and {share_text(apart)} of its values differ"]
     if distinct <= 1:

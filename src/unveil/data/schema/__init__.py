@@ -10,13 +10,19 @@ from pydantic import ValidationError
 
 from unveil.data.attribute import Attribute
 from unveil.data.display import Display, Summary
-from unveil.data.hierarchy import HierarchyTable, hierarchy_files, read_hierarchy
-from unveil.data.schema.document import Declaration, SchemaDocument
+from unveil.data.hierarchy import (
+    HierarchyTable,
+    hierarchy_files,
+    hierarchy_rows,
+    read_hierarchy,
+    read_hierarchy_bytes,
+)
+from unveil.data.schema.document import Declaration, DomainFile, Preparation, SchemaDocument
 from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
-from unveil.data.toml import toml_content
+from unveil.data.toml import toml_bytes, toml_content
 from unveil.errors import SchemaError, shown
 
-__all__ = ["Declaration", "Schema", "SchemaDocument", "read_schema"]
+__all__ = ["Declaration", "Preparation", "Schema", "SchemaDocument", "read_schema"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -26,6 +32,7 @@ class Schema(Display):
     document: SchemaDocument
     hierarchies: Mapping[str, HierarchyTable] = field(default_factory=dict)
     name: str = "schema"
+    mappings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by attribute: the file of its `prepare`
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,6 +101,7 @@ class Schema(Display):
             open_bins=declared.bins is not None and not is_whole(declared),
             hierarchy=tree.over(values, missing=token, attribute=name) if tree is not None else None,
             source=origin,
+            reason=declared.reason or "",
             harmless=tuple(codes_of(declared.harmless, declared.kind, code_of, f"{where}, harmless", origin)),
             classes=tuple(
                 (label, tuple(codes_of(members, declared.kind, code_of, f"{where}, classes.{label}", origin)))
@@ -115,7 +123,7 @@ def read_schema(path: str | Path) -> Schema:
     if path.suffix.lower() == ".deid":
         raise SchemaError(f"{path}: an ARX project; make a schema with: unveil schema {path.name} -o schema.toml")
     try:
-        raw = path.read_bytes()
+        raw = toml_bytes(path, SchemaError)
     except OSError as error:
         raise SchemaError(
             f"{path}: cannot be read ({error.strerror}); draft one with: unveil schema DATA -o {path.name}"
@@ -131,12 +139,28 @@ def read_schema(path: str | Path) -> Schema:
         document = SchemaDocument.model_validate(content)
     except ValidationError as error:
         raise SchemaError(_first_fault(error, path, content)) from None
+    document = _with_domains(document, path)
+    mappings = {
+        name: _read_mapping(path, path.parent / declared.prepare.mapping, f"{path}, attributes.{name}.prepare.mapping")
+        for name, declared in document.attributes.items()
+        if declared.prepare is not None and declared.prepare.mapping is not None
+    }
     hierarchies = {}
     folder: dict[str, Path] = {}
     if document.hierarchies is not None:
         where = f"{path}, hierarchies"
         _check_inside(path, path.parent / document.hierarchies, where)
         folder = hierarchy_files(path.parent / document.hierarchies, document.attributes, where)
+        own = [path.parent / d.hierarchy for d in document.attributes.values() if d.hierarchy is not None]
+        used = {
+            file.resolve() for file in (*own, *(f for n, f in folder.items() if not document.attributes[n].hierarchy))
+        }
+        for other in sorted((path.parent / document.hierarchies).glob("*.csv")):
+            if other.resolve() not in used:
+                raise SchemaError(
+                    f"{where}: {other.name} is not used: it fits no attribute without a hierarchy of its own; "
+                    "rename it by its attribute, or move it away"
+                )
     for name, declared in document.attributes.items():
         file = path.parent / declared.hierarchy if declared.hierarchy is not None else folder.get(name)
         if file is not None:
@@ -146,7 +170,7 @@ def read_schema(path: str | Path) -> Schema:
                 hierarchies[name] = read_hierarchy(file)
             except SchemaError as error:
                 raise SchemaError(f"{where}: {error}") from None
-    schema = Schema(document=document, hierarchies=hierarchies, name=str(path))
+    schema = Schema(document=document, hierarchies=hierarchies, name=str(path), mappings=mappings)
     for name, declared in document.attributes.items():
         if declared.domain is not None or declared.bins is not None or name in hierarchies:
             try:
@@ -156,6 +180,42 @@ def read_schema(path: str | Path) -> Schema:
                 fault = str(error).removeprefix(where).lstrip(":, ").removeprefix(f"{name}: ")
                 raise SchemaError(f"{path}, attributes.{name}: {fault}") from None
     return schema
+
+
+def _with_domains(document: SchemaDocument, path: Path) -> SchemaDocument:
+    """The document with the domains that stand in files of their own."""
+    attributes = dict(document.attributes)
+    for name, declared in document.attributes.items():
+        if not isinstance(declared.domain, DomainFile):
+            continue
+        where = f"{path}, attributes.{name}.domain"
+        rows, lines = _file_rows(path, path.parent / declared.domain.file, where)
+        wrong = next((line for row, line in zip(rows, lines, strict=True) if len(row) != 1), None)
+        if wrong is not None or not rows:
+            what = "holds no values" if wrong is None else f"line {wrong} holds a ;"
+            raise SchemaError(f"{where}: {declared.domain.file} {what}; write one value a line, with a ; in quotes")
+        attributes[name] = declared.model_copy(update={"domain": tuple(row[0] for row in rows)})
+    return document.model_copy(update={"attributes": attributes})
+
+
+def _read_mapping(schema: Path, file: Path, where: str) -> dict[str, str]:
+    """A CSV of two columns, value;label, without a header."""
+    rows, lines = _file_rows(schema, file, where)
+    found: dict[str, str] = {}
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != 2 or not row[1]:
+            raise SchemaError(f"{where}: {file.name}, line {line}: write value;label, two columns a row")
+        if found.setdefault(row[0], row[1]) != row[1]:
+            raise SchemaError(f"{where}: {file.name}, line {line}: {shown(row[0])} has two labels; keep one")
+    return found
+
+
+def _file_rows(schema: Path, file: Path, where: str) -> tuple[list[tuple[str, ...]], list[int]]:
+    _check_inside(schema, file, where)
+    try:
+        return hierarchy_rows(read_hierarchy_bytes(file), str(file))
+    except SchemaError as error:
+        raise SchemaError(f"{where}: {error}") from None
 
 
 def _check_inside(schema: Path, named: Path, where: str) -> None:

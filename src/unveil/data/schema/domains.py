@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.data.attribute import Kind, bin_edges, canonical, position
 from unveil.data.hierarchy import HierarchyTable, number_text
-from unveil.data.schema.document import Declaration, DomainRange, Place, Scalar
+from unveil.data.schema.document import Declaration, DomainFile, DomainRange, Place, Scalar
 from unveil.errors import SchemaError, shown
 
 __all__ = ["canonical_leaves", "codes_of", "domain_of", "is_whole"]
@@ -96,6 +96,8 @@ def domain_of(
     if declared.bins is not None:
         cuts = [_place(c, kind, where) for c in declared.bins]
         return (*bin_edges(cuts, kind, start=None, end=None, whole=is_whole(declared)), "declared")
+    if isinstance(declared.domain, DomainFile):
+        raise SchemaError(f"{where}: {declared.domain.file} was not read; use read_schema")
     if declared.domain is not None:
         texts, origin = [_scalar_text(v, kind) for v in declared.domain], "declared"
     elif tree is not None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from unveil.data.attribute import Kind
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, places, plural
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
 
 __all__ = ["claimed_masking", "claimed_noise"]
 
@@ -113,8 +113,7 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
     return _claim(
         file,
         name,
-        f"{name} is said to be masked, but {persons(round(share * rows))} "
-        f"({percent(share)}) still have their true value.",
+        f"{name} is said to be masked, but {file.persons(round(share * rows), share)} still have their true value.",
         round(share * rows),
         share,
     )
@@ -163,8 +162,8 @@ def _whole_rows(file: PublishedFile) -> list[Leak]:
         _claim(
             file,
             masked[0],
-            f"{', '.join(masked)} {'is' if len(masked) == 1 else 'are'} said to be masked, but {plural(people, 'row')} "
-            f"({percent(share)}) stand in the original as they are, each once.",
+            f"{', '.join(masked)} {'is' if len(masked) == 1 else 'are'} said to be masked, but "
+            f"{file.plural(people, 'row', share=share)} stand in the original as they are, each once.",
             people,
             share,
         )

@@ -9,17 +9,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from unveil.data.attribute import Kind, Role, position
-from unveil.data.draft.columns import NAMING_WORDS, SENSITIVE_WORDS, hinted
+from unveil.data.draft.words import NAMING_WORDS, SENSITIVE_WORDS, hinted
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.file import Leak, PublishedFile, percent, persons, places, plural
+from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
 from unveil.risk.published_file.statistics import small_sets
 
 __all__ = ["doubtful_roles", "exact_values", "identifying_columns", "leftover_columns"]
 
 FEW = 5  # a value that fewer rows than this share points at people
+RARE = 3  # as the least k of the default limits
 _SHARE = 0.2  # of the rows, from which such values single out
 _HOUSEHOLD = 8  # rows that share a value on average, up to which they look like a household or a file
 _TRIED = 2_000  # identifiers that are hashed
+_CATEGORIES = 100  # whose words are looked at
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{2,4}|\d{4}[./]\d\d?[./]\d\d?")
 _TIME = re.compile(r"(?:\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{2,4})[ T]\d\d?:\d\d(?::\d\d(?:\.\d+)?)?Z?")
@@ -45,14 +47,16 @@ def doubtful_roles(file: PublishedFile) -> list[Leak]:
         if role not in (Role.QUASI_IDENTIFIER, Role.INSENSITIVE):
             continue
         for words, meant in ((SENSITIVE_WORDS, Role.SENSITIVE), (NAMING_WORDS, Role.IDENTIFIER)):
-            if hinted(name, words):
+            if hinted(name, words) or (meant is Role.SENSITIVE and _values_hint(file, name)):
                 what = "what people keep to themselves" if meant is Role.SENSITIVE else "something that names a person"
+                whose = "The name" if hinted(name, words) else "The values"
+                verb = "says" if hinted(name, words) else "say"
                 found.append(
                     Leak(
                         "doubtful_roles",
                         "inference" if meant is Role.SENSITIVE else "linking",
                         "suspicious",
-                        f"The name of {name} says {what}, the schema calls it {role}: nobody is asked what the "
+                        f"{whose} of {name} {verb} {what}, the schema calls it {role}: nobody is asked what the "
                         f"file tells of it.",
                         f'set role = "{meant}" for {name} in the schema, or waive this with a reason',
                         (name,),
@@ -60,6 +64,12 @@ def doubtful_roles(file: PublishedFile) -> list[Leak]:
                     )
                 )
     return found
+
+
+def _values_hint(file: PublishedFile, name: str) -> bool:
+    """Whether a column of few categories has values that speak of health, crime, faith or the like."""
+    texts = [file.columns[name].texts[i] for i in np.unique(file.codes(name)).tolist()]
+    return len(texts) <= _CATEGORIES and any(hinted(t, SENSITIVE_WORDS) for t in texts if not t[:1].isdigit())
 
 
 def leftover_columns(file: PublishedFile) -> list[Leak]:
@@ -76,7 +86,7 @@ def leftover_columns(file: PublishedFile) -> list[Leak]:
                         "leftover_columns",
                         "linking",
                         "exceeded",
-                        f"The file still has {word}, {name}: {persons(shown)} can be looked up in it.",
+                        f"The file still has {word}, {name}: {file.persons(shown)} can be looked up in it.",
                         f"drop the column {name}",
                         (name,),
                         shown,
@@ -115,8 +125,8 @@ def _multiplied(file: PublishedFile) -> list[Leak]:
             "leftover_columns",
             "singling out",
             "exceeded",
-            f"The column {name}{'' if said else ', which nothing explains,'} makes {plural(file.rows, 'row')} count as "
-            f"{persons(total)}; the original has {file.people:,}.",
+            f"The column {name}{'' if said else ', which nothing explains,'} makes "
+            f"{file.plural(file.rows, 'row')} count as {file.persons(total)}; the original has {file.people:,}.",
             f"drop the column {name}, or correct its counts",
             (name,),
             file.rows,
@@ -158,7 +168,7 @@ def exact_values(file: PublishedFile) -> list[Leak]:
         what = (
             "so a reader learns it and not the bin"
             if secret
-            else f"and {persons(few)} share theirs with fewer than {FEW}"
+            else f"and {file.persons(few)} share theirs with fewer than {FEW}"
         )
         found.append(
             Leak(
@@ -166,7 +176,7 @@ def exact_values(file: PublishedFile) -> list[Leak]:
                 "inference" if secret else "singling out",
                 "exceeded",
                 f"The schema cuts {name} into {plural(len(attribute.values), 'bin')}, but the file shows the exact "
-                f"{'day' if declared.kind is Kind.DATE else 'number'} of {persons(people)}: "
+                f"{'day' if declared.kind is Kind.DATE else 'number'} of {file.persons(people)}: "
                 f"{len(np.unique(place[exact])):,} different values, {what}.",
                 f"publish the bins of {name} instead of its values, or take the bins out of the schema",
                 (name,),
@@ -183,10 +193,55 @@ def identifying_columns(file: PublishedFile) -> list[Leak]:
     for name in file.others:
         if name == file.key or file.role(name) is Role.IDENTIFIER or name in file.sidecar.masked:
             continue  # how far masked values can be linked is for the attackers to try
-        leak = _copied(file, name) or _few_share(file, name)
+        leak = _copied(file, name) or _few_share(file, name) or _rare_values(file, name)
         if leak is not None:
             found.append(leak)
+    found += [leak for name in (*file.keys, *file.secrets) if (leak := _written_out(file, name)) is not None]
     return found or _few_share_together(file)
+
+
+def _written_out(file: PublishedFile, name: str) -> Leak | None:
+    """A quasi-identifier or a secret whose texts hold the original's identifiers, or are one person's each."""
+    column, ids = file.columns[name], file.codes(name)
+    used = np.unique(ids)
+    if len(used) < 2 * FEW:
+        return None
+    every = "\n".join(column.texts[i] for i in used.tolist()).casefold()
+    draw = np.random.default_rng(0)
+    for other, source in (file.original or {}).items():
+        if file.role(other) is not Role.IDENTIFIER:
+            continue
+        texts = [t.strip().casefold() for t in source.texts[:: max(len(source.texts) // 200, 1)]]
+        texts = [t for t in texts if len(t) >= 5]
+        # As many by chance: the same characters in another order.
+        mixed = ["".join(draw.permutation(list(t))) for t in texts]
+        hits, chance = (sum(t in every for t in one) for one in (texts, mixed))
+        if hits > 2 * FEW + 3 * chance and hits > len(texts) / 20:
+            return Leak(
+                "identifying_columns",
+                "linking",
+                "exceeded",
+                f"{name} holds values of {other}, an identifier of the original, within its texts: everybody who has a "
+                f"list of {other} finds the people.",
+                f"take {other} out of the texts of {name}",
+                (name, other),
+                file.rows,
+                1.0,
+            )
+    alone = int((np.bincount(ids)[ids] == 1).sum())
+    if alone < file.rows / 2 or name in file.sidecar.masked or _form(file, name, used)[0] != "text":
+        return None
+    return Leak(
+        "identifying_columns",
+        "singling out",
+        "suspicious",
+        f"{name} holds free text: {file.persons(alone)} have one of their own, and nobody can check what it "
+        f"says of them.",
+        f"code {name} into categories, or drop it",
+        (name,),
+        alone,
+        alone / file.rows,
+    )
 
 
 def _few_share(file: PublishedFile, name: str) -> Leak | None:
@@ -209,7 +264,7 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
             "identifying_columns",
             "linking",
             "exceeded",
-            f"{name} puts {persons(int(shown.sum()))} into {plural(sets, 'small set')} of about "
+            f"{name} puts {file.persons(int(shown.sum()))} into {plural(sets, 'small set')} of about "
             f"{shown.sum() / sets:.1f}, as households or files do: who knows one member finds the others.",
             f"drop the column {name}",
             (name,),
@@ -220,12 +275,34 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
         "identifying_columns",
         "linking" if form in ("hash", "counter", "decimals", "code") else "singling out",
         "exceeded",
-        f"{name} is called {file.role(name) or 'neither'}, but {what}: {persons(few)} "
-        f"({percent(share)}) share their value with fewer than {FEW}, {alone:,} with nobody.",
+        f"{name} is called {file.role(name) or 'neither'}, but {what}: {file.persons(few, share)} "
+        f"share their value with fewer than {FEW}, {file.count(alone)} with nobody.",
         f"drop the column {name}, or coarsen it and make it a quasi-identifier",
         (name,),
         few,
         share,
+    )
+
+
+def _rare_values(file: PublishedFile, name: str) -> Leak | None:
+    """Values that hardly anybody has in a column that most people share with many: the one director, the one twin."""
+    ids = file.codes(name)
+    shown = ~file.absent(name)[ids]
+    size = np.bincount(ids[shown], weights=file.times[shown], minlength=len(file.columns[name].texts))
+    rare = shown & (size[ids] < RARE)
+    people = int(file.times[rare].sum())
+    if not people or file.role(name) is not Role.INSENSITIVE:
+        return None
+    return Leak(
+        "identifying_columns",
+        "singling out",
+        "suspicious",
+        f"{name} is called insensitive, but has values that fewer than {RARE} people share: who knows them finds the "
+        f"rows of {file.persons(people)}.",
+        f"drop or coarsen {name}, withhold its rare values, or make it a quasi-identifier",
+        (name,),
+        people,
+        people / max(int(file.times.sum()), 1),
     )
 
 
@@ -281,7 +358,7 @@ def _copied(file: PublishedFile, name: str) -> Leak | None:
                 "linking",
                 "exceeded",
                 f"{name} gives back {other}, an identifier of the original, {how}: everybody who has a list of "
-                f"{other} finds all {persons(people)}.",
+                f"{other} finds all {file.persons(people)}.",
                 f"drop the column {name}; a random number that is kept nowhere else is safe",
                 (name, other),
                 people,
@@ -296,7 +373,7 @@ def _copied(file: PublishedFile, name: str) -> Leak | None:
                     "linking",
                     "exceeded",
                     f"{name} is the {word} of a small whole number: a reader hashes all of them in a second and has "
-                    f"the numbers of {persons(file.rows)} back.",
+                    f"the numbers of {file.persons(file.rows)} back.",
                     f"drop the column {name}",
                     (name,),
                     file.rows,
@@ -350,8 +427,8 @@ def _few_share_together(file: PublishedFile) -> list[Leak]:
             "identifying_columns",
             "singling out",
             "suspicious",
-            f"Who also knows {', '.join(extra)} finds {persons(both)} in classes below {FEW} "
-            f"({percent(both / total)}; {plain:,} by the quasi-identifiers alone); {worst} adds most.",
+            f"Who also knows {', '.join(extra)} finds {file.persons(both)} in classes below {FEW} "
+            f"({percent(both / total)}; {file.count(plain)} by the quasi-identifiers alone); {worst} adds most.",
             f"drop or coarsen {worst}, or make it a quasi-identifier so that classes hold for it",
             tuple(extra),
             both,

@@ -18,7 +18,7 @@ from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import Columns
 from unveil.formats.published import Sidecar
 
-__all__ = ["Cells", "Leak", "PublishedFile", "Severity", "percent", "persons", "places", "plural"]
+__all__ = ["Cells", "Leak", "PublishedFile", "Severity", "percent", "places", "plural"]
 
 Severity = Literal["exceeded", "suspicious", "fine", "not judged"]
 Disclosure = Literal["singling out", "linking", "inference", "membership", "background", "composition", "file"]
@@ -108,6 +108,21 @@ class PublishedFile:
     raw: bytes | None = None  # the file as it is, where it is text
     decimal: str = "."
     original_decimal: str = "."
+    least: int = 0  # the least count of people or rows that a sentence shows; 0: every count
+
+    def count(self, number: int) -> str:
+        """A count of people or rows, unless it is too small to be shown."""
+        return f"fewer than {self.least}" if 0 < number < self.least else f"{number:,}"
+
+    def persons(self, number: int, share: float | None = None) -> str:
+        """`1 person`, `2,000 people`, `300 people (15%)`; a share is not shown where the count is not."""
+        return self.plural(number, "person", "people", share=share)
+
+    def plural(self, number: int, one: str, many: str = "", *, share: float | None = None) -> str:
+        """The same of rows or anything else that is counted one a person."""
+        hidden = 0 < number < self.least
+        beside = "" if share is None or hidden else f" ({percent(share)})"
+        return f"{self.count(number)} {one if number == 1 and not hidden else many or one + 's'}{beside}"
 
     def role(self, name: str) -> Role | None:
         """The schema's role; None for a column it does not name."""
@@ -298,11 +313,6 @@ def percent(share: float) -> str:
     return "over 99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
-def persons(number: int) -> str:
-    """`1 person`, `2,000 people`."""
-    return plural(number, "person", "people")
-
-
 def plural(number: int, one: str, many: str = "") -> str:
-    """`1 row`, `2,000 rows`."""
+    """`1 bin`, `2,000 bins`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, plural
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
 from unveil.risk.published_file.people import people_who_fit
 
 __all__ = ["across_releases", "harmful_classes", "likely_members"]
@@ -156,14 +156,14 @@ def _likely(file: PublishedFile, name: str, beliefs: _Beliefs, group: Sequence[s
     touched = round(float(beliefs.people[np.unique(kind[harmed])].sum()))
     certain = round(float(people[harmed & (weight > 1 - 1e-9)].sum()))
     worst = int(np.flatnonzero(harmed)[np.argmax(gain[harmed] * np.sqrt(people[harmed]))])
-    sure = f", and certain for {certain:,}" if certain else ""
+    sure = f", and certain for {file.count(certain)}" if certain else ""
     noun = f"one {name}" if what == "value" else f"one kind of {name}"
     return Leak(
         "harmful_classes",
         "inference",
         "exceeded",
-        f"Who knows the quasi-identifiers of a person learns {noun} of {persons(touched)}: it becomes likely{sure}. At "
-        f"worst {labels[label[worst]]} goes from {percent(float(usual[label[worst]]))} to "
+        f"Who knows the quasi-identifiers of a person learns {noun} of {file.persons(touched)}: it becomes "
+        f"likely{sure}. At worst {labels[label[worst]]} goes from {percent(float(usual[label[worst]]))} to "
         f"{percent(float(weight[worst]))}.",
         f"merge these classes with others until no {name} stands out (t_closeness:t={_GAIN:g})",
         (name,),
@@ -183,7 +183,7 @@ def _one_for_all(file: PublishedFile, name: str, texts: Sequence[str], beliefs: 
         "membership",
         "exceeded",
         f"Everybody in the file has the same {name}: to know that somebody is in it is to know it, of "
-        f"{persons(people)}.",
+        f"{file.persons(people)}.",
         "say in the schema that being in the table is sensitive, and drop the column",
         (name,),
         people,
@@ -212,8 +212,8 @@ def _narrow(file: PublishedFile, name: str, texts: Sequence[str], beliefs: _Beli
         "harmful_classes",
         "inference",
         "exceeded",
-        f"Who knows the quasi-identifiers of a person learns {name} closely: of {persons(touched)} within a fifth of "
-        f"the range that holds nine tenths of everybody's ({width:g}), at best within {best:g}.",
+        f"Who knows the quasi-identifiers of a person learns {name} closely: of {file.persons(touched)} within a fifth "
+        f"of the range that holds nine tenths of everybody's ({width:g}), at best within {best:g}.",
         f"merge these classes with others until {name} spreads in each",
         (name,),
         touched,
@@ -266,8 +266,8 @@ def likely_members(file: PublishedFile) -> list[Leak]:
             "likely_members",
             "membership",
             "exceeded",
-            f"Who holds a register of the population knows that {persons(people)} are probably in the file; it is "
-            f"certain for {certain:,}.",
+            f"Who holds a register of the population knows that {file.persons(people)} are probably in the file; it is "
+            f"certain for {file.count(certain)}.",
             "coarsen until every class fits at least twice as many people as it has rows, or publish a sample",
             tuple(keys),
             people,
@@ -309,7 +309,7 @@ def _crossing(one: PublishedFile, other: PublishedFile, name: str) -> list[Leak]
         return []
     return [
         _across(
-            f"Who holds both releases narrows {name} of {persons(people)} down to one or two values; either alone "
+            f"Who holds both releases narrows {name} of {one.persons(people)} down to one or two values; either alone "
             f"leaves at least {int(alone[few].min())}.",
             "publish one of them only, or cut both into the same classes",
             (name,),
@@ -351,8 +351,8 @@ def _difference(one: PublishedFile, other: PublishedFile) -> list[Leak]:
         return []
     return [
         _across(
-            f"The two releases differ by {plural(more, 'row')} only: who knows who came or went between them has their "
-            f"rows.",
+            f"The two releases differ by {one.plural(more, 'row')} only: who knows who came or went between them has "
+            f"their rows.",
             "publish changes in larger steps, or coarsen the second release differently",
             tuple(names),
             more,

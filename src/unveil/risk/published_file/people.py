@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, persons, places, plural
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places
 
 __all__ = ["people_who_fit", "repeated_people", "rows_of_nobody", "unplaced_people"]
 
@@ -18,7 +18,7 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
     if file.original is None:
         return []
     for name, column in file.original.items():
-        if file.role(name) is not Role.IDENTIFIER:
+        if file.role(name) is not Role.IDENTIFIER or file.schema.declaration(name).shared:
             continue
         who = np.asarray(column.text_of_row, dtype=np.int64)
         times = np.bincount(who)
@@ -28,14 +28,14 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
             continue
         few = _in_few(file, who)
         rows = int(times[times > 1].sum())
-        said = "" if few is None else f" {persons(few)} share their class with fewer than {FEW} people."
+        said = "" if few is None else f" {file.persons(few)} share their class with fewer than {FEW} people."
         return [
             Leak(
                 "repeated_people",
                 "singling out",
                 "exceeded" if few is None or few else "suspicious",
-                f"{persons(several)} of {different:,} have several rows ({rows:,} in all, by {name}): "
-                f"classes count rows, not people.{said}",
+                f"{file.persons(several)} of {file.count(different)} have several rows "
+                f"({file.count(rows)} in all, by {name}): classes count rows, not people.{said}",
                 f"keep one row a person, or coarsen until classes hold {FEW} people by {name}",
                 (name,),
                 different if few is None else few,
@@ -153,9 +153,9 @@ def _unplaced(file: PublishedFile, names: list[str]) -> list[Leak]:
             "unplaced_people",
             "linking",
             "exceeded",
-            f"{persons(people)} of the original ({percent(share)}) fit no published row, though only "
-            f"{absent:,} are left out or suppressed: {blame} does not show their true values ({_guess(file, blame)}). "
-            f"What the file promises cannot be checked as it stands.",
+            f"{file.persons(people)} of the original ({percent(share)}) fit no published row, though only "
+            f"{file.count(absent)} are left out or suppressed: {blame} does not show their true values "
+            f"({_guess(file, blame)}). What the file promises cannot be checked as it stands.",
             f'say in a sidecar how {blame} was changed (masked = ["{blame}"]), or publish ranges that hold true values',
             (blame,),
             people,
@@ -204,8 +204,8 @@ def _only_suppressed(
             "unplaced_people",
             "inference",
             "exceeded",
-            f"{persons(people)} fit{'s' if people == 1 else ''} no row but the suppressed ones, of which "
-            f"there {'is' if rows == 1 else 'are'} {rows:,}: by elimination they are found.",
+            f"The suppressed rows ({file.count(rows)}) are the only ones that {file.persons(people)} can have: by "
+            f"elimination they are found.",
             "leave suppressed rows out of the file, or suppress more rows of others",
             tuple(names),
             people,
@@ -232,13 +232,15 @@ def _guess(file: PublishedFile, name: str) -> str:
         return "perhaps recoded or swapped"
     here = np.sort(file.numbers(name)[file.codes(name)])
     column = file.original[name]
-    there = np.sort(places(column.texts, Kind.NUMERIC, file.original_decimal)[np.asarray(column.text_of_row)])
+    kind = file.schema.declaration(name).kind
+    there = np.sort(places(column.texts, kind, file.original_decimal)[np.asarray(column.text_of_row)])
     here, there = here[np.isfinite(here)], there[np.isfinite(there)]
     if len(here) < 10 or len(there) < 10:
         return "perhaps recoded"
     if len(here) == len(there):
         if np.ptp(here - there) == 0 and here[0] != there[0]:
-            return f"perhaps moved by {here[0] - there[0]:g}"
+            days = " days" if kind is Kind.DATE else ""
+            return f"perhaps moved by {here[0] - there[0]:g}{days}"
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = here / there
         ratio = ratio[np.isfinite(ratio)]
@@ -276,8 +278,8 @@ def rows_of_nobody(file: PublishedFile) -> list[Leak]:
             "rows_of_nobody",
             "singling out",
             "exceeded",
-            f"{plural(extra, 'row')} belong to nobody: their classes hold more rows than people of the original fit "
-            f"them. {persons(small)} seem to be in a class of {FEW} or more, but share it with fewer "
+            f"{file.plural(extra, 'row')} belong to nobody: their classes hold more rows than people of the original "
+            f"fit them. {file.persons(small)} seem to be in a class of {FEW} or more, but share it with fewer "
             f"than {FEW} people.",
             "publish one row a person, without copies or made-up rows; coarsen instead",
             tuple(names),
@@ -296,7 +298,7 @@ def _too_many(file: PublishedFile) -> list[Leak]:
             "rows_of_nobody",
             "singling out",
             "exceeded",
-            f"The file has {plural(total, 'row')}, the original {persons(file.people)}: the rest are "
+            f"The file has {file.plural(total, 'row')}, the original {file.persons(file.people)}: the rest are "
             f"copies or made-up rows.",
             "publish one row a person, without copies or made-up rows",
             (),

@@ -1,0 +1,149 @@
+"""What a column's name says, in English, German, French, Spanish, Dutch and Italian.
+
+A word ending or beginning with `*` also fits compounds: *nummer is in Fallnummer, geburt* in Geburtsdatum.
+"""
+
+import re
+import unicodedata
+
+__all__ = [
+    "ADMISSION_WORDS",
+    "AGE_NAMES",
+    "AGE_WORDS",
+    "BIRTH_WORDS",
+    "CODE_WORDS",
+    "DISCHARGE_WORDS",
+    "FREQUENCY_WORDS",
+    "ICD_WORDS",
+    "ID_WORDS",
+    "KEY_WORDS",
+    "KNOWN_WORDS",
+    "NAMING_WORDS",
+    "NO_KEY_WORDS",
+    "PERSON_WORDS",
+    "REMARK_WORDS",
+    "SENSITIVE_WORDS",
+    "STAY_NAMES",
+    "WEIGHT_WORDS",
+    "hinted",
+    "named_as",
+]
+
+CODE_WORDS = (
+    "zip zipcode plz postleitzahl postcode postal cap cp icd icd10 icd9 cim cim10 cie cie10 fips nuts ags code "
+    "codes kode codice codigo *code *kode *schluessel *schlussel"
+)
+NAMING_WORDS = (
+    "ssn nin nhs mrn bsn cpf cnp dni nif nie pesel svnr nir steuernummer sozialversicherungsnummer "
+    "versichertennummer passport ausweis *ausweisnummer iban *kontonummer email mail courriel mel correo phone "
+    "telephone telefon* telefoon* telefono* tel mobile mobil handy movil cellulare portable fax uuid guid username "
+    "login benutzername ip mac firstname lastname surname forename fullname maidenname vorname* nachname* "
+    "familienname* geburtsname* voornaam achternaam prenom prenoms apellido apellidos cognome cognomi address "
+    "addresses adres adresse adressen anschrift direccion domicilio indirizzo endereco street strasse *strasse *str "
+    "hausnummer straat rue calle kennzeichen *nachname *vorname matricola fallnummer *fallnummer fallnr "
+    "aktenzeichen aktennummer patientennummer patientnumber casenumber caseno dossiernummer patientnr"
+)
+ID_WORDS = (
+    "id ids identifier identifiant identificador kennung nummer nr no num numero name names nom noms nombre nome "
+    "naam number key index matricule case fall dossier expediente pratica akte *nummer *nr *id"
+)
+KEY_WORDS = (
+    "id ids identifier identifiant identificador kennung nummer nr no num numero number key index matricule matricola "
+    "case fall dossier expediente pratica akte aktenzeichen uuid guid ssn nin nhs mrn bsn cpf cnp dni nif nie pesel "
+    "svnr nir passport *ausweis *nummer *nr *id *number"
+)
+NO_KEY_WORDS = "telefon* telefoon* phone tel mobil* handy fax haus* street strasse konto* iban"
+PERSON_WORDS = (
+    "patient patienten patientin patiente patients paciente paziente person personne persona persoon kunde kundin "
+    "client cliente klant customer employee mitarbeiter employe empleado dipendente medewerker student schueler "
+    "schuler eleve name names nom nome naam mitglied member *name *naam"
+)
+REMARK_WORDS = (
+    "remark remarks comment comments note notes memo freetext text description history bemerkung* anmerkung* "
+    "kommentar* notiz* freitext anamnese *bemerkung *text remarque remarques commentaire* observation observations "
+    "observacion observaciones comentario* nota opmerking* toelichting notitie* osservazione osservazioni commento "
+    "commenti"
+)
+SENSITIVE_WORDS = (
+    "disease diagnosis diagnoses *diagnose *diagnosen diagnose* diagnostic diagnostico diagnosi illness *krankheit "
+    "krankheit* *erkrankung maladie pathologie enfermedad malattia ziekte aandoening doenca icd icd10 icd9 cim "
+    "cim10 cie cie10 hiv cancer krebs symptom symptome medication drug medikament* medikation medicament "
+    "medicamento farmaco therapy therapie *therapie terapia treatment behandlung traitement tratamiento disability "
+    "behinderung* handicap discapacidad pregnant pregnancy schwanger* grossesse embarazo zwanger* salary income "
+    "wage wages earnings pay gehalt *gehalt lohn *einkommen einkommen salaire revenu revenus salario sueldo "
+    "ingresos reddito stipendio inkomen salaris debt schulden credit loan kredit wealth vermoegen vermogen religion "
+    "religione godsdienst konfession faith party partei parti partido partito partij vote union gewerkschaft "
+    "syndicat sexuality orientation crime offence offense conviction verdict criminal straftat delit delito reato "
+    "mental suicide addiction sucht befund sante gesundheit salute salud aids sida invalidite invalidez depression "
+    "tumor *krebs vorstrafe* verurteilung* delikt haft bewahrung prison jail probation infraction condamnation casier "
+    "condena antecedentes condanna strafblad garnished bankrupt bankruptcy insolvenz dette deuda debito patrimoine "
+    "sindacato sindicato glaube croyance wahl voto"
+)
+KNOWN_WORDS = (
+    "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "
+    "geburt* geboorte* naissance nacimiento nascita zip zipcode plz postleitzahl postcode postal city town ort *ort "
+    "stadt ville ciudad citta stad wohnort region *region county kreis landkreis state country land pays pais paese "
+    "nationality *angehoerigkeit staatsangehorigkeit nationalite nacionalidad nationaliteit race ethnicity marital "
+    "familienstand etat civil estado burgerlijke education bildung beruf* profession* occupation job metier "
+    "profesion beroep"
+)
+AGE_WORDS = "age alter edad eta idade leeftijd lebensalter *alter"
+BIRTH_WORDS = "birth birthday birthdate dob geburt* geboorte* geb naissance nacimiento nascita"
+ADMISSION_WORDS = (
+    "admission admitted admit aufnahme* aufnahmedatum eintritt* entree *zugang ingreso admision opname* ricovero "
+    "ammissione"
+)
+DISCHARGE_WORDS = (
+    "discharge discharged entlass* entlassung* austritt* sortie alta ontslag* dimissione dimissioni egreso"
+)
+ICD_WORDS = "icd icd10 icd9 cim cim10 cie cie10"
+WEIGHT_WORDS = "weight weights wgt fnlwgt pweight gewicht gewichtung poids peso ponderation"
+FREQUENCY_WORDS = "n count counts freq frequency anzahl haeufigkeit haufigkeit effectif frecuencia cantidad"
+
+# What a derived column is called, by the word that gave its language away.
+AGE_NAMES = {
+    "geb": "Alter",
+    "nai": "Âge",
+    "nac": "Edad",
+    "nas": "Età",
+    "geboorte": "Leeftijd",
+    "": "age",
+}
+STAY_NAMES = {
+    "entlass": "Verweildauer",
+    "austritt": "Verweildauer",
+    "sortie": "Durée de séjour",
+    "alta": "Estancia",
+    "egreso": "Estancia",
+    "ontslag": "Verblijfsduur",
+    "dimission": "Degenza",
+    "": "length_of_stay",
+}
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a column name, in lower case without accents: dateOfBirth → date of birth."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)).replace("ß", "ss")
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain).replace("E-Mail", "email").replace("e-mail", "email")
+    return re.findall(r"[a-z]+\d*|\d+", parted.lower())
+
+
+def _fits(word: str, pattern: str) -> bool:
+    if pattern.startswith("*"):
+        return word.endswith(pattern[1:])
+    return word.startswith(pattern[:-1]) if pattern.endswith("*") else word == pattern
+
+
+def hinted(name: str, words: str) -> bool:
+    """Whether a column's name has one of these words in it."""
+    patterns = words.split()
+    return any(_fits(word, pattern) for word in words_of(name) for pattern in patterns)
+
+
+def named_as(name: str, names: dict[str, str], taken: set[str]) -> str:
+    """What a derived column is called, in the language of the column it comes from."""
+    stems = sorted(names, key=len, reverse=True)
+    found = next(names[stem] for stem in stems if any(word.startswith(stem) for word in words_of(name)))
+    while found in taken:
+        found += "_"
+    return found

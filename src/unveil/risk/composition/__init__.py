@@ -1,0 +1,27 @@
+"""Composition: what several releases of the same people tell together.
+
+People are linked with the groups of each release by what is published of them; every group's matching ties its members;
+beliefs come from all groups at once, exactly in small parts and on trees, by belief propagation elsewhere.
+"""
+
+from unveil.risk.composition.check import SampledCheck, sampled_check
+from unveil.risk.composition.earlier import EarlierRelease, KnownPeople, view_of
+from unveil.risk.composition.exposure import Exposure, exposure_of, minimal_sets
+from unveil.risk.composition.inference import JointBelief, ReleaseView, Web, weave
+from unveil.risk.composition.links import Overlap
+
+__all__ = [
+    "EarlierRelease",
+    "Exposure",
+    "JointBelief",
+    "KnownPeople",
+    "Overlap",
+    "ReleaseView",
+    "SampledCheck",
+    "Web",
+    "exposure_of",
+    "minimal_sets",
+    "sampled_check",
+    "view_of",
+    "weave",
+]

@@ -1,0 +1,195 @@
+"""Earlier releases: what was published before about these people, translated into the domains of the new release."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.attribute import Attribute, Role
+from unveil.data.belief import Known, Targets
+from unveil.data.masked import SUPPRESSED, Masked
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, Release, build_release, row_numbers
+from unveil.data.table import Table
+from unveil.errors import NotApplicable, UsageError
+from unveil.risk.composition.inference import ReleaseView
+from unveil.risk.composition.links import Overlap
+
+__all__ = ["EarlierRelease", "KnownPeople", "view_of"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EarlierRelease:
+    """A release that is already out, and what is said of it."""
+
+    release: Release | Masked
+    overlap: Overlap = field(default_factory=Overlap)
+    changed: float = 0.0  # probability that somebody's sensitive value is another one by now
+    date: str | None = None
+    group: NDArray[np.integer] | None = None  # (people,) their groups, where a reader knows them
+    within: Mapping[str, float] = field(default_factory=dict)  # by perturbed number: how far it may have been moved
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.changed < 1:
+            raise UsageError(f"the probability of a changed value must lie in [0, 1), not {self.changed:g}")
+        if any(not width >= 0 for width in self.within.values()):
+            raise UsageError("a perturbed number lies within a distance of 0 or more")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownPeople:
+    """Whom readers ask about: rows of a table, or the rows of the new release as coarsely as published."""
+
+    count: int
+    known: Mapping[str, tuple[Attribute, Regions, NDArray[np.int64]]]  # by attribute: the set each person is known by
+
+    @classmethod
+    def of_table(cls, table: Table, names: Sequence[str]) -> "KnownPeople":
+        """Every row, of whom these attributes are known."""
+        found = {}
+        for name in names:
+            attribute = table.attributes[table.index(name)]
+            found[name] = attribute, Regions.singles(attribute.codes), table.columns[table.index(name)].astype(np.int64)
+        return cls(table.rows, found)
+
+    @classmethod
+    def of_targets(cls, release: Release, targets: Targets) -> "KnownPeople":
+        """The targets of a release."""
+        named = {i: release.attributes[i] for i in targets.known}
+        known = {named[i].name: (named[i], k.regions, k.of_target) for i, k in targets.known.items()}
+        return cls(targets.count, known)
+
+
+def view_of(name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attribute) -> ReleaseView:
+    """One release as it speaks of these people; NotApplicable says why it cannot be combined."""
+    published = earlier.release
+    if asked.name not in {a.name for a in published.attributes}:
+        raise NotApplicable(f"it does not publish {asked.name}")
+    channel = None
+    if isinstance(published, Masked):
+        release, channel = _unmasked(published, asked.name, earlier.within)
+    else:
+        release = published
+    index = release.index(asked.name)
+    if release.attributes[index].kind.measured and release.attributes[index].codes > 1000:
+        raise NotApplicable(f"{asked.name} has over 1,000 values; declare bins for it")
+    known, nowhere = {}, np.zeros(people.count, dtype=bool)
+    for i, attribute in enumerate(release.attributes):
+        if i == index or attribute.name not in people.known or attribute.role is Role.SENSITIVE:
+            continue
+        mine, regions, of_person = people.known[attribute.name]
+        known[i], lost = _translated(mine, regions, of_person, attribute)
+        nowhere |= lost
+    if not known and earlier.group is None and release.groups > 1 and len(release.blocks) > 1:
+        raise NotApplicable("nothing that is known of a person is published in it")
+    group = None if earlier.group is None else np.asarray(earlier.group, dtype=np.int64)
+    targets = Targets(index, known, people.count, group)
+    emission = _emission(release, index, asked, channel, earlier.changed)
+    return ReleaseView(name, release, targets, earlier.overlap, emission, nowhere if nowhere.any() else None)
+
+
+def _overlaps(a: Attribute, b: Attribute) -> NDArray[np.bool_] | None:
+    """(codes of a, codes of b) whether the two can be the same value; None: codes are the same."""
+    if a.values == b.values:
+        return None
+    if a.low is not None and a.high is not None and b.low is not None and b.high is not None:
+        found = np.zeros((a.codes, b.codes), dtype=bool)
+        open_ends = a.open_bins or b.open_bins
+        below = np.less if open_ends and a.binned and b.binned else np.less_equal
+        found[: a.real, : b.real] = below(a.low[:, None], b.high[None, :]) & below(b.low[None, :], a.high[:, None])
+        if a.missing and b.missing:
+            found[-1, -1] = True
+        return found
+    place = {value: code for code, value in enumerate(b.values)}
+    found = np.zeros((a.codes, b.codes), dtype=bool)
+    for code, value in enumerate(a.values):
+        if value in place:
+            found[code, place[value]] = True
+    return found
+
+
+def _translated(
+    mine: Attribute, regions: Regions, of_person: NDArray[np.int64], theirs: Attribute
+) -> tuple[Known, NDArray[np.bool_]]:
+    """What is known of people in another release's domain, and who has no value there."""
+    same = _overlaps(mine, theirs)
+    if same is None:
+        return Known(regions, of_person), np.zeros(len(of_person), dtype=bool)
+    allowed = regions.totals(same.astype(np.int64)) > 0
+    empty = ~allowed.any(axis=1)
+    allowed[empty] = True
+    owner, code = np.nonzero(allowed)
+    return Known(Regions.pairs(theirs.codes, owner, code, len(regions)), of_person), empty[of_person]
+
+
+def _emission(release: Release, index: int, asked: Attribute, channel: Floats | None, changed: float) -> Floats | None:
+    """(regions, values) the chance of what is published given the value now; None if that is the value itself."""
+    regions, theirs = release.regions[index], release.attributes[index]
+    same = _overlaps(theirs, asked)
+    if channel is None and same is None and changed == 0 and (regions.sizes == 1).all():
+        return None
+    table = np.eye(theirs.codes) if same is None else same.astype(np.float64)  # (their codes, our codes)
+    if channel is not None:  # P(published | true), published in rows of `channel.T`
+        table = channel.T @ table
+    if channel is None:
+        found = np.minimum(regions.totals(table), 1.0)
+    else:  # what is suppressed may be anything
+        found = np.where((regions.sizes == 1)[:, None], table[regions.single()], 1.0)
+    if changed:
+        block = release.block_of(index)
+        share = np.bincount(block.region(index), weights=block.count, minlength=len(regions)) / release.rows
+        found = (1 - changed) * found + changed * share[:, None]
+    return np.asarray(found)
+
+
+def _unmasked(masked: Masked, asked: str, within: Mapping[str, float]) -> tuple[Release, Floats | None]:
+    """A perturbed table as rows whose cells are sets: what was perturbed lies within a stated distance, or anywhere."""
+    channel = None
+    regions, numbers = [], []
+    for index, (attribute, column) in enumerate(zip(masked.attributes, masked.columns, strict=True)):
+        perturbed = index in masked.masked
+        if attribute.name == asked and perturbed:
+            if index not in masked.channel:
+                raise NotApplicable(f"its {asked} was perturbed, and the chances of each change are not published")
+            channel = masked.channel[index]
+        low, high, whole = _span(attribute, column, within.get(attribute.name) if perturbed else 0.0)
+        if attribute.name == asked and channel is not None:
+            whole = column == SUPPRESSED
+        elif perturbed and index in masked.channel:
+            whole = np.ones(len(column), dtype=bool)
+        if whole.any():
+            low, high = np.where(whole, 0, low), np.where(whole, attribute.codes - 1, high)
+        pair = row_numbers([low, high])
+        first = np.zeros(int(pair.max()) + 1, dtype=np.int64)
+        first[pair] = np.arange(len(pair))
+        regions.append(Regions.intervals(attribute.codes, low[first], high[first]))
+        numbers.append(pair)
+    everything = tuple(range(len(masked.attributes)))
+    others = [numbers[i] for i in everything if masked.attributes[i].name != asked]
+    group = row_numbers(others, masked.rows)
+    part = BlockRows(everything, group, tuple(numbers))
+    return build_release(masked.attributes, regions, [part])[0], channel
+
+
+def _span(
+    attribute: Attribute, column: NDArray[np.generic], width: float | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """(rows,) first and last code that a cell may stand for, and where it may be any."""
+    if not attribute.kind.measured:
+        codes = column.astype(np.int64)
+        anything = (codes == SUPPRESSED) | (width is None)
+        return codes, codes, anything
+    numbers = column.astype(np.float64)
+    anything = np.isnan(numbers) | (width is None)
+    place = np.where(np.isnan(numbers), 0.0, numbers)
+    reach = 0.0 if width is None else width
+    if attribute.low is None or attribute.high is None:
+        raise NotApplicable(f"{attribute.name} has no places on a line")
+    low = np.searchsorted(attribute.high, place - reach - 1e-9, side="left")
+    high = np.searchsorted(attribute.low, place + reach + 1e-9, side="right") - 1
+    nowhere = low > high  # between two values: the nearest, so that nothing is ruled out that may be
+    low, high = np.where(nowhere, np.maximum(high, 0), low), np.where(nowhere, low, high)
+    return low.clip(0, attribute.real - 1), high.clip(0, attribute.real - 1), anything

@@ -1,0 +1,195 @@
+"""Exact beliefs in small connected parts: the sum over every joint matching of people with the rows of all releases."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.kernels.composition import eliminate
+from unveil.risk.composition.links import GroupLinks
+from unveil.risk.composition.structure import ConnectedParts
+
+__all__ = ["MOST_PEOPLE", "STATES", "exact_beliefs"]
+
+MOST_PEOPLE = 120  # in a part; up to about ten always succeed, larger ones where their groups chain up
+STATES = 16_384
+MOST_MOVES = 4000  # of one person
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def exact_beliefs(
+    links: Sequence[GroupLinks],
+    size: Ints,
+    p: Floats,
+    parts: ConnectedParts,
+    *,
+    most: int = MOST_PEOPLE,
+    states: int = STATES,
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+    """(classes, values) exact beliefs, (classes,) who has one, and (classes,) whom no joint matching fits.
+
+    Everybody takes a value and a row of each release, in an order that leaves few groups half filled; all that matters
+    of what was taken is what is left. Parts with more than `states` such remainders are
+    left to belief propagation.
+    """
+    belief, done = np.zeros_like(p), np.zeros(len(size), dtype=bool)
+    against = np.zeros(len(size), dtype=bool)
+    small = parts.closed & ~parts.tree & (parts.people <= most)
+    if not small[parts.part].any():
+        return belief, done, against
+    of_class = [_by_class(one, len(size)) for one in links]
+    order = np.argsort(parts.part, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(parts.part, minlength=len(small)))])
+    stranger = p.mean(axis=0)
+    for part in np.flatnonzero(small & (np.diff(start) > 0)):
+        classes = order[start[part] : start[part + 1]]
+        found = _part(links, of_class, classes, size, p, stranger, states)
+        if found is not None:
+            impossible = found.sum(axis=1) <= 0
+            against[classes] = impossible
+            done[classes] = ~impossible
+            belief[classes] = found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
+    return belief, done, against
+
+
+def _by_class(links: GroupLinks, classes: int) -> tuple[Ints, Ints]:
+    """Links ordered by class, and where each class begins."""
+    order = np.argsort(links.person, kind="stable")
+    return order, np.concatenate([[0], np.cumsum(np.bincount(links.person, minlength=classes + 1))])
+
+
+def _part(
+    links: Sequence[GroupLinks],
+    of_class: Sequence[tuple[Ints, Ints]],
+    classes: Ints,
+    size: Ints,
+    p: Floats,
+    stranger: Floats,
+    states: int,
+) -> Floats | None:
+    """(classes of the part, values) sums over joint matchings; None: too many."""
+    items: dict[tuple[int, str, int, int], int] = {}
+    digits: list[int] = []
+
+    def item(key: tuple[int, str, int, int], amount: float) -> int:
+        if key not in items:
+            items[key] = len(digits)
+            digits.append(round(amount))
+        return items[key]
+
+    held: list[dict[int, dict[int, int]]] = [{} for _ in links]
+    capacity: dict[tuple[int, int], float] = {}
+    people: list[tuple[int, list[list[int]], Floats]] = []  # class position or -1, links by release, weights
+    for position, x in enumerate(classes.tolist()):
+        mine = [order[begin[x] : begin[x + 1]].tolist() for order, begin in of_class]
+        people += [(position, mine, p[x])] * int(size[x])
+    shared: set[tuple[int, int]] = set()  # entries whose rows may be of several classes, or a class's rows elsewhere
+    for number, one in enumerate(links):
+        for link in {i for _, mine, _ in people for i in mine[number]}:
+            group = int(np.searchsorted(one.start, link, side="right") - 1)
+            if group in held[number]:
+                continue
+            values = slice(one.value_start[group], one.value_start[group + 1])
+            held[number][group] = {
+                int(c): item((number, "value", group, int(c)), float(h))
+                for c, h in zip(one.column[values], one.held[values], strict=True)
+            }
+            for other in range(int(one.start[group]), int(one.start[group + 1])):
+                place = (number, int(one.entry[other]))
+                capacity[place] = capacity.get(place, 0.0) + float(one.count[other])
+                begin = of_class[number][1]
+                x = int(one.person[other])
+                if not one.certain[other] or (x < len(size) and begin[x + 1] - begin[x] > 1):
+                    shared.add(place)
+                if one.person[other] == len(size):
+                    mine = [[other] if r == number else [] for r in range(len(links))]
+                    people += [(-1, mine, stranger)] * round(float(one.count[other]))
+    people = _ordered(people, links)
+    values_kept = p.shape[1]
+    start, value, weight, uses = [0], [], [], []
+    width = 2 * len(links)
+    for _, mine, prior in people:
+        options = []
+        for number, one in enumerate(links):
+            if not mine[number]:
+                continue
+            several = len(mine[number]) > 1
+            options.append([
+                (
+                    number,
+                    int(np.searchsorted(one.start, link, side="right") - 1),
+                    item((number, "entry", int(one.entry[link]), 0), capacity[number, int(one.entry[link])])
+                    if (number, int(one.entry[link])) in shared
+                    else -1,
+                    float(one.weight[link]) if several else 1.0,
+                )
+                for link in mine[number]
+            ])  # fmt: skip
+        for s in range(values_kept):
+            if prior[s] <= 0:
+                continue
+            for chosen in product(*options):
+                ways: list[tuple[float, list[int]]] = [(float(prior[s]), [])]
+                for number, group, entry, fit in chosen:
+                    emission = links[number].emission
+                    taken = held[number][group]
+                    if emission is None:
+                        outcomes = [(taken[s], 1.0)] if s in taken else []
+                    else:
+                        outcomes = [(i, float(emission[c, s])) for c, i in taken.items() if emission[c, s] > 0]
+                    ways = [
+                        (w * fit * chance, [*used, i, *([entry] if entry >= 0 else [])])
+                        for w, used in ways
+                        for i, chance in outcomes
+                    ]
+                for w, used in ways:
+                    value.append(s)
+                    weight.append(w)
+                    uses.append(used + [-1] * (width - len(used)))
+                if len(value) - start[-1] > MOST_MOVES:
+                    return None
+        start.append(len(value))
+    if len(set(start)) < len(start):  # somebody has nothing left to be
+        return np.zeros((len(classes), values_kept))
+    marginal = np.zeros((len(people), values_kept))
+    arrays = np.array(start), np.array(value), np.array(weight), np.array(uses, dtype=np.int64).reshape(-1, width)
+    state = np.array(digits, dtype=np.int32)
+    status = eliminate(*arrays, state, states, marginal)
+    if status < 0:
+        return None
+    found = np.zeros((len(classes), values_kept))
+    if status:
+        for (position, _, _), row in zip(people, marginal, strict=True):
+            if position >= 0:
+                found[position] += row / max(row.sum(), 1e-300)
+    return found
+
+
+def _ordered(
+    people: list[tuple[int, list[list[int]], Floats]], links: Sequence[GroupLinks]
+) -> list[tuple[int, list[list[int]], Floats]]:
+    """People group by group, so that few groups are half filled at any time."""
+    groups = [
+        {
+            (r, int(np.searchsorted(one.start, link, side="right") - 1))
+            for r, one in enumerate(links)
+            for link in mine[r]
+        }
+        for _, mine, _ in people
+    ]
+    sizes: dict[tuple[int, int], int] = {}
+    for own in groups:
+        for g in own:
+            sizes[g] = sizes.get(g, 0) + 1
+    left, open_groups, order = set(range(len(people))), set(), []
+    while left:
+        best = min(left, key=lambda i: (len(groups[i] - open_groups), sum(sizes[g] for g in groups[i]), i))
+        left.remove(best)
+        order.append(people[best])
+        for g in groups[best]:
+            sizes[g] -= 1
+        open_groups = {g for g in open_groups | groups[best] if sizes[g] > 0}
+    return order

@@ -1,0 +1,75 @@
+"""Counts across releases: who is alone in the crossing, who has one value left, and which releases it takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.risk.composition.inference import ReleaseView, Web, weave
+
+__all__ = ["SURE", "Exposure", "exposure_of", "minimal_sets"]
+
+SURE = 0.95
+MOST_RUNS = 16  # subsets of earlier releases that are tried; the smallest first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exposure:
+    """By person: what can be counted without any belief."""
+
+    alone: NDArray[np.bool_]  # nobody else stands in the same rows of every release
+    alone_before: NDArray[np.bool_]  # ... of the new release
+    one_left: NDArray[np.bool_]  # every release together leave one value
+    one_left_before: NDArray[np.bool_]  # the new release does
+    differenced: NDArray[np.bool_]  # taking a group off a larger one leaves one person, or one value
+
+
+def exposure_of(web: Web, *, harmless: Sequence[int] = (), new: int = 0) -> Exposure:
+    """Count. `new`: which of the releases is the new one; whom one harmless value is left is not counted."""
+    hurts = np.ones(web.values, dtype=bool)
+    hurts[list(harmless)] = False
+
+    def one_left(which: Sequence[int] | None) -> NDArray[np.bool_]:
+        left = web.left(which)
+        return np.asarray((left.sum(axis=1) == 1) & left[:, hurts].any(axis=1))
+
+    differenced = np.zeros(len(web.size), dtype=bool)
+    before = web.left([new]).sum(axis=1) == 1
+    for found in web.differences:
+        differenced[found.people[(found.values == 1) | (found.rows == 1)]] = True
+    return Exposure(
+        web.crossing() == 1,
+        web.crossing([new]) == 1,
+        one_left(None),
+        one_left([new]),
+        differenced[web.number] & ~before,
+    )
+
+
+def minimal_sets(
+    views: Sequence[ReleaseView], values: int, exposed: NDArray[np.bool_], new: int = 0
+) -> tuple[dict[tuple[str, ...], int], bool]:
+    """People by the smallest sets of earlier releases that, with the new one, make a reader sure of them.
+
+    `exposed` (people,): of whom a reader of all releases is sure. A person may be exposed by several sets; the
+    empty one is the new release alone. Second: whether every subset was tried.
+    """
+    others = [i for i in range(len(views)) if i != new]
+    subsets = [chosen for size in range(len(others)) for chosen in combinations(others, size)]
+    tried = subsets[:MOST_RUNS]
+    by: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+    for chosen in tried:
+        some = weave([views[new], *(views[i] for i in chosen)], values)
+        by[chosen] = np.asarray((some.beliefs().probability.max(axis=1) >= SURE) & exposed)
+    by[tuple(others)] = exposed
+    found = {}
+    for chosen, mine in by.items():
+        least = mine.copy()
+        for smaller, theirs in by.items():
+            if len(smaller) < len(chosen) and set(smaller) <= set(chosen):
+                least &= ~theirs
+        if least.any():
+            found[tuple(views[i].name for i in chosen)] = int(least.sum())
+    return found, len(tried) == len(subsets)

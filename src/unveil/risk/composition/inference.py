@@ -1,0 +1,147 @@
+"""What several releases of the same people tell together about one attribute of each person."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.data.belief import Targets
+from unveil.data.release import Release, example_rows, row_numbers
+from unveil.errors import UsageError
+from unveil.risk.composition.elimination import exact_beliefs
+from unveil.risk.composition.links import GroupLinks, Overlap, link_people
+from unveil.risk.composition.propagation import Propagated, propagate
+from unveil.risk.composition.structure import ConnectedParts, Difference, parts_of, subtract_nested
+
+__all__ = ["JointBelief", "ReleaseView", "Web", "weave"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleaseView:
+    """One release as it speaks of the people who are asked about."""
+
+    name: str
+    release: Release
+    targets: Targets  # the people, in an order that all views share; known and asked by this release's positions
+    overlap: Overlap = field(default_factory=Overlap)
+    emission: Floats | None = None  # (regions of the asked attribute, values): chance of what is published; None: equal
+    nowhere: NDArray[np.bool_] | None = None  # (people,) who fit no row whatever it shows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointBelief:
+    """Beliefs about people given several releases, and how they were reached."""
+
+    probability: Floats  # (people, values)
+    exact: NDArray[np.bool_]  # (people,) by elimination, or on a tree; the others by propagation on loops
+    rounds: int
+    change: float  # the last change of the beliefs of 99% of people
+    worst: float
+    settled: bool
+    impossible: NDArray[np.bool_]  # (people,) no value fits all releases: they are not what was said of them
+
+    @property
+    def converged(self) -> bool:
+        """Settled, and nothing contradicts itself."""
+        return self.settled and not self.impossible.any()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Web:
+    """People and the groups of all releases they may stand in."""
+
+    number: Ints  # (people,) class of each; people of a class cannot be told apart by what is known
+    size: Ints  # (classes,)
+    values: int
+    links: tuple[GroupLinks, ...]  # as published, by release
+    ties: tuple[GroupLinks, ...]  # the same with nested groups subtracted
+    differences: tuple[Difference, ...]
+    contradictions: int  # nested groups whose values are not among the larger's
+    parts: ConnectedParts
+
+    def beliefs(self, p: Floats | None = None) -> JointBelief:
+        """Beliefs from p(s | x) of every person, (people, values), or from nothing learned."""
+        classes = len(self.size)
+        if p is None:
+            prior = np.full((classes, self.values), 1 / self.values)
+        else:
+            if p.shape != (len(self.number), self.values):
+                raise UsageError("p(s | x) needs one row a person and one column a value")
+            prior = np.zeros((classes, self.values))
+            np.add.at(prior, self.number, p)
+            prior = np.maximum(prior, 1e-12)
+            prior /= prior.sum(axis=1, keepdims=True)
+        tree = self.parts.tree[self.parts.part]
+        exact, done, against = exact_beliefs(self.ties, self.size, prior, self.parts)
+        if (done | against).all():
+            found = Propagated(exact, 0, 0.0, 0.0, np.zeros(classes), against)
+        else:
+            found = propagate(self.ties, self.size, prior, tree=tree)
+        belief = np.where(done[:, None], exact, found.belief)
+        impossible = np.where(done, False, found.impossible | against)
+        loose = ~done & (found.moving > 0)
+        change = found.change if loose.any() else 0.0
+        worst = float(found.moving[loose].max(initial=0.0))
+        sure = done | (tree & (found.moving < 1e-9))
+        settled = found.settled or worst <= 1e-9
+        n = self.number
+        return JointBelief(belief[n], sure[n], found.rounds, change, worst, settled, impossible[n])
+
+    def left(self, which: Sequence[int] | None = None) -> NDArray[np.bool_]:
+        """(people, values) which values every one of these releases (all) leaves to each person."""
+        classes = len(self.size)
+        seen = np.ones((classes, self.values), dtype=bool)
+        for number, one in enumerate(self.links):
+            if which is None or number in which:
+                seen &= one.possible(classes, self.values)[:classes]
+        return seen[self.number]
+
+    def crossing(self, which: Sequence[int] | None = None) -> Ints:
+        """(people,) how many people stand in the same rows of every one of these releases (all)."""
+        columns = [self.number * 0]
+        for number, one in enumerate(self.links):
+            if which is None or number in which:
+                columns.append(_places(one, len(self.size))[self.number])
+        cell = row_numbers(columns)
+        return np.asarray(np.bincount(cell)[cell])
+
+
+def weave(views: Sequence[ReleaseView], values: int) -> Web:
+    """Link the people with every release. Cost: people and rows, times the rows that fit a person."""
+    if not views:
+        raise UsageError("name at least one release")
+    counts = {one.targets.count for one in views}
+    if len(counts) != 1:
+        raise UsageError("every release must be asked about the same people")
+    columns = [one.targets.distinct()[1] for one in views]
+    columns += [one.nowhere.astype(np.int64) for one in views if one.nowhere is not None]
+    number = row_numbers(columns)
+    first, size = example_rows(number), np.bincount(number)
+    links = tuple(
+        link_people(
+            one.release,
+            one.targets.take(first),
+            size,
+            overlap=one.overlap,
+            emission=one.emission,
+            nowhere=None if one.nowhere is None else one.nowhere[first],
+        )
+        for one in views
+    )
+    ties, differences, against = subtract_nested(links, size)
+    return Web(number, size, values, links, tuple(ties), tuple(differences), against, parts_of(ties, size))
+
+
+def _places(links: GroupLinks, classes: int) -> Ints:
+    """(classes,) a number that people share who may stand in the same entries."""
+    real = links.person < classes
+    person, entry = links.person[real], links.entry[real]
+    order = np.lexsort((entry, person))
+    from unveil.data.regions import rank_sequences
+
+    start = np.concatenate([[0], np.cumsum(np.bincount(person, minlength=classes))])
+    return rank_sequences(start.astype(np.int64), entry[order].astype(np.int64))

@@ -1,0 +1,347 @@
+"""Links: where in a release each person may stand, by what is published of them, and what the groups there hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.posterior.fits import block_fits
+from unveil.data.belief import Targets
+from unveil.data.release import Block, Release, example_rows, row_numbers
+from unveil.errors import NotApplicable, UsageError
+
+__all__ = ["GroupLinks", "Overlap", "link_people"]
+
+MOST_PAIRS = 60_000_000  # pairs of a person and a row that fit
+MOST_SCALINGS = 200
+PeopleRelation = Literal["same", "subset", "superset", "overlapping"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Which people two releases share.
+
+    same: exactly these; subset: some of these and nobody else; superset: all of these and others; overlapping: some of
+    these, and others.
+    """
+
+    people: PeopleRelation = "same"
+    shared: int | None = None  # how many, of an overlapping population; None: unknown, and taken to be all who fit
+
+    def __post_init__(self) -> None:
+        if self.people not in get_args(PeopleRelation):
+            raise UsageError(f"unknown overlap {self.people!r}; choose same, subset, superset or overlapping")
+        if self.shared is not None and (self.people != "overlapping" or self.shared < 1):
+            raise UsageError("a number of shared people belongs to an overlapping population, and is 1 or more")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupLinks:
+    """Of one release: its groups, who may stand in each, and which values it holds. Groups are what hides a link."""
+
+    start: Ints  # (groups + 1,) links of each group
+    person: NDArray[np.int32]  # (links,) class of people; the number of classes: strangers
+    count: Floats  # (links,) expected people
+    entry: Ints  # (links,) rows that cannot be told apart
+    weight: Floats  # (links,) how well they fit, up to a factor for each class and each entry
+    certain: NDArray[np.bool_]  # (links,) the count is a fact
+    present: Floats  # (classes,) probability that somebody of the class is in the release at all
+    value_start: Ints  # (groups + 1,)
+    column: NDArray[np.int32]  # (group values,) what is published of the sensitive value
+    held: Floats  # (group values,) rows
+    emission: Floats | None  # (columns, values) probability of what is published given the value; None: the value
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self.start) - 1
+
+    @property
+    def group(self) -> Ints:
+        """(links,) the group of each link."""
+        return np.repeat(np.arange(self.groups), np.diff(self.start))
+
+    def columns_of(self, weight: Floats) -> Floats:
+        """(people, columns) from (people, values)."""
+        return weight if self.emission is None else weight @ self.emission.T
+
+    def values_of(self, told: Floats) -> Floats:
+        """(people, values) from (people, columns)."""
+        return told if self.emission is None else told @ self.emission
+
+    def cut(self, keep: NDArray[np.bool_], held: Floats) -> "GroupLinks":
+        """The links that are kept, and the groups that still have some, with what those hold now."""
+        group, of_value = self.group[keep], np.repeat(np.arange(self.groups), np.diff(self.value_start))
+        alive = np.bincount(group, minlength=self.groups) > 0
+        number = np.cumsum(alive) - 1
+        values = alive[of_value] & (held > 1e-9)
+        count = int(alive.sum())
+        start, value_start = np.zeros(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(number[group], minlength=count), out=start[1:])
+        np.cumsum(np.bincount(number[of_value[values]], minlength=count), out=value_start[1:])
+        return replace(
+            self,
+            start=start,
+            person=self.person[keep],
+            count=self.count[keep],
+            entry=self.entry[keep],
+            weight=self.weight[keep],
+            certain=self.certain[keep],
+            value_start=value_start,
+            column=self.column[values],
+            held=held[values],
+        )
+
+    def of_groups(self, which: NDArray[np.bool_]) -> "GroupLinks":
+        """Some groups alone."""
+        return self.cut(which[self.group], self.held)
+
+    def possible(self, people: int, values: int) -> NDArray[np.bool_]:
+        """(people + 1, values) which values some row holds where a person may stand; all for who may be absent."""
+        columns = values if self.emission is None else len(self.emission)
+        length = np.diff(self.value_start)[self.group]
+        pair = np.repeat(np.arange(len(self.person)), length)
+        first = np.concatenate([[0], np.cumsum(length)])[:-1]
+        column = self.column[np.repeat(self.value_start[self.group] - first, length) + np.arange(len(pair))]
+        found = np.zeros((people + 1, columns))
+        found[self.person[pair], column] = 1.0
+        seen = self.values_of(found) > 0
+        seen[:people][self.present < 1 - 1e-9] = True
+        seen[people] = True
+        return np.asarray(seen)
+
+
+def link_people(
+    release: Release,
+    targets: Targets,
+    size: Ints,
+    *,
+    overlap: Overlap,
+    emission: Floats | None = None,
+    nowhere: NDArray[np.bool_] | None = None,
+) -> GroupLinks:
+    """The links of classes of people, `size` (classes,) each, to the rows of a release that fit them.
+
+    `emission` (regions of the asked attribute, values); None: its regions are single values, the same codes.
+    `nowhere`: classes that fit no row whatever is published.
+    """
+    entry, group, capacity, target, weight = _fits(release, targets)
+    if nowhere is not None and nowhere.any():
+        keep = ~nowhere[target]
+        entry, target, weight = entry[keep], target[keep], weight[keep]
+    people, rows = int(size.sum()), int(capacity.sum())
+    reachable = min(
+        int(size[np.unique(target)].sum()),
+        int(np.minimum(np.bincount(entry, weights=size[target], minlength=len(capacity)), capacity).sum()),
+    )
+    shared = {"same": people, "subset": rows, "superset": people, "overlapping": overlap.shared or reachable}
+    inside = min(shared[overlap.people], people, rows, reachable)
+    count, absent, strange = _expected(entry, target, weight, size, capacity, inside)
+    alone = np.bincount(target, minlength=targets.count)[target] == 1
+    only = np.bincount(entry, minlength=len(capacity))[entry] == 1
+    certain = (alone & (absent[target] < 1e-9)) | (only & (strange[entry] < 1e-9))
+    extra = np.flatnonzero(strange > 1e-9)
+    settled = np.ones(len(capacity), dtype=bool)
+    settled[entry[~certain]] = False
+    keep = count > 1e-12
+    person = np.concatenate([target[keep], np.full(len(extra), targets.count)])
+    count = np.concatenate([count[keep], strange[extra]])
+    place = np.concatenate([entry[keep], extra])
+    weight = np.concatenate([weight[keep], np.ones(len(extra))])
+    certain = np.concatenate([certain[keep], settled[extra]])
+    where = group[place]
+    groups = int(group.max(initial=-1)) + 1
+    order = np.argsort(where, kind="stable")
+    start = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(where, minlength=groups), out=start[1:])
+    value_start, column, held = _held(release, targets, emission is None, groups)
+    return GroupLinks(
+        start,
+        person[order].astype(np.int32),
+        count[order],
+        place[order],
+        weight[order],
+        certain[order],
+        np.clip(1 - absent, 0.0, 1.0),
+        value_start,
+        column,
+        held,
+        emission,
+    )
+
+
+def _sets(release: Release, targets: Targets) -> tuple[Block | None, list[int]]:
+    """The block whose entries people are linked with, if it is not the asked one's, and what is known of its cells."""
+    own = release.block_of(targets.asked)
+    known_own = [i for i in own.attributes if i in targets.known]
+    others = [b for b in release.blocks if b is not own and any(i in targets.known for i in b.attributes)]
+    if not known_own and len(others) == 1:
+        return others[0], [i for i in others[0].attributes if i in targets.known]
+    return None, known_own
+
+
+def _told_apart(release: Release, targets: Targets) -> Ints:
+    """(entries of the asked attribute's block,) the set of rows that are not told apart by what is known."""
+    own = release.block_of(targets.asked)
+    known = [i for i in own.attributes if i in targets.known]
+    columns = [own.region(i) for i in known]
+    if len(release.blocks) > 1 or targets.group is not None:  # one block: a row is its cells, whatever its group
+        columns = [own.group, *columns]
+    return row_numbers(columns, len(own.cell))
+
+
+def _fits(release: Release, targets: Targets) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+    """(pairs,) entry; (entries,) group and rows; (pairs,) target and weight."""
+    own = release.block_of(targets.asked)
+    block, known = _sets(release, targets)
+    if block is not None:
+        number = row_numbers([block.group, *(block.region(i) for i in known)])
+        first = example_rows(number)
+        capacity = np.bincount(number, weights=block.count).astype(np.int64)
+        entry, target, weight = _pairs(release, block, known, targets, number)
+        return entry, block.group[first], capacity, target, weight
+    number = _told_apart(release, targets)
+    capacity = np.bincount(number, weights=own.count).astype(np.int64)
+    first = example_rows(number)
+    entry, target, weight = _pairs(release, own, known, targets, number)
+    others = [b for b in release.blocks if b is not own and any(i in targets.known for i in b.attributes)]
+    for other in others:  # how much of the group shows cells that fit, block by block
+        cells = [i for i in other.attributes if i in targets.known]
+        theirs = row_numbers([other.group, *(other.region(i) for i in cells)])
+        rows = np.bincount(theirs, weights=other.count)
+        place, who, fit = _pairs(release, other, cells, targets, theirs)
+        group = other.group[example_rows(theirs)][place]
+        key = who * release.groups + group
+        distinct, inverse = np.unique(key, return_inverse=True)
+        share = np.bincount(inverse, weights=fit * rows[place] / release.sizes[group])
+        mine = target * release.groups + own.group[first][entry]
+        at = np.minimum(np.searchsorted(distinct, mine), max(len(distinct) - 1, 0))
+        keep = distinct[at] == mine if len(distinct) else np.zeros(len(mine), dtype=bool)
+        entry, target, weight = entry[keep], target[keep], weight[keep] * share[at[keep]]
+    return entry, np.arange(len(capacity)), capacity, target, weight
+
+
+def _pairs(
+    release: Release, block: Block, known: Sequence[int], targets: Targets, number: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """(pairs,) number of the set of entries, target, and weight, of every target that fits."""
+    sets = int(number.max(initial=-1)) + 1
+    if not known:
+        if targets.group is not None:
+            belongs = np.full(release.groups, -1, dtype=np.int64)
+            belongs[block.group] = number
+            return belongs[targets.group], np.arange(targets.count), np.ones(targets.count)
+        if sets * targets.count > MOST_PAIRS:
+            raise NotApplicable(f"nothing is known of a person in it, and it has {sets:,} groups")
+        return (
+            np.repeat(np.arange(sets), targets.count),
+            np.tile(np.arange(targets.count), sets),
+            np.ones(sets * targets.count),
+        )
+    exact = all((targets.known[i].regions.sizes == 1).all() for i in known)
+    if not exact:
+        found = block_fits(release, block, targets)
+        weight = np.ones(len(found.target))
+        for i in known:
+            weight = weight * found.overlaps[i].shared(np.ones(release.attributes[i].codes))[found.pair[i]]
+        pair, inverse = np.unique(found.target * sets + number[found.entry], return_inverse=True)
+        total = np.bincount(inverse, weights=weight) / np.maximum(np.bincount(inverse), 1)
+        return pair % sets, pair // sets, total
+    from unveil.kernels.boxes import points_in_boxes
+
+    first = example_rows(number)
+    columns = [block.region(i)[first] for i in known]
+    point = np.stack([targets.known[i].regions.low[targets.known[i].of_target] for i in known], axis=1)
+    boxes = row_numbers(columns)  # sets of several groups may show the same cells
+    shown = example_rows(boxes)
+    regions = [release.regions[i].take(column[shown]) for i, column in zip(known, columns, strict=True)]
+    low = np.stack([r.low[r.start[:-1]] for r in regions], axis=1)
+    high = np.stack([r.high[r.start[1:] - 1] for r in regions], axis=1)
+    if all((r.sizes == 1).all() for r in regions):
+        target, box = _equal_rows(point, low)
+    else:
+        target, box = points_in_boxes(point.astype(np.int32), low.astype(np.int32), high.astype(np.int32))
+        for axis, r in enumerate(regions):  # a set of codes has gaps that its box does not
+            if (r.runs > 1).any():
+                inside = r.holds(box, point[target, axis].astype(np.int64))
+                target, box = target[inside], box[inside]
+    order = np.argsort(boxes, kind="stable")
+    begin = np.concatenate([[0], np.cumsum(np.bincount(boxes))])
+    length = (begin[1:] - begin[:-1])[box]
+    if length.sum() > MOST_PAIRS:
+        raise NotApplicable(f"{int(length.sum()):,} pairs of a person and a row that fits are too many")
+    stop = np.cumsum(length)
+    entry = order[np.repeat(begin[box] - stop + length, length) + np.arange(stop[-1] if len(stop) else 0)]
+    target = np.repeat(target, length)
+    if targets.group is not None:
+        keep = block.group[first][entry] == targets.group[target]
+        entry, target = entry[keep], target[keep]
+    return entry, target, np.ones(len(entry))
+
+
+def _equal_rows(a: NDArray[np.integer], b: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """(pairs,) rows of a and of b that are equal; those of b differ from each other."""
+    together = np.concatenate([a, b]).astype(np.int64)
+    number = row_numbers(list(together.T), len(together))
+    of_b = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
+    of_b[number[len(a) :]] = np.arange(len(b))
+    found = of_b[number[: len(a)]]
+    return np.flatnonzero(found >= 0), found[found >= 0]
+
+
+def _expected(
+    entry: Ints, target: Ints, weight: Floats, size: Ints, capacity: Ints, inside: int
+) -> tuple[Floats, Floats, Floats]:
+    """(pairs,) expected people of each link, (classes,) the probability of being absent, (entries,) strangers there.
+
+    Weights are scaled until every class and every entry adds up; so are the chances of being absent, or a stranger.
+    """
+    people, rows = int(size.sum()), int(capacity.sum())
+    out, others = float(people - inside), float(rows - inside)
+    count = weight.astype(np.float64)
+    fits = np.zeros(len(size), dtype=bool)
+    fits[target] = True
+    away = np.where(fits, 1.0 if out > 0 else 0.0, size.astype(np.float64))
+    stranger = np.where(np.bincount(entry, minlength=len(capacity)) > 0, 1.0 if others > 0 else 0.0, capacity)
+    stranger = stranger.astype(np.float64)
+    for _ in range(MOST_SCALINGS):
+        total = np.bincount(target, weights=count, minlength=len(size)) + away
+        scale = size / np.maximum(total, 1e-300)
+        count, away = count * scale[target], away * scale
+        total = np.bincount(entry, weights=count, minlength=len(capacity)) + stranger
+        scale = capacity / np.maximum(total, 1e-300)
+        count, stranger = count * scale[entry], stranger * scale
+        # Who fits nothing is away and a row that nobody fits a stranger's; the others share what is left.
+        for vector, sure, amount in ((away, ~fits, out), (stranger, None, others)):
+            fixed = sure if sure is not None else np.bincount(entry, minlength=len(capacity)) == 0
+            left = amount - float(vector[fixed].sum())
+            free = float(vector[~fixed].sum())
+            if free > 0:
+                vector[~fixed] *= max(left, 0.0) / free
+        rows_now = np.bincount(entry, weights=count, minlength=len(capacity)) + stranger
+        people_now = np.bincount(target, weights=count, minlength=len(size)) + away
+        if max(np.abs(rows_now - capacity).max(initial=0), np.abs(people_now - size).max(initial=0)) < 1e-9:
+            break
+    return count, away / np.maximum(size, 1), stranger
+
+
+def _held(release: Release, targets: Targets, single: bool, groups: int) -> tuple[Ints, NDArray[np.int32], Floats]:
+    """What each group holds: (groups + 1,) starts, columns and rows."""
+    own = release.block_of(targets.asked)
+    block, _ = _sets(release, targets)
+    number = own.group if block is not None else _told_apart(release, targets)
+    region = own.region(targets.asked)
+    column = release.regions[targets.asked].single()[region] if single else region.astype(np.int64)
+    if single and (column < 0).any():
+        raise UsageError("a release with withheld values needs its emission")
+    width = int(column.max(initial=0)) + 1
+    key, inverse = np.unique(number * width + column, return_inverse=True)
+    held = np.bincount(inverse, weights=own.count)
+    start = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(key // width, minlength=groups), out=start[1:])
+    return start, (key % width).astype(np.int32), held

@@ -1,0 +1,135 @@
+"""Ten seeds of every table with a known posterior: who is called converged, and how wrong that is."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tests.modes import Hidden, blind_tables, by_counts, tables
+from unveil.attackers import Chains, learn
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.learner import Learner
+from unveil.attackers.posterior import contract
+from unveil.data.belief import Belief
+from unveil.engine import Engine
+
+SEEDS = 10
+RIGHT = 5.0  # standard errors
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run of one reader on one table."""
+
+    table: str
+    rows: int
+    seed: int
+    reader: str
+    method: str
+    converged: bool
+    precise: bool
+    error: float
+    stated: float
+    alarm: str
+    seconds: float  # of CPU, of both readers together
+    facts: dict[str, float]
+
+    @property
+    def fooled(self) -> bool:
+        """Called converged, and wrong by more than it says."""
+        return self.converged and self.error > RIGHT * self.stated
+
+    @property
+    def good(self) -> bool:
+        """Converged and right."""
+        return self.converged and not self.fooled
+
+
+def stated(belief: Belief, exact: np.ndarray) -> tuple[float, float]:
+    """The largest error, and the standard error that is stated; of an exact belief what rounding allows."""
+    error = float(np.abs(belief.probability - exact).max())
+    if belief.chains is None:
+        return error, float(belief.diagnostics.facts.get("error_max", 1e-9))
+    facts = belief.diagnostics.facts
+    between = float(belief.chains.std(axis=0, ddof=1).max()) / len(belief.chains) ** 0.5
+    return error, max(between, float(facts["error_max"]), float(facts["unseen_mode"]))
+
+
+def starts(table: Hidden) -> list[dict[int, np.ndarray]]:
+    """As an audit hands them: the shares of the table itself, and with two values in each other's place."""
+    counts = {a: np.full((table.values, n), 0.5) for a, n in enumerate(table.codes)}
+    for cells, values in table.groups:
+        for cell, value in zip(cells, values, strict=True):
+            for a, code in enumerate(cell):
+                counts[a][value, code] += 1
+    truth = {a: c / c.sum(axis=1, keepdims=True) for a, c in counts.items()}
+    order = [1, 0, *range(2, table.values)]
+    return [truth, {a: shares[order] for a, shares in truth.items()}]
+
+
+def run(table: Hidden, seed: int, chains: Chains | None = None, *, probed: bool = False) -> dict[str, Belief]:
+    """What learner and attacker believe of everybody who can be told apart; `probed`: from the truth as well."""
+    release = table.release()
+    targets = table.targets(release)
+    both = {"learner": (Learner(), targets), "bayesian": (Bayesian(), targets)}
+    asked = len(table.codes)
+    ask = release, asked, table.prior(release), Engine(seed=seed), chains or Chains(), both
+    return learn(*ask, None, None, starts(table) if probed else ())[0]
+
+
+def small(table: Hidden) -> bool:
+    """Whether it has two parameters."""
+    return table.values == 2 and table.codes == (2,)
+
+
+@contextmanager
+def without_grid() -> Iterator[None]:
+    """Chains even where a grid would do."""
+    before, contract.integrated_posterior = contract.integrated_posterior, lambda *_: None
+    try:
+        yield
+    finally:
+        contract.integrated_posterior = before
+
+
+def trials(kept: Path, seeds: int = SEEDS, *, names: Sequence[str] = (), chains_only: bool = False) -> Iterator[Trial]:
+    """Every run, those of before from `kept`, to which new ones are added.
+
+    `chains_only`: the tables that are integrated otherwise, by chains, so that these are tried there too.
+    """
+    done = {}
+    if kept.exists():
+        for line in kept.read_text().splitlines():
+            one = Trial(**json.loads(line))
+            done[one.table, one.seed, one.reader] = one
+    everyone = {table.name: table for table in (*blind_tables(), *tables())}
+    exact: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for seed in range(seeds):
+        for name, table in everyone.items():
+            if (names and name not in names) or (chains_only and not small(table)):
+                continue
+            if (name, seed, "bayesian") not in done:
+                if name not in exact:
+                    exact[name] = by_counts(table)
+                begun = time.process_time()
+                with without_grid() if chains_only else nullcontext():
+                    found = run(table, seed, probed=True)
+                seconds = time.process_time() - begun
+                lines = []
+                for (reader, belief), truth in zip(found.items(), exact[name], strict=True):
+                    judged = belief.diagnostics
+                    facts = {k: v for k, v in judged.facts.items() if isinstance(v, float) and "log_fit" not in k}
+                    alarm = str(judged.facts.get("alarm", ""))
+                    verdict = judged.method, judged.converged, judged.precise, *stated(belief, truth)
+                    one = Trial(name, table.rows, seed, reader, *verdict, alarm, seconds, facts)
+                    done[name, seed, reader] = one
+                    lines.append(json.dumps(asdict(one)) + "\n")
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                with kept.open("a") as file:
+                    file.writelines(lines)
+            yield done[name, seed, "learner"]
+            yield done[name, seed, "bayesian"]

@@ -1,0 +1,104 @@
+"""The steward's first hour on a messy export: five commands, no error, and nobody's name in anything they write.
+
+`make first-hour` walks it with 8,000 rows and 300 diagnoses, in German and in French, and says how long it took; the
+suite walks it with fewer rows.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+try:
+    from exports import FRENCH, GERMAN, SURNAMES, Export, hospital_export
+except ModuleNotFoundError:  # as a program: python -m tests.first_hour
+    from tests.exports import FRENCH, GERMAN, SURNAMES, Export, hospital_export
+
+__all__ = ["commands", "names_in", "walk"]
+
+MOST_LINES = 60  # of one command in the terminal
+MOST_SECONDS = 300
+
+Run = Callable[[Sequence[str]], tuple[int, str]]
+
+
+def commands(folder: Path, scheme: str = "mondrian:k=5,l=3") -> list[list[str]]:
+    """What the steward types; between the first and the second they read the schema and confirm it."""
+    data, schema, release = (str(folder / name) for name in ("export.csv", "schema.toml", "release.csv"))
+    return [
+        ["schema", data, "-o", schema],
+        ["hierarchy", "auto", "-s", schema, "--data", data],
+        ["anonymize", data, "-s", schema, "--with", scheme, "-o", release],
+        [
+            "audit",
+            release,
+            "-s",
+            schema,
+            "--original",
+            data,
+            "--report",
+            f"{folder}/r.html",
+            "--json",
+            f"{folder}/a.json",
+        ],
+    ]
+
+
+def confirm(folder: Path) -> None:
+    """The steward read it."""
+    schema = folder / "schema.toml"
+    text = schema.read_text(encoding="utf-8")
+    schema.write_text(text.replace("confirmed = false", "confirmed = true"), encoding="utf-8")
+
+
+def walk(folder: Path, run: Run, words: Export, rows: int, codes: int, scheme: str = "mondrian:k=5,l=3") -> list[str]:
+    """What each command printed; an error of any but the audit, whose verdict is 1 or 3, ends the walk."""
+    (folder / "export.csv").write_bytes(hospital_export(rows, words, codes))
+    printed = []
+    for number, command in enumerate(commands(folder, scheme)):
+        code, text = run(command)
+        assert code in ((0, 1, 3) if command[0] == "audit" else (0,)), f"unveil {' '.join(command)}: {code}\n{text}"
+        assert len(text.splitlines()) <= MOST_LINES, f"unveil {command[0]} prints {len(text.splitlines())} lines"
+        printed.append(text)
+        if number == 0:
+            confirm(folder)
+    return printed
+
+
+def names_in(folder: Path, printed: Sequence[str]) -> list[str]:
+    """Where a surname stands, in what was printed or written; the export itself has them."""
+    texts = {f"output {place}": text for place, text in enumerate(printed)}
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and file.name != "export.csv":
+            texts[file.name] = file.read_bytes().decode("utf-8", "replace")
+    return [f"{where}: {name}" for where, text in texts.items() for name in SURNAMES if name[:6] in text]
+
+
+def _run(command: Sequence[str]) -> tuple[int, str]:
+    program = "from unveil.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def main() -> int:
+    worst = 0.0
+    for words, scheme in ((GERMAN, "mondrian:k=5,l=3"), (FRENCH, "mondrian:k=5,l=3"), (GERMAN, "anatomy:l=4")):
+        with tempfile.TemporaryDirectory() as name:
+            folder, start = Path(name), time.monotonic()
+            printed = walk(folder, _run, words, 8_000, 300, scheme)
+            spent = time.monotonic() - start
+            found = names_in(folder, printed)
+            worst = max(worst, spent)
+            print(f"{words.header[1]}, {scheme}: {spent:.0f} s, names in the output: {len(found)}")
+            if found:
+                print("\n".join(found[:5]))
+                return 1
+    return int(worst > MOST_SECONDS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The whole hour on a small export, in German and in French; `make first-hour` walks the full one."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from exports import FRENCH, GERMAN, SURNAMES, Export, hospital_export
+from first_hour import names_in, walk
+from unveil import cli
+from unveil.catalog import anonymizer
+from unveil.data.schema import read_schema
+from unveil.engine import Engine
+from unveil.formats.releases import read_release, write_release
+from unveil.formats.tables import read_table
+
+
+@pytest.mark.parametrize("words", [GERMAN, FRENCH])
+def test_five_commands_without_an_error_or_a_name(
+    tmp_path: Path, words: Export, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def run(command: Sequence[str]) -> tuple[int, str]:
+        argv, sys.argv = sys.argv, ["unveil", *command]
+        try:
+            with pytest.raises(SystemExit) as stopped:
+                cli.main()
+        finally:
+            sys.argv = argv
+        out, err = capfd.readouterr()
+        return int(str(stopped.value.code or 0)), out + err
+
+    printed = walk(tmp_path, run, words, rows=400, codes=25)
+    assert not names_in(tmp_path, printed)
+    assert any(name in hospital_export(400, words, 25).decode(words.encoding) for name in SURNAMES)
+    release = (tmp_path / "release.csv").read_bytes()
+    assert release.count(b"\r\n") == 401
+    header, *rows = release.decode(words.encoding).split("\r\n")
+    assert header.split(";")[0] == words.header[3]
+    assert not {*words.header[:3], *words.header[5:8], words.header[10], words.header[15]} & {*header.split(";")}
+    assert any("-Q" in row or ";2019;" in row or ";2020;" in row for row in rows)
+    schema = (tmp_path / "schema.toml").read_text(encoding="utf-8")
+    assert len(schema.splitlines()) < 200
+
+
+@pytest.mark.parametrize("scheme", ["mondrian:k=5", "mondrian:k=5,recoding=order", "anatomy:l=2", "full_domain:k=3"])
+def test_a_release_in_the_notation_of_its_input_reads_back_as_it_was(tmp_path: Path, scheme: str) -> None:
+    """Semicolons, decimal commas, dd.mm.yyyy, cp1252: the file holds what the anonymizer made."""
+    run = ["schema", str(tmp_path / "export.csv"), "-o", str(tmp_path / "schema.toml")]
+    (tmp_path / "export.csv").write_bytes(hospital_export(300, GERMAN, 12))
+    argv, sys.argv = sys.argv, ["unveil", *run]
+    try:
+        with pytest.raises(SystemExit):
+            cli.main()
+    finally:
+        sys.argv = argv
+    schema = read_schema(tmp_path / "schema.toml")
+    table = read_table(tmp_path / "export.csv", schema)
+    made = anonymizer(scheme).anonymize(table, Engine(seed=1)).release
+    write_release(made, tmp_path / "release.csv", like=table)
+    assert read_release(tmp_path / "release.csv", schema, attributes=table.attributes) == made
+    assert read_release(tmp_path / "release.csv", schema).rows == made.rows  # without the original, too
