@@ -58,5 +58,6 @@ def test_an_attribute_of_thousands_of_values_is_judged_coarsely_and_finely() -> 
     found = run_audit({"r": release}, original=table, engine=Engine(seed=0, workers=1))
     rows = found.document.diagnostics["judgement"]["r"]["kinds"]
     inference = {row["attribute"]: row["verdict"] for row in rows if row["kind"] == "inference"}
-    assert inference["pay in 10 bins"] == "exceeded"  # every second person within 100
-    assert inference["pay in 100 bins"] == "exceeded"
+    binned = {name: verdict for name, verdict in inference.items() if name.startswith("pay in ")}
+    assert len(binned) == 2
+    assert set(binned.values()) == {"exceeded"}  # every second person within 100
