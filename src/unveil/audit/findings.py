@@ -10,7 +10,6 @@ from unveil.audit.asking import Answers
 from unveil.audit.belief_measures import Measure, People, Sample, measures_of
 from unveil.audit.document import Finding
 from unveil.data.belief import Belief, Estimate
-from unveil.data.masked import Masked
 from unveil.errors import UsageError
 
 __all__ = ["belief_findings", "measure_of", "published_counts"]
@@ -106,7 +105,7 @@ def measure_of(measure: Measure, people: People, sample: Sample | None) -> Estim
 
 def published_counts(found: Answers) -> NDArray[np.int64]:
     """(values,) how many published rows show each value outright; none of a release whose values were perturbed."""
-    if isinstance(found.release, Masked):
+    if not hasattr(found.release, "blocks"):
         return np.zeros(found.attribute.codes, dtype=np.int64)
     histograms, _ = found.release.histograms(found.targets.asked)
     return np.asarray(histograms.sum(axis=0))

@@ -139,34 +139,56 @@ def stepped(
     *beliefs: Belief,
     over: Callable[[Floats], float] = np.mean,
     ordered: bool = False,
+    drawn: bool = False,
     least: float = -np.inf,
     most: float = np.inf,
 ) -> Estimate:
-    """A mean `over` a number of each person that jumps (a count, a guess), or a quantile or maximum (`ordered`).
+    """A mean, quantile or maximum (`ordered`) `over` a number of each person that jumps: a count, a guess, a rank.
 
-    Everyone's number may be the least or the largest that it is while beliefs err as much as their chains differ: who
-    is so near a threshold, or a tie, that the chains do not tell on which side, counts on both. If these are people of
-    several kinds, beliefs err further, so that all of ten kinds together are right with 95%. Who counts in some places
-    only (nan in others) is counted where that moves the result. Nor is the interval narrower than if all erred alike.
+    Contrasts of chains err as the pooled belief does, and people err in them as they do together: the measure at each
+    contrast, there and back, differs from the value as the value does from the truth. Steps make that spread wide
+    where many are near one, and the largest of these may be a single step, so the interval holds both. People on a
+    threshold exactly count in the truth and, in half of all runs, not in what chains say: that does not average out,
+    so whoever is too near to tell counts on both sides, further out if these are people of several kinds, so that all
+    are right with 95%. A guess between equals is `drawn` by lot, and does average out.
     """
     at = np.asarray(each(*(b.probability for b in beliefs)), dtype=np.float64)
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
-    around = value if ordered else None
-    ends = _ends(each, at, beliefs, over, around, LEVEL)
-    if ends.several:
-        ends = _ends(each, at, beliefs, over, around, LEVEL / MOST_APART)
-    least_each, most_each = ends.low, ends.high
+    ends = _ends(each, at, beliefs, over, LEVEL)
+    if ends.several and not (drawn or ordered):
+        ends = _ends(each, at, beliefs, over, LEVEL / MOST_APART)
+    low, high = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
     if ordered:  # two values may take turns to be a person's largest: then the number is least in between
-        finite = np.isfinite(at) & np.isfinite(least_each) & np.isfinite(most_each)
-        middle, down, up = at[finite], least_each[finite], most_each[finite]
+        finite = np.isfinite(at) & np.isfinite(ends.low) & np.isfinite(ends.high)
+        middle, down, up = at[finite], ends.low[finite], ends.high[finite]
         longer = np.maximum(middle - down, up - middle)
-        least_each[finite], most_each[finite] = middle - longer, middle + longer
-    low = float(over(least_each[ends.counts | (least_each < value)]))
-    high = float(over(most_each[ends.counts | (most_each > value)]))
-    below, above = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
-    return _no_surer(value, min(low, below, value), max(high, above, value), beliefs, least, most)
+        ends.low[finite], ends.high[finite] = middle - longer, middle + longer
+    else:
+        spread = _spread(each, value, beliefs, over)
+        low, high = min(low, value - spread), max(high, value + spread)
+    if not drawn:
+        down = float(over(ends.low[ends.counts | (ends.low < value)]))
+        up = float(over(ends.high[ends.counts | (ends.high > value)]))
+        low, high = min(low, down), max(high, up)
+    return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
+
+
+def _spread(
+    each: Callable[..., Floats], value: float, beliefs: Sequence[Belief], over: Callable[[Floats], float]
+) -> float:
+    """How far the measure lies from its value at the contrasts of the chains, as far as 95% of such errors reach."""
+    total = 0.0
+    for moving in _together(beliefs):
+        chains = min(len(b.chains) for b in (beliefs[place] for place in moving) if b.chains is not None)
+        found = []
+        for arrays in _shifts(beliefs, moving, None):
+            now = np.asarray(each(*arrays), dtype=np.float64)
+            found.append(float(over(now[~np.isnan(now)])))
+        if np.isfinite([value, *found]).all():
+            total += t_quantile(chains) ** 2 * float(np.mean((np.array(found) - value) ** 2))
+    return total**0.5
 
 
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
@@ -201,7 +223,6 @@ def _ends(
     at: Floats,
     beliefs: Sequence[Belief],
     over: Callable[[Floats], float],
-    around: float | None,
     level: float,
 ) -> Ends:
     low, high, counts, together = at.copy(), at.copy(), ~np.isnan(at), []
@@ -211,8 +232,7 @@ def _ends(
             there = ~np.isnan(now)
             low, high, counts = np.fmin(low, now), np.fmax(high, now), counts & there
             together.append(float(over(now[there])))
-    unknown = low < high if around is None else (low < around) & (high > around)
-    apart = np.flatnonzero(unknown | (~counts & ~np.isnan(low)))
+    apart = np.flatnonzero((low < high) | (~counts & ~np.isnan(low)))
     several = len(apart) > 1 and any(
         bool((rows != rows[0]).any())
         for rows in (b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at))
@@ -238,12 +258,13 @@ def _together(beliefs: Sequence[Belief]) -> list[tuple[int, ...]]:
     return [(place,) for place, _ in sampled]
 
 
-def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float) -> Iterator[tuple[Floats, ...]]:
+def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float | None) -> Iterator[tuple[Floats, ...]]:
     """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says, and where one
-    believes nothing of what others do."""
+    believes nothing of what others do. Without a level they err as much as the pooled belief does.
+    """
     several = [shifted(b, level) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
     yield from zip(*several, strict=False)
-    if any(beliefs[place].diagnostics.modes or _denied(beliefs[place]) for place in moving):
+    if any(beliefs[place].diagnostics.modes or (level and _denied(beliefs[place])) for place in moving):
         chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
         for number in range(max(len(c) for c in chains if c is not None)):
             yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
@@ -257,7 +278,7 @@ def _denied(belief: Belief) -> bool:
     return bool(((least <= 0) & (belief.probability > 0)).any())
 
 
-def shifted(belief: Belief, level: float = LEVEL) -> Iterable[Floats]:
+def shifted(belief: Belief, level: float | None = LEVEL) -> Iterable[Floats]:
     """The belief as it might have come out: shifted along each contrast of its chains, up and down.
 
     As long as it takes for the error of any one number, or of anything that rises with it, to lie within with 95%.
@@ -267,16 +288,17 @@ def shifted(belief: Belief, level: float = LEVEL) -> Iterable[Floats]:
     return _kept(belief, level) if 2 * belief.chains.size <= SMALL else _shift(belief, level)
 
 
-@lru_cache(maxsize=6)
-def _kept(belief: Belief, level: float) -> tuple[Floats, ...]:
+@lru_cache(maxsize=8)
+def _kept(belief: Belief, level: float | None) -> tuple[Floats, ...]:
     return tuple(_shift(belief, level))
 
 
-def _shift(belief: Belief, level: float) -> Iterator[Floats]:
+def _shift(belief: Belief, level: float | None) -> Iterator[Floats]:
     chains, pooled = belief.chains, belief.probability
     assert chains is not None
     mean = np.maximum(chains.mean(axis=0), 1e-300)
-    for row in contrast_weights(len(chains)) * shift_size(len(chains) - 1, level):
+    size = 1.0 if level is None else shift_size(len(chains) - 1, level)
+    for row in contrast_weights(len(chains)) * size:
         power = np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0)
         for sign in (1.0, -1.0):
             found = pooled * np.exp(sign * power)

@@ -59,7 +59,7 @@ def global_threat(belief: Belief, truth: Codes) -> Estimate:
     counts as a hit, is `threatened(belief, truth).mean()`.
     """
     codes = checked_truth(belief, truth)
-    return stepped(lambda p: _guessed(p, codes), belief, least=0.0, most=1.0)
+    return stepped(lambda p: _guessed(p, codes), belief, drawn=True, least=0.0, most=1.0)
 
 
 def accuracy(belief: Belief, truth: Codes) -> Estimate:
@@ -115,7 +115,8 @@ def relative_global_threat(attacker: Belief, learner: Belief, truth: Codes) -> E
     """How many more people the attacker guesses than the learner, as a share: max(0, GT_A - GT_L) (eq. 18)."""
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
-    gap = stepped(lambda a, l: _guessed(a, codes) - _guessed(l, codes), attacker, learner, least=-1.0, most=1.0)
+    more = lambda a, l: _guessed(a, codes) - _guessed(l, codes)  # noqa: E731
+    gap = stepped(more, attacker, learner, drawn=True, least=-1.0, most=1.0)
     # The interval is the difference's, cut at 0: cutting each chain first would narrow it.
     return Estimate(max(gap.value, 0.0), max(gap.low, 0.0), max(gap.high, 0.0))
 
@@ -135,7 +136,7 @@ def member_advantage(members: Belief, truth: Codes, controls: Belief, control_tr
     def each(a: Floats, b: Floats) -> Floats:
         return np.concatenate([_guessed(a, codes) * parts[0], _guessed(b, others) * parts[1]])
 
-    gap, chains = inside - outside, stepped(each, members, controls, least=-1.0, most=1.0)
+    gap, chains = inside - outside, stepped(each, members, controls, drawn=True, least=-1.0, most=1.0)
     below = math.hypot(inside - low_in, high_out - outside, chains.value - chains.low)
     above = math.hypot(high_in - inside, outside - low_out, chains.high - chains.value)
     return Estimate(gap, max(gap - below, -1.0), min(gap + above, 1.0))
