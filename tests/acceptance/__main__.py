@@ -98,8 +98,8 @@ def _coverage(found: list[Coverage]) -> list[str]:
         "statistics that jump (counts, guesses, quantiles) it may hold more often: whoever may lie on either side of a",
         "threshold counts on both. *Cells with ties*: half of the cells have a tie, cells err alone. *Two readings*:",
         "everyone errs together around an exact tie. *Chains*: short real chains on tables with a known posterior.",
-        f"{WORLDS} trials of each of the first three, {CHAINS} seeds of each of {len(REAL)} tables; in brackets half of",
-        "the mean width.",
+        f"{WORLDS} trials of each of the first three, {CHAINS} seeds of each of {len(REAL)} tables; in brackets half",
+        "of the mean width.",
         "",
     ]
     worlds = list(dict.fromkeys(one.world for one in found))
