@@ -8,8 +8,9 @@ from typing import Any
 import unveil.cli.options as opt
 from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import dialect_of, load_schema
-from unveil.cli.output import keep_apart, release_parts, say
-from unveil.errors import RequirementError, UsageError
+from unveil.cli.memory import table_bytes, warn_of_memory
+from unveil.cli.output import keep_apart, long_work, release_parts, say
+from unveil.errors import RequirementError, Stopped, UsageError
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
@@ -50,12 +51,14 @@ def anonymize(options: AnonymizeOptions) -> None:
     published = [name for name in schema.names if schema.declaration(name).role != "identifier"]
     check_ending(output, "a release", names=published)  # said before the work, not after it
     table = read_table(data, schema, **dialect_of(options))
+    warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
     seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
-    if options.ledger is None:
-        made = method.anonymize(table, Engine(seed=seed))
-    else:
-        made = _after(options, method, schema, table, Engine(seed=seed))
+    with long_work("nothing will be written") as (progress, stop):
+        engine = Engine(seed=seed, progress=progress, stop=stop)
+        made = method.anonymize(table, engine) if options.ledger is None else _after(options, method, schema, table, engine)
+    if stop.is_set():
+        raise Stopped("stopped; no release was written")
     if made.note:
         say(made.note)
     masked = isinstance(made, MaskedTable | SyntheticTable)
