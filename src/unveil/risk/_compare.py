@@ -1,5 +1,6 @@
 """What every measure shares: checks of its inputs, intervals over the chains of one or more beliefs, ratios."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -169,9 +170,8 @@ def stepped(
         spread = _spread(each, value, beliefs, over)
         low, high = min(low, value - spread), max(high, value + spread)
     if not drawn:
-        down = float(over(ends.low[ends.counts | (ends.low < value)]))
-        up = float(over(ends.high[ends.counts | (ends.high > value)]))
-        low, high = min(low, down), max(high, up)
+        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])))
+        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])))
     return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
 
 
@@ -188,7 +188,7 @@ def _spread(
             found.append(float(over(now[~np.isnan(now)])))
         if np.isfinite([value, *found]).all():
             total += t_quantile(chains) ** 2 * float(np.mean((np.array(found) - value) ** 2))
-    return total**0.5
+    return math.sqrt(total)
 
 
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
