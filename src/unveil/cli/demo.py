@@ -23,6 +23,7 @@ RELEASES = {
 }
 # Limits as a hospital might state them: few more right guesses, few people of whom someone is sure.
 LIMITS = ("bayesian.relative_global_threat <= 0.15", "bayesian.confident.80 <= 0.2")
+SURE = 0.95  # what both releases together make of a reader
 SWEEPS, PRECISION = 400, 0.03  # a coarser precision than the usual: the demo is to be quick
 
 
@@ -110,6 +111,7 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
         if all(exceeded.values())
         else f"\nPublish {safer}."
     )
+    console.print(_together(table, releases))
     console.print(
         f"\nWrote {' and '.join(str(path) for path in outputs)}. The other files are in {folder}/. Try it yourself:\n\n"
         f"  unveil check {folder}/mondrian.csv --schema {folder}/schema.toml\n"
@@ -118,4 +120,27 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
         f"  unveil audit {folder}/mine.csv --schema {folder}/schema.toml "
         f"--original {folder}/hospital.csv\n",
         soft_wrap=True,
+    )
+
+
+def _together(table: Any, releases: Any) -> str:
+    """What publishing both would tell: the second release breaks the first."""
+    from unveil.data.belief import sensitive_attribute
+    from unveil.data.targets import targets_of_table
+    from unveil.risk.composition import ReleaseView, weave
+
+    asked = [sensitive_attribute(release) for release in releases.values()]
+    views = [
+        ReleaseView(name, release, targets_of_table(table, release, index))
+        for (name, release), index in zip(releases.items(), asked, strict=True)
+    ]
+    values = table.attributes[asked[0]].codes
+    own = table.columns[asked[0]]
+    sure = [
+        int((weave(some, values).beliefs().probability[range(table.rows), own] >= SURE).sum())
+        for some in (views[:1], views[1:], views)
+    ]
+    return (
+        f"Published both, a reader would be {SURE:.0%} sure of the diagnosis of {sure[2]:,} patients; from either "
+        f"alone, of {sure[0]:,} and {sure[1]:,}. See docs/composition.md."
     )
