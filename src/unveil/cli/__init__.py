@@ -14,6 +14,7 @@ from unveil.cli.check import check
 from unveil.cli.command import command, group
 from unveil.cli.demo import demo
 from unveil.cli.hierarchies import hierarchy_app
+from unveil.cli.list import list_
 from unveil.cli.output import harmless, say, silence
 from unveil.cli.schema import schema
 from unveil.errors import Stopped, UnveilError, without_secrets
@@ -26,13 +27,13 @@ CRASHED = 70  # as sysexits.h has it: an error inside the program, never a verdi
 app = group(
     "unveil",
     "May this table be published? Anonymize microdata, and audit any release.",
-    order="schema hierarchy anonymize check audit attack frontier demo",
+    order="schema hierarchy anonymize check audit attack frontier list demo",
     epilog="""
         Start here:
           unveil schema patients.csv -o schema.toml          draft what the columns are; read and confirm it
           unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv
           unveil audit release.csv -s schema.toml --original patients.csv --report report.html
-        unveil COMMAND --help says more. unveil demo shows all of it on made-up data.
+        unveil COMMAND --help says more, unveil list what there is; unveil demo shows it on made-up data.
         """,
 )
 
@@ -43,6 +44,7 @@ command(app, first="schema original require population assignment n report json 
 command(app, first=audit_verb.FIRST)(audit_verb.audit)
 app.add_typer(attack_app)
 command(app, first=frontier_verb.FIRST)(frontier_verb.frontier)
+command(app)(list_)
 command(app)(demo)
 
 
