@@ -56,7 +56,7 @@ class Measured:
     started: float  # on the clock that only goes forward
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Audit(Judged):
     """What an audit found. `document` is all that a report needs; the beliefs behind it stay here."""
 
@@ -95,7 +95,10 @@ class Audit(Judged):
     def _repr_html_(self) -> str:
         # By name: the report stands above the audit and reads its document only.
         report = importlib.import_module("unveil.report")
-        return str(report.render_page(self.document))
+        return str(report.render_card(self.document))
+
+    def __repr__(self) -> str:
+        return str(importlib.import_module("unveil.report").card_text(self.document))
 
 
 def run_audit(case: Case | Mapping[str, Release | Masked], **options: Any) -> Audit:

@@ -33,7 +33,7 @@ app = group(
           unveil schema patients.csv -o schema.toml          draft what the columns are; read and confirm it
           unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv
           unveil audit release.csv -s schema.toml --original patients.csv --report report.html
-        unveil COMMAND --help says more, unveil list what there is; unveil demo shows it on made-up data.
+        unveil COMMAND --help says more; unveil list, what there is; unveil demo shows it on made-up data.
         """,
 )
 
