@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.audit.asking import Answers
 from unveil.audit.background import add_background
+from unveil.audit.carriers import carrier_rows, told_carriers
 from unveil.audit.case import Case
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.combination_limits import combination_findings
@@ -31,7 +32,9 @@ from unveil.audit.part import Part
 from unveil.audit.release_part import part_of
 from unveil.audit.remarks import count_words
 from unveil.audit.result import EXIT_CODES, Judged
+from unveil.audit.shape import CarrierRow
 from unveil.audit.side_by_side import side_by_side
+from unveil.audit.verdict import Judgement
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.data.masked import Masked
 from unveil.data.release import Release
@@ -154,6 +157,8 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         )
         for p in parts
     }
+    carriers = _carriers(case, judgements)
+    judgements = {name: told_carriers(one, carriers.get(name, ())) for name, one in judgements.items()}
     verdicts = {name: one.verdict for name, one in judgements.items()}
     stopped = case.engine.stop.is_set()
     if stopped:  # what was not reached can be no pass
@@ -220,6 +225,7 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         **({"composition": {p.name: p.composition for p in parts}} if case.earlier or case.not_combined else {}),
         "remarks": remarks,
         "definitions": definitions_of(findings),
+        **({"carriers": {n: [row.model_dump() for row in rows] for n, rows in carriers.items()}} if carriers else {}),
         **more,
     }
     charts: dict[str, dict[str, Any]] = {
@@ -250,3 +256,17 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         {(p.name, name): found for p in parts for name, found in p.answers.items()},
         {p.name: p.links for p in parts if p.links is not None},
     )
+
+
+def _carriers(case: Case, judgements: Mapping[str, Judgement]) -> dict[str, list[CarrierRow]]:
+    """Of releases that exceed a limit: what each column has to do with it. An external document names no counts."""
+    found: dict[str, list[CarrierRow]] = {}
+    for name, one in judgements.items():
+        release = case.releases[name]
+        exceeded = any(
+            k.verdict == "exceeded" and k.kind in ("singling out", "linking", "inference") for k in one.kinds
+        )
+        if isinstance(release, Release) and exceeded and not case.least:
+            rows = carrier_rows(release)
+            found |= {name: rows} if rows else {}
+    return found

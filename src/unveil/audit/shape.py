@@ -191,6 +191,16 @@ class FileCheck(DocumentPart):
     people: Count
 
 
+class CarrierRow(DocumentPart):
+    """The classes of a release counted again with one column changed; the first row changes none."""
+
+    column: str
+    change: Literal["as it is", "without", "one level coarser"]
+    smallest: int
+    few: int  # rows in classes of fewer than 3
+    guessed: dict[str, float]  # by attribute: rows that have the most frequent value of their class, as a share
+
+
 class AuditDiagnostics(DocumentPart):
     """Verdict, words, and how sure all of it is."""
 
@@ -216,6 +226,7 @@ class AuditDiagnostics(DocumentPart):
     remarks: list[str]
     definitions: dict[str, Definition]
     combinations: list[CombinationRow] = Field([])
+    carriers: dict[str, list[CarrierRow]] = Field({})
 
 
 class AuditDocument(Document):
