@@ -63,11 +63,17 @@ class Engine:
         return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
 
     @contextmanager
-    def for_minutes(self, minutes: float) -> "Iterator[Engine]":
-        """This engine, stopped after so many minutes: what was reached by then is kept."""
+    def for_minutes(self, minutes: float, told: Callable[[], object] | None = None) -> "Iterator[Engine]":
+        """This engine, stopped after so many minutes: what was reached by then is kept. `told` is called then."""
         if not minutes > 0:
             raise UsageError(f"minutes = {minutes:g}: choose more than 0")
-        timer = threading.Timer(min(minutes * 60, threading.TIMEOUT_MAX), self.stop.set)
+
+        def over() -> None:
+            self.stop.set()
+            if told is not None:
+                told()
+
+        timer = threading.Timer(min(minutes * 60, threading.TIMEOUT_MAX), over)
         timer.daemon = True
         timer.start()
         try:

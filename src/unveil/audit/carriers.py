@@ -50,7 +50,7 @@ def carrier_rows(release: Release) -> list[CarrierRow]:
         guessed = dict(zip(names, found.guessed, strict=True))
         return CarrierRow(column=column, change=change, smallest=found.smallest, few=found.few, guessed=guessed)  # type: ignore[arg-type]
 
-    rows = [row("", "as it is", counted(cells))]
+    rows = [row("", "as it is", counted(cells)), row("", "without", counted({}))]
     for index in known:
         attribute = release.attributes[index]
         rows.append(row(attribute.name, "without", counted({i: c for i, c in cells.items() if i != index})))
@@ -116,7 +116,7 @@ def _why_few(rows: Sequence[CarrierRow]) -> str:
     first = rows[0]
     if not first.few:
         return ""
-    without = {row.column: float(first.few - row.few) for row in rows if row.change == "without"}
+    without = {row.column: float(first.few - row.few) for row in rows if row.change == "without" and row.column}
     told = []
     for name in _named(rows, first.few, without):
         found = _of(rows, name)
@@ -133,9 +133,9 @@ def _why_guessed(rows: Sequence[CarrierRow], attribute: str) -> str:
     first = rows[0].guessed.get(attribute)
     if first is None:
         return ""
-    without = {r.column: first - r.guessed[attribute] for r in rows if r.change == "without"}
+    without = {r.column: first - r.guessed[attribute] for r in rows if r.change == "without" and r.column}
     told = []
-    for name in _named(rows, first, without):
+    for name in _named(rows, first - rows[1].guessed[attribute], without):
         found = _of(rows, name)
         text = f"without {name} {found['without'].guessed[attribute]:.0%}"
         if "one level coarser" in found:

@@ -192,7 +192,7 @@ class FileCheck(DocumentPart):
 
 
 class CarrierRow(DocumentPart):
-    """The classes of a release counted again with one column changed; the first row changes none."""
+    """The classes of a release counted again with one column changed; the first rows change none, and leave out all."""
 
     column: str
     change: Literal["as it is", "without", "one level coarser"]
