@@ -7,7 +7,7 @@ from benchmarks._timing import best_cpu
 from papers.li_2010_membership import FIVE_OF_15, OCC_7, as_targets, named_columns, occupation_table, random_buckets
 from realdata.adult import NAMES, QUASI_IDENTIFIERS, AdultMissing, read_adult
 from realdata.adult_whole import read_adult_whole
-from unveil.audit.membership import MembershipAsked, membership_of
+from unveil.audit.membership import MembershipQuestion, membership_of
 from unveil.catalog import anonymizer
 from unveil.engine import Engine
 from unveil.risk.membership import fake_tuples
@@ -35,7 +35,7 @@ def measure() -> Iterator[Row]:
     seven = occupation_table(columns, OCC_7)
     for text in RELEASES:
         release = anonymizer(text).anonymize(seven, Engine(seed=1)).release
-        asked = MembershipAsked()
+        asked = MembershipQuestion()
 
         def section(release=release, asked=asked):
             return membership_of(release, "r", asked, known=QUASI_IDENTIFIERS, table=seven)

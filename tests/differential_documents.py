@@ -39,7 +39,7 @@ def differential_document(names: tuple[str, ...] = ("mondrian:k=2", "mondrian:k=
                 "records": 1000,
                 "tested": 999 if place == 2 else 1000,
                 "failed": 1 if place == 2 else 0,
-                "path": "replay" if place != 1 else "every record anew",
+                "path": "replay" if place != 1 else "every record run again",
                 "samples": 1 if place != 1 else 20,
                 "noise_floor": None if place != 1 else 0.03,
                 "worst_row": 17 + place,

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.modes import Hidden, blind_tables, by_counts, tables
 from unveil.attackers import Chains, learn
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
+from unveil.attackers.posterior import contract
 from unveil.data.belief import Belief
 from unveil.engine import Engine
 
@@ -57,17 +59,48 @@ def stated(belief: Belief, exact: np.ndarray) -> tuple[float, float]:
     return error, max(between, float(facts["error_max"]), float(facts["unseen_mode"]))
 
 
-def run(table: Hidden, seed: int, chains: Chains | None = None) -> dict[str, Belief]:
-    """What learner and attacker believe of everybody who can be told apart."""
+def starts(table: Hidden) -> list[dict[int, np.ndarray]]:
+    """As an audit hands them: the shares of the table itself, and with two values in each other's place."""
+    counts = {a: np.full((table.values, n), 0.5) for a, n in enumerate(table.codes)}
+    for cells, values in table.groups:
+        for cell, value in zip(cells, values, strict=True):
+            for a, code in enumerate(cell):
+                counts[a][value, code] += 1
+    truth = {a: c / c.sum(axis=1, keepdims=True) for a, c in counts.items()}
+    order = [1, 0, *range(2, table.values)]
+    return [truth, {a: shares[order] for a, shares in truth.items()}]
+
+
+def run(table: Hidden, seed: int, chains: Chains | None = None, *, probed: bool = False) -> dict[str, Belief]:
+    """What learner and attacker believe of everybody who can be told apart; `probed`: from the truth as well."""
     release = table.release()
     targets = table.targets(release)
     both = {"learner": (Learner(), targets), "bayesian": (Bayesian(), targets)}
     asked = len(table.codes)
-    return learn(release, asked, table.prior(release), Engine(seed=seed), chains or Chains(), both)[0]
+    ask = release, asked, table.prior(release), Engine(seed=seed), chains or Chains(), both
+    return learn(*ask, None, None, starts(table) if probed else ())[0]
 
 
-def trials(kept: Path, names: list[str], seeds: int = SEEDS) -> Iterator[Trial]:
-    """Every run, those of before from `kept`, to which new ones are added."""
+def small(table: Hidden) -> bool:
+    """Whether it has two parameters."""
+    return table.values == 2 and table.codes == (2,)
+
+
+@contextmanager
+def without_grid() -> Iterator[None]:
+    """Chains even where a grid would do."""
+    before, contract.integrated_posterior = contract.integrated_posterior, lambda *_: None
+    try:
+        yield
+    finally:
+        contract.integrated_posterior = before
+
+
+def trials(kept: Path, seeds: int = SEEDS, *, names: Sequence[str] = (), chains_only: bool = False) -> Iterator[Trial]:
+    """Every run, those of before from `kept`, to which new ones are added.
+
+    `chains_only`: the tables that are integrated otherwise, by chains, so that these are tried there too.
+    """
     done = {}
     if kept.exists():
         for line in kept.read_text().splitlines():
@@ -77,13 +110,14 @@ def trials(kept: Path, names: list[str], seeds: int = SEEDS) -> Iterator[Trial]:
     exact: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for seed in range(seeds):
         for name, table in everyone.items():
-            if names and name not in names:
+            if (names and name not in names) or (chains_only and not small(table)):
                 continue
             if (name, seed, "bayesian") not in done:
                 if name not in exact:
                     exact[name] = by_counts(table)
                 begun = time.process_time()
-                found = run(table, seed)
+                with without_grid() if chains_only else nullcontext():
+                    found = run(table, seed, probed=True)
                 seconds = time.process_time() - begun
                 lines = []
                 for (reader, belief), truth in zip(found.items(), exact[name], strict=True):

@@ -12,6 +12,7 @@ import pytest
 
 from hospitals import hospital_csv, shared_hospital, write_hospital
 from unveil import cli, risk, utility
+from unveil.audit.attribute import AttributeDocument
 from unveil.audit.differential.shape import DifferentialDocument
 from unveil.audit.disclosure import DisclosureDocument
 from unveil.audit.document import Document
@@ -174,6 +175,7 @@ def test_every_measure_of_disclosure_is_explained() -> None:
 
 def test_the_published_json_schemas_are_those_of_the_program() -> None:
     for name, made in (
+        ("attribute-2", AttributeDocument.model_json_schema()),
         ("audit-2", AuditDocument.model_json_schema()),
         ("differential-2", DifferentialDocument.model_json_schema()),
         ("disclosure-2", DisclosureDocument.model_json_schema()),

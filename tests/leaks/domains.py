@@ -24,7 +24,8 @@ class Domain:
         attributes: Mapping[str, Mapping[str, object]],
         files: Mapping[str, str] | None = None,
     ) -> None:
-        self.draw, self.number, self.exact, self.shown, self.secret = draw, number, exact, shown, secret
+        self.draw, self.number, self.exact, self.secret = draw, number, exact, secret
+        self.shown = {n: list(v) for n, v in shown.items()}
         self.attributes, self.files = dict(attributes), dict(files or {})
         self.people = len(next(iter(exact.values())))
         self.all = range(self.people)

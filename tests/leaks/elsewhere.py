@@ -456,7 +456,7 @@ def days_of_hiring_moved_by_a_constant(draw: random.Random) -> Fields:
     d = payroll(draw, 700)
     hired = [date(2000, 1, 1) + timedelta(days=draw.randrange(7_000)) for _ in d.all]
     later = [(h + timedelta(days=45)).isoformat() for h in hired]
-    span = '={ from = 1999-12-01, to = 2020-12-31, step = "1 day" }'
+    span = "={ from = 1999-12-01, to = 2020-12-31, step = 1 }"
     return d.case(
         original=d.original(hired=[h.isoformat() for h in hired]),
         schema=d.schema(hired=attribute("q", "date", domain=span)),
@@ -477,7 +477,7 @@ def noise_too_small_to_notice(draw: random.Random) -> Fields:
             leave=attribute("s", domain=["yes", "no"]),
         ),
         original=d.original(leave=leave),
-        release=shuffled({**d.in_order(leave=leave), "bonus": moved}, draw),
+        release=shuffled({**d.exact, "leave": leave, "bonus": moved}, draw),
         sidecar='masked = ["bonus"]\nmethod = "noise:amount=0.5"\n',
         truth=Truth(alone(d.told), "their row by the bonus, to within two euros", d.people),
     )

@@ -33,7 +33,7 @@ from unveil.formats.masked import read_masked
 from unveil.formats.priors import read_fact, read_held
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns
-from unveil.frontier._saved import Saved
+from unveil.frontier._saved import SavedCandidates
 from unveil.frontier.schemes import parse_scheme
 from unveil.privacy.knowledge.facts import Facts
 from unveil.risk.differential.procedure import SavedProgress
@@ -253,7 +253,7 @@ def _records(folder: Path) -> object:
 
 
 def _candidate(folder: Path) -> object:
-    return Saved(folder, "table").load("mondrian:k=2")
+    return SavedCandidates(folder, "table").load("mondrian:k=2")
 
 
 def _saved(folder: Path) -> None:
@@ -264,7 +264,7 @@ def _saved(folder: Path) -> None:
     )
     found.done[1:], found.failed = True, {0: "no answer"}
     found.save()
-    Saved(folder, "table").save("mondrian:k=2", {"status": "measured", "rows": 7})
+    SavedCandidates(folder, "table").save("mondrian:k=2", {"status": "measured", "rows": 7})
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from unveil.data.hierarchy import read_hierarchy
 from unveil.data.regions import Regions
 from unveil.data.schema import Schema, SchemaDocument, read_schema
 from unveil.errors import TableError, UnveilError
-from unveil.formats.arx import mended_ladder, read_project
+from unveil.formats.arx import read_project, repaired_ladder
 from unveil.formats.arx_schema import project_schema
 from unveil.formats.cells import CellError, read_cells, shown_values
 from unveil.formats.databases import Database, located
@@ -183,7 +183,7 @@ def test_any_schema_and_hierarchy(content: bytes, hierarchy: bytes) -> None:
         path = _file(folder, "schema.toml", content)
         _only_unveil_errors(lambda: read_schema(path))
         _only_unveil_errors(lambda: read_hierarchy(ladder))
-        _only_unveil_errors(lambda: mended_ladder(hierarchy, "h.csv"))
+        _only_unveil_errors(lambda: repaired_ladder(hierarchy, "h.csv"))
 
 
 @some

@@ -95,7 +95,7 @@ def test_chains_end_right_whatever_the_seed() -> None:
 def test_a_start_at_the_truth_ends_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     """With neither a ladder nor values that trade places chains agree on a wrong mode, until one starts elsewhere."""
     monkeypatch.setattr(tempering, "MOST_NUMBERS", 0)
-    monkeypatch.setattr(Tempering, "_trade", lambda self, model, chain, exponent, fit: fit)
+    monkeypatch.setattr(Tempering, "_trade", lambda self, chain, exponent, fit, turn: fit)
     table = misled()
     release = table.release()
     targets = table.targets(release)

@@ -11,10 +11,13 @@ from unveil.anonymizers.parts.masking import Masking
 from unveil.data.masked import numbers_of
 from unveil.data.options import whole
 from unveil.data.table import Table
-from unveil.errors import RequirementError
-from unveil.kernels import masking
+from unveil.engine import Engine
+from unveil.errors import RequirementError, Stopped
+from unveil.kernels import masking, near_groups
 
 __all__ = ["Microaggregation"]
+
+PARTS = 50  # after each of which progress is told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,19 +33,19 @@ class Microaggregation(Masking):
     k: int = whole(2)
     method: Literal["mdav", "univariate"] = "mdav"
 
-    def changed(self, table: Table, which: tuple[int, ...], random: np.random.Generator) -> dict[int, NDArray[Any]]:
-        """Cost: rows² / k for mdav, rows · k an attribute for univariate."""
+    def perturbed(self, table: Table, which: tuple[int, ...], engine: Engine) -> dict[int, NDArray[Any]]:
+        """Cost: rows · log² rows for mdav and what its searches visit, rows · k an attribute for univariate."""
         if table.rows < self.k:
             raise RequirementError(
                 f"microaggregation: {table.rows} rows make no group of k={self.k}; choose k ≤ {table.rows}"
             )
-        means = self.means([numbers_of(table.attributes[i], table.columns[i]) for i in which])
+        means = self.means([numbers_of(table.attributes[i], table.columns[i]) for i in which], engine)
         return dict(zip(which, means, strict=True))
 
-    def means(self, values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    def means(self, values: Sequence[NDArray[np.float64]], engine: Engine | None = None) -> list[NDArray[np.float64]]:
         """Of each column of numbers the means that take their place; nothing is drawn."""
         if self.method == "mdav":
-            group = _near(np.stack([_standard(v) for v in values], axis=1), self.k)
+            group = _near(np.stack([_standard(v) for v in values], axis=1), self.k, engine or Engine())
             return [_means(v, group) for v in values]
         return [_means(v, _along(_standard(v), self.k)) for v in values]
 
@@ -55,11 +58,25 @@ def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.nan_to_num((values - known.mean()) / known.std(), nan=0.0))
 
 
-def _near(point: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def _near(point: NDArray[np.float64], k: int, engine: Engine) -> NDArray[np.int64]:
     """(rows,) groups by MDAV. Rows are sorted first, so that their order decides nothing."""
     order = np.lexsort(point.T[::-1])
-    group = np.full(len(point), -1, dtype=np.int64)
-    masking.mdav(np.ascontiguousarray(point[order]), k, group)
+    rows, point = len(point), np.ascontiguousarray(point[order])
+    group = np.full(rows, -1, dtype=np.int64)
+    most = max(4 * rows // near_groups.LEAF, 1)
+    spans = [np.empty(n, dtype=np.int64) for n in (rows, most, most, most, most, rows)]
+    boxes = near_groups.grow_boxes(point, *spans)
+    tree = [spans[0], *(part[:boxes].copy() for part in spans[1:5]), spans[5]]
+    sides = [np.empty((boxes, point.shape[1])) for _ in range(2)]
+    room = (*sides, np.empty(boxes, dtype=np.int64), np.zeros(point.shape[1]))
+    work: list[Any] = [point, k, group, *tree, *room]
+    left, number = near_groups.mdav_groups(*[*work, rows, 0, 0])
+    while left >= 3 * k:
+        if engine.stop.is_set():
+            raise Stopped("stopped before all rows were grouped; there is no release")
+        left, number = near_groups.mdav_groups(*[*work, left, number, max(rows // (PARTS * k), 100)])
+        engine.report("groups of near rows", rows - left, rows)
+    near_groups.mdav_rest(*[*work, left, number])
     found = np.empty_like(group)
     found[order] = group
     return found

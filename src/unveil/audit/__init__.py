@@ -2,14 +2,14 @@
 
 from unveil.audit.asking import code_people
 from unveil.audit.limits import Limit, Preset, parse_limit, read_presets
-from unveil.audit.membership import MembershipAsked, hold_out
+from unveil.audit.membership import MembershipQuestion, hold_out
 from unveil.audit.notebook import audit_frames, make_callable
 from unveil.audit.run import Audit, run_audit
 
 __all__ = [
     "Audit",
     "Limit",
-    "MembershipAsked",
+    "MembershipQuestion",
     "Preset",
     "audit_frames",
     "code_people",

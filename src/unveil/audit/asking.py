@@ -70,7 +70,7 @@ class Readers:
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
-    release: Release
+    release: Release  # of an attack on perturbed categories a Masked, of which only attributes are asked
     attribute: Attribute
     learner: Belief
     attackers: Mapping[str, Belief]
@@ -84,6 +84,7 @@ class Answers:
     faithful: Estimate | None
     learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
     besides: tuple[Attack, ...] = ()  # of others who were asked about at once
+    without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without their group: see Attack
 
     def known_texts(self) -> dict[str, list[str]]:
         """What is known of each person, as text, by attribute."""
@@ -163,6 +164,7 @@ def answers(
         "group": group,
         # Where links are hidden the sampler is tried from the truth and its mirror images; nobody is told.
         "starts": () if table is None or len(release.blocks) == 1 else starts_of_table(table, release, asked),
+        "left_out": True,
     }
     if besides:
         found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)
@@ -207,6 +209,7 @@ def answers(
         faithful=faithful,
         learned=found.learned if isinstance(found.learned, LinkedPosterior) else None,  # others serve no later question
         besides=tuple(replace(attack, learned=None) for attack in others_too),
+        without={name: _told(belief, words).of(mine) for name, belief in found.without.items()},
     )
 
 
@@ -238,7 +241,7 @@ def code_people(columns: Columns, attributes: Sequence[Attribute], name: str) ->
         if (code_of_text < 0).any():
             text = column.texts[int(np.flatnonzero(code_of_text < 0)[0])]
             raise UsageError(
-                f"{name}, {attribute.name}: {shown(text)} is no value of the {attribute.source} domain; "
+                f"{name}, {attribute.name}: {shown(text)} is not a value of the {attribute.source} domain; "
                 "declare the domain in the schema"
             )
         coded.append(code_of_text.astype(attribute.dtype)[column.text_of_row])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.learner import Learner
+from unveil.attackers.learner_without import LearnerWithout
 from unveil.attackers.posterior.channel import channel_beliefs
 from unveil.attackers.posterior.contract import Attacker, Chains, Posterior, learn
 from unveil.attackers.posterior.fits import Fitted, check_targets
@@ -25,6 +26,7 @@ from unveil.formats.tables import Columns
 
 __all__ = ["Attack", "attack", "run_attack", "run_attacks", "run_channel_attack", "starts_of_table", "targets_of_file"]
 
+WITHOUT = "\1"  # before the name of an attacker: its learner without the person's group
 MOST_SHARES = 1 << 20  # of one attribute in a start; chains cannot be run over larger domains either
 
 
@@ -39,6 +41,8 @@ class Attack:
     refused: Mapping[str, str] = field(default_factory=dict)  # by attacker: why it says nothing
     learned: Posterior | None = None  # what the release teaches of the population
     truth: NDArray[np.integer] | None = None  # (targets,) their values, where the targets are rows of a table
+    without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without the person's group: by attacker
+    # that has one of its own, "" for all others; empty if it was not asked
 
     def known_texts(self, release: Release | Masked) -> dict[str, list[str]]:
         """What is known of each target, as text, by attribute."""
@@ -94,15 +98,18 @@ def run_attack(
     in_group: Mapping[str, Attacker] | None = None,
     group: NDArray[np.integer] | None = None,
     starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
+    left_out: bool = False,
 ) -> Attack:
     """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
 
     `joined`: names of attributes that the model takes as one, as in the schema. `lenient`: of a target that fits no
     row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
     both are errors. `in_group`: attackers who also know the `group` of the first so many targets, and are asked about
-    these alone. `starts`: shares from which the sampler is tried (see `learn` and `starts_of_table`).
+    these alone. `starts`: shares from which the sampler is tried (see `learn` and `starts_of_table`). `left_out`: ask
+    the learner without the person's group, too.
     """
     more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group, "starts": starts}
+    more["left_out"] = left_out
     if joined:
         return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
     return run_attacks(release, [targets], attackers, prior=prior, engine=engine, chains=chains, **more)[0]
@@ -121,11 +128,12 @@ def run_attacks(
     group: NDArray[np.integer] | None = None,
     learned: Posterior | None = None,
     starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
+    left_out: bool = False,
 ) -> list[Attack]:
     """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered.
 
-    `in_group` and `group` are about the first set. `learned`: of an attack on the same release with the same settings,
-    which then goes on from there.
+    `in_group`, `group` and `left_out` are about the first set. `learned`: of an attack on the same release with the
+    same settings, which then goes on from there.
     """
     for targets in several:
         check_targets(release, targets)
@@ -139,12 +147,14 @@ def run_attacks(
         raise NotApplicable(f"{asked.name} has {asked.codes} values, over 1,000; declare bins for it")
     within = {} if in_group is None else dict(in_group)
     asking = [
-        _Asking.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
+        _Inquiry.of(release, targets, attackers, {} if number else within, group, lenient=lenient)
         for number, targets in enumerate(several)
     ]
     everyone: dict[str, tuple[Attacker, Targets]] = {}
     for number, one in enumerate(asking):
         everyone |= {_key(name, number): asked_about for name, asked_about in one.attackers().items()}
+    if left_out:
+        everyone |= asking[0].left_out()
     refused: dict[str, str] = {}
     chains = Chains() if chains is None else chains
     said = refused if lenient else None
@@ -158,7 +168,7 @@ def _key(name: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _Inquiry:
     """Who is asked about whom."""
 
     targets: Targets
@@ -178,7 +188,7 @@ class _Asking:
         group: NDArray[np.integer] | None,
         *,
         lenient: bool,
-    ) -> "_Asking":
+    ) -> "_Inquiry":
         placed = _placed(release, targets) if lenient else np.ones(targets.count, dtype=np.bool_)
         whom = dict.fromkeys(attackers, targets)
         if within:
@@ -193,6 +203,11 @@ class _Asking:
         """Who is asked about whom, the learner among them."""
         found: dict[str, tuple[Attacker, Targets]] = {"": (Learner(), self.targets)}
         return found | {n: (one, self.asked_of[n]) for n, one in self.everyone.items() if self.fits[n].any()}
+
+    def left_out(self) -> dict[str, tuple[Attacker, Targets]]:
+        """The learner without the person's group, and that of each attacker with a model of its own."""
+        own = {n: one.left_out() for n, one in self.everyone.items() if hasattr(one, "left_out") and self.fits[n].any()}
+        return {f"{WITHOUT}{name}": (one, self.targets) for name, one in {"": LearnerWithout(), **own}.items()}
 
     def attack(
         self, learned: Posterior, beliefs: Mapping[str, Belief], not_applicable: Mapping[str, str], number: int
@@ -210,7 +225,8 @@ class _Asking:
                 belief = beliefs[key]
                 found[name] = belief if there.all() else _completed(belief, learner.of(np.arange(len(there))), there)
         placed = self.placed if self.lenient else None
-        return Attack(learner, found, self.targets, placed, refused, learned)
+        without = {name.removeprefix(WITHOUT): b for name, b in beliefs.items() if name.startswith(WITHOUT)}
+        return Attack(learner, found, self.targets, placed, refused, learned, without={} if number else without)
 
 
 def _placed(release: Release, targets: Targets) -> NDArray[np.bool_]:
@@ -264,7 +280,8 @@ def _run_joined(
         name: replace(belief, threat=replace(belief.threat, target=known)) for name, belief in found.attackers.items()
     }
     learner = replace(found.learner, threat=replace(found.learner.threat, target=known))
-    return replace(found, learner=learner, attackers=said, targets=targets)
+    without = {n: replace(b, threat=replace(b.threat, target=known)) for n, b in found.without.items()}
+    return replace(found, learner=learner, attackers=said, targets=targets, without=without)
 
 
 def run_channel_attack(

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers.posterior.roster import place_members
 from unveil.audit.document import Finding, FindingId, number
 from unveil.data.attribute import Role
 from unveil.data.belief import Targets
@@ -34,6 +35,7 @@ from unveil.risk.background import (
     rank_rules,
     seen_by_members,
 )
+from unveil.risk.placement import place_people
 
 __all__ = ["READER", "Asked", "Background", "Section", "add_background", "background_sections"]
 
@@ -200,7 +202,19 @@ def _roster(release: Release, table: Table, index: int, group: NDArray[np.intege
     if len(release.blocks) > 1 and group is None:
         return None
     given = None if group is None else group.astype(np.int64)
-    return targets_of_table(table, release, index, group=given)
+    people = targets_of_table(table, release, index, group=given)
+    if given is not None:
+        return people
+    try:
+        if (np.bincount(place_members(release, people), minlength=release.groups) == release.sizes).all():
+            return people
+    except (NotApplicable, UsageError):
+        pass  # people fit several groups, or are not in the file
+    placed = place_people(release, table, index)
+    if placed is None:
+        return people
+    inside = np.flatnonzero(placed >= 0)
+    return replace(people.take(inside), group=placed[inside])
 
 
 def _pairs(release: Release, index: int, table: Table, told: Background, *, always: bool) -> dict[str, Any] | None:

@@ -140,21 +140,12 @@ def measures_of(
         Measure("accuracy", _of_truth(risk.accuracy), needs_truth=True, of_learner=True, each=_guessed),
         Measure("relative_threat.max", _beside(risk.relative_threat_max), needs_truth=True, most=inf),
         Measure("relative_threat.skewness", _beside(risk.relative_threat_skewness), needs_truth=True),
-        Measure(
-            "absolute_error",
-            _of_truth(risk.absolute_error),
-            needs_truth=True,
-            of_learner=True,
-            each=_absolute_errors,
-            span=(0.0, 2.0),
-        ),
-        Measure(
-            "squared_error",
-            _of_truth(risk.squared_error),
-            needs_truth=True,
-            of_learner=True,
-            each=_squared_errors,
-            span=(0.0, 2.0),
+        *(
+            Measure(name, _of_truth(function), needs_truth=True, of_learner=True, each=each, span=(0.0, 2.0))
+            for name, function, each in (
+                ("absolute_error", risk.absolute_error, _absolute_errors),
+                ("squared_error", risk.squared_error, _squared_errors),
+            )
         ),
     ]
     numbered = ["relative_threat.q95", "relative_threat.share_2x"]
@@ -215,19 +206,44 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
         told = partial(_disclosed, share=share, at_least=level / 100, harmless=tuple(harmless))
         yield Measure(f"disclosed.{level}", told, **own)
     yield Measure("misled.80", lambda p: news.misled(p.reader, _truth(p), share, harmless=harmless), **own)
+    found = partial(_mode_gain, share=share, harmless=tuple(harmless))
+    each = partial(_beyond_mode, share=share, harmless=tuple(harmless))
+    yield Measure("mode_gain", found, **own, each=each, span=(-1.0, 1.0))
     raised = lambda p: news.raised(p.reader, p.learner, _truth(p), share, harmless=harmless)  # noqa: E731
     yield Measure("raised.10x", raised, needs_truth=True)
+    worst = lambda p: news.raised_of_value(p.reader, _truth(p), share, harmless=harmless)  # noqa: E731
+    yield Measure("raised.of_a_value", worst, **own)
     if attribute.kind.measured and attribute.real > 1:
         yield Measure("narrowed.80", lambda p: news.narrowed(p.reader, _truth(p), share, attribute), **own)
-    found = news.kinds_of(attribute)
-    if found is None:
+    if attribute.kind.ordered and attribute.real > 3:
+        closely = partial(news.narrowed, share=share, attribute=attribute, mass=0.95, width=0.2)
+        yield Measure("narrowed.95", lambda p: closely(p.reader, _truth(p)), **own)
+        half = news.halves(attribute, share)
+        weight = np.bincount(half, weights=share, minlength=int(half.max()) + 1).astype(np.float64)
+        spared = tuple(k for k in range(len(weight)) if set(np.flatnonzero(half == k).tolist()) <= set(harmless))
+        told = partial(_disclosed, share=weight, at_least=0.95, harmless=spared, node=half)
+        yield Measure("disclosed_half.95", told, **own)
+    kinds = news.kinds_of(attribute)
+    if kinds is None:
         return
-    node, labels = found
+    node, labels = kinds
     weight = np.bincount(node, weights=share, minlength=len(labels)).astype(np.float64)
     fine = [k for k in range(len(labels)) if set(np.flatnonzero(node == k).tolist()) <= set(harmless)]
     for level in (80, 95):
         told = partial(_disclosed, share=weight, at_least=level / 100, harmless=tuple(fine), node=node)
         yield Measure(f"disclosed_kind.{level}", told, **own)
+
+
+def _beyond_mode(people: People, *, share: NDArray[np.float64], harmless: tuple[int, ...]) -> Floats:
+    """(people,) the chance of a right guess of a value somebody minds, minus the share of the most frequent one."""
+    often = float(np.delete(share, list(harmless)).max(initial=0.0))
+    return np.where(np.isin(_truth(people), harmless), 0.0, _guessed(people)) - often
+
+
+def _mode_gain(people: People, **options: Any) -> Estimate:
+    threat = risk.global_threat(people.reader, _truth(people))
+    value = float(_beyond_mode(people, **options).mean())
+    return Estimate(value, value - (threat.value - threat.low), value + (threat.high - threat.value))
 
 
 def _disclosed(

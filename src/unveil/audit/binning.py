@@ -1,7 +1,6 @@
 """Attributes of more values than readers can be asked about, in bins of the audit's own: coarse ones and fine ones.
 
-Bins hold equally many people. Coarse ones show that a class has similar values, fine ones how closely a value is told;
-the halves of the range are their kinds, so that "above the middle" counts as told, too.
+Bins hold equally many people. Coarse ones show that a class has similar values, fine ones how closely a value is told.
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.table import Table
 
-__all__ = ["COARSE", "FINE", "Bins", "bins_of", "too_many_values"]
+__all__ = ["COARSE", "FINE", "AttributeBins", "bins_of", "too_many_values"]
 
 COARSE, FINE = 10, 100
 MOST_VALUES = 1_000  # that a reader is asked about one by one
@@ -26,13 +25,12 @@ def too_many_values(attribute: Attribute) -> bool:
     return attribute.codes > MOST_VALUES and attribute.role in (Role.SENSITIVE, Role.QUASI_IDENTIFIER)
 
 
-class Bins:
+class AttributeBins:
     """One attribute with the bin of each of its codes: turns releases and tables into those of bins."""
 
     def __init__(self, attribute: Attribute, bin_of: NDArray[np.int64], labels: Sequence[str]) -> None:
         self.name, self.of = attribute.name, bin_of  # (codes,)
         real = len(labels) - attribute.missing
-        half = [n for n in range(real) if n < real // 2], [n for n in range(real) if n >= real // 2]
         harmless = set(attribute.harmless)
         spared = [n for n in range(len(labels)) if set(np.flatnonzero(bin_of == n).tolist()) <= harmless]
         measured = attribute.kind.measured and attribute.low is not None and attribute.high is not None
@@ -51,7 +49,6 @@ class Bins:
             binned=measured,
             source=attribute.source,
             harmless=tuple(spared),
-            classes=(("lower half", tuple(half[0])), ("upper half", tuple(half[1]))) if attribute.kind.ordered else (),
         )
 
     def release(self, release: Release) -> Release:
@@ -83,7 +80,7 @@ class Bins:
         return (*attributes[:index], self.attribute, *attributes[index + 1 :])
 
 
-def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: int) -> Bins:
+def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: int) -> AttributeBins:
     """At most so many bins of an attribute, of about as many people each; of categories, kinds by frequency."""
     if table is not None:
         counts = np.bincount(table.columns[table.index(attribute.name)], minlength=attribute.codes).astype(np.float64)
@@ -97,7 +94,8 @@ def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: i
     real = attribute.real
     order = np.arange(real) if attribute.kind.ordered else np.argsort(-counts[:real], kind="stable")
     before = np.cumsum(counts[order]) - counts[order] / 2
-    of_order = np.unique((before * bins / max(counts[:real].sum(), 1)).astype(np.int64), return_inverse=True)[1]
+    place = np.minimum(before * bins / max(counts[:real].sum(), 1), bins - 1).astype(np.int64)
+    of_order = np.unique(place, return_inverse=True)[1]
     bin_of = np.empty(attribute.codes, dtype=np.int64)
     bin_of[order] = of_order
     made = int(of_order.max()) + 1
@@ -113,4 +111,4 @@ def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: i
     if attribute.missing:
         bin_of[real:] = made
         labels.append(attribute.values[-1])
-    return Bins(attribute, bin_of, labels)
+    return AttributeBins(attribute, bin_of, labels)

@@ -20,13 +20,13 @@ from unveil.audit.combination_limits import combination_limits, split_limits
 from unveil.audit.document import FindingId, Input
 from unveil.audit.limits import Limit, Preset, check_limits, read_presets, refuse_reversed_limits
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
-from unveil.audit.membership import MembershipAsked
+from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import check_waivers
 from unveil.data.attribute import Role
 from unveil.data.belief import Prior
 from unveil.data.masked import Masked
 from unveil.data.release import Release
-from unveil.data.table import Table
+from unveil.data.table import MOST_COUNTED, Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.risk.composition import EarlierRelease
@@ -74,7 +74,7 @@ class Case:
     asked: Sequence[str] | None = None  # only these attributes
     joint: bool = False  # all sensitive attributes as one, too
     sample: int | None = None  # ask about so many people, drawn at random
-    membership: MembershipAsked | None = MembershipAsked()  # noqa: RUF009  frozen; None: it is not measured
+    membership: MembershipQuestion | None = MembershipQuestion()  # noqa: RUF009  frozen; None: it is not measured
     earlier_releases: Sequence[str] | None = None  # published about these people; None: nobody said, (): nothing was
     population_register: Literal["available", "none"] | None = None  # to a recipient; None: nobody said
     background: Asked = "auto"  # readers with background knowledge: if it is cheap; None: none
@@ -174,7 +174,7 @@ class Case:
             raise UsageError("name at least one release to audit")
         if self.attackers is not None and not self.attackers:
             raise UsageError("an audit needs at least one attacker")
-        clash = {"learner", "ideal", COMPOSED, COMPOSED_LEARNED} & set(self.attackers or ())
+        clash = {"learner", "learner_without", "ideal", COMPOSED, COMPOSED_LEARNED} & set(self.attackers or ())
         if clash:
             raise UsageError(f"{clash.pop()} always runs; leave it out of the attackers")
         if not 0 <= self.wrong < 1:
@@ -199,6 +199,12 @@ class Case:
         for name, earlier in self.earlier.items():
             if earlier.group is not None and (self.original is None or len(earlier.group) != self.original.rows):
                 raise UsageError(f"the groups of {name} must be those of the original's rows")
+        for name, release in self.releases.items():
+            if self.original is None and release.rows > MOST_COUNTED:
+                raise UsageError(
+                    f"{name}: its counts add up to {release.rows:,} people, over {MOST_COUNTED:,}, and without the "
+                    "original each of them is asked about; unveil check takes any number"
+                )
         if self.original is None and (self.control is not None or self.assignments):
             what = "control people" if self.control is not None else "an assignment"
             raise UsageError(f"{what} can be used only with the original")

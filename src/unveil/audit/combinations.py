@@ -26,7 +26,7 @@ from unveil.data.release import Release, row_numbers
 from unveil.data.targets import targets_of_table
 from unveil.errors import NotApplicable, Stopped
 
-__all__ = ["asked_at_once", "asked_together", "combination_rows", "withheld"]
+__all__ = ["asked_at_once", "asked_together", "attacks_on", "combination_rows", "combination_targets", "withheld"]
 
 MOST_FITS = 1_000_000  # pairs of a person and a published cell that are looked at together
 MOST_NOTED = 100_000_000  # numbers of beliefs, batch by batch, that chains note at once
@@ -77,16 +77,20 @@ def _places(case: Case, release: Release | Masked, asked: int) -> list[int]:
     return [p for p, names in enumerate(case.combinations) if name not in names or sensitive <= set(names)]
 
 
-def asked_at_once(case: Case, release: Release, asked: int) -> list[Targets]:
-    """Whom combinations ask the audit's own chains about: all, or as many as memory allows, where links are hidden.
+def combination_targets(case: Case, release: Release, asked: int) -> Iterator[Targets]:
+    """Whom combinations ask about."""
+    return (_people(case, release, asked, names)[0] for names in _known(case, release, asked))
 
-    Elsewhere none: there chains keep what any later question needs.
+
+def asked_at_once(case: Case, release: Release, asked: int, several: Iterable[Targets]) -> list[Targets]:
+    """Those of several sets of people whom the audit's own chains are asked about: all, or as many as memory allows.
+
+    None where no link is hidden: there chains keep what any later question needs.
     """
     own = release.block_of(asked)
     linked = len(release.blocks) == 1 and (release.regions[asked].sizes[own.region(asked)] == 1).all()
     if linked or case.readers.joined:
         return []
-    several = (_people(case, release, asked, names)[0] for names in _known(case, release, asked))
     return next(_pieces(several, release.attributes[asked].codes, case), [])
 
 
@@ -181,6 +185,20 @@ def _believed(
     told: Sequence[Attack],
 ) -> list[dict[str, Any]]:
     """What the learner and the main attacker make of each combination."""
+    try:
+        found = attacks_on(case, release, several, learned, told)
+    except (NotApplicable, Stopped) as reason:
+        return [{"attacker": None, "not_applicable": str(reason)}] * len(several)
+    measures = {measure.name: measure for measure in measures_of(release.attributes[several[0].asked])}
+    sampled = truth is not None and case.original is not None and len(truth) < case.original.rows
+    sample = Sample(case.original.rows) if sampled and case.original is not None else None
+    return [_measured(attack, measures, truth, sample) for attack in found]
+
+
+def attacks_on(
+    case: Case, release: Release, several: Sequence[Targets], learned: Posterior | None, told: Sequence[Attack] = ()
+) -> list[Attack]:
+    """What readers believe of several sets of people, `told` of the first of them; `learned`: of the population."""
     readers = case.readers
     more: dict[str, Any] = {
         "prior": readers.prior_of(release, several[0].asked),
@@ -188,20 +206,13 @@ def _believed(
         "chains": readers.chains,
         "lenient": True,
     }
-    try:
-        found = list(told)
-        if readers.joined:  # attributes that are taken as one: each combination is asked by itself
-            found += [run_attack(release, one, readers.attackers, joined=readers.joined, **more) for one in several]
-        else:
-            for piece in _pieces(several[len(told) :], release.attributes[several[0].asked].codes, case):
-                of_piece = run_attacks(release, piece, readers.attackers, learned=learned, **more)
-                found += [replace(attack, learned=None) for attack in of_piece]  # which takes much memory
-    except (NotApplicable, Stopped) as reason:
-        return [{"attacker": None, "not_applicable": str(reason)}] * len(several)
-    measures = {measure.name: measure for measure in measures_of(release.attributes[several[0].asked])}
-    sampled = truth is not None and case.original is not None and len(truth) < case.original.rows
-    sample = Sample(case.original.rows) if sampled and case.original is not None else None
-    return [_measured(attack, measures, truth, sample) for attack in found]
+    if readers.joined:  # attributes that are taken as one: each set is asked about by itself
+        return [run_attack(release, one, readers.attackers, joined=readers.joined, **more) for one in several]
+    found = list(told)
+    for piece in _pieces(several[len(told) :], release.attributes[several[0].asked].codes, case):
+        of_piece = run_attacks(release, piece, readers.attackers, learned=learned, **more)
+        found += [replace(attack, learned=None) for attack in of_piece]  # which takes much memory
+    return found
 
 
 def _pieces(several: Iterable[Targets], values: int, case: Case) -> Iterator[list[Targets]]:

@@ -56,6 +56,8 @@ def unreliable_readers(parts: Sequence[Part]) -> dict[tuple[str, str | None, str
             placed = None if not asked.unplaced else learner
             states = {name: _worse(_state(belief), placed) for name, belief in asked.attackers.items()}
             states |= {"learner": learner, "faithfulness": learner}
+            if "" in asked.without:
+                states["learner_without"] = _state(asked.without[""])
             states |= {"ideal": None if asked.ideal is None else _state(asked.ideal)}
             for reader, state in states.items():
                 if state is not None:

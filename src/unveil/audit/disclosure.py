@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdict
 from unveil.audit.limits import check_limits, judge
 from unveil.audit.masked import BY_PERCENTAGE, PERCENTAGES, near_findings
-from unveil.audit.result import Judged, judged_document
+from unveil.audit.result import RunResult, judged_document
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
 from unveil.data.masked import MaskedTable
@@ -49,7 +49,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Disclosure(Judged):
+class Disclosure(RunResult):
     """What was found; `document` is all that a report needs."""
 
     document: Document
@@ -153,10 +153,10 @@ def run_disclosure(
 def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[float], limits: Sequence[str]) -> None:
     """Refuse, before the work, what cannot be asked."""
     if model not in MODELS:
-        raise UsageError(f"{shown(model)} is no model; there are {', '.join(MODELS)}")
+        raise UsageError(f"{shown(model)} is not a model; choose from {', '.join(MODELS)}")
     for p in percentages:
         if not 0 <= p <= 100:
-            raise UsageError(f"p={p:g} is no percentage; choose one from 0 to 100")
+            raise UsageError(f"p={p:g} is not a percentage; choose one from 0 to 100")
     check_limits(limits, (), measured=MEASURES)
     held = {a.name: a for a in table.attributes}
     for attribute in made.masked.attributes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
@@ -87,6 +88,7 @@ class Finding(FindingId):
     low: Number
     high: Number
     baseline: Number = None
+    against: str | None = None  # of a threat beyond a learner's: which learner's
     limit: str | None = None
     verdict: Verdict = "no limit"
 
@@ -132,11 +134,12 @@ class Finding(FindingId):
 
 
 class Input(DocumentPart):
-    """A file that was read. `published`: whoever gets the release has it, so that its name and hash tell nothing."""
+    """A file that was read."""
 
     name: str
     sha256: str
-    published: bool = Field(default=False, exclude=True)
+    # Whoever gets the release has it, so that its name and hash tell nothing new; it is not written down.
+    published: SkipJsonSchema[bool] = Field(default=False, exclude=True)
 
 
 class Run(DocumentPart):
@@ -152,7 +155,9 @@ class Run(DocumentPart):
 class Document(DocumentPart):
     """What a command found."""
 
-    document: Literal["audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"]
+    document: Literal[
+        "attribute", "audit", "check", "differential", "disclosure", "frontier", "knowledge", "link", "membership"
+    ]
     version: Literal[2] = 2
     settings: dict[str, Any]
     inputs: tuple[Input, ...]
@@ -162,7 +167,7 @@ class Document(DocumentPart):
     charts: dict[str, Any] = {}
 
 
-class _Hashed(Protocol):
+class _HashedInput(Protocol):
     """What was read but is no file, e.g. a table in a database: it knows its own hash."""
 
     @property
@@ -171,7 +176,7 @@ class _Hashed(Protocol):
     def sha256(self) -> str: ...
 
 
-def describe_inputs(paths: Iterable[Path | _Hashed], published: Collection[Path] = ()) -> tuple[Input, ...]:
+def describe_inputs(paths: Iterable[Path | _HashedInput], published: Collection[Path] = ()) -> tuple[Input, ...]:
     """Name and hash of each file; those of `published` may be named in an external document."""
     found = []
     for path in paths:

@@ -1,7 +1,7 @@
 """Findings of one release and one sensitive attribute, from what every reader believes."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from unveil.audit.belief_measures import Measure, People, Sample, measures_of
 from unveil.audit.document import Finding
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import estimated
+from unveil.risk.sampling import stepped
 
 __all__ = ["belief_findings", "measure_of", "published_counts"]
 
@@ -38,13 +38,27 @@ def belief_findings(
                 base[measure.name] = estimate
             if measure.of_learner:
                 yield Finding.of(measure.name, release, name, estimate, reader="learner")
+    if (fair := found.without.get("")) is not None and found.truth is not None:
+        guessed = next(m for m in measures if m.name == "global_threat")
+        estimate = measure_of(guessed, People(fair, fair, found.truth), sample)
+        yield Finding.of("global_threat", release, name, estimate, reader="learner_without")
     for attacker, belief in found.attackers.items():
-        people = People(belief, found.learner, found.truth)
+        learners = {"learner": found.learner}
+        if (left_out := found.without.get(attacker, fair)) is not None and len(left_out.probability) == len(
+            belief.probability
+        ):
+            learners["learner_without"] = left_out
         for measure in measures:
-            estimate = measure_of(measure, people, sample)
+            estimate, against = _largest(measure, belief, learners, found.truth, sample)
             under = None if estimate is None else base.get(measure.name)
             yield Finding.of(
-                measure.name, release, name, estimate, None if under is None else under.value, reader=attacker
+                measure.name,
+                release,
+                name,
+                estimate,
+                None if under is None else under.value,
+                reader=attacker,
+                against=against,
             )
         if found.controls is not None and found.truth is not None and attacker in found.controls.attackers:
             gap = member_advantage(belief, found.truth, found.controls.attackers[attacker], found.controls.truth)
@@ -61,6 +75,25 @@ def belief_findings(
     yield Finding.of("faithfulness", release, name, found.faithful)
 
 
+def _largest(
+    measure: Measure,
+    belief: Belief,
+    learners: Mapping[str, Belief],
+    truth: NDArray[np.integer] | None,
+    sample: Sample | None,
+) -> tuple[Estimate | None, str | None]:
+    """The estimate; of a threat beyond a learner's the largest, and beyond whose it is."""
+    beside = measure.name.startswith("relative_") and not measure.name.endswith("skewness")
+    found = {}
+    for name, learner in learners.items() if beside else [("learner", learners["learner"])]:
+        if (estimate := measure_of(measure, People(belief, learner, truth), sample)) is not None:
+            found[name] = estimate
+    if not found:
+        return None, None
+    worst = max(found, key=lambda name: (found[name].value, found[name].high, name))
+    return found[worst], worst if beside else None
+
+
 def measure_of(measure: Measure, people: People, sample: Sample | None) -> Estimate | None:
     """The estimate, widened by the sample; None where it needs a truth that is not known."""
     if measure.needs_truth and people.truth is None:
@@ -73,7 +106,9 @@ def measure_of(measure: Measure, people: People, sample: Sample | None) -> Estim
 
 
 def published_counts(found: Answers) -> NDArray[np.int64]:
-    """(values,) how many published rows show each value outright."""
+    """(values,) how many published rows show each value outright; none of a release whose values were perturbed."""
+    if not hasattr(found.release, "blocks"):
+        return np.zeros(found.attribute.codes, dtype=np.int64)
     histograms, _ = found.release.histograms(found.targets.asked)
     return np.asarray(histograms.sum(axis=0))
 
@@ -89,13 +124,9 @@ def member_advantage(
     inside, outside = _hits(members.probability, truth), _hits(controls.probability, control_truth)
     gap = float(inside.mean() - outside.mean())
     (low_in, high_in), (low_out, high_out) = (_wilson(float(hits.mean()), len(hits)) for hits in (inside, outside))
-    chains = estimated(
-        lambda a, b: float(_hits(a, truth).mean() - _hits(b, control_truth).mean()),
-        members,
-        controls,
-        least=-1.0,
-        most=1.0,
-    )
+    scale = (len(inside) + len(outside)) / np.array([len(inside), -len(outside)])
+    each = lambda a, b: np.concatenate([_hits(a, truth) * scale[0], _hits(b, control_truth) * scale[1]])  # noqa: E731
+    chains = stepped(each, members, controls, drawn=True, least=-1.0, most=1.0)
     below = math.hypot(inside.mean() - low_in, high_out - outside.mean(), gap - chains.low)
     above = math.hypot(high_in - inside.mean(), outside.mean() - low_out, chains.high - gap)
     return Estimate(gap, max(gap - below, -1.0), min(gap + above, 1.0))

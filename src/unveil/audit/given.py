@@ -21,11 +21,11 @@ from unveil.data.targets import targets_of_table
 from unveil.errors import NotApplicable, UsageError
 from unveil.formats.tables import Columns
 
-__all__ = ["Given", "others_of_file"]
+__all__ = ["ReaderView", "others_of_file"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
+class ReaderView:
     """A release as whoever has been told these things sees it."""
 
     release: Release
@@ -47,7 +47,7 @@ class Given:
         roster: bool = False,
         assignment: NDArray[np.integer] | None = None,
         strength: float = 1.0,
-    ) -> "Given":
+    ) -> "ReaderView":
         """`knowledge`: NAME:options of a member of that family. `roster`: everybody's quasi-identifiers are known.
 
         `assignment`: the group of each row, where a person's cells fit more than one.

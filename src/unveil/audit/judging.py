@@ -99,9 +99,18 @@ def judge_release(
         stated=stated,
         without=without,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
+        anonymize=_anonymize(case),
         narrowed=narrowed_by(case),
         unsure=unsure,
     )
+
+
+def _anonymize(case: Case) -> str:
+    """The beginning of the command that would make a release of the original."""
+    if case.original is None:
+        return ""
+    schema = next((one.name for one in case.inputs if one.name.endswith(".toml")), "schema.toml")
+    return f"unveil anonymize {Path(case.original.name).name} --schema {schema} -o new.csv"
 
 
 def _answered(case: Case) -> dict[Kind, str]:

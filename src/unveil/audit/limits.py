@@ -288,7 +288,7 @@ def _verdict(limit: Limit, parts: Sequence[Finding], unreliable: Unreliable) -> 
         # What is learned of a release without an attacker (its faithfulness) is as sure as the learner.
         states.add(unreliable.get((part.release, part.attribute, part.reader or part.measure)))
         if part.measure.startswith(BESIDE_THE_LEARNER):
-            states.add(unreliable.get((part.release, part.attribute, "learner")))
+            states.add(unreliable.get((part.release, part.attribute, part.against or "learner")))
     if "disagree" in states or ("imprecise" in states and verdict == "within"):
         return "inconclusive"
     return verdict

@@ -30,7 +30,8 @@ __all__ = [
 ]
 
 COMPOSED, COMPOSED_LEARNED = "composed", "composed_learned"  # who read all releases: nothing learned, and learned
-READERS = ("learner", "ideal", "background", "known")  # who reads without being an attacker
+# Who reads without being an attacker.
+READERS = ("learner", "learner_without", "ideal", "background", "known", "all_columns", "other_secrets")
 Kind = Literal[
     "inference",
     "identity",

@@ -27,7 +27,7 @@ from unveil.risk.membership.tuples import BANDS, FakeTuples, TupleCount, fake_tu
 __all__ = [
     "MEASURES",
     "Membership",
-    "MembershipAsked",
+    "MembershipQuestion",
     "hold_out",
     "known_of",
     "masked_membership",
@@ -45,7 +45,7 @@ ROC_POINTS = np.round(np.linspace(0, 1, 41), 3)
 
 
 @dataclass(frozen=True, slots=True)
-class MembershipAsked:
+class MembershipQuestion:
     """Whether being in the table is sensitive, and how probable it is held beforehand (None: as `learn_membership`)."""
 
     sensitive: bool | None = None  # None: nobody said
@@ -91,7 +91,7 @@ def hold_out(table: Table, share: float, engine: Engine | None = None) -> tuple[
 def membership_of(
     release: Release,
     name: str,
-    asked: MembershipAsked,
+    asked: MembershipQuestion,
     *,
     known: Sequence[str],
     table: Table | None = None,
@@ -226,7 +226,7 @@ def _fake_fact(found: FakeTuples) -> dict[str, Any]:
     }
 
 
-def _membership_refused(name: str, asked: MembershipAsked, reason: str) -> Membership:
+def _membership_refused(name: str, asked: MembershipQuestion, reason: str) -> Membership:
     """Membership where it cannot be measured: all unknown, so that a limit on it is inconclusive."""
     ids = (
         *("membership_posterior.max", "membership_posterior.mean", "membership_odds.max"),
@@ -239,7 +239,7 @@ def _membership_refused(name: str, asked: MembershipAsked, reason: str) -> Membe
 
 
 def _words(
-    asked: MembershipAsked,
+    asked: MembershipQuestion,
     reader: MembershipBelief,
     degree: NDArray[np.int64],
     inside: Presence | None,
@@ -273,7 +273,7 @@ def _told_words(told: Mapping[str, ScoreQuality]) -> str:
     )
 
 
-def _said(asked: MembershipAsked) -> str:
+def _said(asked: MembershipQuestion) -> str:
     """What the schema says of being in the table."""
     words = {True: "Being in the table is sensitive", False: "Being in the table is said to be harmless"}
     return "Being in the table is not said to be sensitive" if asked.sensitive is None else words[asked.sensitive]
@@ -327,7 +327,7 @@ def known_of(release: Release | Masked, known: Sequence[str] | None) -> list[str
 def masked_membership(
     masked: Masked,
     name: str,
-    asked: MembershipAsked,
+    asked: MembershipQuestion,
     *,
     known: Sequence[str],
     table: Table | None,

@@ -11,7 +11,7 @@ from unveil.audit.background import background_sections
 from unveil.audit.belief_measures import Sample, labels_of
 from unveil.audit.binning import COARSE, FINE, bins_of, too_many_values
 from unveil.audit.case import Case
-from unveil.audit.combinations import asked_at_once, asked_together, combination_rows
+from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
 from unveil.audit.composition import compose
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
@@ -23,10 +23,11 @@ from unveil.audit.masked import masked_part
 from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
-from unveil.audit.remarks import remarks_of_answers, remarks_of_release
+from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
+from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
-from unveil.data.release import Release
+from unveil.data.release import Release, merged_rows
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, Stopped
 
@@ -59,6 +60,12 @@ def _release_part(case: Case, name: str) -> Part:
         rows_of_none = tuple(combination_rows(case, name, release, {}))
         return replace(part, findings=(*part.findings, *unknown), combinations=rows_of_none)
     checked = run_check(release, name=name)
+    seen, number = merged_rows(release)  # of an untouched table: rows that look alike are not told apart
+    if seen is not release:
+        levels = {
+            (f.id, f.attribute): f for f in run_check(seen, name=name).findings if measure(f.measure).kind == "level"
+        }
+        checked = replace(checked, findings=tuple(levels.get((f.id, f.attribute), f) for f in checked.findings))
     people = release.rows if case.original is None else case.original.rows
     rows = None
     if case.sample is not None and case.sample < people:
@@ -68,6 +75,7 @@ def _release_part(case: Case, name: str) -> Part:
         *identity_findings(release, name, case.original, case.population),
         *checked.findings,
         *utility_findings(release, name, case.original),
+        *wider_counts(case, name, release),
     ]
     membership = None
     if case.membership is not None:
@@ -85,6 +93,9 @@ def _release_part(case: Case, name: str) -> Part:
     for version, asked, original, control in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
+        alone = len(version.attributes) == len(release.attributes)  # not several secrets as one
+        wider = wider_targets(case, version, asked, original, rows) if alone else {}
+        several = [*wider.values(), *(combination_targets(case, release, asked) if combined else ())]
         case.engine.report(f"{name}, {attribute}", 0, 1)
         try:
             if case.asked is None:
@@ -97,7 +108,7 @@ def _release_part(case: Case, name: str) -> Part:
                 rows=rows,
                 control=control,
                 group=case.assignments.get(name),
-                besides=asked_at_once(case, release, asked) if combined else (),
+                besides=asked_at_once(case, version, asked, several) if several else (),
             )
             if case.earlier and version is release:
                 composed = compose(case, name, release, asked, answered)
@@ -111,20 +122,25 @@ def _release_part(case: Case, name: str) -> Part:
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
             continue
         sample = None if rows is None else Sample(people)
-        findings += belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least)
+        measured = list(belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least))
+        findings += measured
+        remarks += remarks_of_baselines(f"{name}, {attribute}", measured)
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
+        findings += wider_findings(case, name, wider, answered, original, sample)
         if combined:
-            exposed[asked] = asked_together(case, name, release, asked, answered.learned, answered.besides)
+            besides = answered.besides[len(wider) :]
+            exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
         del answered  # what was learned takes much memory
         case.engine.report(f"{name}, {attribute}", 1, 1)
-    coarse, coarse_original = _coarse(release, case.original)
+    coarse, coarse_original = _coarse(seen, case.original)
+    group = case.assignments.get(name)
     background = background_sections(
         coarse,
         name,
         coarse_original,
         case.background,
-        group=case.assignments.get(name),
+        group=None if group is None else number[np.asarray(group)],
         limited=case.limited(),
         least=case.least,
     )

@@ -10,6 +10,7 @@ from unveil import risk
 from unveil.audit.asking import Answers
 from unveil.audit.belief_measures import MOST_VALUES
 from unveil.audit.case import Case
+from unveil.audit.document import Finding
 from unveil.audit.identity import in_population
 from unveil.data.attribute import Role
 from unveil.data.belief import Belief, Estimate
@@ -17,7 +18,7 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.risk.sampling import below_baseline
 
-__all__ = ["count_words", "remarks_of_answers", "remarks_of_release"]
+__all__ = ["count_words", "remarks_of_answers", "remarks_of_baselines", "remarks_of_release"]
 
 MOST_NAMES = 20  # attributes that a remark names
 
@@ -116,7 +117,7 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
             "draws. That chains agree was judged by their means alone; fewer attributes or people make room."
         )
     for fact in ("readings", "alarm"):  # of the chains that readers share
-        said = dict.fromkeys(str(b.diagnostics.facts[fact]) for b in sampled.values() if fact in b.diagnostics.facts)
+        said = dict.fromkeys(str(b.diagnostics.facts[fact]) for b in readers.values() if fact in b.diagnostics.facts)
         yield from (f"{about}: {text}." for text in said)
     if found.truth is not None:
         right = {name: _guessed(belief, found.truth) for name, belief in readers.items()}
@@ -127,6 +128,18 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
                 yield f"{about}: {name} {said_less}."
     if len(found.attribute.harmless) == found.attribute.codes:
         yield f"{about}: every value is harmless; gains in belief were not measured."
+
+
+def remarks_of_baselines(about: str, findings: Sequence[Finding]) -> Iterator[str]:
+    """Which learner relative threats are held against: the one that leaves the larger."""
+    fair = sorted(
+        {str(f.reader) for f in findings if f.measure == "relative_threat" and f.against == "learner_without"}
+    )
+    if fair:
+        yield (
+            f"{about}: relative threats are the larger of two: beyond what the release teaches in general, and beyond "
+            f"what it would teach if the person's own group were not in it. For {', '.join(fair)} the second is larger."
+        )
 
 
 def count_words(count: int, least: int) -> str:

@@ -7,12 +7,12 @@ from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Finding, Input, Verdict
 from unveil.audit.limits import worst
 
-__all__ = ["EXIT_CODES", "Judged", "judged_document"]
+__all__ = ["EXIT_CODES", "RunResult", "judged_document"]
 
 EXIT_CODES: dict[Verdict, int] = {"no limit": 0, "within": 0, "exceeded": 1, "inconclusive": 3}
 
 
-class Judged:
+class RunResult:
     """A result whose document says how it stands to the limits."""
 
     __slots__ = ()

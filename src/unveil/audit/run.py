@@ -31,7 +31,7 @@ from unveil.audit.measures import definitions_of
 from unveil.audit.part import Part
 from unveil.audit.release_part import part_of
 from unveil.audit.remarks import count_words
-from unveil.audit.result import EXIT_CODES, Judged
+from unveil.audit.result import EXIT_CODES, RunResult
 from unveil.audit.shape import CarrierRow
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.verdict import Judgement
@@ -60,7 +60,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Audit(Judged):
+class Audit(RunResult):
     """What an audit found. `document` is all that a report needs; the beliefs behind it stay here."""
 
     document: Document

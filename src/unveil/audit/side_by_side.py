@@ -15,7 +15,7 @@ AT_ONCE = 2  # more would only take more memory: each one's chains have all work
 T = TypeVar("T")
 
 
-class _Hanging(Event):
+class _LinkedFlag(Event):
     """A flag that is also set when the one it hangs on is."""
 
     def __init__(self, on: Event) -> None:
@@ -28,7 +28,7 @@ class _Hanging(Event):
 
 def side_by_side(names: Sequence[str], engine: Engine, work: Callable[[str, Engine], T]) -> list[T]:
     """What `work` makes of each name, in this order. Progress tells the names apart; an error stops the others."""
-    stop = _Hanging(engine.stop)
+    stop = _LinkedFlag(engine.stop)
     failed: list[BaseException] = []
 
     def one(name: str) -> T | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure, title_of
-from unveil.audit.numbers import spoken
+from unveil.audit.remembered import fix_of_finding, fix_of_leaks, sentence_of
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
 
@@ -29,8 +29,8 @@ KINDS: dict[Kind, str] = {
 
 # Why these, is docs/verdict.md. A limit on what a release does not have is left out; the kind is then not judged.
 DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
-    "singling out": ("k_anonymity >= 3", "claim_precision <= 0.5"),
-    "linking": ("reid <= 0.2",),
+    "singling out": ("k_anonymity >= 3", "claim_precision <= 0.5", "all_columns.singled_out <= 0.05"),
+    "linking": ("reid <= 0.2", "reid.one_to_one <= 0.2", "all_columns.reid <= 0.2"),
     "inference": (
         "distinct_l >= 2",
         "disclosed.80 <= 0.05",
@@ -38,10 +38,22 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "random_worlds.disclosed.95 <= 0",
         "disclosed_kind.80 <= 0.05",
         "random_worlds.disclosed_kind.95 <= 0",
+        "disclosed_half.95 <= 0.05",
         "narrowed.80 <= 0.05",
+        "random_worlds.narrowed.95 <= 0",
         "misled.80 <= 0.1",
         "raised.10x <= 0.02",
+        "raised.of_a_value <= 0.25",
+        "mode_gain <= 0.4",
+        "learner.mode_gain <= 0.4",
         "model_gain <= 0.1",
+        "all_columns.disclosed.80 <= 0.05",
+        "all_columns.disclosed.95 <= 0.01",
+        "all_columns.disclosed_kind.80 <= 0.05",
+        "all_columns.narrowed.80 <= 0.05",
+        "other_secrets.disclosed.80 <= 0.1",
+        "other_secrets.disclosed_kind.80 <= 0.1",
+        "other_secrets.narrowed.80 <= 0.1",
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
     "background": ("background.exposed_by_fact <= 0.05", "background.fewer_values.3 <= 0.05"),
@@ -56,14 +68,6 @@ _ORDER: dict[str, int] = {
     "not judged": 1,
     "inconclusive": 2,
     "exceeded": 3,
-}
-_FIX = {
-    "singling out": "Coarsen the quasi-identifiers, or suppress these rows: anonymize with a larger k.",
-    "linking": "Coarsen or perturb more: a larger k, or stronger masking.",
-    "inference": "Merge groups until values differ: add --require distinct_l:l=3 or t_closeness:t=0.2.",
-    "membership": "Coarsen until more people outside the table fit each row, or publish a sample.",
-    "background": "Add --require b_t_privacy, or a larger l.",
-    "composition": "Make the release with anonymize --ledger, so that it keeps the limits together with the others.",
 }
 
 
@@ -138,6 +142,7 @@ def judgement_of(
     stated: Verdict = "no limit",
     without: Sequence[str] = (),
     people: int = 0,
+    anonymize: str = "",
     narrowed: str = "",
     unsure: bool = False,
 ) -> Judgement:
@@ -145,10 +150,10 @@ def judgement_of(
     was not judged or not considered; `answered`: what the steward says that settles a kind; `notes`: what else stands
     beside the word; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
     verdict by the limits that were stated, which no waiver excuses; `without`: those of them that nothing here can be
-    held against, so that what they are about is not judged.
+    held against, so that what they are about is not judged. `anonymize`: how a release is made, for what would fix it.
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people))
+    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, anonymize))
     kinds = []
     for row in rows:
         update: dict[str, Any] = {}
@@ -194,6 +199,7 @@ def _rows(
     reasons: Mapping[tuple[Kind, str | None], str],
     answered: Mapping[Kind, str],
     people: int,
+    anonymize: str,
 ) -> Iterator[KindVerdict]:
     found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
     open_in_file = [leak for leak in leaks or () if leak.severity == "suspicious"]
@@ -206,7 +212,7 @@ def _rows(
             kind="file",
             verdict="exceeded" if found_in_file else "inconclusive" if open_in_file else "within",
             sentence=" ".join(leak.sentence for leak in bad[:3]) or "Columns, order and spelling give nothing away.",
-            fix=" ".join(dict.fromkeys(leak.fix for leak in bad[:3] if leak.fix)),
+            fix=fix_of_leaks(bad[:3], anonymize),
         )
     for kind in KINDS:
         if kind == "file":
@@ -220,7 +226,17 @@ def _rows(
                 f for f in findings if kind_of_finding(f) == kind and (kind != "inference" or f.attribute == attribute)
             ]
             told = [leak for leak in found_in_file if leak.kind == kind and (attribute is None or len(places) == 1)]
-            yield _row(release, kind, attribute, mine, told, reasons.get((kind, attribute)), answered.get(kind), people)
+            yield _row(
+                release,
+                kind,
+                attribute,
+                mine,
+                told,
+                reasons.get((kind, attribute)),
+                answered.get(kind),
+                people,
+                anonymize,
+            )
 
 
 def _row(
@@ -232,16 +248,18 @@ def _row(
     reason: str | None,
     answer: str | None,
     people: int,
+    anonymize: str,
 ) -> KindVerdict:
     """One kind from its limits, from the file's own leaks, and from what could not be asked."""
     place: dict[str, Any] = {"release": release, "kind": kind, "attribute": attribute}
     verdict = worst(f.verdict for f in findings)
     if leaks:
-        fixes = " ".join(dict.fromkeys(leak.fix for leak in leaks if leak.fix))
-        return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fixes)
+        fix = fix_of_leaks(list(leaks), anonymize)
+        return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fix)
     if verdict == "exceeded":
         worst_one = max((f for f in findings if f.verdict == "exceeded"), key=_excess)
-        return KindVerdict(**place, verdict="exceeded", sentence=_sentence(worst_one, people), fix=_FIX.get(kind, ""))
+        fix = fix_of_finding(kind, worst_one, anonymize)
+        return KindVerdict(**place, verdict="exceeded", sentence=sentence_of(worst_one, people), fix=fix)
     stated = [f for f in findings if set((f.limit or "").split("; ")) - set(DEFAULT_LIMITS.get(kind, ()))]
     if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
         silent = kind in ("membership", "composition") and reason.startswith("Not considered")
@@ -264,40 +282,3 @@ def _excess(finding: Finding) -> float:
     value = finding.value if isinstance(finding.value, float) else 1e9
     bounds = [parse_limit(text).number for text in (finding.limit or "").split("; ")]
     return max((abs(value - bound) / (abs(bound) + 0.01) for bound in bounds), default=0.0)
-
-
-# What a person would remember; {n} of {all} people, {attribute}, {value}.
-_TOLD = {
-    "disclosed": "Knowing that they are in the file, a reader can be {level}% sure of the {attribute} of {n} of {all} "
-    "people.",
-    "disclosed_kind": "Knowing that they are in the file, a reader can be {level}% sure what kind of {attribute} {n} "
-    "of {all} people have.",
-    "narrowed": "A reader can tell the {attribute} of {n} of {all} people to within a tenth of its usual spread.",
-    "misled": "A reader would be sure of a wrong {attribute} for {n} of {all} people.",
-    "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for "
-    "anybody.",
-    "distinct_l": "Some group shows a single {attribute}: whoever finds the group knows it.",
-    "k_anonymity": "Rows in the smallest class: {value}. Who knows these attributes of a person finds the row.",
-    "reid": "Somebody who holds everybody's quasi-identifiers links {n} of {all} people with their own row.",
-    "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
-    "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
-    "one_value_left": "The releases together leave {n} of {all} people a single {attribute}.",
-    "differenced": "Groups of one release lie inside those of another: the difference tells the {attribute} of {n} of "
-    "{all} people.",
-    "delta_presence": "Of the people in a register who fit some class, a share of {value} is in the file.",
-}
-
-
-def _sentence(finding: Finding, people: int) -> str:
-    """What was found, as a person would tell it; how many people, where it is a share of them."""
-    value = spoken(finding.value, finding.measure, finding.statistic)
-    told = _TOLD.get(finding.measure)
-    if told is not None and finding.reader in (COMPOSED, COMPOSED_LEARNED):
-        told = told.replace("Knowing that they are in the file", "Together with what is already out")
-    share = finding.value if isinstance(finding.value, float) else None
-    if told is None or ("{n}" in told and (share is None or not people)):
-        who = "" if finding.reader is None else f" by {finding.reader.replace('_', ' ')}"
-        return f"{title_of(finding)}{who}: {value}, against the limit {finding.limit}."
-    count = f"{round(share * people):,}" if share is not None else ""
-    level = (finding.statistic or "").removesuffix("x")
-    return told.format(n=count, all=f"{people:,}", attribute=finding.attribute, value=value, level=level)

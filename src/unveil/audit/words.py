@@ -55,10 +55,12 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
     many = f"fewer than {least}" if twice < least else f"{twice:,}" if twice else "no"
     noun = "person" if twice == 1 and least < 2 else "people"
     of = f" of the {people:,} sampled" if sampled else ""
+    mode = float(np.bincount(found.truth, minlength=found.attribute.codes).max() / people)
     return (
-        f"What this file teaches about people in general lets a reader guess {_percent(shares[0])} of {attribute} "
-        f"right. Knowing that a person is in it raises that to {_percent(shares[1])}; for {many} {noun}{of} the true "
-        "value becomes at least twice as likely."
+        f"Naming the most frequent {attribute} is right for {_percent(mode)}. What this file teaches about people in "
+        f"general lets somebody who is not told who is in it guess {_percent(shares[0])} right. Knowing that a person "
+        f"is in it makes that {_percent(shares[1])}; for {many} {noun}{of} the true value becomes at least twice as "
+        "likely."
     )
 
 

@@ -14,6 +14,7 @@ from unveil.cli.check import check
 from unveil.cli.command import command, group
 from unveil.cli.demo import demo
 from unveil.cli.hierarchies import hierarchy_app
+from unveil.cli.ledger import ledger_app
 from unveil.cli.list import list_
 from unveil.cli.output import harmless, say, silence
 from unveil.cli.schema import schema
@@ -27,7 +28,7 @@ CRASHED = 70  # as sysexits.h has it: an error inside the program, never a verdi
 app = group(
     "unveil",
     "May this table be published? Anonymize microdata, and audit any release.",
-    order="schema hierarchy anonymize check audit attack frontier list demo",
+    order="schema hierarchy anonymize check audit ledger attack frontier list demo",
     epilog="""
         Start here:
           unveil schema patients.csv -o schema.toml          draft what the columns are; read and confirm it
@@ -42,6 +43,7 @@ app.add_typer(hierarchy_app)
 command(app, members=("anonymizers", "privacy_models"))(anonymize)
 command(app, first="schema original require population assignment n report json verbose")(check)
 command(app, first=audit_verb.FIRST)(audit_verb.audit)
+app.add_typer(ledger_app)
 app.add_typer(attack_app)
 command(app, first=frontier_verb.FIRST)(frontier_verb.frontier)
 command(app)(list_)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
+from unveil.cli.earlier import EarlierOptions
 from unveil.cli.load import input_paths, load_case, names_of
 from unveil.cli.output import file_part, give_results, keep_apart, long_work, release_parts, say
 from unveil.errors import UsageError
@@ -12,7 +13,7 @@ from unveil.errors import UsageError
 __all__ = ["FIRST", "AuditOptions", "audit"]
 
 FIRST = (
-    "schema original report json people limit preset control population sample attacker known assignment config verbose"
+    "schema original earlier ledger report json people limit preset control population attacker known config verbose"
 )
 
 
@@ -23,7 +24,7 @@ class AuditOptions(
     opt.EngineSettings,
     opt.ChainLengths,
     opt.Priors,
-    opt.Aligned,
+    opt.AlignedRows,
     opt.Pairing,
     opt.AskedOptions,
     opt.KnownOptions,
@@ -32,6 +33,7 @@ class AuditOptions(
     opt.Control,
     opt.Limits,
     opt.PeopleOptions,
+    EarlierOptions,
     opt.Report,
 ):
     """The options of an audit."""

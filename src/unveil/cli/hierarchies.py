@@ -89,7 +89,7 @@ def import_(options: ImportOptions) -> None:
     """
     from unveil.data.hierarchy import hierarchy_files
     from unveil.data.schema import read_schema
-    from unveil.formats.arx import mended_ladder, read_project
+    from unveil.formats.arx import read_project, repaired_ladder
 
     source, schema = options.source, options.schema
     known = read_schema(schema) if schema is not None else None
@@ -100,7 +100,7 @@ def import_(options: ImportOptions) -> None:
             say(f"left out: {reason}")
     else:
         chosen = hierarchy_files(source, known.names if known is not None else None, str(source))
-        read = {name: mended_ladder(file.read_bytes(), str(file), options.delimiter) for name, file in chosen.items()}
+        read = {name: repaired_ladder(file.read_bytes(), str(file), options.delimiter) for name, file in chosen.items()}
         ladders = {name: ladder for name, ladder in read.items() if ladder is not None}
         for name in sorted(read.keys() - ladders.keys()):
             say(f"left out: {chosen[name]}: has no level between its values and *")

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unveil.cli.earlier import earlier_paths, load_earlier
+from unveil.cli.memory import belief_bytes, warn_of_memory
 from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, release_parts
 from unveil.errors import UsageError, shown
@@ -105,6 +107,7 @@ def input_paths(options: Any) -> list[Any]:
     """Everything that is read, without the other files of a release."""
     named = [getattr(options, name, None) for name in (*FILES, *MORE_FILES)]
     found = [*release_paths(options), *named, *getattr(options, "assignment", ())]
+    found += earlier_paths(options)
     return list(dict.fromkeys(path for path in found if path is not None))
 
 
@@ -153,7 +156,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
     control = getattr(options, "control", None)
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
-    return Case(
+    case = Case(
         releases=releases,
         original=table,
         control=None if control is None or table is None else _load_people(control, schema, table.attributes, dialect),
@@ -167,10 +170,14 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         ),
         cells=getattr(options, "cells", ()),
         key=getattr(options, "key", None),
+        **load_earlier(options, schema, table, dict(zip(names, paths, strict=True))),
         **_published_files(options, schema, dict(zip(names, paths, strict=True)), original, assignments),
         **stated,
         **_answered(options, schema),
     )
+    if hasattr(options, "chains"):  # beliefs are what takes memory
+        warn_of_memory(belief_bytes(case), "ask about a sample of people (unveil audit --sample N)")
+    return case
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:
@@ -253,12 +260,12 @@ def _stated(options: Any) -> dict[str, Any]:
 
 def _answered(options: Any, schema: Any) -> dict[str, Any]:
     """What only the steward can know, as the schema answers it."""
-    from unveil.audit import MembershipAsked
+    from unveil.audit import MembershipQuestion
 
     said = schema.document
     sensitive = None if said.membership is None else said.membership == "sensitive"
     return {
-        "membership": MembershipAsked(sensitive, getattr(options, "membership_prior", None)),
+        "membership": MembershipQuestion(sensitive, getattr(options, "membership_prior", None)),
         "earlier_releases": said.earlier_releases,
         "population_register": said.population_register,
     }

@@ -10,7 +10,7 @@ from unveil.formats.databases import located
 
 __all__ = [
     "REQUIRED",
-    "Aligned",
+    "AlignedRows",
     "AskedAndKnown",
     "AskedOptions",
     "Attackers",
@@ -151,7 +151,7 @@ class Pairing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aligned:
+class AlignedRows:
     """The same, where rows kept their order."""
 
     aligned: bool = flag("--aligned", "Row i of the release is row i of the original (perturbed releases).")

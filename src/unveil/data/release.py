@@ -20,6 +20,7 @@ __all__ = [
     "build_release",
     "distinct_rows",
     "example_rows",
+    "merged_rows",
     "row_numbers",
 ]
 
@@ -214,6 +215,26 @@ def build_release(
         blocks.append(Block(part.attributes, cells, new_start, cell[source], count[source]))
     sizes = np.add.reduceat(blocks[0].count, blocks[0].start[:-1])
     return Release(tuple(attributes), tuple(canonical), tuple(blocks), sizes), number
+
+
+def merged_rows(release: Release) -> tuple[Release, NDArray[np.int64]]:
+    """A release whose groups are single rows as a reader sees it: rows with equal quasi-identifiers are one group.
+
+    Nothing tells such groups apart; and the new number of each group. Any other release stays as it is.
+    """
+    same = np.arange(release.groups)
+    if len(release.blocks) > 1 or release.groups < release.rows:
+        return release, same
+    block = release.blocks[0]
+    known = [i for i in block.attributes if release.attributes[i].role is Role.QUASI_IDENTIFIER]
+    of_group = row_numbers([block.region(i) for i in known]) if known else np.zeros(release.rows, dtype=np.int64)
+    if len(np.unique(of_group)) == release.rows:
+        return release, same
+    columns = tuple(block.region(i).astype(np.int64) for i in block.attributes)
+    made, number = build_release(
+        release.attributes, release.regions, [BlockRows(block.attributes, of_group, columns, block.count)]
+    )
+    return made, number[of_group]
 
 
 def _ordered(part: BlockRows) -> BlockRows:

@@ -18,9 +18,9 @@ from unveil.data.schema import Schema
 from unveil.data.texts import names_people
 from unveil.errors import TableError, shown
 
-__all__ = ["CodedColumn", "Table", "code_table"]
+__all__ = ["MOST_COUNTED", "CodedColumn", "Table", "code_table"]
 
-MOST_ROWS = 2**31 - 1
+MOST_COUNTED = 30_000_000  # rows that a column of frequencies may stand for: each is laid out
 TEXTS_LOOKED_AT = 2_000  # of a column, for what points at people
 
 
@@ -224,6 +224,9 @@ def _repeats(
         raise TableError(
             f"{name}, {place(row)}, {key}: a frequency must be a whole number; sampling weights go under weight"
         )
-    if values.sum() > MOST_ROWS:
-        raise TableError(f"{name}: {key} adds up to {values.sum():,.0f} rows, over {MOST_ROWS:,}")
+    if values.sum() > MOST_COUNTED:
+        raise TableError(
+            f"{name}: {key} adds up to {values.sum():,.0f} rows, over {MOST_COUNTED:,}; take a sample of the rows, or "
+            "say in the schema that it is a weight"
+        )
     return values.astype(np.int64)

@@ -10,7 +10,22 @@ import tomli_w
 
 from unveil.errors import SchemaError, UnveilError, shown
 
-__all__ = ["read_text", "read_toml", "toml_array", "toml_content", "toml_key", "toml_string"]
+__all__ = ["read_text", "read_toml", "toml_array", "toml_bytes", "toml_content", "toml_key", "toml_string"]
+
+
+MOST_BYTES = 2**26  # of a file: a device has no end
+MOST_DEPTH = 64  # of a dotted key, each part of which is a table in a table
+_WORD = r"""(?>[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_DEEP = re.compile(rf"(?<![\w.-]){_WORD}(?:[ \t]*\.[ \t]*{_WORD}){{{MOST_DEPTH}}}", re.ASCII)
+
+
+def toml_bytes(path: Path, error: type[UnveilError]) -> bytes:
+    """The bytes of a file that is no larger than such files are."""
+    with path.open("rb") as file:
+        raw = file.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise error(f"{path}: over {MOST_BYTES >> 20} MB; too large for TOML")
+    return raw
 
 
 def read_toml(path: Path, error: type[UnveilError]) -> dict[str, Any]:
@@ -21,7 +36,7 @@ def read_toml(path: Path, error: type[UnveilError]) -> dict[str, Any]:
 def read_text(path: Path, error: type[UnveilError]) -> str:
     """The text of a TOML file."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return toml_bytes(path, error).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise error(f"{path}: not TOML in UTF-8; save it as UTF-8") from None
     except (OSError, ValueError) as fault:  # ValueError: a null character in the name
@@ -31,6 +46,8 @@ def read_text(path: Path, error: type[UnveilError]) -> str:
 
 def toml_content(text: str, where: str, error: type[UnveilError]) -> dict[str, Any]:
     """What a TOML text holds: tomllib gives up on deep nesting and on long numbers by errors that are not its own."""
+    if _DEEP.search(text):
+        raise error(f"{where}: not TOML that can be read: a key of over {MOST_DEPTH} parts, table in table")
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -18,7 +18,7 @@ from unveil.formats.archive import Archive
 from unveil.formats.arx_output import output_tables, published_columns, starred_columns
 from unveil.formats.columns import Columns, Refusal
 
-__all__ = ["Project", "mended_ladder", "read_data", "read_project", "shown_output"]
+__all__ = ["Project", "read_data", "read_project", "repaired_ladder", "shown_output"]
 
 INPUT, OUTPUT, BINARY = "data/input.csv", "data/output.csv", "data/output.dat"
 MOST_XML = 2**24  # bytes
@@ -98,7 +98,7 @@ def read_project(path: str | Path) -> Project:
             found = next((f for f in _places(folder, entry.get("ref"), name) if f in archive.names), None)
             if found is not None:
                 try:
-                    ladder = mended_ladder(archive.read(found), f"{path}, {found}", separator)
+                    ladder = repaired_ladder(archive.read(found), f"{path}, {found}", separator)
                 except SchemaError as reason:
                     unusable[name] = str(reason)
                 else:
@@ -109,7 +109,7 @@ def read_project(path: str | Path) -> Project:
         return Project(path, separator, roles, kinds, ladders, unusable, tuple(masked), output)
 
 
-def mended_ladder(raw: bytes, source: str, separator: str = ";") -> HierarchyTable | None:
+def repaired_ladder(raw: bytes, source: str, separator: str = ";") -> HierarchyTable | None:
     """A hierarchy as ARX allows it, in the form that is needed here; None if it has no levels.
 
     Levels that say `*` twice on top become one. A lower `*`, which ARX writes for a value that is withheld early,
@@ -123,13 +123,13 @@ def mended_ladder(raw: bytes, source: str, separator: str = ";") -> HierarchyTab
         rows = [row[:-1] for row in rows]
     if any(row[-1] != "*" for row in rows):
         rows = [(*row, "*") for row in rows]
-    mended = []
+    repaired = []
     for row in rows:
         labels = [row[0]]
         for label in row[1:-1]:
             labels.append(labels[-1] if label == "*" else label)
-        mended.append((*labels, "*"))
-    return HierarchyTable(tuple(mended), source=source) if len(mended[0]) > 2 else None
+        repaired.append((*labels, "*"))
+    return HierarchyTable(tuple(repaired), source=source) if len(repaired[0]) > 2 else None
 
 
 def _places(folder: str, ref: str | None, name: str) -> list[str]:

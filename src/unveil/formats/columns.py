@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "MOST_COLUMNS",
     "ROW_NAMES",
+    "TOO_WIDE",
     "Coder",
     "Columns",
-    "Distinct",
+    "DistinctValues",
     "Refusal",
     "checked_names",
     "needed",
@@ -42,13 +44,13 @@ class Coder:
 
     def __init__(self, counted: Collection[str] = ()) -> None:
         self._counted = frozenset(counted)
-        self._columns: dict[str, _Coding | _Counting] = {}
+        self._columns: dict[str, _TextCodes | _EqualityCodes] = {}
 
     def add(self, batch: "pl.DataFrame") -> None:
         """The next rows: String columns without nulls, in the same order every time."""
         for name in batch.columns:
             if name not in self._columns:
-                self._columns[name] = _Counting() if name in self._counted else _Coding()
+                self._columns[name] = _EqualityCodes() if name in self._counted else _TextCodes()
         # Numbered: polars takes a name such as * or ^a.*$ for all columns that it fits.
         batch = batch.clone()
         batch.columns = [str(place) for place in range(batch.width)]
@@ -62,7 +64,7 @@ class Coder:
         return {name: self._columns.pop(name).coded() for name in list(self._columns)}
 
 
-class _Coding:
+class _TextCodes:
     """Texts sorted by code point, and each row's position among them."""
 
     def __init__(self) -> None:
@@ -91,7 +93,7 @@ class _Coding:
         return CodedColumn(texts, _joined(self._parts, rank))
 
 
-class _Counting:
+class _EqualityCodes:
     """No texts, and a number for each row, equal where the texts are, in order of appearance.
 
     128 bits of each text are held: two different ones among a billion are taken for one with probability 10^-21.
@@ -200,7 +202,7 @@ class _Numbers(dict[object, int]):
 
 
 @dataclass
-class Distinct:
+class DistinctValues:
     """The distinct values of a column and each row's number among them, gathered piece by piece."""
 
     _number: _Numbers = field(default_factory=_Numbers)
@@ -239,10 +241,16 @@ def smallest_codes(codes: NDArray[np.unsignedinteger], count: int) -> NDArray[np
     return codes.astype(np.uint32, copy=False)
 
 
+MOST_COLUMNS = 2**14  # as in a sheet: more are no attributes of people
+TOO_WIDE = f"holds over {MOST_COLUMNS:,} columns; keep those that are to be published"
+
+
 def checked_names(names: Iterable[object]) -> str | None:
     """What is wrong with the names of columns, if anything: each must be a text, none empty, none twice."""
     seen: set[object] = set()
     for place, name in enumerate(names, start=1):
+        if place > MOST_COLUMNS:
+            return TOO_WIDE
         if not isinstance(name, str):
             return f"column {place} is named {name!r}, which is not a text; rename it"
         if not name.strip():

@@ -10,7 +10,7 @@ from unveil.formats.columns import needed
 from unveil.formats.masked import masked_columns
 from unveil.formats.published import Sidecar
 from unveil.formats.releases import release_columns, written_cells
-from unveil.formats.table_output import Written, typed
+from unveil.formats.table_output import OutputColumn, typed
 
 __all__ = ["sidecar_of", "to_frame"]
 
@@ -36,7 +36,7 @@ def to_frame(what: Table | Release | Masked, kind: str = "polars") -> Any:
 
 
 def sidecar_of(what: Release | Masked) -> Sidecar:
-    """What must be said of a release besides its rows; read_release and read_masked take it with a frame."""
+    """What must be said of a release beside its rows; read_release and read_masked take it with a frame."""
     if isinstance(what, Masked):
         names = [a.name for a in what.attributes]
         channel = {names[i]: tuple(map(tuple, matrix.tolist())) for i, matrix in what.channel.items()}
@@ -44,7 +44,7 @@ def sidecar_of(what: Release | Masked) -> Sidecar:
     return release_columns(what, what.blocks)[1]
 
 
-def _columns(what: Table | Release | Masked) -> list[Written]:
+def _columns(what: Table | Release | Masked) -> list[OutputColumn]:
     import polars as pl
 
     if isinstance(what, Release):

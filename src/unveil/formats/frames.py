@@ -19,6 +19,7 @@ from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Columns, checked_names
 from unveil.formats.text import distinct_codes
+from unveil.formats.unpacked import check_arrow, check_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +29,7 @@ __all__ = ["IntoFrame", "coded_series", "is_frame", "named_source", "read_arrow"
 IntoFrame = Any  # a table of pandas, polars, pyarrow, or another package that narwhals knows
 
 MOST_ROWS = 2**31 - 1
+MOST_TEXT = 2**32  # bytes of the texts of one column
 
 
 def read_parquet(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:
@@ -39,8 +41,11 @@ def read_parquet(path: Path, *, missing: str = "", error: type[UnveilError], **_
     def column(name: str) -> "pl.Series":
         return pl.read_parquet(path, columns=[name], glob=False, hive_partitioning=False)[name]
 
-    with _Refusing(path, "Parquet", error):
+    with _RefusalGuard(path, "Parquet", error):
         names = list(pl.read_parquet_schema(path))
+        fault = checked_names(names)
+        if fault is None:
+            check_parquet(path, len(names), error)
     return _by_column(path, names, column, "Parquet", missing, error)
 
 
@@ -52,7 +57,7 @@ def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
 
     _check_file(path, "Arrow", error)
     ipc = needed("pyarrow", "files", f"{path}: to read Arrow files", error).ipc
-    with _Refusing(path, "Arrow", error), path.open("rb") as file:
+    with _RefusalGuard(path, "Arrow", error), path.open("rb") as file:
         if file.read(4) == b"FEA1":
             raise error(f"{path}: is Feather of version 1, which is not an Arrow file; save it again")
         file.seek(0)
@@ -60,6 +65,9 @@ def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
         file.seek(0)
         opened = (ipc.open_file if whole else ipc.open_stream)(file)
         names = list(opened.schema.names)
+        fault = checked_names(names)
+        if fault is None:
+            check_arrow(path, len(names), error, whole=whole)
 
     def column(name: str) -> "pl.Series":
         import pyarrow as pa
@@ -93,7 +101,7 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
     from unveil.formats.columns import needed
 
     if isinstance(frame, pl.LazyFrame):
-        with _Refusing(Path(name), "a table", error):
+        with _RefusalGuard(Path(name), "a table", error):
             frame = frame.collect()
     fault = checked_names(_names_of(frame))
     if fault:
@@ -196,7 +204,7 @@ def _by_column(
     coded: dict[str, CodedColumn] = {}
     rows = -1
     for name in names:
-        with _Refusing(path, described, error):
+        with _RefusalGuard(path, described, error):
             series = column(name)
             if rows not in (-1, len(series)):
                 raise error(f"{path}: cannot be read as {described}: its columns differ in length")
@@ -224,6 +232,10 @@ def coded_series(column: "pl.Series", missing: str, where: str, error: type[Unve
         if not (day.cast(clock.dtype) == clock).fill_null(True).all():
             raise error(f"{where}: holds times of day; keep dates only, or make it text")
         column = day
+    if kind in (pl.String, pl.Categorical, pl.Enum):  # held once, a text may stand in every row
+        lengths = column.str.len_bytes() if kind == pl.String else column.cat.len_bytes()
+        if (laid_out := int(lengths.cast(pl.UInt64).sum())) > MOST_TEXT:
+            raise error(f"{where}: its texts are {laid_out:,} bytes laid out, more than is read; shorten them")
     texts, codes = distinct_codes(column.cast(pl.String).fill_null(missing))
     if kind.is_float():
         texts = [t if t == missing or not _is_number(t) else number_text(float(t)) for t in texts]
@@ -245,7 +257,7 @@ def _said(reason: BaseException) -> str:
     return shown(text[0] if text else type(reason).__name__, 80)
 
 
-class _Refusing:
+class _RefusalGuard:
     """What a reader makes of a damaged file, as one line of ours."""
 
     def __init__(self, path: Path, described: str, error: type[UnveilError]) -> None:

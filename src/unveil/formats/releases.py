@@ -4,9 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import tomli_w
@@ -34,7 +33,7 @@ from unveil.formats.published import (
     without_blanked,
     without_key,
 )
-from unveil.formats.table_output import Written, check_ending, table_content
+from unveil.formats.table_output import OutputColumn, check_ending, table_content
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
 __all__ = [
+    "ReadOptions",
+    "dialect_of",
     "read_release",
     "read_release_rows",
     "release_columns",
@@ -61,6 +62,11 @@ class ReadOptions(TypedDict, total=False):
     delimiter: str | None
     decimal: str | None
     encoding: str | None
+
+
+def dialect_of(options: ReadOptions) -> dict[str, Any]:
+    """Delimiter, decimal mark and encoding, None where they are to be found out."""
+    return {name: options.get(name) for name in ("delimiter", "decimal", "encoding")}
 
 
 def read_release(
@@ -82,25 +88,23 @@ def read_release_rows(
     path: "str | Path | IntoFrame",
     schema: Schema,
     *,
-    attributes: Sequence[Attribute] = (),
-    cells: Sequence[str] = (),
-    sidecar: Sidecar | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     key: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> tuple[Release, NDArray[np.int64]]:
     """The same, and (rows of the file,) the group of each row. The column `key` is left out (formats.assignments)."""
-    named = parse_cells(cells)
-    given, (path, sidecar) = path, named_sidecar(path, sidecar)
+    named = parse_cells(options.get("cells", ()))
+    given, (path, sidecar) = path, named_sidecar(path, options.get("sidecar"))
     if sidecar.masked:
         perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
         raise NotApplicable(
             f"{path}: {perturbed} {verb} perturbed, not widened: "
             "there are no groups; unveil audit and unveil attack identity measure masked releases"
         )
-    known = {a.name: a for a in attributes}
-    columns_of = partial(published_columns, schema=schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    known = {a.name: a for a in options.get("attributes", ())}
+
+    def columns_of(source: "str | Path | IntoFrame") -> Columns:
+        return published_columns(source, schema, **dialect_of(options))
+
     main = gathered(without_blanked(without_key(columns_of(given), key), schema), schema.names)
     second = _read_second(path, sidecar, columns_of)
     check_columns(path, schema, sidecar, main, None if second is None else second.attribute)
@@ -175,12 +179,12 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     return {**earlier_parts(path, [*files, path]), **files, path: table}
 
 
-def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Written], Sidecar]:
+def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[OutputColumn], Sidecar]:
     """The columns of these blocks beside each other, a row a published row, and what must be said of the release."""
     import polars as pl
 
     names = [a.name for a in release.attributes]
-    found: dict[str, Written] = {}
+    found: dict[str, OutputColumn] = {}
     for block in blocks:
         rows = np.repeat(np.arange(len(block.cell)), block.count)
         for i in block.attributes:
@@ -193,14 +197,14 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Wri
     while key in names:
         key += "_"
     numbers = np.repeat(np.arange(1, release.groups + 1), release.sizes)
-    columns = [Written(key, pl.Series(numbers).cast(pl.String), Kind.NUMERIC), *columns]
+    columns = [OutputColumn(key, pl.Series(numbers).cast(pl.String), Kind.NUMERIC), *columns]
     return columns, Sidecar(group=key, blocks=tuple(tuple(names[i] for i in b.attributes) for b in release.blocks))
 
 
-def written_cells(attribute: Attribute, cells: "pl.Series") -> Written:
+def written_cells(attribute: Attribute, cells: "pl.Series") -> OutputColumn:
     """An attribute's cells on their way to a file."""
     absent = attribute.values[-1] if attribute.missing else None
-    return Written(attribute.name, cells, attribute.kind, absent, merged=True)
+    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,15 +367,15 @@ def _second_block(release: Release) -> Block | None:
     return alone[0] if len(alone) == 1 else None
 
 
-def _second_columns(release: Release, block: Block, key: str) -> list[Written]:
+def _second_columns(release: Release, block: Block, key: str) -> list[OutputColumn]:
     import polars as pl
 
     attribute = block.attributes[0]
     texts = pl.Series(write_cells(release.regions[attribute], release.attributes[attribute]))
     return [
-        Written(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
+        OutputColumn(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
         written_cells(release.attributes[attribute], texts[block.region(attribute)]),
-        Written("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
+        OutputColumn("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
     ]
 
 

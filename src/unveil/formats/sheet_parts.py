@@ -24,6 +24,7 @@ MOST_RATIO = 250  # unpacked to packed, beyond SMALL
 SMALL = 2**24
 MOST_AREA = 130 * 2**20  # cells of the rectangle that holds a sheet, about 3 GB
 MOST_ROW = 2**26  # bytes that are held of a row
+MOST_SPREAD = 2**26  # characters of texts that stand for several: repeated cells and rows, runs of blanks
 MOST_COLUMNS = 2**14  # Excel's and LibreOffice's own
 MOST_ROWS = 2**20
 _PIECE = 2**20
@@ -54,6 +55,7 @@ _NEGATIVE = re.compile(
 # Of a sheet of OpenDocument.
 _REPEATED = re.compile(rb"""(columns|rows)-repeated\s*=\s*["']\s*([^"']*?)\s*["']""")
 _CELL = re.compile(rb"<(?:[\w-]+:)?(?:covered-)?table-cell\b([^<>]*)>")
+_BLANKS = re.compile(rb"""<(?:[\w-]+:)?s\s[^<>]*?\bc\s*=\s*["']\s*([^"']*?)\s*["']""")
 _ROW = re.compile(rb"<(?:[\w-]+:)?table-row\b([^<>]*)>")
 _ROW_END = re.compile(rb"</(?:[\w-]+:)?table-row\s*>")
 _TABLE_END = re.compile(rb"</(?:[\w-]+:)?table\s*>")
@@ -309,7 +311,7 @@ def _refuse_formula(attributes: bytes) -> None:
 
 def _check_open_document(archive: zipfile.ZipFile, member: zipfile.ZipInfo, found: Parts) -> None:
     """How far the rows and cells of OpenDocument go that stand for several."""
-    rows = columns = blank = 0
+    rows = columns = blank = spread = 0
     xml = expat.ParserCreate()  # the library would wait for ever for a tag that is never closed
     for piece in _pieces(archive, member, b"table-row"):
         try:
@@ -334,10 +336,27 @@ def _check_open_document(archive: zipfile.ZipFile, member: zipfile.ZipInfo, foun
                 continue
             rows, columns, blank = rows + blank + times, max(columns, width), 0
             _check_area(rows, columns)
+            spread += _spread(row[head.end() :], times)
+            if spread > MOST_SPREAD:
+                raise Refusal("it repeats texts or blanks beyond measure; save it as CSV")
     try:
         xml.Parse(b"", True)
     except expat.ExpatError:
         raise Refusal("its content is not XML; is it whole?") from None
+
+
+def _spread(row: bytes, times: int) -> int:
+    """The characters of a row's cells that are laid out more often than they are written."""
+    if times == 1 and b"columns-repeated" not in row and not _BLANKS.search(row):
+        return 0
+    found, cells = 0, list(_CELL.finditer(row))
+    for cell, after in zip(cells, [*(c.start() for c in cells[1:]), len(row)], strict=True):
+        inside = row[cell.end() : after]
+        again = times * (sum(_times(text) for kind, text in _REPEATED.findall(cell[1]) if kind == b"columns") or 1)
+        blanks = sum(_times(text) for text in _BLANKS.findall(inside))
+        size = blanks + (len(inside) + len(cell[1]) if b"value" in cell[1] or b"<" in inside.lstrip()[1:] else 0)
+        found += size * again if again > 1 else blanks
+    return found
 
 
 def _width(row: bytes) -> int:

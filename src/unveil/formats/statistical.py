@@ -15,7 +15,7 @@ from typing import Any
 from unveil.data.dictionary import Dictionary, Value, Variable, made_distinct
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Columns, Distinct, checked_names, needed
+from unveil.formats.columns import Columns, DistinctValues, checked_names, needed
 from unveil.formats.statistical_checks import check_header, layout, tables
 
 __all__ = ["FAMILY", "read_statistical"]
@@ -61,14 +61,14 @@ def read_statistical(
             f"{path}: holds several tables, {', '.join(map(shown, several[:20]))}; save each as a file of its own"
         )
     read = _reading(path, reader, encoding, family, error)
-    gathered: list[Distinct] = []
+    gathered: list[DistinctValues] = []
     start, meta, places = 0, None, None
     while True:
         piece, meta = read(start, max(1_000, PIECE // max(len(gathered), 9)))
         fault = checked_names(meta.column_names)
         if fault:
             raise error(f"{path}: {fault}")
-        gathered = gathered or [Distinct() for _ in piece]
+        gathered = gathered or [DistinctValues() for _ in piece]
         columns = list(piece.values())
         found = len(columns[0]) if columns else 0
         if any(len(values) != found for values in columns) or len(columns) != len(gathered):
@@ -209,7 +209,7 @@ def _calendar(written: str, family: str) -> tuple[str, datetime, float]:
 
 
 def _coded(
-    variable: Variable, column: Distinct, missing: str, path: Path, error: type[UnveilError]
+    variable: Variable, column: DistinctValues, missing: str, path: Path, error: type[UnveilError]
 ) -> tuple[CodedColumn, tuple[Value | None, ...], list[str]]:
     """The column, which kinds of missing values it holds, and the texts of those that the file defines."""
     texts: list[str] = []

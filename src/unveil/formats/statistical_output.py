@@ -17,7 +17,7 @@ from unveil.formats.statistical_checks import layout
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Planned", "check_names", "planned", "write_statistical"]
+__all__ = ["ColumnPlan", "check_names", "planned", "write_statistical"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ _FAMILIES = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planned:
+class ColumnPlan:
     """A column as the library writes it."""
 
     series: "pl.Series"
@@ -117,7 +117,7 @@ def planned(
     merged: bool,
     like: Dictionary | None,
     typed: "pl.Series",
-) -> Planned:
+) -> ColumnPlan:
     """The column with its original codes if every cell is one, else as numbers, dates or texts."""
     family = _FAMILIES[path.suffix.lower()]
     variable = None if like is None else like.variables.get(name)
@@ -127,12 +127,12 @@ def planned(
         if own or variable.kind in ("text", "number"):
             plan = _coded(variable if own else _abroad(variable), name, texts, missing, merged, family)
     label = "" if variable is None else variable.label[: family.label]
-    plan = replace(plan or Planned(typed), label=label)
+    plan = replace(plan or ColumnPlan(typed), label=label)
     _check_length(path, family, plan.series)
     return plan
 
 
-def write_statistical(path: Path, made: Path, plans: Sequence[Planned], like: Dictionary | None) -> None:
+def write_statistical(path: Path, made: Path, plans: Sequence[ColumnPlan], like: Dictionary | None) -> None:
     """Write the file to `made`; `path` names it in errors."""
     import polars as pl
 
@@ -163,7 +163,7 @@ def write_statistical(path: Path, made: Path, plans: Sequence[Planned], like: Di
     _write_tags(made, plans)
 
 
-def _write_tags(made: Path, plans: Sequence[Planned]) -> None:
+def _write_tags(made: Path, plans: Sequence[ColumnPlan]) -> None:
     tagged = {place: p.tags for place, p in enumerate(plans) if p.tags is not None}
     places = layout(made, len(plans)) if tagged else None
     for place, letters in tagged.items():
@@ -190,7 +190,7 @@ def _abroad(variable: Variable) -> Variable:
 
 def _coded(
     variable: Variable, name: str, texts: "pl.Series", missing: str | None, merged: bool, family: _Family
-) -> Planned | None:
+) -> ColumnPlan | None:
     import polars as pl
 
     distinct = texts.unique().to_list()
@@ -220,7 +220,7 @@ def _coded(
             list(values), pl.Series(list(values.values()), dtype=dtype), return_dtype=dtype
         ).alias(name)
     ranges = [low if low == high else {"lo": low, "hi": high} for low, high in variable.missing]
-    return Planned(
+    return ColumnPlan(
         series,
         labels=labels,
         missing=letters if family.name == "Stata" else ranges if family.name == "SPSS" else [],

@@ -16,14 +16,14 @@ from unveil.data.notation import FileNotation
 from unveil.errors import OutputError, UnveilError
 from unveil.formats.columns import Columns, needed
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.statistical_output import Planned, check_names, planned, write_statistical
+from unveil.formats.statistical_output import ColumnPlan, check_names, planned, write_statistical
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
     "ENDINGS",
-    "Written",
+    "OutputColumn",
     "check_ending",
     "check_packages",
     "frame_content",
@@ -37,7 +37,7 @@ _MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Written:
+class OutputColumn:
     """A column on its way to a file: its texts, and what is known of them."""
 
     name: str
@@ -67,7 +67,7 @@ def check_packages(path: Path) -> None:
 
 
 def table_content(
-    path: Path, columns: Sequence[Written], like: Dictionary | None = None, notation: FileNotation | None = None
+    path: Path, columns: Sequence[OutputColumn], like: Dictionary | None = None, notation: FileNotation | None = None
 ) -> Content:
     """What the file holds; `like`: codes and labels that are kept where every cell is one of them.
 
@@ -98,14 +98,14 @@ def write_columns(columns: Columns, path: str | Path, *, missing: str = "") -> N
 
     path = Path(path)
     written = [
-        Written(name, pl.Series(column.texts, dtype=pl.String)[column.text_of_row], missing=missing)
+        OutputColumn(name, pl.Series(column.texts, dtype=pl.String)[column.text_of_row], missing=missing)
         for name, column in columns.columns.items()
     ]
     write_whole({path: table_content(path, written, columns.dictionary)})
 
 
-def typed(column: Written) -> "pl.Series":
-    """The column as numbers or dates if every cell is one, else as texts. Read anew, it has the same texts."""
+def typed(column: OutputColumn) -> "pl.Series":
+    """The column as numbers or dates if every cell is one, else as texts. Read back, it has the same texts."""
     import polars as pl
 
     if column.kind is None or not column.kind.measured:
@@ -130,7 +130,7 @@ def typed(column: Written) -> "pl.Series":
     return found.alias(column.name)
 
 
-def _noted(column: Written, notation: FileNotation) -> "pl.Series":
+def _noted(column: OutputColumn, notation: FileNotation) -> "pl.Series":
     """The cells as this notation writes them, each different text once."""
     import polars as pl
 
@@ -144,14 +144,14 @@ def _noted(column: Written, notation: FileNotation) -> "pl.Series":
 # --- one function an ending -------------------------------------------------------------------------------------------
 
 
-def _write_csv(path: Path, columns: Sequence[Written], like: Dictionary | None) -> Content:
+def _write_csv(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
     return csv_bytes([c.name for c in columns], [c.texts for c in columns])
 
 
 def _typed(
     write: "Callable[[Path, pl.DataFrame], Content]",
-) -> Callable[[Path, Sequence[Written], Dictionary | None], Content]:
-    def content(path: Path, columns: Sequence[Written], like: Dictionary | None) -> Content:
+) -> Callable[[Path, Sequence[OutputColumn], Dictionary | None], Content]:
+    def content(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
         import polars as pl
 
         return write(path, pl.DataFrame([typed(c) for c in columns]))
@@ -170,7 +170,7 @@ def _arrow(path: Path, frame: "pl.DataFrame") -> Content:
     return lambda file: frame.write_ipc(file, compression="zstd", compat_level=pl.CompatLevel.oldest())
 
 
-def _write_excel(path: Path, columns: Sequence[Written], like: Dictionary | None) -> Content:
+def _write_excel(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
     import polars as pl
 
     for column in columns:
@@ -229,9 +229,9 @@ def _excel(path: Path, frame: "pl.DataFrame") -> Content:
     return fill
 
 
-def _write_statistical(path: Path, columns: Sequence[Written], like: Dictionary | None) -> Content:
+def _write_statistical(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
     check_names(path, [c.name for c in columns])
-    plans: list[Planned] = [planned(path, c.name, c.texts, c.missing, c.merged, like, typed(c)) for c in columns]
+    plans: list[ColumnPlan] = [planned(path, c.name, c.texts, c.missing, c.merged, like, typed(c)) for c in columns]
 
     def fill(file: BinaryIO) -> None:
         # The library writes to a path of its own; what is written there is the whole file.
@@ -244,7 +244,7 @@ def _write_statistical(path: Path, columns: Sequence[Written], like: Dictionary 
     return fill
 
 
-_WRITERS: Mapping[str, Callable[[Path, Sequence[Written], Dictionary | None], Content]] = {
+_WRITERS: Mapping[str, Callable[[Path, Sequence[OutputColumn], Dictionary | None], Content]] = {
     ".csv": _write_csv,
     ".parquet": _typed(_parquet),
     ".arrow": _typed(_arrow),

@@ -1,5 +1,7 @@
 """Tables from files of every kind, by their ending, from databases and from memory; what has no ending is CSV."""
 
+import contextlib
+import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +14,7 @@ from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
 from unveil.errors import TableError, UnveilError
 from unveil.formats.arx import read_data, shown_output
-from unveil.formats.columns import Columns
+from unveil.formats.columns import MOST_COLUMNS, TOO_WIDE, Columns
 from unveil.formats.databases import Database, located, read_database
 from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
 from unveil.formats.paths import SPREADSHEETS, sheet_file
@@ -61,6 +63,7 @@ def read_columns(
     reader = READERS.get(sheet_file(path)[0].suffix.lower())
     if reader is not None:
         return reader(path, missing=missing, encoding=encoding, error=error)
+    _check_width(path, content, error)
     text = read_coded(
         path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content, counted=counted
     )
@@ -93,6 +96,17 @@ def read_prepared(
         error=error,
     )
     return replace(found, columns=columns)
+
+
+def _check_width(path: Path, content: bytes | None, error: type[UnveilError]) -> None:
+    """Refuse a text file with too many columns by its first lines: laying them out is what takes long."""
+    if content is None and path.is_file():
+        with contextlib.suppress(OSError), path.open("rb") as file:  # whoever reads it says what is wrong
+            content = file.read(2**20)
+    plain = re.sub(rb'"[^"]*(?:"|$)', b"", (content or b"")[: 2**20].replace(b"\0", b""))  # names in quotes, UTF-16
+    for line in re.split(rb"[\r\n]+", plain.lstrip(b"\r\n"), maxsplit=3)[:3]:
+        if max(line.count(sign) for sign in (b",", b";", b"|", b"\t")) >= MOST_COLUMNS:
+            raise error(f"{path}: {TOO_WIDE}")
 
 
 def read_table(

@@ -14,20 +14,20 @@ from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine, open_checkpoint, save_checkpoint
 
-__all__ = ["Saved", "release_digest", "table_digest"]
+__all__ = ["SavedCandidates", "release_digest", "table_digest"]
 
 VERSION = 2  # of what is saved
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedCandidates:
     """One file a candidate, named by everything that its numbers depend on."""
 
     folder: Path | None
     key: str
 
     @classmethod
-    def of(cls, engine: Engine, table: Table, *what: object) -> "Saved":
+    def of(cls, engine: Engine, table: Table, *what: object) -> "SavedCandidates":
         """The place for a sweep of this table, asked these things."""
         return cls(engine.checkpoints, f"{VERSION} {table_digest(table)} {what!r}")
 

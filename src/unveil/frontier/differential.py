@@ -12,7 +12,7 @@ from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.errors import NotApplicable, UsageError
 from unveil.frontier.schemes import Candidate
-from unveil.frontier.source import Shared, Source, State
+from unveil.frontier.source import Source, State, Yardstick
 from unveil.privacy.models import KAnonymity
 from unveil.privacy.reference import geometry_of
 from unveil.risk.differential.leave_one_out import replayable
@@ -35,7 +35,7 @@ class LeaveOneOut(Source):
         return id.id in _ESTIMATES
 
     def findings(
-        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
     ) -> tuple[list[Finding], State]:
         table = shared.table
         sanitizer = _trivial(made, table.rows) if candidate is None else candidate.method

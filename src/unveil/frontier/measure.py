@@ -19,10 +19,10 @@ from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, Stopped, UsageError, shown
-from unveil.frontier._saved import Saved, release_digest
+from unveil.frontier._saved import SavedCandidates, release_digest
 from unveil.frontier.points import ORIGINAL, SUPPRESSED, Point
 from unveil.frontier.schemes import Candidate
-from unveil.frontier.sources import Shared, Source, names, source_of
+from unveil.frontier.sources import Source, Yardstick, names, source_of
 
 __all__ = ["Measurer", "make"]
 
@@ -33,7 +33,7 @@ UNSURE = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Measured:
+class _ReleaseMeasures:
     """What is known of one distinct release, whoever made it."""
 
     findings: tuple[Finding, ...]
@@ -46,12 +46,12 @@ class Measurer:
 
     table: Table
     ids: tuple[str, ...]
-    shared: Shared
+    shared: Yardstick
     release_seed: int
     workers: int
-    saved: Saved
+    saved: SavedCandidates
     ends: float = float("inf")  # of time.monotonic()
-    _known: dict[str, "Future[_Measured]"] = field(default_factory=dict)
+    _known: dict[str, "Future[_ReleaseMeasures]"] = field(default_factory=dict)
     _lock: Any = field(default_factory=threading.Lock)
 
     def trivial(self) -> list[Point]:
@@ -121,7 +121,7 @@ class Measurer:
             self.saved.save(name, _written(point))
         return point
 
-    def _measure(self, candidate: Candidate | None, made: Anonymized) -> _Measured:
+    def _measure(self, candidate: Candidate | None, made: Anonymized) -> _ReleaseMeasures:
         """Every id of one release; a release that another candidate made as well is not measured again."""
         key = release_digest(made.release)
         if candidate is not None and not all(source.of_release for source in self._asked()):
@@ -129,7 +129,7 @@ class Measurer:
         with self._lock:
             known = self._known.get(key)
             if known is None:
-                mine: Future[_Measured] = Future()
+                mine: Future[_ReleaseMeasures] = Future()
                 self._known[key] = mine
         if known is not None:
             return known.result()
@@ -147,14 +147,14 @@ class Measurer:
             asked.setdefault(source_of(parse_ids(id)[0]), []).append(id)
         return asked
 
-    def _ask(self, candidate: Candidate | None, made: Anonymized) -> _Measured:
+    def _ask(self, candidate: Candidate | None, made: Anonymized) -> _ReleaseMeasures:
         findings: list[Finding] = []
         unreliable: dict[tuple[str, str | None, str], str] = {}
         for source, ids in self._asked().items():
             found, states = source.findings(ids, candidate, made, self.shared)
             findings += found
             unreliable |= states
-        return _Measured(tuple(findings), unreliable)
+        return _ReleaseMeasures(tuple(findings), unreliable)
 
 
 def make(candidate: Candidate, table: Table, seed: int) -> Anonymized:

@@ -18,14 +18,14 @@ from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine, open_checkpoint, save_checkpoint
 from unveil.errors import UsageError, shown
-from unveil.frontier._saved import Saved
+from unveil.frontier._saved import SavedCandidates
 from unveil.frontier.choose import Choice, choose, judge, undominated
 from unveil.frontier.document import Sweep, document_of
 from unveil.frontier.measure import Measurer, make
 from unveil.frontier.points import Axes, Point
 from unveil.frontier.refine import gaps
 from unveil.frontier.schemes import Candidate, Scheme, default_schemes, distinct, parse_scheme
-from unveil.frontier.sources import Beliefs, Questions, ReaderSettings, Shared, source_of
+from unveil.frontier.sources import Beliefs, Questions, ReaderSettings, Yardstick, source_of
 
 __all__ = ["Frontier", "run_frontier"]
 
@@ -51,7 +51,7 @@ class Frontier:
     def anonymized(self, point: Point) -> Anonymized:
         """The release of a point, made again: the very one that was measured."""
         if point.candidate is None:
-            raise UsageError(f"{point.name} is no release to publish; choose a point of a scheme")
+            raise UsageError(f"{point.name} is not a release to publish; choose a point of a scheme")
         return make(point.candidate, self.table, self.release_seed)
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,10 +104,10 @@ def run_frontier(
     axes = Axes(risks[0], utilities[0], attackers)
     seed = _drawn_seed(engine) if release_seed is None else release_seed
     inner = max(1, engine.workers // max(min(engine.workers, len(grid)), 1))
-    shared = Shared(table, questions, reading, replace(engine, workers=inner, progress=None))
+    shared = Yardstick(table, questions, reading, replace(engine, workers=inner, progress=None))
     shared.prepare(ids)
     what = (ids, questions, sorted((n, repr(a)) for n, a in reading.attackers.items()), reading.known, reading.joined)
-    saved = Saved.of(engine, table, what, reading.chains, reading.sample, engine.seed, seed)
+    saved = SavedCandidates.of(engine, table, what, reading.chains, reading.sample, engine.seed, seed)
     measurer = Measurer(table, ids, shared, seed, engine.workers, saved)
     if minutes is not None:
         measurer.ends = started + 60 * minutes
@@ -144,7 +144,7 @@ def run_frontier(
         minutes=minutes,
         questions=questions,
         reading=reading,
-        seed=engine.stated_seed,
+        seed=None if engine.seed == seed else engine.stated_seed,  # never that of a release
         axes=axes,
         asks_readers=any(isinstance(source_of(parse_ids(id)[0]), Beliefs) for id in ids),
     )

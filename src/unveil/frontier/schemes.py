@@ -111,7 +111,9 @@ def parse_scheme(text: str, require: Sequence[str] = ()) -> Scheme:
         if place:
             name, options = parse(word)
             if name not in MODELS:
-                raise UsageError(f"{shown(word)} in {shown(text)} is no privacy model; there are {', '.join(MODELS)}")
+                raise UsageError(
+                    f"{shown(word)} in {shown(text)} is not a privacy model; choose from {', '.join(MODELS)}"
+                )
             cls = MODELS[name]
         fixed, swept = _swept(cls, options)
         parts.append((name, fixed))

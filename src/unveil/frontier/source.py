@@ -19,7 +19,7 @@ from unveil.frontier.schemes import Candidate
 from unveil.privacy.distances import distance as distance_named
 from unveil.utility.predicates import Predicates
 
-__all__ = ["Questions", "ReaderSettings", "Shared", "Source", "State"]
+__all__ = ["Questions", "ReaderSettings", "Source", "State", "Yardstick"]
 
 State = Mapping[tuple[str, str | None, str], str]  # by release, attribute and reader: "disagree" or "imprecise"
 
@@ -52,7 +52,7 @@ class ReaderSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class Yardstick:
     """What every release of one table is measured with: made once."""
 
     table: Table
@@ -96,6 +96,6 @@ class Source(ABC):
 
     @abstractmethod
     def findings(
-        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
     ) -> tuple[list[Finding], State]:
         """What was asked for, of a release called ""; and readers that are not to be relied on."""

@@ -18,7 +18,7 @@ from unveil.audit.identity import identity_findings, utility_findings
 from unveil.audit.levels import run_check
 from unveil.audit.measures import measure, measures, parse_ids, stands_for
 from unveil.audit.membership import MEASURES as OF_MEMBERSHIP
-from unveil.audit.membership import MembershipAsked, known_of, membership_of
+from unveil.audit.membership import MembershipQuestion, known_of, membership_of
 from unveil.audit.part import Part
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
@@ -26,7 +26,7 @@ from unveil.data.release import Anonymized, Release
 from unveil.errors import UsageError
 from unveil.frontier.differential import LeaveOneOut
 from unveil.frontier.schemes import Candidate
-from unveil.frontier.source import Questions, ReaderSettings, Shared, Source, State
+from unveil.frontier.source import Questions, ReaderSettings, Source, State, Yardstick
 from unveil.privacy.models import MODELS
 from unveil.privacy.reference import geometry_of
 from unveil.utility.queries import mean_of_draws
@@ -35,8 +35,8 @@ __all__ = [
     "SOURCES",
     "Questions",
     "ReaderSettings",
-    "Shared",
     "Source",
+    "Yardstick",
     "higher_is_better",
     "names",
     "source_of",
@@ -50,7 +50,7 @@ class PrivacyLoss(Source):
         return id.measure == "privacy_loss"
 
     def findings(
-        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
     ) -> tuple[list[Finding], State]:
         found = []
         for asked in made.release.with_role(Role.SENSITIVE):
@@ -67,7 +67,7 @@ class PrivacyLoss(Source):
         return found, {}
 
 
-Measure = Callable[[Release, Shared, str], Estimate]
+Measure = Callable[[Release, Yardstick, str], Estimate]
 
 # id -> how it is measured; the third argument is a sensitive attribute
 _OF_ATTRIBUTE: dict[str, Measure] = {
@@ -100,7 +100,7 @@ class Utility(Source):
         return id.id in _OF_ATTRIBUTE or id.id in _OF_RELEASE
 
     def findings(
-        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
     ) -> tuple[list[Finding], State]:
         release = made.release
         sensitive = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
@@ -120,7 +120,7 @@ class Shape(Source):
         return measure(id.measure).kind in ("level", "identity", "membership", "utility")
 
     def findings(
-        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
     ) -> tuple[list[Finding], State]:
         release = made.release
         n = [int(match[1]) for id in ids if (match := re.fullmatch(r"\w*n_t_closeness\.(\d+)", id))]
@@ -128,7 +128,7 @@ class Shape(Source):
         every = [*identity_findings(release, "", shared.table), *checked.findings, *utility_findings(release, "")]
         if any(parse_ids(id)[0].measure in OF_MEMBERSHIP for id in ids):
             names = known_of(release, shared.reading.known)
-            asked = MembershipAsked()
+            asked = MembershipQuestion()
             every += membership_of(release, "", asked, known=names, table=shared.table, engine=shared.engine).findings
         return [f for f in every if f.id in ids], {}
 
@@ -144,7 +144,7 @@ class Beliefs(Source):
         return measure(id.measure).of_readers or id.measure in _READ_BY_LEARNER
 
     def findings(
-        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Shared
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
     ) -> tuple[list[Finding], State]:
         reading = shared.reading
         try:
@@ -199,6 +199,6 @@ def higher_is_better(id: str) -> bool:
     return measure(first.measure).direction(first.statistic) > 0
 
 
-def _query_error(release: Release, shared: Shared) -> Estimate:
+def _query_error(release: Release, shared: Yardstick) -> Estimate:
     errors = utility.query_errors(release, shared.table, shared.queries)
     return mean_of_draws(errors[~np.isnan(errors)])

@@ -116,7 +116,7 @@ def _class_table(axis: CutAxis, j: int) -> Ints:
     np.cumsum(begins, axis=1, out=classes[1:-1, 1:])
     classes[-1] = np.arange(known)
     if any(len(np.unique(level)) != last + 1 for level, last in zip(given, classes[1:-1, -1], strict=True)):
-        raise ValueError(f"axis {j}: a class of the hierarchy is no interval of codes")
+        raise ValueError(f"axis {j}: a class of the hierarchy is not an interval of codes")
     if np.any((np.diff(classes[:-1], axis=1) != 0) & (np.diff(classes[1:], axis=1) == 0)):
         raise ValueError(f"axis {j}: a class of the hierarchy lies across two wider ones")
     first = np.array([np.searchsorted(level, level, "left") for level in classes])

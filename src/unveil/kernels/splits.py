@@ -51,6 +51,13 @@ def level_classes(axes, tables, j, level):
 
 
 @njit(cache=True, nogil=True)
+def node_words(packed, axes, field, i, j, start, stop):
+    """The words, shift and mask of a node's codes on axis ``j``, and the words that hold a field."""
+    words = packed[axes[j, WORD], start[i] : stop[i]]
+    return words, np.uint64(axes[j, SHIFT]), np.uint64(axes[j, MASK]), packed[field[WORD], start[i] : stop[i]]
+
+
+@njit(cache=True, nogil=True)
 def count_children(
     packed, axes, tables, weight, field, nodes, start, stop, low, high, axis, kind, cut, ties, row_from, slot, child,
     out,
@@ -64,10 +71,7 @@ def count_children(
         i = nodes[n]
         j = axis[i]
         first = row_from[n]
-        words = packed[axes[j, WORD], start[i] : stop[i]]
-        shift = np.uint64(axes[j, SHIFT])
-        mask = np.uint64(axes[j, MASK])
-        values = packed[field[WORD], start[i] : stop[i]]
+        words, shift, mask, values = node_words(packed, axes, field, i, j, start, stop)
         heavy = packed[weight[WORD], start[i] : stop[i]]
         if kind[i] == CLASSES:
             classes = level_classes(axes, tables, j, cut[i])
@@ -102,10 +106,7 @@ def list_children(
         i = nodes[n]
         j = axis[i]
         first = row_from[n]
-        words = packed[axes[j, WORD], start[i] : stop[i]]
-        shift = np.uint64(axes[j, SHIFT])
-        mask = np.uint64(axes[j, MASK])
-        numbers = packed[index[WORD], start[i] : stop[i]]
+        words, shift, mask, numbers = node_words(packed, axes, index, i, j, start, stop)
         if kind[i] == CLASSES:
             classes = level_classes(axes, tables, j, cut[i])
             sort_classes(words, shift, mask, classes, low[i, j], high[i, j], slot, child)

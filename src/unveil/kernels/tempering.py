@@ -10,7 +10,7 @@ from unveil.kernels.matching import lay_out, log_permanent
 from unveil.kernels.random import draw
 from unveil.kernels.repeated_groups import match_repeated
 
-__all__ = ["log_likelihood", "sweep", "warm"]
+__all__ = ["log_likelihood", "log_likelihoods", "sweep", "warm"]
 
 
 @njit(cache=True, nogil=True)
@@ -36,6 +36,13 @@ def log_likelihood(drawn, power, place, row, start, low, high, cells, offset, va
     for g in range(times.shape[0]):
         total += times[g] * each[g]
     return total
+
+
+@njit(cache=True, nogil=True)
+def log_likelihoods(drawn, power, place, row, start, low, high, cells, offset, values, groups, times, total):
+    """Add to `total` (places,) the log likelihood at each of many places `drawn` (places, parameters)."""
+    for k in range(drawn.shape[0]):
+        total[k] += log_likelihood(drawn[k], power, place, row, start, low, high, cells, offset, values, groups, times)
 
 
 @njit(cache=True, nogil=True)
@@ -78,6 +85,7 @@ def warm():
     ones, two = np.ones(2, np.int32), np.arange(2, dtype=np.int32)
     groups = lay_out(np.array([0, 2]), two, ones, np.array([0, 2]), two, ones)
     log_likelihood(drawn, power, place, *runs, cells, offset, 2, groups, np.ones(1))
+    log_likelihoods(drawn[None], power, place, *runs, cells, offset, 2, groups, np.ones(1), np.zeros(1))
     near = np.zeros(1, np.bool_), np.array([0, 0, 0]), np.empty(0, np.int64), np.empty(0)
     kinds = groups.start, groups.cell, groups.cell_count, groups.value_start, groups.value, groups.value_count
     key, counter = np.uint64(1), np.uint64(0)

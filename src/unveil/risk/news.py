@@ -11,14 +11,24 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute
+from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import Floats, checked_truth, estimated_share
+from unveil.risk._compare import Floats, checked_truth, estimated, estimated_share
 from unveil.risk.numeric import interval_width
 from unveil.risk.similarity import coarse_codes
 
-__all__ = ["disclosed", "disclosed_people", "in_kinds", "kinds_of", "misled", "narrowed", "raised"]
+__all__ = [
+    "disclosed",
+    "disclosed_people",
+    "halves",
+    "in_kinds",
+    "kinds_of",
+    "misled",
+    "narrowed",
+    "raised",
+    "raised_of_value",
+]
 
 CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
 TIMES = 4.0  # from one in two to four in five, from one in ten to three in ten
@@ -35,12 +45,7 @@ def disclosed_people(
 
 
 def disclosed(
-    belief: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    *,
-    at_least: float = 0.8,
-    harmless: Sequence[int] = (),
+    belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people whose own value is believed at least this much, with odds several times its overall share's.
 
@@ -51,12 +56,7 @@ def disclosed(
 
 
 def misled(
-    belief: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    *,
-    at_least: float = 0.8,
-    harmless: Sequence[int] = (),
+    belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people of whom a wrong value is believed so: a wrong certainty is held against a person, too."""
     codes = _checked(belief, truth, share)
@@ -83,7 +83,11 @@ def narrowed(
     """Share of people whose true number lies in an interval that holds `mass` of the belief, and is narrow.
 
     Narrow: at most `width` of the shortest interval that holds as much of all people. Missing numbers do not count.
+    Ordinal values lie one apart.
     """
+    if not attribute.kind.measured:
+        steps = np.arange(attribute.real, dtype=np.float64)
+        attribute = replace(attribute, kind=Kind.NUMERIC, low=steps, high=steps)
     codes = _checked(belief, truth, share)
     everybody = float(interval_width(Belief(np.asarray(share, dtype=np.float64)[None, :]), attribute, mass=mass)[0])
     place = attribute.positions()
@@ -125,6 +129,41 @@ def raised(
         return np.asarray(likely & news & gained & counts & (own_share < 1))
 
     return estimated_share(higher, attacker, learner)
+
+
+def raised_of_value(
+    belief: Belief,
+    truth: NDArray[np.integer],
+    share: Floats,
+    *,
+    times: float = 10.0,
+    least: int = 10,
+    harmless: Sequence[int] = (),
+) -> Estimate:
+    """The same share among the people of one value, at worst: a rare value may be told of all who have it, and of few.
+
+    Whoever taught it, the learner included. Values of fewer than `least` people are left out.
+    """
+    codes = _checked(belief, truth, share)
+    own_share = share[codes]
+    people = np.bincount(codes, minlength=len(share)).astype(np.float64)
+    counts = people >= least
+    counts[list(harmless)] = False
+
+    def at_worst(p: Floats) -> float:
+        own = p[np.arange(len(p)), codes]
+        news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
+        told = np.bincount(codes, weights=(own >= 0.25 - ROUNDING) & news & (own_share < 1), minlength=len(share))
+        return float((told[counts] / people[counts]).max(initial=0.0))
+
+    return estimated(at_worst, belief, least=0.0, most=1.0)
+
+
+def halves(attribute: Attribute, share: Floats) -> NDArray[np.int64]:
+    """(values,) 0 for the lower half of all people, 1 for the upper, 2 for missing."""
+    half = (np.cumsum(share) - share / 2 >= share[: attribute.real].sum() / 2).astype(np.int64)
+    half[attribute.real :] = 2
+    return np.asarray(half, dtype=np.int64)
 
 
 def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:

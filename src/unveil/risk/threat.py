@@ -57,7 +57,7 @@ def global_threat(belief: Belief, truth: Codes) -> Estimate:
     counts as a hit, is `threatened(belief, truth).mean()`.
     """
     codes = checked_truth(belief, truth)
-    return stepped(lambda p: _guessed(p, codes), belief, least=0.0, most=1.0)
+    return stepped(lambda p: _guessed(p, codes), belief, drawn=True, least=0.0, most=1.0)
 
 
 def accuracy(belief: Belief, truth: Codes) -> Estimate:
@@ -89,7 +89,7 @@ def relative_threat_quantile(attacker: Belief, learner: Belief, truth: Codes, *,
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
     over = partial(quantile, q=q)
-    return stepped(lambda a, l: _relative(a, l, codes), attacker, learner, over=over, ordered=True, least=0.0)
+    return stepped(lambda a, l: _relative(a, l, codes), attacker, learner, over=over, least=0.0)
 
 
 def relative_threat_share(attacker: Belief, learner: Belief, truth: Codes, *, at_least: float = 2.0) -> Estimate:
@@ -113,7 +113,8 @@ def relative_global_threat(attacker: Belief, learner: Belief, truth: Codes) -> E
     """How many more people the attacker guesses than the learner, as a share: max(0, GT_A - GT_L) (eq. 18)."""
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
-    gap = stepped(lambda a, l: _guessed(a, codes) - _guessed(l, codes), attacker, learner, least=-1.0, most=1.0)
+    more = lambda a, l: _guessed(a, codes) - _guessed(l, codes)  # noqa: E731
+    gap = stepped(more, attacker, learner, drawn=True, least=-1.0, most=1.0)
     # The interval is the difference's, cut at 0: cutting each chain first would narrow it.
     return Estimate(max(gap.value, 0.0), max(gap.low, 0.0), max(gap.high, 0.0))
 

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ from numpy.typing import NDArray
 
 from small import INSENSITIVE, QI, SENSITIVE, made_schema, made_table
 from unveil import catalog
+from unveil.anonymizers.microaggregation import _near
 from unveil.data.masked import Masked, MaskedTable, as_published
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import ReleaseError, RequirementError, SchemaError, UsageError
+from unveil.errors import ReleaseError, RequirementError, SchemaError, Stopped, UsageError
 from unveil.formats.assignments import read_origin
 from unveil.formats.masked import masked_files, read_masked
 from unveil.formats.releases import read_release, write_release
@@ -59,14 +61,73 @@ def test_mdav_groups_hold_k_and_leave_means_alone() -> None:
     assert np.allclose(found.mean(axis=0), point.mean(axis=0))
 
 
+def plain_mdav(point: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Maximum distance to average vector as it is written (Domingo-Ferrer and Torra 2005), all pairs compared.
+
+    The first of equals is taken; sums are made in the same order as the kernel's.
+    """
+    order = np.lexsort(point.T[::-1])
+    point, group, number = point[order], np.full(len(point), -1), 0
+    total = np.zeros(point.shape[1])
+    for row in point:
+        total = total + row
+
+    def distances(place: NDArray[np.float64]) -> NDArray[np.float64]:
+        found = np.zeros(len(point))
+        for a in range(point.shape[1]):
+            found = found + (point[:, a] - place[a]) ** 2
+        return np.where(group < 0, found, np.nan)
+
+    def take(seed: int) -> None:
+        nonlocal number, total
+        far = distances(point[seed])
+        far[seed] = -1
+        for row in np.argsort(far, kind="stable")[:k]:
+            group[row] = number
+            total = total - point[row]
+        number += 1
+
+    while (left := int((group < 0).sum())) >= 2 * k:
+        first = int(np.nanargmax(distances(total / left)))
+        second = int(np.nanargmax(distances(point[first])))
+        take(first)
+        if left >= 3 * k:
+            take(second if group[second] < 0 else int(np.nanargmax(distances(point[first]))))
+    group[group < 0] = number
+    found = np.empty_like(group)
+    found[order] = group
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "k", "grid"),
+    [
+        *((600, 3, 5, 0), (400, 2, 3, 6), (11, 1, 3, 4), (7, 2, 3, 4)),
+        *((3, 1, 3, 4), (120, 8, 2, 0), (90, 2, 40, 3), (99, 3, 4, 1)),
+    ],
+)
+def test_mdav_takes_the_groups_that_comparing_all_rows_gives(rows: int, width: int, k: int, grid: int) -> None:
+    """`grid`: few values, so that many rows are equal and most choices are between equals."""
+    random = np.random.default_rng(rows)
+    point = random.integers(0, grid, (rows, width)) / 3 if grid else random.normal(size=(rows, width))
+    assert np.array_equal(_near(point, k, Engine()), plain_mdav(point, k))
+
+
+def test_mdav_tells_how_far_it_is_and_stops() -> None:
+    told: list[tuple[int, int]] = []
+    stop = Event()
+
+    def progress(task: str, done: int, total: int) -> None:
+        told.append((done, total))
+        stop.set()
+
+    table = numbers(*np.random.default_rng(1).normal(size=(2, 5000)))
+    with pytest.raises(Stopped, match="stopped before all rows were grouped"):
+        catalog.anonymizer("microaggregation:k=5").anonymize(table, Engine(seed=1, progress=progress, stop=stop))
+    assert told == [(500, 5000)]
+
+
 def test_kernels_compiled_and_not_give_the_same() -> None:
-    random = np.random.default_rng(0)
-    point = random.integers(0, 4, (40, 2)).astype(float)  # many rows are equal
-    for rows in (point, point[:11], point[:7]):
-        groups = [np.full(len(rows), -1, dtype=np.int64) for _ in range(2)]
-        assert masking.mdav(rows, 3, groups[0]) == masking.mdav.py_func(rows, 3, groups[1])
-        assert np.array_equal(*groups)
-        assert np.bincount(groups[0]).min() >= 3
     with np.errstate(over="ignore"):
         partners = [np.full(40, -1, dtype=np.int64) for _ in range(2)]
         masking.swap_ranks(40, 6, np.uint64(9), partners[0])

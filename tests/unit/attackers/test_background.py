@@ -406,12 +406,12 @@ def test_what_is_impossible_is_ruled_out_exactly() -> None:
 
 def test_attackers_who_were_told_nothing_are_told_what_is_impossible() -> None:
     from unveil.audit.attack import run_attack
-    from unveil.audit.given import Given
+    from unveil.audit.given import ReaderView
 
     table, anonymized = made("anatomy")
     release = anonymized.release
     everyone = targets_of_table(table, release, 2)
-    given = Given.of(release, everyone, table, "facts:say=sex=f never ill=hiv")
+    given = ReaderView.of(release, everyone, table, "facts:say=sex=f never ill=hiv")
     attackers = given.hand_to(
         {"random_worlds": RandomWorlds(), "background": BackgroundKnowledge(knowledge=held_of({}))}
     )
@@ -421,7 +421,7 @@ def test_attackers_who_were_told_nothing_are_told_what_is_impossible() -> None:
     hiv = table.attributes[2].values.index("hiv")
     possible = plain.attackers["random_worlds"].probability[:, hiv] < 1
     who = np.flatnonzero(possible)
-    few = Given.of(release, everyone.take(who), table, "facts:say=sex=f never ill=hiv")
+    few = ReaderView.of(release, everyone.take(who), table, "facts:say=sex=f never ill=hiv")
     some = run_attack(release, everyone.take(who), {"random_worlds": RandomWorlds()}, prior=few.prior)
     told = few.rule_out(some, ())
     after, before = told.attackers["random_worlds"].probability, some.attackers["random_worlds"].probability

@@ -1,6 +1,7 @@
 """`unveil attack attribute` and what it is made of: who is asked about, the people file, exit codes."""
 
 import csv
+import json
 import stat
 from dataclasses import replace
 from itertools import permutations
@@ -13,7 +14,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 from test_cli import run
 
-from small import QI, SENSITIVE, made_schema, made_table
+from small import QI, SENSITIVE, made_release, made_schema, made_table
 from unveil import risk
 from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
@@ -21,7 +22,8 @@ from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.averages import diagnostics
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import attack as attack_module
-from unveil.audit.attack import run_attack, targets_of_file
+from unveil.audit.attack import Attack, run_attack, targets_of_file
+from unveil.audit.attribute import AttributeDocument, describe_attack
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Belief, Diagnostics, Prior
 from unveil.data.release import Release
@@ -32,6 +34,7 @@ from unveil.errors import NotApplicable, ReleaseError, UsageError
 from unveil.formats.people import people_frame, write_people
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
+from unveil.report.sections.attack import attack_grid
 
 SCHEMA = """version = 1
 confirmed = true
@@ -411,7 +414,64 @@ def test_chains_that_disagree_are_exit_code_3(
     assert code == 3
     assert "bayesian" in out
     assert "the chains disagree" in err
+    assert "! r.csv (disease): the chains of bayesian disagree." in out
+    assert "raises that to" not in out  # nothing is pooled
     assert people.exists()  # what was reached is kept
+
+
+def test_the_document_says_what_is_printed_and_is_drawn_by_the_same_page(
+    folder: Path, released: tuple[Release, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = ("--json", folder / "a.json", "--report", folder / "a.html", "--limit", "global_threat <= 1")
+    code, out, err = run(*command(folder, "--attacker", "bayesian:membership=0.5", *wanted), capsys=capsys)
+    assert (code, err) == (0, f"wrote {folder / 'a.html'}\nwrote {folder / 'a.json'}\n")
+    document = AttributeDocument.model_validate_json((folder / "a.json").read_text())
+    assert [reader.reader for reader in document.diagnostics.readers] == ["learner", "bayesian:membership=0.5"]
+    (limited,) = (f for f in document.findings if f.limit)
+    assert (limited.id, limited.verdict) == ("bayesian:membership=0.5.global_threat", "within")
+    release, table = released
+    found = attack_module.attack(release, table, ["bayesian:membership=0.5"])
+    expected = risk.global_threat(found.attackers["bayesian:membership=0.5"], found.truth).value
+    assert limited.value == pytest.approx(expected, abs=1e-12)
+    page = (folder / "a.html").read_text()
+    assert "disease: what is believed of 8 people" in page
+    assert "What do readers believe of each person?" in page
+    assert "Within the stated limits" in out
+
+
+def test_a_limit_that_is_exceeded_and_one_that_nothing_measures(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*command(folder, "--limit", "global_threat <= 0.1"), capsys=capsys)[0] == 1
+    code, _, err = run(*command(folder, "--limit", "faithfulness <= 0.1"), capsys=capsys)
+    assert (code, err.count("\n")) == (2, 1)
+    code, out, _ = run(*command(folder, "--json", "-"), capsys=capsys)
+    assert (code, json.loads(out)["document"]) == (0, "attribute")
+
+
+SETTINGS = dict.fromkeys(("original", "targets", "known", "prior", "knowledge", "coalition", "most_sweeps"))
+SETTINGS |= {"attackers": ["bayesian"], "wrong": 0, "roster": False, "alpha": 1, "beta": 1, "seed": 0}
+SETTINGS |= {"chains": 4, "sweeps": 50, "precision": 0.003}
+
+
+def test_modes_of_chains_that_disagree_stand_side_by_side() -> None:
+    """By hand: two chains sure of one value, two of the other; nothing is averaged."""
+    chains = np.array([[[0.9, 0.1]] * 3] * 2 + [[[0.2, 0.8]] * 3] * 2)
+    apart = Diagnostics("sampled", converged=False, modes=((0, 1), (2, 3)), facts={"log_fit_1": -3.0})
+    learner = Belief(np.full((3, 2), 0.5))
+    attacker = Belief(chains.mean(axis=0), chains, apart)
+    schema = made_schema({"q": {"role": QI}, "s": {"role": SENSITIVE}})
+    table = made_table(schema, ("a", "x"), ("a", "y"), ("b", "x"))
+    release = made_release(table.attributes, [((0, 1), [(0, "*", "x"), (0, "*", "y"), (0, "*", "x")])])
+    found = Attack(learner, {"bayesian": attacker}, targets_of_table(table, release, 1))
+    made = describe_attack(found, release, np.zeros(3, int), name="r", settings=SETTINGS, started=0.0)
+    assert made.exit_code == 3
+    document = AttributeDocument.model_validate(made.document.model_dump())
+    values = [{f.name: f.value for f in mode.findings}["global_threat"] for mode in document.diagnostics.modes]
+    assert values == [1.0, 0.0]
+    assert document.diagnostics.sentence == {}
+    heads = [cell.text for cell in attack_grid(made.document).head]
+    assert heads == ["", "learner", "bayesian, mode 1 (chains 1 2, log fit -3)", "bayesian, mode 2 (chains 3 4)"]
 
 
 @pytest.mark.parametrize("apart", [True, False])

@@ -66,19 +66,29 @@ def audited(release: Release, table: Table | None, **options: Any) -> Audit:
     return found
 
 
+def remarks(found: Audit) -> list[str]:
+    return list(found.document.diagnostics["remarks"])
+
+
 def values(found: Audit, attribute: str | None = "disease") -> dict[str, Any]:
     return {f.id: f.value for f in found.document.findings if f.attribute == attribute}
 
 
 def test_the_original_as_its_own_release_by_hand() -> None:
-    """pi = 4/6, 2/6; theta_f = 3/5, 1/3: the learner believes a of a woman 18/23, of a man 6/11."""
+    """pi = 4/6, 2/6; theta_f = 3/5, 1/3: the learner believes a of a woman 18/23, of a man 6/11.
+
+    Without one of the women pi = 3/5, 2/5 and theta_f = 2/4, 1/3: 9/13 of the other.
+    """
     table = small()
     found = audited(table.as_release(), table)
     got = values(found)
     assert got["bayesian.global_threat"] == pytest.approx(3 / 4)
     assert got["learner.global_threat"] == pytest.approx(3 / 4)
     assert got["bayesian.relative_global_threat"] == 0
-    assert got["bayesian.relative_threat.max"] == pytest.approx(23 / 18)
+    assert got["bayesian.relative_threat.max"] == pytest.approx(13 / 9)
+    (threat,) = [f for f in found.document.findings if f.id == "bayesian.relative_threat.max"]
+    assert threat.against == "learner_without"
+    assert any("if the person's own group were not in it. For bayesian" in r for r in remarks(found))
     assert got["bayesian.relative_threat.share_2x"] == 0
     assert got["bayesian.absolute_error"] == pytest.approx(2 * (0 + 0 + 0.5 + 0.5) / 4)
     assert got["bayesian.belief_gain"] == pytest.approx(5 / 23)
@@ -100,8 +110,9 @@ def test_the_original_as_its_own_release_by_hand() -> None:
     assert identity["k_anonymity"] == 2
     sentence = found.document.diagnostics["sentence"]["r.csv"]["disease"]
     assert sentence == (
-        "What this file teaches about people in general lets a reader guess 75% of disease right. Knowing that a "
-        "person is in it raises that to 75%; for no people the true value becomes at least twice as likely."
+        "Naming the most frequent disease is right for 75%. What this file teaches about people in general lets "
+        "somebody who is not told who is in it guess 75% right. Knowing that a person is in it makes that 75%; for no "
+        "people the true value becomes at least twice as likely."
     )
     assert (found.verdict, found.exit_code) == ("within", 0)  # every kind is waived
 
@@ -400,7 +411,7 @@ def test_controls_are_coded_by_the_originals_domains() -> None:
     assert [c.tolist() for c in coded.columns] == [[1, 1], [1, 0]]
     with pytest.raises(UsageError, match=r"c\.csv: no column 'disease'"):
         code_people(columns(sex=["m", "m"]), table.attributes, "c.csv")
-    with pytest.raises(UsageError, match="'z' is no value of the declared domain"):
+    with pytest.raises(UsageError, match="'z' is not a value of the declared domain"):
         code_people(columns(disease=["z", "a"], sex=["m", "m"]), table.attributes, "c.csv")
 
 

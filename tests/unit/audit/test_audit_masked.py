@@ -14,7 +14,7 @@ from unveil import catalog
 from unveil.attackers.posterior.convergence import Chains
 from unveil.audit import Audit, run_audit
 from unveil.audit.attack import run_channel_attack
-from unveil.audit.membership import MembershipAsked
+from unveil.audit.membership import MembershipQuestion
 from unveil.audit.shape import AuditDocument
 from unveil.data.masked import Masked, MaskedTable, as_published
 from unveil.data.table import Table
@@ -117,7 +117,7 @@ def test_without_the_assignment_nothing_is_claimed() -> None:
 
 def test_membership_that_is_sensitive_is_no_pass() -> None:
     """Nothing is measured of a masked release's members: the limit that a schema brings is not kept, but open."""
-    asked = MembershipAsked(sensitive=True)
+    asked = MembershipQuestion(sensitive=True)
     found = run_audit(
         {"noisy.csv": MADE.masked}, original=TABLE, assignments={"noisy.csv": MADE.origin}, membership=asked
     )

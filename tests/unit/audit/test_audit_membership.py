@@ -13,7 +13,7 @@ from test_cli import run
 from small import QI, SENSITIVE, WAIVED, made_release, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import Audit, MembershipAsked, hold_out, run_audit
+from unveil.audit import Audit, MembershipQuestion, hold_out, run_audit
 from unveil.audit import membership as section
 from unveil.audit.levels import run_check
 from unveil.audit.measures import parse_id
@@ -81,7 +81,9 @@ def test_beliefs_by_hand() -> None:
     assert [got[f"matching_groups.rows_{w}"] for w in ("10", "20", "more")] == [1, 0, 0]
     assert got["membership_auc.degree"] is None
     assert "delta_presence.max" not in got
-    assert values(audited(membership=MembershipAsked(prior=0.1)))["membership_posterior.max"] == pytest.approx(10 / 91)
+    assert values(audited(membership=MembershipQuestion(prior=0.1)))["membership_posterior.max"] == pytest.approx(
+        10 / 91
+    )
 
 
 def test_a_population_by_hand() -> None:
@@ -113,18 +115,21 @@ def test_controls_by_hand() -> None:
 
 
 def test_a_sensitive_membership_brings_its_limit() -> None:
-    found = audited(membership=MembershipAsked(sensitive=True), waive=OTHERS)
+    found = audited(membership=MembershipQuestion(sensitive=True), waive=OTHERS)
     assert any(f.limit == "membership_odds.max <= 3" for f in found.document.findings)
     assert (found.verdict, found.exit_code) == ("inconclusive", 3)  # nobody outside to judge it by
     assert not any("membership" in (f.limit or "") for f in audited(waive=OTHERS).document.findings)
     assert "membership not considered" in audited(waive=OTHERS).document.diagnostics["judgement"]["r.csv"]["words"]
     as_it_is = TABLE.as_release()
     wide = audited(
-        as_it_is, membership=MembershipAsked(sensitive=True), waive=OTHERS, population=people([*AROUND, *["de"] * 60])
+        as_it_is,
+        membership=MembershipQuestion(sensitive=True),
+        waive=OTHERS,
+        population=people([*AROUND, *["de"] * 60]),
     )
     assert float(values(wide)["membership_odds.max"]) == float("inf")  # somebody is certain to be in
     assert (wide.verdict, wide.exit_code) == ("exceeded", 1)
-    stated = audited(membership=MembershipAsked(sensitive=True), limits=["membership_posterior.max <= 0.52"])
+    stated = audited(membership=MembershipQuestion(sensitive=True), limits=["membership_posterior.max <= 0.52"])
     assert stated.document.settings["limits"] == ["membership_posterior.max <= 0.52"]
     assert stated.verdict == "exceeded"
     assert audited().document.settings["limits"] == []
@@ -135,7 +140,7 @@ def test_a_sensitive_membership_that_was_not_tested_is_no_pass(monkeypatch: pyte
         raise NotApplicable("too many cells")
 
     monkeypatch.setattr(section, "learn_membership", refuse)
-    found = audited(membership=MembershipAsked(sensitive=True), limits=["k_anonymity >= 2"], waive=OTHERS)
+    found = audited(membership=MembershipQuestion(sensitive=True), limits=["k_anonymity >= 2"], waive=OTHERS)
     assert (found.verdict, found.exit_code) == ("inconclusive", 3)
     assert "not tested: too many cells" in found.document.diagnostics["membership"]["r.csv"]["words"]
     unasked = audited(membership=None, limits=["membership_odds.max <= 3"], waive=OTHERS)
@@ -150,7 +155,7 @@ def test_what_is_said_of_it() -> None:
     print_document(found.document, Console(file=out, width=120), verbose=True)
     assert "not said to be sensitive" in out.getvalue()
     assert "Fake tuples," not in out.getvalue()  # numbers only where they matter; the document has them all
-    found = audited(control=people(["us", "de"]), membership=MembershipAsked(sensitive=True))
+    found = audited(control=people(["us", "de"]), membership=MembershipQuestion(sensitive=True))
     print_document(found.document, Console(file=out, width=120), verbose=True)
     for part in ("Being in the table", "Fake tuples, all published", "Members told from controls"):
         assert part in out.getvalue()
@@ -198,7 +203,7 @@ def test_slices_hide_what_anatomy_shows() -> None:
     distinct = len({row[:2] for row in rows})
     for method, fake in (("anatomy:l=2", 0), ("slicing:columns=a/b/d,grouping=random,size=12", 9 - distinct)):
         release = anonymizer(method).anonymize(table, Engine(seed=3)).release
-        found = section.membership_of(release, "", MembershipAsked(), known=["a", "b"], table=table).findings
+        found = section.membership_of(release, "", MembershipQuestion(), known=["a", "b"], table=table).findings
         assert next(f.value for f in found if f.id == "fake_tuples.known") == fake
 
 

@@ -81,7 +81,7 @@ def test_table_1b(fast: bool) -> None:
     found = run_differential(TABLE_1A, TWO, model="conditional", fast=fast)
     np.testing.assert_allclose(distances(found), TABLE_1B, atol=1e-15)
     (tested,) = found.tests.values()
-    assert tested.path == ("replay" if fast else "every record anew")
+    assert tested.path == ("replay" if fast else "every record run again")
     np.testing.assert_allclose(tested.within, [[1, 0], [1, 0], [2 / 3, 1 / 3], [2 / 3, 1 / 3], [2 / 3, 1 / 3]])
     np.testing.assert_allclose(tested.without, [[0.5, 0.5], [0.5, 0.5], [1, 0], [0.5, 0.5], [0.5, 0.5]])
     assert found.delta == 1
@@ -151,7 +151,7 @@ def test_naive_bayes_is_scikit_learns_on_the_encoded_rows(patients: Table) -> No
 def test_the_replayed_path_is_the_slow_one(patients: Table, model: str, text: str) -> None:
     fast = run_differential(patients, sanitizer_of(text), model=model)
     slow = run_differential(patients, sanitizer_of(text), model=model, fast=False)
-    assert [t.path for t in (*fast.tests.values(), *slow.tests.values())] == ["replay", "every record anew"]
+    assert [t.path for t in (*fast.tests.values(), *slow.tests.values())] == ["replay", "every record run again"]
     np.testing.assert_allclose(distances(fast), distances(slow), atol=1e-12)
     assert distances(fast).max() > 0.05
 
@@ -159,7 +159,7 @@ def test_the_replayed_path_is_the_slow_one(patients: Table, model: str, text: st
 def test_a_requirement_that_cannot_be_replayed_goes_the_slow_way(patients: Table) -> None:
     found = run_differential(patients, Mondrian(require=(EntropyL(l=1.5),)), records=3, engine=Engine(seed=1))
     (tested,) = found.tests.values()
-    assert (tested.path, len(tested.row)) == ("every record anew", 3)
+    assert (tested.path, len(tested.row)) == ("every record run again", 3)
     finding = next(f for f in found.document.findings if f.id == "delta")
     assert (finding.low, finding.high) == (finding.value, "inf")  # a sample is a lower bound
 
@@ -385,7 +385,7 @@ def test_what_makes_no_sense_is_one_line() -> None:
         ({"records": 2, "until": 0.1}, "every record"),
         ({"limits": ["delt <= 1"]}, "unknown measure"),
         ({"limits": ["removed <= 1"]}, "needs --until"),
-        ({"asked": "age"}, "no sensitive attribute"),
+        ({"asked": "age"}, "not a sensitive attribute"),
         ({"model": "nonsense"}, "unknown inference model"),
         ({"model": "bernoulli_nb:beta=1"}, "unknown option"),
         ({"model": "bernoulli_nb:alpha=x"}, "is not a number"),

@@ -14,7 +14,7 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import MembershipAsked, run_audit
+from unveil.audit import MembershipQuestion, run_audit
 from unveil.audit.membership_trial import run_membership
 from unveil.audit.membership_trial.shape import MembershipDocument
 from unveil.catalog import anonymizer
@@ -155,7 +155,7 @@ def test_the_nearest_row_by_hand() -> None:
     near, far = nearest_distances(masked, [inside, outside], ["a"])
     assert near.tolist() == pytest.approx([0.5 / unit, 0])
     assert far.tolist() == pytest.approx([2 / unit, 4 / unit])
-    asked = MembershipAsked(sensitive=True)
+    asked = MembershipQuestion(sensitive=True)
     found = run_audit(
         {"m.csv": masked}, original=inside, control=outside, membership=asked, limits=["membership_auc <= 0.6"]
     )

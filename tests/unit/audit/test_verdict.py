@@ -1,12 +1,14 @@
 """The verdict: every kind judged or said not to be; what was not judged is never fine."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_schema, made_table
 from unveil.audit import run_audit
 from unveil.audit.limits import limits_that_say_nothing
-from unveil.audit.membership import MembershipAsked
+from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import DEFAULT_LIMITS, KINDS, judgement_of, kind_of_finding
 from unveil.catalog import anonymizer
 from unveil.data.belief import Belief
@@ -94,7 +96,7 @@ def test_leaks_of_the_file_decide_and_stand_in_their_kind() -> None:
         assert (found.verdict, found.exit_code) == (verdict, exit_code)
     rows = {row.kind: row for row in found.kinds}
     assert rows["linking"].verdict == rows["file"].verdict == "exceeded"
-    assert rows["linking"].fix == "shuffle the rows"
+    assert rows["linking"].fix == "Shuffle the rows."
     assert set(rows) == set(KINDS)
 
 
@@ -206,7 +208,7 @@ def test_what_only_the_steward_knows_stands_beside_the_word_until_it_is_answered
     assert code == 0
     for note in ("membership", "earlier releases", "a population register"):
         assert f"{note} not considered" in words
-    answered = {"membership": MembershipAsked(False), "earlier_releases": (), "population_register": "none"}
+    answered = {"membership": MembershipQuestion(False), "earlier_releases": (), "population_register": "none"}
     words, told, code = words_of(people(EVEN), **answered)
     assert (words, code) == ("within; file waived", 0)
     assert "harmless" in told["membership"]
@@ -217,11 +219,11 @@ def test_what_is_answered_sensitively_is_judged() -> None:
     _, told, code = words_of(people(EVEN), earlier_releases=["2023.csv"])
     assert code == 3
     assert "2023.csv" in told["composition"]
-    _, told, code = words_of(people(EVEN), membership=MembershipAsked(True))
+    _, told, code = words_of(people(EVEN), membership=MembershipQuestion(True))
     assert code == 3
     assert "--control" in told["membership"]
     # Control people do not stand for a register that a recipient may hold.
-    control = {"control": people(EVEN), "membership": MembershipAsked(True)}
+    control = {"control": people(EVEN), "membership": MembershipQuestion(True)}
     assert "Not known well enough" in words_of(people(EVEN), **control)[1]["membership"]
     _, told, code = words_of(people(EVEN), **control, population_register="available")
     assert code == 3
@@ -231,7 +233,7 @@ def test_what_is_answered_sensitively_is_judged() -> None:
 def test_a_value_that_all_share_is_not_settled_by_calling_membership_harmless() -> None:
     all_ill = people({(age, ill): 98 * (ill == "hiv") + (ill in ("flu", "cold")) for age, ill in EVEN})
     for sensitive, said in ((None, "Say in the schema"), (False, "correct one of them")):
-        _, told, code = words_of(all_ill, membership=MembershipAsked(sensitive))
+        _, told, code = words_of(all_ill, membership=MembershipQuestion(sensitive))
         assert code == 3
         assert said in told["inference"]
 
@@ -259,3 +261,34 @@ def test_the_role_of_every_column_stands_in_the_document_and_on_page_one() -> No
     first = page[: page.index("<h2", page.index("What was judged") + 20)]
     for words in ("quasi-identifier", "ward", "not published"):
         assert words in first
+
+
+def test_what_any_reader_knows_has_a_limit_of_its_own() -> None:
+    """Eleven values, each group shows one of them for most: nobody is sure, yet nearly everybody is guessed right."""
+    values = [f"v{i}" for i in range(11)]
+    group = {"role": QI, "domain": [str(i) for i in range(11)]}
+    schema = made_schema({"ward": group, "ill": {"role": SENSITIVE, "domain": values}})
+    rows = [(str(ward), values[ward] if i < 14 else values[(ward + i) % 11]) for ward in range(11) for i in range(20)]
+    table = made_table(schema, *rows)
+    found = run_audit({"r": published(table)}, original=table, **QUICK, waive={"file": "x"})
+    got = {f.id: f for f in found.document.findings if f.attribute == "ill"}
+    assert got["bayesian.disclosed.80"].value == got["learner.disclosed.80"].value == 0
+    most = max(Counter(ill for _, ill in rows).values()) / len(rows)
+    right = sum(ill == values[int(ward)] for ward, ill in rows) / len(rows)
+    assert got["learner.mode_gain"].value == pytest.approx(right - most)
+    assert got["learner.mode_gain"].verdict == "exceeded"
+    row = next(r for r in found.document.diagnostics["judgement"]["r"]["kinds"] if r["kind"] == "inference")
+    assert row["verdict"] == "exceeded"
+    assert "unveil anonymize" in row["fix"]
+
+
+def test_an_untouched_table_is_its_own_release() -> None:
+    """Rows that look alike are not told apart, though in memory each is a group of its own."""
+    even, one = people(EVEN), people(ONE_FOR_ALL)
+    for table, verdict, words in ((even, "within", "Kept"), (one, "exceeded", "ill")):
+        found = run_audit({"r": table.as_release()}, original=table, **QUICK, waive={"file": "x"})
+        row = next(r for r in found.document.diagnostics["judgement"]["r"]["kinds"] if r["kind"] == "inference")
+        assert row["verdict"] == verdict
+        assert words in row["sentence"]
+    grouped = run_audit({"r": even.as_release()}, original=even, assignments={"r": np.arange(200)}, **QUICK)
+    assert len(grouped.document.findings) > len(found.document.findings)

@@ -13,7 +13,7 @@ from unveil import cli
 from unveil.attackers import attack
 from unveil.attackers.background import BackgroundKnowledge
 from unveil.attackers.posterior.roster import place_members
-from unveil.audit.given import Given, others_of_file
+from unveil.audit.given import ReaderView, others_of_file
 from unveil.catalog import anonymizer
 from unveil.data.belief import Prior
 from unveil.data.schema import read_schema
@@ -270,7 +270,7 @@ def test_others_leave_with_their_values(folder: Path, capsys: pytest.CaptureFixt
     (folder / "short.csv").write_text("age,sex\n20,f\n")
     release = read_release(folder / "mondrian.csv", schema, attributes=table.attributes)
     everyone = targets_of_table(table, release, 2)
-    given = Given.of(release, everyone, table, "uniform", roster=True)
+    given = ReaderView.of(release, everyone, table, "uniform", roster=True)
     told = others_of_file(read_columns(folder / "others.csv"), given.release, 2, name="others")
     attackers = given.hand_to({"background": BackgroundKnowledge()}, told)
     plain = given.hand_to({"background": BackgroundKnowledge()})

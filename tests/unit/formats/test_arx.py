@@ -14,7 +14,7 @@ from unveil.data.attribute import Role
 from unveil.data.schema import read_schema
 from unveil.errors import ReleaseError, SchemaError, TableError, UnveilError
 from unveil.formats import archive
-from unveil.formats.arx import mended_ladder, read_project
+from unveil.formats.arx import read_project, repaired_ladder
 from unveil.formats.arx_schema import draft_project, file_names, project_schema
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
@@ -219,7 +219,7 @@ def test_encrypted_members_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_hierarchies_as_arx_allows_them(text: str, rows: list[tuple[str, ...]] | None) -> None:
-    ladder = mended_ladder(text.encode(), "h.csv")
+    ladder = repaired_ladder(text.encode(), "h.csv")
     assert (None if ladder is None else list(ladder.rows)) == rows
 
 

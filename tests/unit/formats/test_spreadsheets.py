@@ -21,7 +21,7 @@ from unveil.formats import columns, sheet_parts
 from unveil.formats.columns import Columns
 from unveil.formats.output import write_whole
 from unveil.formats.paths import sheet_file
-from unveil.formats.table_output import Written, table_content, write_columns
+from unveil.formats.table_output import OutputColumn, table_content, write_columns
 from unveil.formats.tables import read_columns
 
 
@@ -235,7 +235,7 @@ def test_packages_that_are_not_installed_are_named(tmp_path: Path, monkeypatch: 
     ):
         read_columns(path)
     with pytest.raises(UnveilError, match=r"to write spreadsheets, install xlsxwriter"):
-        table_content(path, [Written("x", pl.Series(["a"]))])
+        table_content(path, [OutputColumn("x", pl.Series(["a"]))])
     (tmp_path / "t.sav").write_bytes(b"$FL2")
     with pytest.raises(TableError, match=r"cannot be read as SPSS"):
         read_columns(tmp_path / "t.sav")
@@ -300,7 +300,7 @@ def test_what_is_written_has_numbers_and_dates(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     frame = {"n": ["1", "2.5"], "d": ["2024-01-31", ""], "t": ["[1,2]", "*"]}
     kinds = {"n": Kind.NUMERIC, "d": Kind.DATE, "t": Kind.NUMERIC}
-    columns = [Written(name, pl.Series(texts), kinds[name], "") for name, texts in frame.items()]
+    columns = [OutputColumn(name, pl.Series(texts), kinds[name], "") for name, texts in frame.items()]
     write_whole({path: table_content(path, columns)})
     found = python_calamine.load_workbook(path).get_sheet_by_index(0).to_python()
     assert found == [["n", "d", "t"], [1.0, date(2024, 1, 31), "[1,2]"], [2.5, "", "*"]]

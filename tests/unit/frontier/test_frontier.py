@@ -113,7 +113,7 @@ def test_an_options_file_may_hold_lists(tmp_path: Path) -> None:
         ("", "empty scheme"),
         ("mondriaan:k=2", "unknown anonymizer"),
         ("anatomy:l=2 k_anonymity:k=2", "takes no requirements of its own"),
-        ("mondrian:k=2 closeness:t=1", "no privacy model"),
+        ("mondrian:k=2 closeness:t=1", "not a privacy model"),
     ],
 )
 def test_a_wrong_scheme_is_refused(text: str, words: str) -> None:
@@ -483,11 +483,14 @@ def test_what_was_measured_while_stopping_is_not_saved(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_another_question_is_not_used(tmp_path: Path) -> None:
-    saved = measure_module.Saved.of(Engine(seed=0, checkpoints=tmp_path), TABLE, ("a",))
+    saved = measure_module.SavedCandidates.of(Engine(seed=0, checkpoints=tmp_path), TABLE, ("a",))
     saved.save("p", {"status": "measured"})
     assert saved.load("p") == {"status": "measured"}
-    assert measure_module.Saved.of(Engine(seed=0, checkpoints=tmp_path), TABLE, ("b",)).load("p") is None
-    assert measure_module.Saved.of(Engine(seed=0, checkpoints=tmp_path), people(seed=6), ("a",)).load("p") is None
+    assert measure_module.SavedCandidates.of(Engine(seed=0, checkpoints=tmp_path), TABLE, ("b",)).load("p") is None
+    assert (
+        measure_module.SavedCandidates.of(Engine(seed=0, checkpoints=tmp_path), people(seed=6), ("a",)).load("p")
+        is None
+    )
 
 
 def test_the_releases_seed_is_in_no_document() -> None:

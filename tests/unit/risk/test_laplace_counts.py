@@ -78,7 +78,7 @@ def test_without_noise_it_is_the_slow_way_to_the_last_digit() -> None:
     fast = run_differential(table(), LaplaceCounts(epsilon=np.inf))
     slow = run_differential(table(), LaplaceCounts(epsilon=np.inf), fast=False)
     (one,), (other,) = fast.tests.values(), slow.tests.values()
-    assert (one.path, other.path) == ("closed form", "every record anew")
+    assert (one.path, other.path) == ("closed form", "every record run again")
     np.testing.assert_allclose(one.distance, other.distance, atol=1e-12)
     # By hand: (1 + 2) / (3 + 4) - 2 / 6, twice, for counts 2 1 1 with one of the first left out.
     assert exact_distances(one_cell([2, 1, 1], 0), np.inf)[0] == pytest.approx(2 * (3 / 7 - 2 / 6))

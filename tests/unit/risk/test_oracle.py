@@ -69,7 +69,7 @@ def test_table_1b_by_a_tool_nobody_looks_into(table: Table, tmp_path: Path, own_
         found = run_differential(table, oracle(tmp_path), model="conditional", engine=Engine(seed=0, workers=workers))
         (tested,) = found.tests.values()
         np.testing.assert_allclose(tested.distance, [1, 1, 2 / 3, 1 / 3, 1 / 3], atol=1e-15)
-        assert tested.path == "every record anew"
+        assert tested.path == "every record run again"
     assert not list(own_temporary_folder.iterdir())
 
 

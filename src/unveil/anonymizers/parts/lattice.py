@@ -52,7 +52,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _NodeResult:
     """One node after it was looked at."""
 
     feasible: bool
@@ -74,14 +74,14 @@ class _Judge:
     allowed: float  # rows that may be suppressed
     monotone: bool
     whole_holds: bool
-    seen: dict[Node, _Judged]
+    seen: dict[Node, _NodeResult]
 
-    def at(self, node: Node) -> _Judged:
+    def at(self, node: Node) -> _NodeResult:
         if node not in self.seen:
             self.seen[node] = self._judged(node)
         return self.seen[node]
 
-    def _judged(self, node: Node) -> _Judged:
+    def _judged(self, node: Node) -> _NodeResult:
         classes = self.classes.at(node)
         histograms = classes.histograms[: len(self.requirement.sensitive)]
         hidden = ~self.requirement.holds(classes.size, histograms)
@@ -92,7 +92,7 @@ class _Judge:
             surely = ~self.growing.holds(classes.size, histograms[: len(self.growing.sensitive)])
             ruled_out = int(classes.size[surely].sum()) > self.allowed
         loss = self.measure.loss(node, classes, hidden, self.values) if feasible else np.inf
-        return _Judged(feasible, ruled_out, loss, self.measure.bound(node, classes, self.values), lost)
+        return _NodeResult(feasible, ruled_out, loss, self.measure.bound(node, classes, self.values), lost)
 
 
 def search(
@@ -189,7 +189,7 @@ def _explore(judge: _Judge, lowest: Node, most: int, engine: Engine) -> Found | 
     best, levels = np.inf, None
     last = tuple(n - 1 for n in bound.shape)
 
-    def look(place: Node) -> _Judged:
+    def look(place: Node) -> _NodeResult:
         nonlocal best, levels
         node = _node(place, lowest)
         judged = judge.at(node)

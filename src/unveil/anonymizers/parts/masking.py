@@ -38,6 +38,10 @@ class Masking(Options):
         """By position: the perturbed columns; dates need not be whole days yet."""
         raise NotImplementedError
 
+    def perturbed(self, table: Table, which: tuple[int, ...], engine: Engine) -> dict[int, NDArray[Any]]:
+        """The same, by a member whose work is long and says how far it is."""
+        return self.changed(table, which, engine.generator())
+
     def channel(self, table: Table, which: tuple[int, ...]) -> dict[int, NDArray[np.float64]]:
         """By position: P(published | true), where that is all a change depends on."""
         return {}
@@ -48,7 +52,7 @@ class Masking(Options):
         which = _chosen(table, self.named(), self.kinds, name_of(self))
         engine = engine.named(name_of(self))
         columns = list(as_published(table.attributes, table.columns))
-        for index, column in self.changed(table, which, engine.generator()).items():
+        for index, column in self.perturbed(table, which, engine).items():
             columns[index] = _whole_days(table.attributes[index], column)
         origin = engine.named("order").generator().permutation(table.rows).astype(np.int64)
         masked = Masked(

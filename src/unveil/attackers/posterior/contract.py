@@ -13,6 +13,7 @@ from unveil.attackers.posterior.convergence import Chains
 from unveil.attackers.posterior.draws import LinkedDraws
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
+from unveil.attackers.posterior.integrated import integrated_posterior
 from unveil.attackers.posterior.linked import attribute_posteriors, linked_counts
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.data.belief import Belief, Prior, Targets
@@ -153,7 +154,8 @@ def posterior(
     questions: Sequence[tuple[str, Targets]] = (),
     tree: bool = True,
 ) -> Posterior:
-    """Learn from a release: exactly where the Dirichlet tree applies, else by one round of chains.
+    """Learn from a release: exactly where the Dirichlet tree applies, over a grid where there are two parameters, else
+    by one round of chains.
 
     `questions` (joint or support, targets) are averaged over every state; others can be asked later, of those kept.
     """
@@ -172,7 +174,11 @@ def posterior(
         linked.run()
         return linked
     saved = Checkpoint.of(engine, release, asked, prior, chains, questions)
-    hidden = HiddenPosterior.of(HiddenModel.of(release, asked, prior), engine, chains, questions, saved)
+    model = HiddenModel.of(release, asked, prior)
+    integrated = integrated_posterior(model, engine, questions)
+    if integrated is not None:
+        return integrated
+    hidden = HiddenPosterior.of(model, engine, chains, questions, saved)
     hidden.run()
     return hidden
 
@@ -243,7 +249,7 @@ def learn(
     facts, alarm = learned.facts(), learned.alarm(starts)
     for name, (one, _) in asking.items():
         belief = found[name]
-        if one.asks() and not belief.exact:
+        if one.asks() and facts:
             judgement = replace(belief.diagnostics, facts={**belief.diagnostics.facts, **facts})
             if alarm:
                 more = {**judgement.facts, "alarm": alarm}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from unveil.data.belief import Known, Targets
 from unveil.data.regions import Regions
 from unveil.data.release import Block, Release, row_numbers
 from unveil.errors import NotApplicable, UsageError
-from unveil.kernels.incidence import count_fits, list_fits
+from unveil.kernels.incidence import count_fits, grow_cells, list_fits
 
 __all__ = [
     "BlockFits",
@@ -58,14 +59,14 @@ class BlockFits:
     overlaps: dict[int, Overlaps]  # by attribute
     pair: dict[int, NDArray[np.int64]]  # by attribute: (fits,) which overlap
 
-    def product(self, likelihood: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """(fits, ...) product over the known attributes of each pair's likelihood (pairs, ...)."""
+    def product(self, likelihood: dict[int, NDArray[np.float64]], some: slice = slice(None)) -> NDArray[np.float64]:
+        """(fits, ...) product over the known attributes of each pair's likelihood (pairs, ...); of some fits only."""
         result: NDArray[np.float64] | None = None
         for attribute, pair in self.pair.items():
-            factor = likelihood[attribute][pair]
+            factor = likelihood[attribute][pair[some]]
             result = factor if result is None else result * factor
         if result is None:
-            return np.ones((len(self.target), 1))
+            return np.ones((len(self.target[some]), 1))
         return result
 
 
@@ -144,10 +145,8 @@ def _match(
     width = np.array([t.shape[1] for t in tables], dtype=np.int64)
     offset = np.concatenate([[0], np.cumsum([t.size for t in tables])])[:-1].astype(np.int64)
     fits = np.concatenate([t.ravel() for t in tables])
-    lead = int(np.argmin([t.mean() for t in tables]))  # the attribute that leaves the fewest cells
-    by_region = np.argsort(cell[:, lead], kind="stable")
-    by_region_start = np.concatenate([[0], np.cumsum(np.bincount(cell[:, lead], minlength=int(width[lead])))])
-    arguments = (asked, cell, fits, offset, width, by_region_start.astype(np.int64), by_region, lead)
+    bit, bit_start, tree = _cell_tree(tables, cell)
+    arguments: list[Any] = [asked, cell, fits, offset, width, bit, bit_start, *tree]
     found = count_fits(*arguments)
     start = np.concatenate([[0], np.cumsum(found)]).astype(np.int64)
     if start[-1] > MOST_FITS:
@@ -155,8 +154,38 @@ def _match(
             f"{start[-1]:,} pairs of a target and a fitting cell are too many; know more, or ask about fewer"
         )
     target, place = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
-    list_fits(*arguments, start, target, place)
+    list_fits(*[*arguments, start, target, place])
     return target, place
+
+
+MOST_BITS = 256  # of an attribute in a node of the tree: beyond that several pieces of knowledge share one
+
+
+def _cell_tree(
+    tables: list[NDArray[np.uint8]], cell: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[NDArray[Any], ...]]:
+    """The bit of each piece of knowledge, where each attribute's bits start, and the tree of the cells."""
+    bits, masks, centers, words = [], [], [], [0]
+    for table in tables:
+        known = len(table)
+        own = np.arange(known) * min(known, MOST_BITS) // known
+        some = np.maximum.reduceat(table, np.flatnonzero(np.diff(own, prepend=-1)), axis=0)  # (bits, regions)
+        padded = np.zeros((-(-len(some) // 64) * 64, table.shape[1]), dtype=np.uint8)
+        padded[: len(some)] = some
+        masks.append(np.packbits(np.ascontiguousarray(padded.T), axis=1, bitorder="little").view(np.uint64).ravel())
+        share = some / np.maximum(some.sum(axis=0), 1)
+        centers.append(np.arange(len(some)) / len(some) @ share)
+        bits.append(own + 64 * words[-1])
+        words.append(words[-1] + len(padded) // 64)
+    starts = [np.cumsum([0, *map(len, parts[:-1])]).astype(np.int64) for parts in (bits, centers, masks)]
+    cells, nodes = len(cell), 2 * len(cell) + 1
+    parts = [np.empty(n, dtype=np.int64) for n in (cells, nodes, nodes, nodes)]
+    node = np.empty((nodes, words[-1]), dtype=np.uint64)
+    grown = grow_cells(
+        *(cell, np.concatenate(centers), starts[1], np.concatenate(masks), starts[2], np.array(words), *parts, node)
+    )
+    order, *spans = parts
+    return np.concatenate(bits), starts[0], (order, *(span[:grown].copy() for span in spans), node[:grown].copy())
 
 
 def _fitting(regions: Regions, known: Known) -> NDArray[np.uint8]:
@@ -289,13 +318,12 @@ class Fitted:
             theirs = fits.target * groups + fits.group  # growing: fits are ordered by target, entries by group
             starts = np.flatnonzero(np.concatenate([[True], theirs[1:] != theirs[:-1]])) if len(theirs) else theirs
             elsewhere.append((theirs[starts], np.add.reduceat(term, starts, axis=0) if len(starts) else term))
-        own = self.own.product(dict(likelihood))
         weights = np.zeros((self.targets.count, held.shape[1]))
         step = max(AT_ONCE // max(held.shape[1], 1), 1)
         for start in range(0, len(self.own.target), step):
             some = slice(start, start + step)
             target = self.own.target[some]
-            support = held[self.own.entry[some]] * own[some]
+            support = held[self.own.entry[some]] * self.own.product(dict(likelihood), some)  # never all at once
             key = target * groups + self.own.group[some]
             for theirs, total in elsewhere:
                 if not len(theirs):

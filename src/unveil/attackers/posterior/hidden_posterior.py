@@ -21,6 +21,7 @@ from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
 from unveil.attackers.posterior.tempering import Likelihood, Tempering
 from unveil.data.belief import Prior, Targets
+from unveil.data.contrasts import contrast_weights, shift_size
 from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
@@ -34,7 +35,7 @@ FIT_EVERY = 20  # states that are looked at, to one whose log posterior is noted
 TRIPS = 8  # states that must have come all the way down the ladders
 BETTER = 5.0  # in log posterior: a start that ends this much above the chains found a better place; without a ladder,
 # one that ends no more than this below has found one as good
-NOISE = 2.0  # times as far from the mean as the furthest chain: a probe there is in another place
+FALSE_ALARM = 0.01  # of starts from which a chain finds nothing new
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
 
@@ -149,12 +150,14 @@ class HiddenPosterior:
             shape = {"burn_in": burn_in, "every": self.every, "anneal": anneal, "move": move}
             for draw in self.chains[number].run_to(self.model, self.goal, **shape):  # type: ignore[arg-type]
                 if draw is not None:
-                    self.kept[number].add(draw)
+                    states = [draw] if ladder is None else ladder.mirrored(self.chains[number], draw)
+                    self.kept[number].add(states[self.kept[number].seen % len(states)])
                     if ladder is not None and self.kept[number].seen % FIT_EVERY == 1:
                         chain = self.chains[number]
                         self.fits[number].append(ladder.likelihood.log_posterior(chain.drawn, chain.pi))
                     for question in self.questions:
-                        _look(question.term, question.running[number], draw)
+                        for state in states:
+                            _look(question.term, question.running[number], state)
                 with lock:
                     done[0] += 1
                     if done[0] % 20 == 0 or done[0] == total:
@@ -198,8 +201,9 @@ class HiddenPosterior:
     def _probe(self, start: Mapping[int, NDArray[np.float64]], number: int) -> str:
         """A chain from a given start: does it fit as well, and believe something else? It is never believed.
 
-        A short chain differs by its noise, which is judged by how far the others lie from their mean. One that differs
-        by more goes on until it is as long as they are.
+        A short chain differs by its noise, which is judged by how far the others lie apart: their contrasts err as
+        their mean does, a chain more, and a shorter one still more. One that differs by more than one in a hundred
+        would by chance goes on until it is as long as they are.
         """
         model, layout, settings = self.model, self.model.layout, self.settings
         shares = {i: start[i] if i in start else model.prior.shares(i) for i in layout.attributes}
@@ -207,7 +211,7 @@ class HiddenPosterior:
         likelihood = self.ladders[0].likelihood
         mine = [fit for each in self.fits for fit in each[len(each) // 2 :]]
         drawn = self.goal - settings.burn_in
-        noise = max(self._apart([q.running[other] for q in self.questions]) for other in range(len(self.chains)))
+        noise = shift_size(len(self.chains) - 1, FALSE_ALARM) * self._noise()
         rounds = int(np.log2(max(drawn / max(settings.sweeps // 4, 50), 1.0)))
         for long in (drawn >> left for left in range(rounds, -1, -1)):
             fits, running = [], [Running() for _ in self.questions]
@@ -218,11 +222,20 @@ class HiddenPosterior:
                         _look(question.term, one, draw)
             better = float(np.mean(fits) - np.mean(mine)) if fits and mine else -np.inf
             apart = self._apart(running) if better >= (BETTER if self.ladders[0].hot else -BETTER) else 0.0
-            if apart <= max(FAR, NOISE * noise * (drawn / long) ** 0.5):
+            if apart <= max(FAR, noise * (1 + len(self.chains) * drawn / long) ** 0.5):
                 return ""
             if self.engine.stop.is_set():
                 break
         return f"a chain from another start fits as well (log posterior {better:+.1f}) and believes something else"
+
+    def _noise(self) -> float:
+        """How far the chains' contrasts lie from 0: at most, of 99% of the people."""
+        found = [0.0]
+        for question in self.questions:
+            each = shares_of(_averages(question.term, question.running, self.settings.precision).mean)
+            contrast = np.abs(np.tensordot(contrast_weights(len(each)), each, axes=1)).max(axis=2, initial=0.0)
+            found += [float(np.quantile(one, 0.99)) for one in contrast if len(one)]
+        return max(found)
 
     def _apart(self, running: Sequence[Running]) -> float:
         """How far one chain's beliefs lie from those of all chains: at most, of 99% of the people."""
@@ -292,7 +305,8 @@ class HiddenPosterior:
             "disagreed": float(self.disagreed),
         }
         each = [ladder.facts() for ladder in self.ladders]
-        for name, combine in (("levels", max), ("round_trips", sum), ("exchange_rate_least", min), ("trade_rate", max)):
+        rates = ("trade_rate", max), ("set_trade_rate", max)
+        for name, combine in (("levels", max), ("round_trips", sum), ("exchange_rate_least", min), *rates):
             values = [found[name] for found in each if name in found]
             if values:
                 facts[name] = float(combine(values))

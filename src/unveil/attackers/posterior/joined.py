@@ -102,7 +102,7 @@ def join(release: Release, joined: Sequence[Sequence[str]], asked: int) -> Joine
     for each in sets:
         listed = ", ".join(names[i] for i in each)
         if asked in each:
-            raise UsageError(f"{names[asked]} is asked about, so it cannot be joined ({listed}); mend the schema")
+            raise UsageError(f"{names[asked]} is asked about, so it cannot be joined ({listed}); correct the schema")
         if not all(i in release.block_of(each[0]).attributes for i in each):
             raise NotApplicable(
                 f"{listed} are joined, but the release publishes them in different blocks; which cells belong "

@@ -100,7 +100,9 @@ def place_members(release: Release, roster: Targets) -> NDArray[np.int64]:
     times = np.bincount(fits // release.groups, minlength=distinct.count)
     lost = int((times == 0)[number].sum())
     if lost:
-        raise UsageError(f"{lost} of the roster's {roster.count} people fit no group of the release; mend the roster")
+        raise UsageError(
+            f"{lost} of the roster's {roster.count} people fit no group of the release; correct the roster"
+        )
     several = int((times > 1)[number].sum())
     if several:
         raise NotApplicable(

@@ -3,19 +3,22 @@
 Beside each chain run others at lower powers of the likelihood of matched cells, down to 0, where it is the prior. Their
 law is prior(theta) · sum over matchings of prod theta^power: matchings are summed out, so that states of neighbours can
 be exchanged often (non-reversible swaps, Okabe 2001, Syed et al. 2022). At each level two sensitive values also trade
-their shares, in all matched attributes or in one: a release often fits a world and its mirror image.
+their shares, in all matched attributes, in one, or in codes whose groups are linked with few others (see flips.py): a
+release often fits a world and its mirror image, and parts of it may have mirrors of their own. Pairs of values take
+turns instead of being drawn: of two mirror images each is then visited as often as the other.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.chain import FRESH_EVERY, Chain
+from unveil.attackers.posterior.chain import FRESH_EVERY, Chain, Draw
+from unveil.attackers.posterior.flips import Flip, linked_flips, plain_flips
 from unveil.attackers.posterior.hidden import HiddenBlock, HiddenModel, Repeated
 from unveil.engine import Engine
 from unveil.kernels import matching, tempering
@@ -31,6 +34,7 @@ MOVE_EVERY = 2  # sweeps
 ALONE_EVERY = 50  # sweeps between trades of values, where the table is too large for a ladder
 SPACED_AT = (0.15, 0.3, 0.5, 0.75)  # of burn-in
 REJECTED = 0.5  # of exchanges between neighbours, at most, on average: else there are more levels
+MOST_MIRRORED = 6  # states that one is looked at with
 MOST_PARAMETERS = 60  # of matched attributes: levels must lie the closer the more there are
 MOST_NUMBERS = 3_000  # pairs and shares that a sweep works on
 
@@ -139,7 +143,10 @@ class Tempering:
     tried: int = 0  # exchanges of each pair
     heading: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))  # (levels,) 1: comes from the prior
     trips: int = 0  # states that came from the prior to the posterior
-    trades: Floats = field(default_factory=lambda: np.zeros(2))  # of values at the chain's own level: tried, made
+    trades: Floats = field(default_factory=lambda: np.zeros((2, 2)))  # at the chain's own level, of whole attributes
+    # and of linked codes: tried, made
+    pairs: tuple[tuple[int, int], ...] = ()  # of values that may trade
+    flips: tuple[tuple[Flip, ...], tuple[Flip, ...]] = ((), ())  # all attributes, each attribute; linked codes
 
     @classmethod
     def of(cls, model: HiddenModel, likelihood: Likelihood, engine: Engine) -> "Tempering":
@@ -149,11 +156,15 @@ class Tempering:
         free = sum(
             (codes - 1) * values for (values, codes), m in zip(model.layout.shape, model.matched, strict=True) if m
         )
+        held = np.flatnonzero(model.value_counts + (model.values if len(model.withheld.rows) else 0)).tolist()
+        pairs = tuple(combinations(held, 2))
+        plain = plain_flips(model)
         if free > MOST_PARAMETERS or _numbers(fast) > MOST_NUMBERS:
-            return cls(likelihood, fast, key, np.ones(1), [])
+            return cls(likelihood, fast, key, np.ones(1), [], pairs=pairs, flips=(plain, ()))
         exponents = np.append(np.geomspace(1.0, LOWEST, LEVELS - 1), 0.0)
         hot = [Chain.start(model, engine.named(f"level {k}")) for k in range(1, LEVELS)]
-        found = cls(likelihood, fast, key, exponents, hot)
+        linked = linked_flips(model, [(block, groups, times) for block, groups, times in likelihood.kinds])
+        found = cls(likelihood, fast, key, exponents, hot, pairs=pairs, flips=(plain, linked))
         found._reset()
         return found
 
@@ -173,9 +184,9 @@ class Tempering:
             return False
         everyone, x = [chain, *self.hot], self.exponents.tolist()
         fits = [self.likelihood(one.drawn, one.pi, exponent) for one, exponent in zip(everyone, x, strict=True)]
-        before = chain.drawn
+        before, turn = chain.drawn, chain.sweep // (MOVE_EVERY if self.hot else ALONE_EVERY)
         for k, one in enumerate(everyone):
-            fits[k] = self._trade(model, one, x[k], fits[k])
+            fits[k] = self._trade(one, x[k], fits[k], turn)
         if self.hot:
             self._exchange(everyone, fits)
             if chain.sweep in [int(share * burn_in) // MOVE_EVERY * MOVE_EVERY for share in SPACED_AT]:
@@ -225,40 +236,58 @@ class Tempering:
         found = {"levels": float(len(self.exponents)), "round_trips": float(self.trips)}
         if self.tried:
             found["exchange_rate_least"] = float(1 - (self.rejected / self.tried).max())
-        if self.trades[0]:
-            found["trade_rate"] = float(self.trades[1] / self.trades[0])
+        for name, (tried, made) in zip(("trade_rate", "set_trade_rate"), self.trades.tolist(), strict=True):
+            if tried:
+                found[name] = float(made / tried)
         return found
 
     def _uniform(self) -> float:
         self.counter += 1
         return float(uniform(self.key, np.uint64(self.counter)))
 
-    def _trade(self, model: HiddenModel, chain: Chain, exponent: float, fit: float) -> float:
-        """Two values trade their shares in all matched attributes, or in one of them; the log likelihood after it."""
-        layout, matched = model.layout, np.flatnonzero(model.matched)
-        held = np.flatnonzero(model.value_counts + (model.values if len(model.withheld.rows) else 0))
-        a, b, which = (self._uniform() for _ in range(3))
-        if len(held) < 2 or not len(matched):
+    def _trade(self, chain: Chain, exponent: float, fit: float, turn: int) -> float:
+        """Two values trade shares, every second time in all matched attributes; the log likelihood after it."""
+        plain, linked = self.flips
+        if not self.pairs or not plain:
             return fit
-        first = int(a * len(held))
-        other = (first + 1 + int(b * (len(held) - 1))) % len(held)
-        # Half of the time all of them; else one.
-        some = matched if which < 0.5 else matched[[int((2 * which - 1) * len(matched))]]
-        drawn, prior = chain.drawn.copy(), 0.0
-        for place in some.tolist():
-            span = slice(layout.place[place], layout.place[place + 1])
-            table, beta = drawn[span].reshape(layout.shape[place]), layout.beta[span].reshape(layout.shape[place])
-            rows = [held[first], held[other]]
-            old = np.log(table[rows])
-            prior += float(((beta[rows] - 1) * (old[::-1] - old)).sum())
-            table[rows] = table[rows[::-1]]
+        first, other = self._pair(turn // 2)
+        some = (*plain[1:], *linked)
+        number = int(self._uniform() * len(some)) if turn % 2 and some else -1
+        flip = some[number] if number >= 0 else plain[0]
+        layout = self.likelihood.model.layout
+        drawn, prior = flip.made(layout, chain.drawn, first, other)
         new = self.likelihood(drawn, chain.pi, exponent)
         taken = self._uniform() < math.exp(min(new - fit + prior, 0.0))
         if exponent == 1.0:
-            self.trades += 1, taken
+            self.trades[int(number >= len(plain) - 1)] += 1, taken
         if taken:
             chain.drawn, chain.theta = drawn, layout.shares(drawn)
         return new if taken else fit
+
+    def mirrored(self, chain: Chain, draw: Draw) -> list[Draw]:
+        """This state and what a few trades of two values in all matched attributes, one after another, would make of it.
+
+        The chain does not move. The average over a state and what moves would make of it is right as well (Frenkel
+        2004), and mirror images of the same weight cancel at once instead of after thousands of visits.
+        """
+        model, plain, found = self.likelihood.model, self.flips[0], [draw]
+        if not self.hot or not self.pairs or not plain:
+            return found
+        drawn, fit = chain.drawn, self.likelihood(chain.drawn, chain.pi)
+        # Whether a trade is made depends on the parameters: their mean given what was matched must not stand for them.
+        now = _at(model, draw, drawn)
+        for turn in range(MOST_MIRRORED - 1 if len(self.pairs) > 1 else 1):
+            # Of three values these visit every order; of more, some.
+            first, other = self.pairs[(-1 - turn) % 2] if len(self.pairs) == 3 else self._pair(chain.sweep + turn)
+            traded, prior = plain[0].made(model.layout, drawn, first, other)
+            new = self.likelihood(traded, chain.pi)
+            if self._uniform() < math.exp(min(new - fit + prior, 0.0)):
+                drawn, fit, now = traded, new, _at(model, draw, traded)
+            found.append(now)
+        return found
+
+    def _pair(self, turn: int) -> tuple[int, int]:
+        return self.pairs[turn % len(self.pairs)]
 
     def _exchange(self, chains: list[Chain], fits: list[float]) -> None:
         """Neighbours exchange their states, every second pair in turn."""
@@ -295,6 +324,12 @@ class Tempering:
     def _reset(self) -> None:
         self.rejected, self.tried, self.trips = np.zeros(len(self.hot)), 0, 0
         self.heading = np.zeros(len(self.exponents), dtype=np.int8)
+
+
+def _at(model: HiddenModel, draw: Draw, drawn: Floats) -> Draw:
+    """The state at other parameters."""
+    theta = model.layout.shares(drawn)
+    return Draw(theta, theta, draw.pi, draw.pi_mean, draw.partner, draw.key, draw.current)
 
 
 def _exact(block: HiddenBlock) -> bool:

@@ -216,7 +216,7 @@ def _sensitive(table: Table, name: str | None) -> int:
     sensitive = table.with_role(Role.SENSITIVE)
     names = [table.attributes[i].name for i in sensitive]
     if name is not None and name not in names:
-        raise UsageError(f"{shown(name)} is no sensitive attribute; there are {', '.join(names) or 'none'}")
+        raise UsageError(f"{shown(name)} is not a sensitive attribute; choose from {', '.join(names) or 'none'}")
     if name is None and len(sensitive) != 1:
         raise UsageError(f"say which sensitive attribute is inferred: {', '.join(names) or 'the schema has none'}")
     return sensitive[0] if name is None else sensitive[names.index(name)]

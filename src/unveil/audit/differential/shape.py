@@ -24,7 +24,7 @@ class DifferentialSettings(DocumentPart):
     limits: list[str]
 
 
-class Tested(DocumentPart):
+class SanitizerFacts(DocumentPart):
     """How one sanitizer was tested."""
 
     name: str
@@ -34,7 +34,7 @@ class Tested(DocumentPart):
     records: int
     tested: int
     failed: int
-    path: Literal["replay", "closed form", "every record anew"]
+    path: Literal["replay", "closed form", "every record run again"]
     samples: int
     noise_floor: Number
     worst_row: int | None
@@ -72,7 +72,7 @@ class DifferentialDiagnostics(DocumentPart):
 
     verdict: Verdict
     exit_code: Literal[0, 1, 3]
-    tests: list[Tested]
+    tests: list[SanitizerFacts]
     failures: list[FailedRecord]
     removals: list[RemovalPath]
     remarks: list[str]

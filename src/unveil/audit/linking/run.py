@@ -18,7 +18,7 @@ from unveil.audit.linking.alone import ask_uniqueness, uniqueness_findings
 from unveil.audit.linking.probability import ReaderLinks, ask_probability
 from unveil.audit.linking.worst import ask_worst
 from unveil.audit.masked_identity import found_masked
-from unveil.audit.result import Judged, judged_document
+from unveil.audit.result import RunResult, judged_document
 from unveil.catalog import anonymizer
 from unveil.data.masked import Masked
 from unveil.data.release import Release
@@ -44,7 +44,7 @@ READERS = (*LINKING, "counted", *ESTIMATORS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Link(Judged):
+class Link(RunResult):
     """What was linked. `document` is all that a report needs; whom each reader links stays here."""
 
     document: Document

@@ -18,11 +18,11 @@ from unveil.risk.linkage.register import Register
 from unveil.risk.linkage.supervised import LearnedDistance
 from unveil.risk.linkage.transparency import Method, link_by_method
 
-__all__ = ["Worst", "ask_worst"]
+__all__ = ["WorstCase", "ask_worst"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Worst:
+class WorstCase:
     """One reader's links, or why there are none; and what is to be said of it."""
 
     links: Links | None
@@ -41,7 +41,7 @@ def ask_worst(
     engine: Engine,
     *,
     seconds: float | None = None,
-) -> dict[str, Worst]:
+) -> dict[str, WorstCase]:
     """The readers that were asked for: `supervised` with an aggregate, `transparency` with a masking method.
 
     `seconds`: prove what no distance of the family exceeds, for so long at most; None = it is not asked.
@@ -54,14 +54,14 @@ def ask_worst(
     return found
 
 
-def _learned(published: Published, held: Register, aggregate: str, engine: Engine, seconds: float | None) -> Worst:
+def _learned(published: Published, held: Register, aggregate: str, engine: Engine, seconds: float | None) -> WorstCase:
     """Links by the distance learned from everybody; the remark says what is left of it for people not learned from."""
     try:
         found, links = worst_links(
             published, held, aggregate, certified=seconds is not None, seconds=seconds, engine=engine
         )
     except NotApplicable as reason:
-        return Worst(None, str(reason))
+        return WorstCase(None, str(reason))
     remark = (
         f"A distance learned from one half of the people ({aggregate}) links {found.trained:.1%} of that half and "
         f"{found.tested:.1%} of the other, of which the plain one links {found.tested_plain:.1%}. What it links more "
@@ -76,7 +76,7 @@ def _learned(published: Published, held: Register, aggregate: str, engine: Engin
     if found.bound is not None:
         shares["bound"] = (found.bound, None)
         remark += _proven(found)
-    return Worst(links, None, remark, {key: pair for key, pair in shares.items() if pair[0] == pair[0]})
+    return WorstCase(links, None, remark, {key: pair for key, pair in shares.items() if pair[0] == pair[0]})
 
 
 def _proven(found: LearnedDistance) -> str:
@@ -89,13 +89,13 @@ def _proven(found: LearnedDistance) -> str:
     )
 
 
-def _told(release: Release | Masked, held: Register, method: Method, origin: NDArray[np.int64] | None) -> Worst:
+def _told(release: Release | Masked, held: Register, method: Method, origin: NDArray[np.int64] | None) -> WorstCase:
     """Links by one who knows how the release was masked."""
     if not isinstance(release, Masked):
-        return Worst(None, "the release is not masked: its cells hold the truth")
+        return WorstCase(None, "the release is not masked: its cells hold the truth")
     if origin is None:
-        return Worst(None, "nothing says whose row is whose")
+        return WorstCase(None, "nothing says whose row is whose")
     try:
-        return Worst(link_by_method(release, held, method, origin))
+        return WorstCase(link_by_method(release, held, method, origin))
     except NotApplicable as reason:
-        return Worst(None, str(reason))
+        return WorstCase(None, str(reason))

@@ -10,7 +10,7 @@ import numpy as np
 from unveil.audit.document import Document, Finding, Input
 from unveil.audit.limits import check_limits as refuse_unknown
 from unveil.audit.limits import judge
-from unveil.audit.result import Judged, judged_document
+from unveil.audit.result import RunResult, judged_document
 from unveil.risk.membership import FALSE_ALARMS, ScoreQuality, score_quality, true_positive_at
 from unveil.risk.membership.trial import SCORES, Scores
 
@@ -23,7 +23,7 @@ POINTS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, *np.round(np.linspace(0.1, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trial(Judged):
+class Trial(RunResult):
     """How well members are told from others. `document` is all that a report needs; each one's scores stay here."""
 
     document: Document

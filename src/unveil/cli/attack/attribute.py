@@ -1,14 +1,13 @@
 """unveil attack attribute: what attackers believe of each person's sensitive value, beside the learner."""
 
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import typer
-
 import unveil.cli.options as opt
 from unveil.cli.load import dialect_of, load_case, load_schema, one_name, one_set
-from unveil.cli.output import console, long_work, say, to_reader
+from unveil.cli.output import give_results, long_work, say
 from unveil.errors import UsageError
 
 __all__ = ["AttributeOptions", "attribute"]
@@ -17,6 +16,7 @@ __all__ = ["AttributeOptions", "attribute"]
 @dataclass(frozen=True, kw_only=True)
 class AttributeOptions(
     opt.ReleaseCase,
+    opt.ReportAndLimits,
     opt.CheckpointOptions,
     opt.EngineSettings,
     opt.ChainLengths,
@@ -26,7 +26,6 @@ class AttributeOptions(
     opt.AskedAndKnown,
     opt.Attackers,
     opt.OneRelease,
-    opt.Verbose,
 ):
     """The options of an attack on attributes."""
 
@@ -51,18 +50,19 @@ def attribute(options: AttributeOptions) -> None:
     Beside them the learner, who reads the release but is not told that the person is in it. Exit code 3 if chains
     disagree or precision was not reached.
     """
+    from unveil.audit.attribute import describe_attack
     from unveil.data.belief import sensitive_attribute
     from unveil.data.masked import Masked
-    from unveil.formats.people import people_frame, write_people
-    from unveil.report import print_blocks
-    from unveil.report.sections.attack import attack_blocks
+    from unveil.formats.people import people_content, people_frame
+
+    started = time.monotonic()
 
     if (options.original is None) == (options.targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
     asked = one_name(options.asked)
     one_set(options.known)
     case = load_case(replace(options, attacker=options.attacker or ["bayesian"]))
-    release = next(iter(case.releases.values()))
+    ((name, release),) = case.releases.items()
     if isinstance(release, Masked):
         _check_masked(options, release)
     index = sensitive_attribute(release, asked)
@@ -71,17 +71,44 @@ def attribute(options: AttributeOptions) -> None:
         result = _attack_masked(case, release, index) if isinstance(release, Masked) else _attack(case, index, options)
     column = release.attributes[index]
     truth = None if case.original is None else case.original.columns[case.original.index(column.name)]
+    people = {}
     if options.people is not None:
         frame = people_frame(column, result.known_texts(release), result.learner, result.attackers, truth)
-        write_people(options.people, frame)
-        say(f"wrote {options.people}; it names people: keep it secret")
-    with to_reader():
-        screen = console()
-        print_blocks(attack_blocks(column.name, result.learner, result.attackers, truth), screen)
-        for name, belief in {"learner": result.learner, **result.attackers}.items() if options.verbose else ():
-            facts = ", ".join(f"{key} {value}" for key, value in belief.diagnostics.facts.items())
-            screen.print(f"{name}: {belief.threat}; {facts or 'computed exactly'}", markup=False, soft_wrap=True)
-    _refuse_unsure(result, stopped=stop.is_set(), precision=options.precision)
+        people[options.people] = people_content(options.people, frame)
+    found = describe_attack(
+        result,
+        release,
+        truth,
+        name=name,
+        settings=_settings(options),
+        limits=options.limit,
+        inputs=case.inputs,
+        started=started,
+    )
+    _say_unsure(result, stopped=stop.is_set(), precision=options.precision)
+    give_results(found, options, people=people)
+
+
+def _settings(options: AttributeOptions) -> dict[str, Any]:
+    """What was asked for, beside the attribute and the limits."""
+    return {
+        "original": None if options.original is None else options.original.name,
+        "targets": None if options.targets is None else options.targets.name,
+        "attackers": options.attacker or ["bayesian"],
+        "known": one_set(options.known),
+        "wrong": options.wrong,
+        "prior": None if options.prior is None else options.prior.name,
+        "knowledge": options.knowledge,
+        "roster": options.roster,
+        "coalition": options.coalition,
+        "alpha": options.alpha,
+        "beta": options.beta,
+        "seed": options.seed,
+        "chains": options.chains,
+        "sweeps": options.sweeps,
+        "most_sweeps": options.most_sweeps,
+        "precision": options.precision,
+    }
 
 
 def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
@@ -89,7 +116,7 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
     from unveil.attackers.background import BackgroundKnowledge
     from unveil.attackers.fixed_prior import FixedPrior
     from unveil.audit.attack import run_attack, targets_of_file
-    from unveil.audit.given import Given, others_of_file
+    from unveil.audit.given import ReaderView, others_of_file
     from unveil.data.targets import targets_of_table
     from unveil.formats.priors import read_held
     from unveil.formats.tables import read_columns
@@ -111,7 +138,7 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
         attackers = {n: replace(a, own=own) if isinstance(a, FixedPrior) else a for n, a in attackers.items()}
     group = case.assignments.get(name)
     prior = case.readers.prior_of(release, index)
-    given = Given.of(
+    given = ReaderView.of(
         release,
         targets,
         case.original,
@@ -179,13 +206,11 @@ def _attack_masked(case: Any, release: Any, index: int) -> Any:
     )
 
 
-def _refuse_unsure(result: Any, *, stopped: bool, precision: float) -> None:
-    """Exit code 3 if chains disagree or did not reach the stated precision."""
+def _say_unsure(result: Any, *, stopped: bool, precision: float) -> None:
+    """What to do if chains disagree or did not reach the stated precision."""
     found = [belief.diagnostics for belief in (result.learner, *result.attackers.values())]
     if not all(diagnostics.converged for diagnostics in found):
         say("unveil: the chains disagree: they found different modes, shown one by one; do not rely on any of them")
-        raise typer.Exit(3)
-    if not all(diagnostics.precise for diagnostics in found):
+    elif not all(diagnostics.precise for diagnostics in found):
         budget = "you stopped" if stopped else "the budget ended"
         say(f"unveil: {budget} before the stated precision ({precision:g} for 99% of people); raise --most-sweeps")
-        raise typer.Exit(3)

@@ -13,7 +13,7 @@ __all__ = ["DisclosureOptions", "disclosure"]
 
 @dataclass(frozen=True, kw_only=True)
 class DisclosureOptions(
-    opt.ReleaseRun, opt.ReportAndLimits, opt.Aligned, opt.Pairing, opt.AskedAndKnown, opt.OneRelease
+    opt.ReleaseRun, opt.ReportAndLimits, opt.AlignedRows, opt.Pairing, opt.AskedAndKnown, opt.OneRelease
 ):
     """The options of an attack on perturbed attributes."""
 

@@ -22,7 +22,7 @@ class IdentityOptions(
     opt.PeopleOptions,
     opt.ReportAndLimits,
     opt.Population,
-    opt.Aligned,
+    opt.AlignedRows,
     opt.Pairing,
     opt.KnownOptions,
     opt.OneRelease,

@@ -74,7 +74,10 @@ SENSITIVE_WORDS = (
     "ingresos reddito stipendio inkomen salaris debt schulden credit loan kredit wealth vermoegen vermogen religion "
     "religione godsdienst konfession faith party partei parti partido partito partij vote union gewerkschaft "
     "syndicat sexuality orientation crime offence offense conviction verdict criminal straftat delit delito reato "
-    "mental suicide addiction sucht"
+    "mental suicide addiction sucht befund sante gesundheit salute salud aids sida invalidite invalidez depression "
+    "tumor *krebs vorstrafe* verurteilung* delikt haft bewahrung prison jail probation infraction condamnation casier "
+    "condena antecedentes condanna strafblad garnished bankrupt bankruptcy insolvenz dette deuda debito patrimoine "
+    "sindacato sindicato glaube croyance wahl voto"
 )
 KNOWN_WORDS = (
     "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "

@@ -19,7 +19,7 @@ from unveil.data.hierarchy import (
 )
 from unveil.data.schema.document import Declaration, DomainFile, Preparation, SchemaDocument
 from unveil.data.schema.domains import canonical_leaves, codes_of, domain_of, is_whole
-from unveil.data.toml import toml_content
+from unveil.data.toml import toml_bytes, toml_content
 from unveil.errors import SchemaError, shown
 
 __all__ = ["Declaration", "Preparation", "Schema", "SchemaDocument", "read_schema"]
@@ -123,7 +123,7 @@ def read_schema(path: str | Path) -> Schema:
     if path.suffix.lower() == ".deid":
         raise SchemaError(f"{path}: an ARX project; make a schema with: unveil schema {path.name} -o schema.toml")
     try:
-        raw = path.read_bytes()
+        raw = toml_bytes(path, SchemaError)
     except OSError as error:
         raise SchemaError(
             f"{path}: cannot be read ({error.strerror}); draft one with: unveil schema DATA -o {path.name}"

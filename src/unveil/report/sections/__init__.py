@@ -3,9 +3,11 @@
 from unveil.audit.document import Document
 from unveil.report.blocks import Block, Heading
 from unveil.report.reading import Names
+from unveil.report.sections.attack import attack
 from unveil.report.sections.background import background, knowledge
 from unveil.report.sections.combinations import combinations
 from unveil.report.sections.common import every_finding, head, limits, method, not_tested, provenance, sentences
+from unveil.report.sections.composition import composition
 from unveil.report.sections.differential import differential
 from unveil.report.sections.disclosure import disclosure, masked
 from unveil.report.sections.frontier import frontier
@@ -21,8 +23,10 @@ __all__ = ["blocks_of"]
 FIRST = (
     *(head, kinds, sentences, frontier, limits, three_risks, who, recognised, utility, masked, linkage, uniqueness),
     *(
+        composition,
         membership,
         scores,
+        attack,
         disclosure,
         differential,
         knowledge,

@@ -1,85 +1,75 @@
-"""What readers of one release believe, side by side: from beliefs, not from a document."""
+"""What readers of one release believe, side by side."""
 
-from collections.abc import Callable, Mapping
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from unveil import risk
-from unveil.audit.document import Finding
-from unveil.audit.measures import title_of
-from unveil.data.belief import Belief, Estimate
+from unveil.audit.document import Document, Finding
+from unveil.audit.measures import parse_id, title_of
 from unveil.report.blocks import Block, Cell, Grid, Heading, Listing, num
-from unveil.report.reading import value_cell
+from unveil.report.reading import Names, value_cell
 from unveil.report.wording import clean, label
 
-__all__ = ["attack_blocks"]
+__all__ = ["attack", "attack_grid", "known_rows"]
 
-Of = Callable[[Belief, Belief], Estimate]
+SHOWN = (
+    *("global_threat", "relative_global_threat", "relative_threat.share_2x", "relative_threat.max"),
+    *("absolute_error", "confident.80", "belief_gain"),
+)
 
 
-def attack_blocks(
-    asked: str, learner: Belief, attackers: Mapping[str, Belief], truth: NDArray[np.integer] | None
-) -> list[Block]:
-    """Learner and attackers side by side; without the truth, success is unknown and not shown.
+def attack(document: Document, names: Names) -> list[Block]:
+    """Learner and attackers side by side, and what each knows."""
+    if document.document != "attribute":
+        return []
+    grid = attack_grid(document)
+    return [Heading(grid.title, id="attack"), grid, Listing(known_rows(document))]
 
-    Where chains disagree every mode has a column of its own, and nothing is pooled.
-    """
-    columns = _by_mode(learner, attackers)
+
+def attack_grid(document: Document) -> Grid:
+    """One column a reader; where chains disagree every mode has its own, and nothing is pooled."""
+    facts = document.diagnostics
+    columns: list[tuple[str, dict[str, Any], dict[str, Finding]]] = []
+    for reader in facts["readers"]:
+        own = [mode for mode in facts["modes"] if mode["reader"] == reader["reader"]]
+        if not own:
+            findings = {f.name: f for f in document.findings if f.reader == reader["reader"]}
+            columns.append((label(reader["reader"]), reader, findings))
+        for number, mode in enumerate(own, start=1):
+            fit = "" if mode["log_fit"] is None else f", log fit {mode['log_fit']:.0f}"
+            head = f"{label(reader['reader'])}, mode {number} (chains {' '.join(map(str, mode['chains']))}{fit})"
+            columns.append((head, reader, {f.name: f for f in map(Finding.model_validate, mode["findings"])}))
     rows: list[tuple[Cell, ...]] = []
-
-    def add(name: str, of: Of, *, beside: bool = False) -> None:
-        """A measure of each reader; `beside`: of an attacker against the learner."""
-        found = [None if beside and other is None else of(b, other or learner) for _, b, other in columns]
-        cells = [Cell("") if e is None else value_cell(Finding.of(name, "", asked, e)) for e in found]
-        rows.append((Cell(title_of(Finding.exact(name, "", asked, 0.0))), *cells))
-
-    if truth is not None:
-        codes = truth
-        add("global_threat", lambda a, l: risk.global_threat(a, codes))
-        add("relative_global_threat", lambda a, l: risk.relative_global_threat(a, l, codes), beside=True)
-        add("relative_threat.share_2x", lambda a, l: risk.relative_threat_share(a, l, codes), beside=True)
-        add("relative_threat.max", lambda a, l: risk.relative_threat_max(a, l, codes), beside=True)
-        add("absolute_error", lambda a, l: risk.absolute_error(a, codes))
-    add("confident.80", lambda a, l: risk.confident(a, at_least=0.8))
-    add("belief_gain", risk.belief_difference_max, beside=True)
-    beliefs = [belief for _, belief, _ in columns]
+    for id in SHOWN:
+        found = [findings.get(id) for _, _, findings in columns]
+        if any(f is not None and f.value is not None for f in found):  # without the truth success is unknown
+            cells = (Cell("") if f is None else value_cell(f) for f in found)
+            rows.append((Cell(title_of(parse_id(id))), *cells))
     for words, texts in (
-        ("Knows that the person is in the table", [b.threat.membership for b in beliefs]),
-        ("Computed", [b.diagnostics.method for b in beliefs]),
-        ("Largest Monte-Carlo error of a belief", [_error(b) for b in beliefs]),
+        ("Knows that the person is in the table", [reader["threat"]["membership"] for _, reader, _ in columns]),
+        ("Computed", [reader["method"] for _, reader, _ in columns]),
+        ("Largest Monte-Carlo error of a belief", [_error(reader) for _, reader, _ in columns]),
     ):
         rows.append((Cell(words), *(num(clean(text)) for text in texts)))
-    title = f"{label(asked)}: what is believed of {len(learner.probability):,} people"
-    known = [
-        ("Known of each person", learner.threat.target),
-        ("Known of the population beforehand", learner.threat.population),
-        *(
-            (f"Known to {label(n)}", b.threat.target)
-            for n, b in attackers.items()
-            if b.threat.target != learner.threat.target
-        ),
+    title = f"{label(document.settings['asked'])}: what is believed of {facts['people']:,} people"
+    return Grid(title, (Cell(""), *(num(head) for head, _, _ in columns)), tuple(rows))
+
+
+def known_rows(document: Document) -> tuple[tuple[str, str], ...]:
+    """What is known of each person and of everybody, and what single attackers know beyond that."""
+    if document.document != "attribute":
+        return ()
+    learner, *attackers = document.diagnostics["readers"]
+    told = learner["threat"]
+    known = [("Known of each person", told["target"]), ("Known of the population beforehand", told["population"])]
+    known += [
+        (f"Known to {label(reader['reader'])}", reader["threat"]["target"])
+        for reader in attackers
+        if reader["threat"] is not None and reader["threat"]["target"] != told["target"]
     ]
-    head = (Cell(""), *(num(label(name)) for name, _, _ in columns))
-    return [Heading(title), Grid(title, head, tuple(rows)), Listing(tuple((n, f"{clean(t)}.") for n, t in known))]
+    return tuple((name, f"{clean(text)}.") for name, text in known)
 
 
-def _by_mode(learner: Belief, attackers: Mapping[str, Belief]) -> list[tuple[str, Belief, Belief | None]]:
-    """Name, belief and the learner it is compared with; one for each mode where chains disagree."""
-    found: list[tuple[str, Belief, Belief | None]] = []
-    for name, belief in {"learner": learner, **attackers}.items():
-        reference = None if belief is learner else learner
-        if not belief.diagnostics.modes:
-            found.append((name, belief, reference))
-        for number, mode in enumerate(belief.diagnostics.modes, start=1):
-            which = " ".join(str(chain + 1) for chain in mode)
-            fit = belief.diagnostics.facts.get(f"log_fit_{mode[0] + 1}")
-            fits = f", log fit {fit:.0f}" if isinstance(fit, float) else ""
-            shown = f"{name}, mode {number} (chains {which}{fits})"
-            found.append((shown, belief.of_chains(mode), None if reference is None else reference.of_chains(mode)))
-    return found
-
-
-def _error(belief: Belief) -> str:
-    found = belief.diagnostics.facts.get("error_max")
-    return "none" if belief.exact else f"{found:.3f}" if isinstance(found, float) else "not known"
+def _error(reader: dict[str, Any]) -> str:
+    found = reader["facts"].get("error_max")
+    if isinstance(found, float):
+        return f"{found:.3f}"
+    return "not known" if reader["facts"] and reader["method"] != "exact" else "none"

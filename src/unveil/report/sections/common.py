@@ -35,6 +35,7 @@ __all__ = [
 
 # What a document is called, and the question it answers.
 QUESTIONS = {
+    "attribute": ("attribute attack", "What do readers believe of each person?"),
     "audit": ("audit report", "May this table be published?"),
     "check": ("privacy models", "Which levels does this release reach?"),
     "differential": (
@@ -118,7 +119,7 @@ def _facts(document: Document, names: Names) -> list[tuple[str, str]]:
     settings, facts = document.settings, document.diagnostics
     release = settings.get("release") or settings.get("name") or (names.releases[0] if names.releases else None)
     found: list[tuple[str, Any]] = []
-    if document.document in ("audit", "check", "link", "disclosure", "membership") and not names.several:
+    if document.document in ("attribute", "audit", "check", "link", "disclosure", "membership") and not names.several:
         found.append(("Release" if settings.get("subject", "release") == "release" else "Which is", release))
     if document.document == "audit":
         found += [

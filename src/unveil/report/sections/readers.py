@@ -156,7 +156,7 @@ def overlays(document: Document, names: Names) -> list[Block]:
 
 def places(document: Document, names: Names) -> list[Block]:
     """The charts of each release and sensitive attribute."""
-    if document.document != "audit":
+    if document.document not in ("attribute", "audit"):
         return []
     found = [(r, a) for r in names.releases for a in document.charts.get(r, {}) if a]
     return [

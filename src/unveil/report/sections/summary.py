@@ -11,6 +11,7 @@ from unveil.audit.measures import measure, title_of
 from unveil.errors import UsageError
 from unveil.report.blocks import Banner, Block, Cell, Grid, Listing, num
 from unveil.report.reading import Names, about, baseline_text, limit_words, value_cell, verdict_cell
+from unveil.report.sections.attack import attack_grid, known_rows
 from unveil.report.sections.background import knowledge
 from unveil.report.sections.common import LITTLE, banner, sentence_rows, warnings
 from unveil.report.sections.differential import cases_grid
@@ -47,10 +48,11 @@ def summary_of(document: Document, names: Names) -> Summary:
     own = set(document.settings.get("limits") or ())
     if "judgement" in document.diagnostics:  # the default limits are in the table of kinds
         limited = [f for f in limited if own & set((f.limit or "").split("; "))]
-    grids = [*kinds_grid(document, names), *([] if judged else _limits(limited, names))]
+    grids = [] if judged else _limits(limited, names)
     grids += map(_bare, _answer(document, names))
-    told = told_kinds(document, names)
-    top = [*_verdicts(document, names), *_sentences(document, names), *([Listing(told, "plain")] if told else [])]
+    told = (*told_kinds(document, names), *known_rows(document))
+    top: list[Block] = [*_verdicts(document, names), *kinds_grid(document, names), *_sentences(document, names)]
+    top += [Listing(told, "plain")] if told else []
     return Summary(top, grids, *_untested(document))
 
 
@@ -65,22 +67,19 @@ def _bare(grid: Grid) -> Grid:
 
 def _verdicts(document: Document, names: Names) -> list[Block]:
     facts = document.diagnostics
-    if document.document in ("check", "knowledge") and not any(f.limit for f in document.findings):
-        return []
     said = banner(document)
     first: list[Block] = [Banner(said.verdict, said.text, said.words if document.document == "frontier" else "")]
+    if document.document in ("attribute", "check", "knowledge") and not any(f.limit for f in document.findings):
+        first = []
     verdicts = facts.get("verdicts", {})
     if verdicts:
         first = [Listing(tuple((names.of(r), verdicts[r]) for r in _releases(document, names)), "verdicts")]
         left_out = len(names.releases) - MOST_RELEASES
         first += [Listing((("", f"and {left_out:,} more releases"),), "plain")] if left_out > 0 else []
-    notes = dict.fromkeys(
-        word
-        for one in facts.get("judgement", {}).values()
-        for word in one.get("words", "").split("; ")
-        if word.endswith((" not considered", " waived"))
-    )
-    first += [Listing((("", f"Beside this: {'; '.join(notes)}."),), "plain")] if notes else []
+    words = dict.fromkeys(w for one in facts.get("judgement", {}).values() for w in one.get("words", "").split("; "))
+    for ending, name in ((" not considered", "Not considered"), (" waived", "Waived")):
+        noted = [word.removesuffix(ending) for word in words if word.endswith(ending)]
+        first += [Listing(((name, f"{', '.join(noted)}."),), "plain")] if noted else []
     if document.document == "frontier" and (near := tuple(beside(document))):
         first.append(Listing(near, "plain"))
     found = tuple((name, clean(text, 200)) for name, text in warnings(document, names)[:MOST_WARNINGS])
@@ -145,6 +144,8 @@ def _answer(document: Document, names: Names) -> list[Grid]:
         case "check":
             grid = levels_grid(document, names, words=False)
             return [grid] if grid else []
+        case "attribute":
+            return [attack_grid(document)]
         case "link":
             return [links_grid(document)]
         case "membership":

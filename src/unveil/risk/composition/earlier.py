@@ -118,8 +118,8 @@ def _translated(
     same = _overlaps(mine, theirs)
     if same is None:
         return Known(regions, of_person), np.zeros(len(of_person), dtype=bool)
-    allowed = regions.totals(same.astype(np.int64)) > 0
-    empty = ~allowed.any(axis=1)
+    allowed = np.asarray(regions.totals(same.astype(np.int64)) > 0)
+    empty = np.asarray(~allowed.any(axis=1))
     allowed[empty] = True
     owner, code = np.nonzero(allowed)
     return Known(Regions.pairs(theirs.codes, owner, code, len(regions)), of_person), empty[of_person]
@@ -134,8 +134,10 @@ def _emission(release: Release, index: int, asked: Attribute, channel: Floats | 
     table = np.eye(theirs.codes) if same is None else same.astype(np.float64)  # (their codes, our codes)
     if channel is not None:  # P(published | true), published in rows of `channel.T`
         table = channel.T @ table
-    found = regions.totals(table) if channel is None else table[regions.single()]
-    found = np.minimum(found, 1.0) if channel is None else found
+    if channel is None:
+        found = np.minimum(regions.totals(table), 1.0)
+    else:  # what is suppressed may be anything
+        found = np.where((regions.sizes == 1)[:, None], table[regions.single()], 1.0)
     if changed:
         block = release.block_of(index)
         share = np.bincount(block.region(index), weights=block.count, minlength=len(regions)) / release.rows
@@ -155,7 +157,7 @@ def _unmasked(masked: Masked, asked: str, within: Mapping[str, float]) -> tuple[
             channel = masked.channel[index]
         low, high, whole = _span(attribute, column, within.get(attribute.name) if perturbed else 0.0)
         if attribute.name == asked and channel is not None:
-            low = high = np.where(whole, 0, column.astype(np.int64) if not attribute.kind.measured else low)
+            whole = column == SUPPRESSED
         elif perturbed and index in masked.channel:
             whole = np.ones(len(column), dtype=bool)
         if whole.any():

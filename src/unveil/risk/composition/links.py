@@ -1,7 +1,7 @@
 """Links: where in a release each person may stand, by what is published of them, and what the groups there hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -73,6 +73,33 @@ class GroupLinks:
     def values_of(self, told: Floats) -> Floats:
         """(people, values) from (people, columns)."""
         return told if self.emission is None else told @ self.emission
+
+    def cut(self, keep: NDArray[np.bool_], held: Floats) -> "GroupLinks":
+        """The links that are kept, and the groups that still have some, with what those hold now."""
+        group, of_value = self.group[keep], np.repeat(np.arange(self.groups), np.diff(self.value_start))
+        alive = np.bincount(group, minlength=self.groups) > 0
+        number = np.cumsum(alive) - 1
+        values = alive[of_value] & (held > 1e-9)
+        count = int(alive.sum())
+        start, value_start = np.zeros(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(number[group], minlength=count), out=start[1:])
+        np.cumsum(np.bincount(number[of_value[values]], minlength=count), out=value_start[1:])
+        return replace(
+            self,
+            start=start,
+            person=self.person[keep],
+            count=self.count[keep],
+            entry=self.entry[keep],
+            weight=self.weight[keep],
+            certain=self.certain[keep],
+            value_start=value_start,
+            column=self.column[values],
+            held=held[values],
+        )
+
+    def of_groups(self, which: NDArray[np.bool_]) -> "GroupLinks":
+        """Some groups alone."""
+        return self.cut(which[self.group], self.held)
 
     def possible(self, people: int, values: int) -> NDArray[np.bool_]:
         """(people + 1, values) which values some row holds where a person may stand; all for who may be absent."""
@@ -162,7 +189,7 @@ def _told_apart(release: Release, targets: Targets) -> Ints:
     """(entries of the asked attribute's block,) the set of rows that are not told apart by what is known."""
     own = release.block_of(targets.asked)
     known = [i for i in own.attributes if i in targets.known]
-    columns = [own.region(i) for i in known]
+    columns: list[NDArray[np.integer]] = [own.region(i) for i in known]
     if len(release.blocks) > 1 or targets.group is not None:  # one block: a row is its cells, whatever its group
         columns = [own.group, *columns]
     return row_numbers(columns, len(own.cell))
@@ -314,7 +341,7 @@ def _held(release: Release, targets: Targets, single: bool, groups: int) -> tupl
         raise UsageError("a release with withheld values needs its emission")
     width = int(column.max(initial=0)) + 1
     key, inverse = np.unique(number * width + column, return_inverse=True)
-    held = np.bincount(inverse, weights=own.count)
+    held = np.bincount(inverse, weights=own.count).astype(np.float64)
     start = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(key // width, minlength=groups), out=start[1:])
     return start, (key % width).astype(np.int32), held

@@ -1,7 +1,7 @@
 """What ties people together across releases: nested groups subtracted, connected parts, and which of them are trees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,31 +110,7 @@ def _subtract(inner: GroupLinks, outer: GroupLinks, size: Ints) -> tuple[GroupLi
     hit = none.copy()
     remaining = outer.person[keep_links & reduced[outer.group]]
     hit[remaining[remaining < len(size)]] = True
-    return _cut(outer, keep_links, held), hit, int(bad.sum())
-
-
-def _cut(links: GroupLinks, keep: NDArray[np.bool_], held: NDArray[np.float64]) -> GroupLinks:
-    """The links that are kept, and the groups that still have some."""
-    group, of_value = links.group[keep], np.repeat(np.arange(links.groups), np.diff(links.value_start))
-    alive = np.bincount(group, minlength=links.groups) > 0
-    number = np.cumsum(alive) - 1
-    values = alive[of_value] & (held > 1e-9)
-    count = int(alive.sum())
-    start, value_start = np.zeros(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(number[group], minlength=count), out=start[1:])
-    np.cumsum(np.bincount(number[of_value[values]], minlength=count), out=value_start[1:])
-    return replace(
-        links,
-        start=start,
-        person=links.person[keep],
-        count=links.count[keep],
-        entry=links.entry[keep],
-        weight=links.weight[keep],
-        certain=links.certain[keep],
-        value_start=value_start,
-        column=links.column[values],
-        held=held[values],
-    )
+    return outer.cut(keep_links, held), hit, int(bad.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

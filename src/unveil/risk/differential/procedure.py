@@ -66,7 +66,7 @@ class Outcome:
     without: NDArray[np.float64]  # and without it
     scores: NDArray[np.float64]  # (2, records, draws) prediction of the true value, with the record and without it
     floor: NDArray[np.float64] | None  # (records,) the distance that sampling alone makes, if anything was sampled
-    path: str  # replay | closed form | every record anew
+    path: str  # replay | closed form | every record run again
     samples: int
     asked_records: int  # how many were to be tested
     failures: tuple[Failure, ...] = ()
@@ -196,7 +196,7 @@ def _laplace_drawn(
         without[good],
         scores[:, number[good]],
         drawn,
-        "every record anew",
+        "every record run again",
         samples,
         len(records),
     )
@@ -270,7 +270,7 @@ def _anew(run: _Run, sanitizer: Sanitizer) -> Outcome:
         state.without[good],
         np.stack([within[np.arange(len(truth)), :half, truth], state.score])[:, good],
         state.floor[good] if drawn else None,
-        "every record anew",
+        "every record run again",
         half,
         len(records),
         tuple(Failure(row, message) for row, message in sorted(state.failed.items())),

@@ -17,7 +17,7 @@ from unveil.errors import NotApplicable, Stopped
 from unveil.risk.linkage.attribute_distances import AttributeDistance
 from unveil.risk.linkage.links import CLOSE
 
-__all__ = ["Nearest", "between", "find_nearest", "pair_contributions"]
+__all__ = ["NearestRows", "between", "find_nearest", "pair_contributions"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,7 +26,7 @@ PEOPLE_AT_ONCE = 2048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nearest:
+class NearestRows:
     """Per person: the rows that are nearest."""
 
     distance: Floats  # (people,) squared
@@ -44,7 +44,7 @@ def find_nearest(
     margins: bool = False,
     engine: Engine | None = None,
     tree: bool = True,
-) -> Nearest:
+) -> NearestRows:
     """Search all people. `true_row` (people,): their own row, -1 = none. `count` (rows,): rows that a row stands for.
 
     `tree`: use the k-d tree where it applies; else branch and bound throughout, which gives the same.
@@ -69,7 +69,7 @@ def find_nearest(
         there = np.flatnonzero(np.asarray(true_row) >= 0)
         own[there] = between(order, there, np.asarray(true_row)[there])
     farther = None if margin is None else margin[person]
-    return Nearest(distance[person], rows[person], one_row[where[person]], farther, own)
+    return NearestRows(distance[person], rows[person], one_row[where[person]], farther, own)
 
 
 def _first(number: Ints) -> Ints:

@@ -13,7 +13,7 @@ from unveil.data.release import Block, Release, row_numbers
 from unveil.errors import UsageError
 from unveil.kernels.matching_groups import common_groups
 
-__all__ = ["Fitting", "Matches", "expected_rows", "fitting_cells", "fitting_groups", "matching_groups"]
+__all__ = ["Matches", "MatchingProblem", "expected_rows", "fitting_cells", "fitting_groups", "matching_groups"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,19 +25,19 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitting:
+class MatchingProblem:
     """What each target may fill, and how many rows there are to fill: groups, or the cells of a block."""
 
     start: NDArray[np.int64]  # (targets + 1,)
     unit: NDArray[np.int64]  # growing inside a target
     rows: NDArray[np.float64]  # (units,)
 
-    def take(self, which: NDArray[np.int64]) -> "Fitting":
+    def take(self, which: NDArray[np.int64]) -> "MatchingProblem":
         """These targets in this order."""
         length = np.diff(self.start)[which]
         start = np.concatenate([[0], np.cumsum(length)])
         place = np.repeat(self.start[which] - start[:-1], length) + np.arange(start[-1])
-        return Fitting(start, self.unit[place], self.rows)
+        return MatchingProblem(start, self.unit[place], self.rows)
 
 
 def matching_groups(release: Release, targets: Targets) -> Matches:
@@ -68,20 +68,20 @@ def expected_rows(release: Release, targets: Targets, shares: Mapping[int, NDArr
     return np.asarray(common_groups(which, start, group, copies, np.empty(0, dtype=np.int64))[1] * part)
 
 
-def fitting_groups(release: Release, targets: Targets) -> Fitting:
+def fitting_groups(release: Release, targets: Targets) -> MatchingProblem:
     """The groups that each target matches; some block must tell of the targets."""
     blocks = [b for b in release.blocks if any(i in targets.known for i in b.attributes)]
     lists = _lists(release, blocks, targets)[:4]
     degree, _ = common_groups(*lists, np.empty(0, dtype=np.int64))
     found = np.empty(int(degree.sum()), dtype=np.int64)
     common_groups(*lists, found)
-    return Fitting(np.concatenate([[0], np.cumsum(degree)]), found, release.sizes.astype(np.float64))
+    return MatchingProblem(np.concatenate([[0], np.cumsum(degree)]), found, release.sizes.astype(np.float64))
 
 
-def fitting_cells(release: Release, block: Block, targets: Targets) -> Fitting:
+def fitting_cells(release: Release, block: Block, targets: Targets) -> MatchingProblem:
     """The distinct cells of a block, in whatever groups, that each target fits."""
     cells, number = _cells_of(release, block, targets)
-    return Fitting(cells.fit_start, cells.fit, np.add.reduceat(cells.rows, cells.start[:-1])).take(number)
+    return MatchingProblem(cells.fit_start, cells.fit, np.add.reduceat(cells.rows, cells.start[:-1])).take(number)
 
 
 def _lists(

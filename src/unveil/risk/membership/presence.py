@@ -9,7 +9,7 @@ from unveil.data.belief import Estimate, Known, Targets
 from unveil.data.regions import Regions, rank_sequences
 from unveil.data.release import Release, row_numbers
 from unveil.errors import UsageError
-from unveil.risk.membership.matching import Fitting, fitting_cells, fitting_groups
+from unveil.risk.membership.matching import MatchingProblem, fitting_cells, fitting_groups
 
 __all__ = ["Presence", "delta_presence"]
 
@@ -99,14 +99,14 @@ def _stacked(one: Targets, other: Targets) -> Targets:
     return Targets(one.asked, known, one.count + other.count)
 
 
-def _systems(release: Release, people: Targets) -> list[Fitting]:
+def _systems(release: Release, people: Targets) -> list[MatchingProblem]:
     """What people may fill: groups first if several blocks tell of them, then the cells of each block."""
     blocks = [b for b in release.blocks if any(i in people.known for i in b.attributes)]
     groups = [fitting_groups(release, people)] if len(blocks) > 1 else []
     return [*groups, *(fitting_cells(release, block, people) for block in blocks)]
 
 
-def _spread(fitting: Fitting, count: NDArray[np.float64]) -> Presence:
+def _spread(fitting: MatchingProblem, count: NDArray[np.float64]) -> Presence:
     """Of each kind of people, of whom there are so many, from one system of cells."""
     kinds = len(count)
     unit, owner = fitting.unit, np.repeat(np.arange(kinds), np.diff(fitting.start))

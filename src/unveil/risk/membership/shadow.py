@@ -6,7 +6,7 @@ learns from their answers what a model's answer looks like for people it has see
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,13 @@ class Inference:
     def auc(self) -> Estimate:
         """The chance that a member scores higher than somebody else."""
         return self.roc.auc
+
+
+class ShadowOptions(TypedDict, total=False):
+    """How shadow models are trained."""
+
+    shadows: int
+    with_features: bool
 
 
 def train_shadows(
@@ -173,14 +180,14 @@ def infer_membership(
     features: Any,
     labels: Codes,
     *,
-    shadows: int = 8,
     predict_proba: PredictProba | None = None,
-    with_features: bool = False,
     engine: Engine | None = None,
+    **options: Unpack[ShadowOptions],
 ) -> Inference:
     """The whole trial on people you have: a quarter trains the target, a quarter stays out, half is the attacker's.
 
-    The target is fitted as the shadows are. AUC has the interval of DeLong; shares found have none.
+    Options are those of `train_shadows`. The target is fitted as the shadows are. AUC has the interval of DeLong;
+    shares found have none.
     """
     engine = Engine(seed=0) if engine is None else engine
     features, labels = _checked(features, labels)
@@ -193,15 +200,7 @@ def infer_membership(
     target = fit(features[inside], labels[inside])
     # Asked before the shadows are fitted: the `fit` of one scikit-learn model gives the same model each time.
     answers = [_answers(target, features[part], predict_proba, classes) for part in (inside, outside)]
-    attack = train_shadows(
-        fit,
-        features[pool],
-        labels[pool],
-        shadows=shadows,
-        predict_proba=predict_proba,
-        with_features=with_features,
-        engine=engine,
-    )
+    attack = train_shadows(fit, features[pool], labels[pool], predict_proba=predict_proba, engine=engine, **options)
     scores = [attack.score(a, labels[p], features[p]) for a, p in zip(answers, (inside, outside), strict=True)]
     right = [float((a.argmax(axis=1) == labels[p]).mean()) for a, p in zip(answers, (inside, outside), strict=True)]
     curve = roc(scores[0], scores[1])

@@ -18,13 +18,14 @@ from unveil.formats.columns import Columns
 from unveil.formats.paths import sheet_file
 from unveil.formats.published import Sidecar, published_columns, read_sidecar
 from unveil.formats.tables import READERS
+from unveil.risk.published_file.blocks import paired_blocks
 from unveil.risk.published_file.claims import claimed_masking, claimed_noise
 from unveil.risk.published_file.columns import doubtful_roles, exact_values, identifying_columns, leftover_columns
 from unveil.risk.published_file.dependence import given_back, telling_columns
 from unveil.risk.published_file.file import Disclosure, Leak, PublishedFile, Severity
 from unveil.risk.published_file.form import group_names, missing_cells, spelling, withheld_values
 from unveil.risk.published_file.harm import across_releases, harmful_classes, likely_members
-from unveil.risk.published_file.order import paired_blocks, row_order
+from unveil.risk.published_file.order import row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
 
 __all__ = [

@@ -17,9 +17,11 @@ from unveil.risk.published_file.statistics import small_sets
 __all__ = ["doubtful_roles", "exact_values", "identifying_columns", "leftover_columns"]
 
 FEW = 5  # a value that fewer rows than this share points at people
+RARE = 3  # as the least k of the default limits
 _SHARE = 0.2  # of the rows, from which such values single out
 _HOUSEHOLD = 8  # rows that share a value on average, up to which they look like a household or a file
 _TRIED = 2_000  # identifiers that are hashed
+_CATEGORIES = 100  # whose words are looked at
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{2,4}|\d{4}[./]\d\d?[./]\d\d?")
 _TIME = re.compile(r"(?:\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{2,4})[ T]\d\d?:\d\d(?::\d\d(?:\.\d+)?)?Z?")
@@ -45,14 +47,16 @@ def doubtful_roles(file: PublishedFile) -> list[Leak]:
         if role not in (Role.QUASI_IDENTIFIER, Role.INSENSITIVE):
             continue
         for words, meant in ((SENSITIVE_WORDS, Role.SENSITIVE), (NAMING_WORDS, Role.IDENTIFIER)):
-            if hinted(name, words):
+            if hinted(name, words) or (meant is Role.SENSITIVE and _values_hint(file, name)):
                 what = "what people keep to themselves" if meant is Role.SENSITIVE else "something that names a person"
+                whose = "The name" if hinted(name, words) else "The values"
+                verb = "says" if hinted(name, words) else "say"
                 found.append(
                     Leak(
                         "doubtful_roles",
                         "inference" if meant is Role.SENSITIVE else "linking",
                         "suspicious",
-                        f"The name of {name} says {what}, the schema calls it {role}: nobody is asked what the "
+                        f"{whose} of {name} {verb} {what}, the schema calls it {role}: nobody is asked what the "
                         f"file tells of it.",
                         f'set role = "{meant}" for {name} in the schema, or waive this with a reason',
                         (name,),
@@ -60,6 +64,12 @@ def doubtful_roles(file: PublishedFile) -> list[Leak]:
                     )
                 )
     return found
+
+
+def _values_hint(file: PublishedFile, name: str) -> bool:
+    """Whether a column of few categories has values that speak of health, crime, faith or the like."""
+    texts = [file.columns[name].texts[i] for i in np.unique(file.codes(name)).tolist()]
+    return len(texts) <= _CATEGORIES and any(hinted(t, SENSITIVE_WORDS) for t in texts if not t[:1].isdigit())
 
 
 def leftover_columns(file: PublishedFile) -> list[Leak]:
@@ -183,10 +193,55 @@ def identifying_columns(file: PublishedFile) -> list[Leak]:
     for name in file.others:
         if name == file.key or file.role(name) is Role.IDENTIFIER or name in file.sidecar.masked:
             continue  # how far masked values can be linked is for the attackers to try
-        leak = _copied(file, name) or _few_share(file, name)
+        leak = _copied(file, name) or _few_share(file, name) or _rare_values(file, name)
         if leak is not None:
             found.append(leak)
+    found += [leak for name in (*file.keys, *file.secrets) if (leak := _written_out(file, name)) is not None]
     return found or _few_share_together(file)
+
+
+def _written_out(file: PublishedFile, name: str) -> Leak | None:
+    """A quasi-identifier or a secret whose texts hold the original's identifiers, or are one person's each."""
+    column, ids = file.columns[name], file.codes(name)
+    used = np.unique(ids)
+    if len(used) < 2 * FEW:
+        return None
+    every = "\n".join(column.texts[i] for i in used.tolist()).casefold()
+    draw = np.random.default_rng(0)
+    for other, source in (file.original or {}).items():
+        if file.role(other) is not Role.IDENTIFIER:
+            continue
+        texts = [t.strip().casefold() for t in source.texts[:: max(len(source.texts) // 200, 1)]]
+        texts = [t for t in texts if len(t) >= 5]
+        # As many by chance: the same characters in another order.
+        mixed = ["".join(draw.permutation(list(t))) for t in texts]
+        hits, chance = (sum(t in every for t in one) for one in (texts, mixed))
+        if hits > 2 * FEW + 3 * chance and hits > len(texts) / 20:
+            return Leak(
+                "identifying_columns",
+                "linking",
+                "exceeded",
+                f"{name} holds values of {other}, an identifier of the original, within its texts: everybody who has a "
+                f"list of {other} finds the people.",
+                f"take {other} out of the texts of {name}",
+                (name, other),
+                file.rows,
+                1.0,
+            )
+    alone = int((np.bincount(ids)[ids] == 1).sum())
+    if alone < file.rows / 2 or name in file.sidecar.masked or _form(file, name, used)[0] != "text":
+        return None
+    return Leak(
+        "identifying_columns",
+        "singling out",
+        "suspicious",
+        f"{name} holds free text: {file.persons(alone)} have one of their own, and nobody can check what it "
+        f"says of them.",
+        f"code {name} into categories, or drop it",
+        (name,),
+        alone,
+        alone / file.rows,
+    )
 
 
 def _few_share(file: PublishedFile, name: str) -> Leak | None:
@@ -226,6 +281,28 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
         (name,),
         few,
         share,
+    )
+
+
+def _rare_values(file: PublishedFile, name: str) -> Leak | None:
+    """Values that hardly anybody has in a column that most people share with many: the one director, the one twin."""
+    ids = file.codes(name)
+    shown = ~file.absent(name)[ids]
+    size = np.bincount(ids[shown], weights=file.times[shown], minlength=len(file.columns[name].texts))
+    rare = shown & (size[ids] < RARE)
+    people = int(file.times[rare].sum())
+    if not people or file.role(name) is not Role.INSENSITIVE:
+        return None
+    return Leak(
+        "identifying_columns",
+        "singling out",
+        "suspicious",
+        f"{name} is called insensitive, but has values that fewer than {RARE} people share: who knows them finds the "
+        f"rows of {file.persons(people)}.",
+        f"drop or coarsen {name}, withhold its rare values, or make it a quasi-identifier",
+        (name,),
+        people,
+        people / max(int(file.times.sum()), 1),
     )
 
 

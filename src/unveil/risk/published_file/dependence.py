@@ -1,5 +1,6 @@
 """Columns that tell another: an insensitive one the secret, one secret another, and what was withheld given back."""
 
+import re
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -14,6 +15,7 @@ from unveil.risk.published_file.statistics import Prediction, guess, information
 __all__ = ["given_back", "telling_columns"]
 
 _BINS = 64
+_ENDING = re.compile(r"(?:[1-9](0+)|[.,](\d+))$")
 _MOST_SETS = 4  # rows a set, at least, on average: beyond that values are too rare to learn from
 _STRONG, _WEAK = 0.5, 0.15  # the share of blind mistakes that a column avoids
 
@@ -49,6 +51,39 @@ def telling_columns(file: PublishedFile) -> list[Leak]:
                 leak = leak or _told_in_classes(file, name, known[name], secret, values)
                 if leak is not None:
                     found.append(leak)
+    return found + _told_quasi_identifiers(file)
+
+
+def _told_quasi_identifiers(file: PublishedFile) -> list[Leak]:
+    """Each quasi-identifier asked about in turn: a rare value that certain classes of the others have, and only they.
+
+    What goes with one other attribute in general (husbands are men) is common knowledge; what holds of a class alone is
+    about the people in it.
+    """
+    found = []
+    for name in file.keys if len(file.keys) > 1 and file.linked else []:
+        values = file.codes(name)
+        others = [n for n in file.keys if n != name]
+        told = guess(file.joint(others), values)
+        if told.pure < 10 or (values == told.pure_value).mean() > 0.25:
+            continue
+        alone = [guess(file.codes(n), values) for n in others]
+        if any(one.pure or one.lift >= 2 * _WEAK for one in alone):
+            continue
+        found.append(
+            Leak(
+                "telling_columns",
+                "inference",
+                "suspicious",
+                f"{name} is called a quasi-identifier, but the others tell it: a value that few have is certain of "
+                f"{file.persons(told.pure)} in some classes, and nothing else explains that. If it is a secret, nobody "
+                f"is asked what the file tells of it.",
+                f'set role = "sensitive" for {name} in the schema, or waive this with a reason',
+                (name,),
+                told.pure,
+                1.0,
+            )
+        )
     return found
 
 
@@ -194,6 +229,7 @@ def given_back(file: PublishedFile) -> list[Leak]:
         return []
     found = []
     extra = [n for n in file.others if n in file.original and file.role(n) is Role.INSENSITIVE]
+    rounded = [(n, ids) for n in file.shared if (ids := _rounding(file, n)) is not None]
     for name in (n for n in file.shared if file.role(n) in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)):
         cells = file.cells(name)
         if name in file.sidecar.masked:
@@ -206,32 +242,84 @@ def given_back(file: PublishedFile) -> list[Leak]:
         truth = cells.value_of_person[good]
         if len(np.unique(truth)) < 2:
             continue
-        for other in extra:
-            leak = _one_gives_back(file, name, other, truth, good, people)
+        told = [(other, other, _ids(file, other)) for other in [*extra, *file.secrets] if other in file.original]
+        told += [(other, f"the rounding of {other}", ids) for other, ids in rounded if other != name]
+        for other, words, ids in told:
+            leak = _one_gives_back(file, name, other, words, ids[good], truth, people)
             if leak is not None:
                 found.append(leak)
         if not any(name in leak.columns for leak in found):
             found += _sums(file, name, extra, people)
+    return found + _left_out(file, extra)
+
+
+def _ids(file: PublishedFile, name: str) -> Ids:
+    """(people,) the number of each one's text in the original."""
+    assert file.original is not None
+    return np.asarray(file.original[name].text_of_row, dtype=np.int64)
+
+
+def _left_out(file: PublishedFile, extra: list[str]) -> list[Leak]:
+    """Quasi-identifiers and secrets that the file does not hold, though an insensitive column tells them."""
+    assert file.original is not None
+    found = []
+    gone = [n for n in file.original if n not in file.columns and file.second is None]
+    for name in (n for n in gone if file.role(n) in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)):
+        truth = _ids(file, name)
+        if len(np.unique(truth)) < 2 or len(np.unique(truth)) > len(truth) // _MOST_SETS:
+            continue
+        for other in extra:
+            told = _ids(file, other)
+            if len(np.unique(told)) > len(told) // _MOST_SETS:
+                continue
+            direct = guess(told, truth)
+            if direct.learned < _STRONG and (direct.right < 0.9 or direct.lift < _STRONG):
+                continue
+            found.append(
+                Leak(
+                    "given_back",
+                    "inference" if file.role(name) is Role.SENSITIVE else "singling out",
+                    "exceeded",
+                    f"{name} was left out of the file, but {other} tells it: right for {percent(direct.right)}, "
+                    f"against {percent(direct.blind)} blindly, of {file.persons(file.rows)}.",
+                    f"drop {other}, too",
+                    (other, name),
+                    round(direct.right * file.rows),
+                    direct.right,
+                )
+            )
     return found
 
 
-def _one_gives_back(
-    file: PublishedFile, name: str, other: str, truth: Ids, good: NDArray[np.bool_], people: int
-) -> Leak | None:
+def _rounding(file: PublishedFile, name: str) -> Ids | None:
+    """(people,) how many noughts or decimals an exact number ends in, where people differ in that."""
     assert file.original is not None
+    cells, column = file.cells(name), file.original[name]
+    if file.role(name) is Role.IDENTIFIER or (cells.exact[cells.text_of_row] < 0).mean() > 0.1:
+        return None
+    if len(column.texts) < _BINS or not np.isfinite(_numbers(file, column.texts)).mean() > 0.9:
+        return None
+    ends = [_ENDING.search(t.strip()) for t in column.texts]
+    form = np.array([0 if m is None else len(m[1] or "") - len(m[2] or "") for m in ends], dtype=np.int64)
+    ids = np.unique(form, return_inverse=True)[1][np.asarray(column.text_of_row)].astype(np.int64)
+    return ids if (np.bincount(ids) >= len(ids) / 50).sum() > 1 else None
+
+
+def _one_gives_back(
+    file: PublishedFile, name: str, other: str, words: str, told: Ids, truth: Ids, people: int
+) -> Leak | None:
     if not file.together(name, other):
         return None
-    told = np.asarray(file.original[other].text_of_row, dtype=np.int64)[good]
     if len(np.unique(told)) > len(told) // 4:
         return None  # nearly everyone's own value: that is another finding
     direct = guess(told, truth)
-    fix = f"drop {other}, or withhold it where {name} is withheld"
+    fix = f"drop {other}, or withhold it where {name} is withheld" if words == other else f"round {other} alike for all"
     if direct.right >= 0.9 and direct.lift >= _STRONG:
         return Leak(
             "given_back",
             "inference" if file.role(name) is Role.SENSITIVE else "singling out",
             "exceeded",
-            f"{name} is withheld or coarsened for {file.persons(people)}, but {other} gives it "
+            f"{name} is withheld or coarsened for {file.persons(people)}, but {words} gives it "
             f"back: right for {percent(direct.right)}.",
             fix,
             (other, name),
@@ -243,15 +331,18 @@ def _one_gives_back(
         return None
     cell = shown[truth] + 1
     learned, unknown, z = information(told, truth, cell.astype(np.int64))
-    if unknown <= 0 or learned / unknown < _WEAK or z < 10:
+    # That a secret goes with an attribute is what it is collected for; that it names its value is not.
+    least = _STRONG if file.role(other) is Role.SENSITIVE and words == other else _WEAK
+    if unknown <= 0 or learned / unknown < least or z < 10:
         return None
+    subject = words[0].upper() + words[1:] if words != other else other
     return Leak(
         "given_back",
         "singling out",
         "exceeded",
-        f"{other} narrows what was coarsened in {name}: it removes {percent(learned / unknown)} of the uncertainty "
+        f"{subject} narrows what was coarsened in {name}: it removes {percent(learned / unknown)} of the uncertainty "
         f"that the cells leave, for {file.persons(people)}.",
-        f"drop {other}, or coarsen it as {name} is coarsened",
+        f"drop {other}, or coarsen it as {name} is coarsened" if words == other else f"round {other} alike for all",
         (other, name),
         people,
         learned / unknown,

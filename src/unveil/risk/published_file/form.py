@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from unveil.risk.published_file.file import Leak, PublishedFile, percent
 from unveil.risk.published_file.statistics import guess, information
 
 __all__ = ["group_names", "missing_cells", "spelling", "withheld_values"]
+
+_DAY = re.compile(r"(\d{4})[-./](\d\d?)[-./](\d\d?)|(\d\d?)[./-](\d\d?)[./-](\d{4})")
 
 
 def spelling(file: PublishedFile) -> list[Leak]:
@@ -65,6 +68,11 @@ def _meaning(
         stars = file.columns[name].texts[text].strip()
         whole = not stars.strip("*") and bool(stars)
         return ("absent", whole)
+    day = _DAY.fullmatch(file.columns[name].texts[text].strip())
+    if day is not None:  # 2001-12-31 and 31.12.2001; the day before the month, where that can be told
+        parts = [int(p) for p in day.groups()[:3] if p] or [int(p) for p in day.groups()[3:] if p]
+        year, month, last = parts if parts[0] > 31 else parts[::-1]
+        return ("day", year, month, last)
     if region is not None and region[text] >= 0:
         # Two labels of a hierarchy may mean the same at two levels: that is no spelling.
         written = file.columns[name].texts[text]
@@ -239,7 +247,40 @@ def group_names(file: PublishedFile) -> list[Leak]:
         if hidden.mean() > 0.5 and fits.mean() > 0.95 and turned.mean() < 0.8:
             kind = "inference" if file.role(other) is Role.SENSITIVE else "singling out"
             found.append(_group_leak(file, name, other, int((fits & hidden).sum()), float(fits.mean()), kind))
-    return found
+    return found or _sizes_of_names(file, name)
+
+
+def _sizes_of_names(file: PublishedFile, name: str) -> list[Leak]:
+    """Parts of the names that cut the rows into sets exactly as large as a hidden column's.
+
+    Sizes of four or more sets that all agree are no accident: of n rows cut at random they would with a chance of about
+    1 / n for each of them.
+    """
+    assert file.original is not None
+    texts, label = file.columns[name].texts, file.codes(name)
+    for other, source in file.original.items():
+        shown = other in file.columns and other in file.shared
+        if file.role(other) is Role.IDENTIFIER or (shown and (file.cells(other).exact[file.codes(other)] >= 0).all()):
+            continue
+        there = np.sort(np.bincount(np.asarray(source.text_of_row)))
+        there = there[there > 0]
+        if len(np.unique(there)) < 4:
+            continue
+        for part in _parts(texts):
+            here = np.sort(np.bincount(part[label], weights=file.times).astype(np.int64))
+            if np.array_equal(here[here > 0], there):
+                kind = "inference" if file.role(other) is Role.SENSITIVE else "singling out"
+                return [_group_leak(file, name, other, file.rows, 1.0, kind)]
+    return []
+
+
+def _parts(texts: Sequence[str]) -> Iterator[NDArray[np.int64]]:
+    """(texts,) sets of names by their beginnings, by their ends, and by the words or numbers in them."""
+    cuts = [[t[:n] for t in texts] for n in range(1, 7)] + [[t[-n:] for t in texts] for n in range(1, 7)]
+    words = [re.findall(r"[^\W\d_]+|\d+", t) for t in texts]
+    cuts += [[w[n] if n < len(w) else "" for w in words] for n in range(4)] + [list(texts)]
+    for cut in cuts:
+        yield np.unique(cut, return_inverse=True)[1].astype(np.int64)
 
 
 def _codes(file: PublishedFile, name: str) -> NDArray[np.int64]:
@@ -256,7 +297,7 @@ def _group_leak(file: PublishedFile, name: str, other: str, people: int, share: 
         "group_names",
         kind,  # type: ignore[arg-type]
         "exceeded",
-        f"The names in {name} are values of {other}, which the rows do not show: {file.persons(people)}.",
+        f"The names in {name} give {other} away, which the rows do not show: that of {file.persons(people)}.",
         f"number the groups in {name} at random",
         (name, other),
         people,

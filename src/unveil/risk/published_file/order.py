@@ -1,4 +1,4 @@
-"""The order of rows: whether it is the original's, or that of a column not shown; and blocks in pairs.
+"""The order of rows: whether it is the original's, or that of a column not shown; whether people stand together.
 
 An order that follows from what the file shows anyway (sorted, or equal cells together) tells nothing: chance is always
 taken among the orders that look the same in this respect.
@@ -11,29 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind
-from unveil.data.release import row_numbers
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, places
+from unveil.risk.published_file.neighbours import stand_together
 from unveil.risk.published_file.statistics import within_runs
 
-__all__ = ["paired_blocks", "row_order"]
+__all__ = ["row_order", "runs_of"]
 
-_LEAST = 60  # rows; fewer say too little
+LEAST = 60  # rows; fewer say too little
 _DRAWS = 3
 _FIRST_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def row_order(file: PublishedFile) -> list[Leak]:
     """Whether rows stand in the original's order, or in that of one of its columns."""
-    if file.original is None or file.rows < _LEAST or file.people < _LEAST or not file.linked:
+    if file.original is None or file.rows < LEAST or file.people < LEAST or not file.linked:
         return []
-    run = _runs(file, [n for n in file.columns if n != file.key], np.zeros(file.rows, dtype=np.int64))
+    run = runs_of(file, [n for n in file.columns if n != file.key], np.zeros(file.rows, dtype=np.int64))
     content = file.joint([n for n in file.columns if n != file.key])
     if len(np.unique(run * (int(content.max()) + 1) + content)) == int(run[-1]) + 1:
         return []  # the order follows from the cells
     best = _by_classes(file, run) or _in_pieces(file, run) or _by_place(file, run) or _by_column(file, run)
     if best is None:
-        return []
+        return stand_together(file, run, LEAST)
     column, strength, how = best
     own = "the order of the original" if column is None else f"sorted by {column}"
     held = "the list in its order" if column is None else f"everybody's {column}"
@@ -58,9 +58,11 @@ def row_order(file: PublishedFile) -> list[Leak]:
 # --- what the file shows of its own order -----------------------------------------------------------------------------
 
 
-def _runs(file: PublishedFile, names: Sequence[str], run: Ids) -> Ids:
+def runs_of(file: PublishedFile, names: Sequence[str], run: Ids) -> Ids:
     """(rows,) numbers of runs, growing: the file is sorted or gathered by these columns, one after another."""
     left = [(n, _ranks(file, n)) for n in names]
+    keys = [n for n in file.keys if n in names]
+    left += [("", [file.joint(keys)])] if len(keys) > 1 else []  # classes that stand together, in any order
     while left:
         for index, (_, ranks) in enumerate(left):
             refined = next((r for r in (_refined(run, key) for key in ranks) if r is not None), None)
@@ -146,35 +148,36 @@ def _by_classes(file: PublishedFile, explained: Ids) -> tuple[str | None, float,
     if known is None:
         return None
     names, of_row, of_person, good = known
-    shown = _runs(file, names, np.zeros(file.rows, dtype=np.int64))[good]
+    shown = runs_of(file, names, np.zeros(file.rows, dtype=np.int64))[good]
     row = of_row[good]
     kinds = int(max(of_row.max(), of_person.max())) + 1
     run_of_kind = np.full(kinds, -1, dtype=np.int64)
     run_of_kind[row] = np.unique(shown, return_inverse=True)[1]
     run = run_of_kind[row]
-    if not np.array_equal(run, np.unique(shown, return_inverse=True)[1]) or len(row) < _LEAST:
+    if not np.array_equal(run, np.unique(shown, return_inverse=True)[1]) or len(row) < LEAST:
         return None
     people = np.flatnonzero(run_of_kind[of_person] >= 0)
-    if len(people) < max(_LEAST, len(row) // 2):
+    if len(people) < max(LEAST, len(row) // 2):
         return None
     kind, group = of_person[people], run_of_kind[of_person[people]]
     draw = np.random.default_rng(0)
-    places_of = [_place_in_run(run, np.arange(len(run)))]
-    places_of += [_place_in_run(run, within_runs(explained[good], draw)) for _ in range(_DRAWS)]
+    orders = [np.arange(len(run)), *(within_runs(explained[good], draw) for _ in range(_DRAWS))]
+    kinds, sizes = int(max(row.max(), kind.max())) + 1, np.bincount(run)
+    lines = [_lines(row, _place_in_run(run, order), kinds, sizes[run]) for order in orders]
+    # With fewer rows two random orders lie further apart.
+    limit = 0.6 if len(row) >= 200 else 0.3
     best: tuple[str | None, float, str] | None = None
     for column, value in _orders(file):
         low, high = _span_in_run(group, value[people])
         for turned in (False, True):
             ends = (1 - high, 1 - low) if turned else (low, high)
-            distance = [_distance(row, place, kind, ends, run) for place in places_of]
-            chance = min(distance[1:])
-            limit = 0.6 if len(row) >= 200 else 0.3
-            if (
-                chance > 1
-                and distance[0] < limit * chance
-                and (best is None or 1 - distance[0] / chance > best[1] + 0.02)
-            ):
-                best = column, 1 - distance[0] / chance, " backwards" if turned else ""
+            by_person, people_of = np.lexsort((ends[0], kind)), np.bincount(kind, minlength=kinds)
+            told = [_distance(line, by_person, people_of, ends) for line in lines[:2]]
+            if told[0] >= limit * told[1]:
+                continue  # no better than the first random order, so than the best of them
+            chance = min(told[1], *(_distance(line, by_person, people_of, ends) for line in lines[2:]))
+            if chance > 1 and told[0] < limit * chance and (best is None or 1 - told[0] / chance > best[1] + 0.02):
+                best = column, 1 - told[0] / chance, " backwards" if turned else ""
     return best
 
 
@@ -204,23 +207,31 @@ def _span_in_run(run: Ids, value: NDArray[np.float64]) -> tuple[NDArray[np.float
     return low, high
 
 
+Lines = tuple[Ids, Ids, NDArray[np.float64], NDArray[np.float64], Ids]
+
+
+def _lines(row: Ids, place: NDArray[np.float64], kinds: int, size: Ids) -> Lines:
+    """Rows sorted by kind, then place: kind, number within the kind, place, rows of the run; and (kinds,) sizes."""
+    order = np.lexsort((place, row))
+    rows = np.bincount(row, minlength=kinds)
+    kind = row[order]
+    return kind, np.arange(len(order)) - (np.cumsum(rows) - rows)[kind], place[order], size[order].astype(float), rows
+
+
 def _distance(
-    row: Ids, place: NDArray[np.float64], kind: Ids, ends: tuple[NDArray[np.float64], NDArray[np.float64]], run: Ids
+    lines: Lines, by_person: Ids, people: Ids, ends: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> float:
     """Mean distance, in rows, of the j-th row of each kind from the j-th person of it."""
-    by_row, by_person = np.lexsort((place, row)), np.lexsort((ends[0], kind))
-    kinds = int(max(row.max(), kind.max())) + 1
-    rows, people = np.bincount(row, minlength=kinds), np.bincount(kind, minlength=kinds)
-    first_row, first_person = np.cumsum(rows) - rows, np.cumsum(people) - people
-    k = row[by_row]
-    nth = np.arange(len(by_row)) - first_row[k]
-    has = people[k] > 0
-    k, nth, by_row = k[has], nth[has], by_row[has]
-    other = by_person[first_person[k] + ((nth + 0.5) * people[k] / rows[k]).astype(np.int64)]
-    low, high = ends[0][other], ends[1][other]
-    p = place[by_row]
-    off = np.maximum(np.maximum(low - p, p - high), 0.0) * np.bincount(run)[run[by_row]]
-    return float(off.mean()) if len(off) else 0.0
+    kind, nth, place, size, rows = lines
+    if not people.all():
+        has = people[kind] > 0
+        kind, nth, place, size = kind[has], nth[has], place[has], size[has]
+    if not len(kind):
+        return 0.0
+    first = np.cumsum(people) - people
+    other = by_person[first[kind] + ((nth + 0.5) * (people / np.maximum(rows, 1))[kind]).astype(np.int64)]
+    off = np.maximum(np.maximum(ends[0][other] - place, place - ends[1][other]), 0.0) * size
+    return float(off.mean())
 
 
 def _in_pieces(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | None:
@@ -315,102 +326,3 @@ def _agreement(file: PublishedFile, rows: Ids, people: Ids) -> float:
         cells = file.cells(name)
         fits &= cells.fits(cells.text_of_row[rows], cells.value_of_person[people])
     return float(fits.mean())
-
-
-# --- blocks in pairs --------------------------------------------------------------------------------------------------
-
-
-def paired_blocks(file: PublishedFile) -> list[Leak]:
-    """Blocks said to be apart whose lines still stand in true pairs, in one file or across Anatomy's two tables."""
-    if file.original is None or file.linked or file.sidecar.group not in file.columns or file.rows < _LEAST:
-        return []
-    group = file.codes(str(file.sidecar.group))
-    lines = [(b, _block_lines(file, b)) for b in file.blocks]
-    if file.second is not None:
-        lines.append(_second_lines(file))
-    draw = np.random.default_rng(0)
-    found = []
-    for i, (one, first) in enumerate(lines):
-        for other, second in lines[i + 1 :]:
-            if first is None or second is None or (first[2] and second[2]):
-                continue  # both sorted: the order follows from what is shown
-            seen = _overlap(first, second, None)
-            chance = [_overlap(first, second, np.lexsort((draw.random(file.rows), group)), group) for _ in range(20)]
-            mean, spread = float(np.mean(chance)), max(float(np.std(chance)), 1 / file.rows)
-            if seen > mean + (4 if seen > 0.999 else 6) * spread and seen - mean > 0.3 * (1 - mean):
-                found.append(
-                    Leak(
-                        "paired_blocks",
-                        "inference",
-                        "exceeded",
-                        f"{', '.join(one)} and {', '.join(other)} are said to stand apart within a group, but "
-                        f"their lines stand in true pairs: {percent(seen)} of them are pairs of the original, "
-                        f"{percent(mean)} would be by chance.",
-                        "shuffle each block within its groups, or sort it by its own cells",
-                        (*one, *other),
-                        file.rows,
-                        (seen - mean) / max(1 - mean, 1e-12),
-                    )
-                )
-    return found
-
-
-Lines = tuple[Ids, Ids, bool]  # (lines,) and (people,) kinds of cells; whether the block is sorted in every group
-
-
-def _block_lines(file: PublishedFile, block: Sequence[str]) -> Lines | None:
-    names = [n for n in block if n in file.shared and file.cells(n).texts_of_value[1]]
-    if not names:
-        return None
-    lines = [file.codes(n) for n in names]
-    people = [np.append(file.cells(n).texts_of_value[0], -1)[file.cells(n).value_of_person] for n in names]
-    both = row_numbers([np.concatenate(pair) for pair in zip(lines, people, strict=True)])
-    group = file.codes(str(file.sidecar.group))
-    start = np.concatenate([[0], np.cumsum(group[1:] != group[:-1])]).astype(np.int64)
-    run = _runs(file, names, start)
-    kind = both[: file.rows]
-    settled = len(np.unique(run * (int(kind.max()) + 1) + kind)) == int(run.max()) + 1
-    return both[: file.rows], both[file.rows :], settled
-
-
-def _second_lines(file: PublishedFile) -> tuple[tuple[str, ...], Lines | None]:
-    """Anatomy's second table written out, a line a person, in the order of the first table's groups."""
-    assert file.second is not None
-    assert file.original is not None
-    name = next((n for n in file.second.columns if n not in (file.sidecar.group, "count")), "")
-    if name not in file.original or str(file.sidecar.group) not in file.second.columns:
-        return (name,), None
-    table = file.second.columns
-    number = np.array([int(t) if t.strip().isdigit() else 1 for t in table["count"].texts])[table["count"].text_of_row]
-    row = np.repeat(np.arange(file.second.rows), number)
-    groups = {t: i for i, t in enumerate(file.columns[str(file.sidecar.group)].texts)}
-    of_line = np.array([groups.get(t, -1) for t in table[str(file.sidecar.group)].texts])[
-        np.asarray(table[str(file.sidecar.group)].text_of_row)[row]
-    ]
-    main = file.codes(str(file.sidecar.group))
-    if len(row) != file.rows:
-        return (name,), None
-    # The j-th line of a group here goes beside the j-th line of the group there.
-    here = np.argsort(main, kind="stable")
-    there = np.argsort(of_line, kind="stable")
-    if not np.array_equal(main[here], of_line[there]):
-        return (name,), None
-    texts = {t.strip(): i for i, t in enumerate(file.original[name].texts)}
-    value = np.array([texts.get(t.strip(), -1) for t in table[name].texts])[np.asarray(table[name].text_of_row)[row]]
-    lines = np.empty(file.rows, dtype=np.int64)
-    lines[here] = value[there]
-    return (name,), (lines + 1, np.asarray(file.original[name].text_of_row, dtype=np.int64) + 1, True)
-
-
-def _overlap(one: Lines, other: Lines, order: Ids | None, group: Ids | None = None) -> float:
-    """Share of lines whose pair of cells is one of the original's, each pair as often as it occurs there."""
-    right = other[0]
-    if order is not None and group is not None:
-        settled = np.argsort(group, kind="stable")
-        right = np.empty_like(other[0])
-        right[settled] = other[0][order]
-    width = int(max(other[0].max(), other[1].max())) + 1
-    pairs, count = np.unique(one[0] * width + right, return_counts=True)
-    real, held = np.unique(one[1] * width + other[1], return_counts=True)
-    _, a, b = np.intersect1d(pairs, real, assume_unique=True, return_indices=True)
-    return float(np.minimum(count[a], held[b]).sum() / len(right))

@@ -232,13 +232,15 @@ def _guess(file: PublishedFile, name: str) -> str:
         return "perhaps recoded or swapped"
     here = np.sort(file.numbers(name)[file.codes(name)])
     column = file.original[name]
-    there = np.sort(places(column.texts, Kind.NUMERIC, file.original_decimal)[np.asarray(column.text_of_row)])
+    kind = file.schema.declaration(name).kind
+    there = np.sort(places(column.texts, kind, file.original_decimal)[np.asarray(column.text_of_row)])
     here, there = here[np.isfinite(here)], there[np.isfinite(there)]
     if len(here) < 10 or len(there) < 10:
         return "perhaps recoded"
     if len(here) == len(there):
         if np.ptp(here - there) == 0 and here[0] != there[0]:
-            return f"perhaps moved by {here[0] - there[0]:g}"
+            days = " days" if kind is Kind.DATE else ""
+            return f"perhaps moved by {here[0] - there[0]:g}{days}"
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = here / there
         ratio = ratio[np.isfinite(ratio)]

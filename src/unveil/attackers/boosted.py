@@ -1,0 +1,69 @@
+"""Boosted: learns p(s | x) by gradient boosting on the likelihood of groups, then shares each group's values out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unveil.attackers.learner_without import LearnerWithout
+from unveil.attackers.posterior.averages import shares
+from unveil.attackers.posterior.boosting import Settings
+from unveil.attackers.posterior.contract import Posterior
+from unveil.attackers.posterior.cross_fitted import remembered
+from unveil.attackers.posterior.fits import check_targets, refuse_misfits
+from unveil.data.belief import Belief, Diagnostics, Targets, Threat, describe_targets
+from unveil.errors import UsageError
+
+__all__ = ["Boosted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boosted:
+    """Any dependence between attributes and the sensitive value, learned from the groups other than a person's own.
+
+    A group's rows are asked of models that have not seen the group (cross-fitting); depth, rounds, temperature and the
+    weight of naive Bayes beside the trees are chosen by how well held-out groups are predicted. `folds`: 0 is 5, or 10
+    below 5,000 rows. With `membership` below 1 the target is in the table only with that probability.
+    """
+
+    folds: int = 0
+    rounds: int = 300
+    membership: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.folds == 1 or self.folds < 0:
+            raise UsageError(f"boosted: folds={self.folds} holds nothing out; choose 2 or more, or 0 for the default")
+        if self.rounds < 0:
+            raise UsageError(f"boosted: rounds={self.rounds} is below 0")
+        if not 0 <= self.membership <= 1:
+            raise UsageError(f"boosted: membership={self.membership:g} is not a probability; choose 0 to 1")
+
+    def left_out(self) -> LearnerWithout:
+        """What the same models say of somebody whose group they have not seen."""
+        return LearnerWithout(model="boosted", folds=self.folds, rounds=self.rounds)
+
+    def asks(self) -> tuple[str, ...]:
+        """See Attacker."""
+        return ()
+
+    def believe(self, posterior: Posterior, targets: Targets) -> Belief:
+        """Cost: folds · rounds · (distinct cells · attributes · values · depth + rows), once a release."""
+        release = posterior.release
+        check_targets(release, targets)
+        distinct, number = targets.distinct()
+        settings = Settings(self.folds, self.rounds)
+        fitted = remembered(release, targets.asked, settings, posterior.engine.named("boosted"))
+        support = fitted.members(distinct)
+        if self.membership == 1:
+            refuse_misfits(targets, support, number)
+            belief = shares(support)
+        else:  # who does not fit is not in the table
+            share = np.where(support.sum(axis=1, keepdims=True) > 0, self.membership, 0.0)
+            belief = share * shares(support) + (1 - share) * fitted.anybody(distinct)
+        threat = Threat(
+            target=describe_targets(release, targets),
+            membership="known" if self.membership == 1 else f"with probability {self.membership:g}",
+            group="known" if targets.group is not None else "not known",
+            population=fitted.WORDS,
+        )
+        how = Diagnostics("cross-fitted boosting", facts=fitted.facts())
+        return Belief(belief[number], diagnostics=how, threat=threat)

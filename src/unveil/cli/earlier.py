@@ -1,0 +1,147 @@
+"""What is already out: earlier releases from --earlier, and from a ledger."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import unveil.cli.options as opt
+from unveil.errors import UnveilError, UsageError, shown
+
+if TYPE_CHECKING:
+    from unveil.risk.composition import EarlierRelease
+
+__all__ = ["EarlierOptions", "LedgerOptions", "earlier_paths", "load_earlier", "read_earlier"]
+
+_OPTIONS = ("schema", "date", "people", "shared", "changed", "within")
+_TEXT = re.compile(rf"(?s)(.+?)(?::((?:{'|'.join(_OPTIONS)})=.*))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerOptions:
+    """The ledger of what is out."""
+
+    ledger: Path | None = opt.option("The ledger of what is already out about these people.", "FOLDER")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierOptions(LedgerOptions):
+    """What is already out."""
+
+    earlier: list[str] = opt.option(
+        "A release that is already out about these people; repeatable. Options: schema=FILE, date=2025-03-01, "
+        "people=same|subset|superset|overlapping, shared=2000, changed=0.1, within=age~5+income~1000.",
+        "RELEASE[:options]",
+        default=list,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """An earlier release as the command line names it."""
+
+    path: Path
+    options: Mapping[str, str]
+
+
+def _parse(text: str) -> _Text:
+    form = _TEXT.fullmatch(text.strip())
+    if form is None:
+        raise UsageError("--earlier: name a release")
+    found: dict[str, str] = {}
+    for item in (form[2] or "").split(","):
+        if not item:
+            continue
+        key, sign, value = item.partition("=")
+        if not sign or key.strip() not in _OPTIONS:
+            raise UsageError(f"--earlier {shown(text)}: unknown option {shown(key)}; choose from {', '.join(_OPTIONS)}")
+        found[key.strip()] = value.strip()
+    return _Text(Path(form[1]), found)
+
+
+def earlier_paths(options: Any) -> list[Path]:
+    """The files that --earlier names, their schemas among them."""
+    texts = [_parse(text) for text in getattr(options, "earlier", ())]
+    schemas = [Path(one.options["schema"]) for one in texts if "schema" in one.options]
+    return [*(one.path for one in texts), *schemas]
+
+
+def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path]) -> dict[str, Any]:
+    """Earlier releases by name, and those of the ledger that cannot be read, each with why."""
+    from unveil.formats.ledger import read_ledger, release_hash
+
+    texts, ledger = getattr(options, "earlier", ()), getattr(options, "ledger", None)
+    found: dict[str, Any] = {}
+    left_out: dict[str, str] = {}
+    for text in texts:
+        one = _parse(text)
+        name = one.path.name if one.path.name not in {*found, *new} else str(one.path)
+        if name in found:
+            raise UsageError(f"--earlier {shown(text)} is given twice; keep one")
+        own = schema if "schema" not in one.options else None
+        found[name] = read_earlier(one.path, own or Path(one.options["schema"]), table, options, _said(one, text))
+    if ledger is not None:
+        audited = {release_hash(path) for path in new.values() if path.suffix.lower() != ".deid"}
+        for entry in read_ledger(ledger):
+            if entry.sha256 in audited:
+                continue
+            name = entry.name if entry.name not in {*found, *new} else f"{entry.name} of {entry.date}"
+            path = ledger / entry.file
+            said = {"date": str(entry.date), "changed": entry.changed, "within": entry.within}
+            said |= {"people": entry.people, "shared": entry.shared}
+            try:
+                if release_hash(path) != entry.sha256:
+                    raise UsageError("its copy was changed since it was added")
+                found[name] = read_earlier(path, ledger / entry.schema_file, table, None, said)
+            except UnveilError as error:
+                left_out[name] = str(error)
+    return {"earlier": found, "not_combined": left_out}
+
+
+def read_earlier(path: Path, schema: Any, table: Any, options: Any, said: Mapping[str, Any]) -> "EarlierRelease":
+    """Read one, by the original's domains if its values are among them, else by its own."""
+    from unveil.cli.load import dialect_of
+    from unveil.data.schema import read_schema
+    from unveil.errors import ReleaseError
+    from unveil.formats.masked import is_masked, read_masked
+    from unveil.formats.releases import read_release
+    from unveil.risk.composition import EarlierRelease, Overlap
+
+    known = read_schema(schema).confirmed() if isinstance(schema, Path) else schema
+    reader = read_masked if is_masked(path) else read_release
+    written = {} if options is None else {**dialect_of(options, "release_"), "cells": options.cells}
+    try:
+        release = reader(path, known, attributes=() if table is None else table.attributes, **written)
+    except ReleaseError:
+        if table is None:
+            raise
+        release = reader(path, known, **written)
+    overlap = Overlap(said.get("people", "same"), said.get("shared"))
+    return EarlierRelease(
+        release=release,
+        overlap=overlap,
+        changed=said.get("changed", 0.0),
+        date=said.get("date"),
+        within=said.get("within", {}),
+    )
+
+
+def _said(one: _Text, text: str) -> dict[str, Any]:
+    """What --earlier says of a release, in the right types."""
+    from datetime import date
+
+    found: dict[str, Any] = {k: v for k, v in one.options.items() if k in ("date", "people")}
+    try:
+        if "date" in found:
+            date.fromisoformat(found["date"])
+        if "shared" in one.options:
+            found["shared"] = int(one.options["shared"])
+        if "changed" in one.options:
+            found["changed"] = float(one.options["changed"])
+        if "within" in one.options:
+            pairs = (item.partition("~") for item in one.options["within"].split("+"))
+            found["within"] = {name.strip(): float(width) for name, _, width in pairs}
+    except ValueError as error:
+        raise UsageError(f"--earlier {shown(text)}: {error}") from None
+    return found

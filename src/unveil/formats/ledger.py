@@ -1,0 +1,158 @@
+"""The ledger: a folder of what has been published about a population. Copies of releases and schemas, no originals."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from datetime import date as calendar_date
+from pathlib import Path
+from typing import Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from unveil.data.hierarchy import hierarchy_files
+from unveil.data.schema import read_schema
+from unveil.data.toml import read_toml
+from unveil.errors import OutputError, UnveilError, UsageError, shown
+from unveil.formats.masked import is_masked, read_masked
+from unveil.formats.output import write_whole
+from unveil.formats.published import read_sidecar
+from unveil.formats.releases import read_release
+from unveil.formats.tables import read_columns
+
+__all__ = ["INDEX", "LedgerEntry", "add_to_ledger", "read_ledger", "release_hash"]
+
+INDEX = "ledger.toml"
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+
+
+class LedgerEntry(BaseModel):
+    """One release that is out: where its copy lies in the folder, and what is said of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str
+    file: str  # within the folder
+    schema_file: str
+    sha256: str
+    date: calendar_date
+    recipient: str = ""
+    people: Literal["same", "subset", "superset", "overlapping"] = "same"
+    shared: int | None = Field(default=None, ge=1)
+    changed: float = Field(default=0.0, ge=0.0, lt=1.0)
+    within: dict[str, float] = Field(default_factory=dict)
+
+
+def read_ledger(folder: Path) -> tuple[LedgerEntry, ...]:
+    """The entries of a ledger in the order in which they were added; a folder without one is an error."""
+    index = folder / INDEX
+    if not index.is_file():
+        raise UsageError(f"{folder}: has no {INDEX}; unveil ledger add RELEASE --ledger {folder} begins one")
+    content = read_toml(index, UsageError)
+    if set(content) - {"releases"} or not isinstance(content.get("releases", []), list):
+        raise UsageError(f"{index}: a ledger is a list of [[releases]], and nothing else")
+    found = []
+    for number, entry in enumerate(content.get("releases", []), start=1):
+        try:
+            found.append(LedgerEntry.model_validate(entry))
+        except ValidationError as error:
+            fault = error.errors()[0]
+            key = ".".join(str(part) for part in fault["loc"])
+            raise UsageError(f"{index}, release {number}, {key}: {fault['msg'].lower()}") from None
+        for part in (found[-1].file, found[-1].schema_file):
+            if not (folder / part).resolve().is_relative_to(folder.resolve()):
+                raise UsageError(f"{index}, release {number}: {shown(part)} lies outside the ledger")
+    return tuple(found)
+
+
+def release_hash(release: Path) -> str:
+    """One hash of a release and the files beside it that belong to it."""
+    digest = hashlib.sha256()
+    for path in _files(release):
+        try:
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
+    return digest.hexdigest()
+
+
+def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> LedgerEntry:
+    """Copy a release and its schema into a ledger, which is begun if there is none. Files are 0600, folders 0700.
+
+    `said`: date, recipient, people, shared, changed and within of a LedgerEntry; the date is today's if not given.
+    Refused: what cannot be read back, holds a column that the schema calls an identifier, or is there already.
+    """
+    declared = read_schema(schema).confirmed()
+    identifiers = [n for n in declared.names if declared.declaration(n).role == "identifier"]
+    held = set(read_columns(release, missing=declared.missing_token).columns)
+    if there := [n for n in identifiers if n in held]:
+        raise UsageError(f"{release}: holds the identifier {shown(there[0])}; a ledger keeps releases, never originals")
+    (read_masked if is_masked(release) else read_release)(release, declared)
+    entries = read_ledger(folder) if (folder / INDEX).is_file() else ()
+    digest = release_hash(release)
+    if same := next((e for e in entries if e.sha256 == digest), None):
+        raise UsageError(f"{release}: is in the ledger already, as {shown(same.name)} of {same.date}")
+    place = digest[:16]
+    names = {e.name for e in entries}
+    name, number = release.name, 2
+    while name in names:
+        name, number = f"{release.stem}-{number}{release.suffix}", number + 1
+    try:
+        entry = LedgerEntry.model_validate({
+            "name": name,
+            "file": f"{place}/{release.name}",
+            "schema_file": f"{place}/schema/{schema.name}",
+            "sha256": digest,
+            "date": calendar_date.today(), **{k: v for k, v in said.items() if v is not None},
+        })  # fmt: skip
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise UsageError(f"{'.'.join(str(p) for p in fault['loc'])}: {fault['msg'].lower()}") from None
+    copies = {folder / place / path.name: path for path in _files(release)}
+    copies |= {folder / place / "schema" / name: path for name, path in _schema_files(schema).items()}
+    files = {target: path.read_bytes() for target, path in copies.items()}
+    for target in files:
+        _make_private(folder, target.parent)
+    listed = [e.model_dump(exclude_none=True, exclude_defaults=False) for e in (*entries, entry)]
+    files[folder / INDEX] = tomli_w.dumps({"releases": listed}).encode()
+    write_whole(files, mode=PRIVATE_FILE)
+    try:
+        copied = folder / entry.schema_file
+        again = read_schema(copied).confirmed()
+        (read_masked if is_masked(folder / entry.file) else read_release)(folder / entry.file, again)
+    except UnveilError as error:  # what cannot be read back would be silently missing later
+        raise OutputError(f"the copy in the ledger cannot be read: {error}") from None
+    return entry
+
+
+def _files(release: Path) -> list[Path]:
+    """The release, its sidecar and its table of sensitive values."""
+    sidecar = read_sidecar(release)
+    found = [release]
+    if sidecar != type(sidecar)() and release.suffix.lower() != ".deid":
+        found.append(release.with_suffix(".toml"))
+    if sidecar.sensitive_table is not None:
+        found.append(release.parent / sidecar.sensitive_table)
+    return found
+
+
+def _schema_files(schema: Path) -> Mapping[str, Path]:
+    """The schema and every hierarchy it names, by their place beside it."""
+    found = {schema.name: schema}
+    document = read_schema(schema).document
+    named = [d.hierarchy for d in document.attributes.values() if d.hierarchy is not None]
+    if document.hierarchies is not None:
+        where = hierarchy_files(schema.parent / document.hierarchies, document.attributes, str(schema))
+        named += [str(Path(document.hierarchies) / path.name) for path in where.values()]
+    return found | {text: schema.parent / text for text in named}
+
+
+def _make_private(folder: Path, inner: Path) -> None:
+    """Folders of the ledger that nobody else can look into."""
+    missing = [path for path in (*reversed(inner.parents), inner) if not path.exists()]
+    try:
+        for path in missing:
+            path.mkdir(mode=PRIVATE_FOLDER)
+            if path == folder or path.is_relative_to(folder):
+                os.chmod(path, PRIVATE_FOLDER)
+    except OSError as error:
+        raise OutputError(f"{inner}: cannot be made ({error.strerror}); choose another folder with --ledger") from None

@@ -1,0 +1,180 @@
+"""A release audited together with what is already out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import unveil
+from planted_pairs import planted_pair
+from unveil.anonymizers.anatomy import Anatomy
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.masked import Masked
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.risk.composition import EarlierRelease, Overlap, Web
+
+QUICK = {"background": None, "membership": None, "attackers": {"random_worlds": unveil.attacker("random_worlds")}}
+
+
+def kind_of(found, kind, release="new"):
+    return next(k for k in found.document.diagnostics["judgement"][release]["kinds"] if k["kind"] == kind)
+
+
+def value_of(found, name, release="new"):
+    return next(f for f in found.document.findings if f.id == name and f.release == release).value
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return planted_pair(600, 7)
+
+
+def audited(pair, earlier, **options):
+    table, _, new, _ = pair
+    return unveil.run_audit({"new": new}, original=table, earlier=earlier, **(QUICK | options))
+
+
+def test_the_planted_pair_is_exceeded_together_and_not_alone():
+    table, old, new, planted = planted_pair()
+    for release in (old, new):
+        assert int(release.class_sizes().min()) >= 5
+        assert (release.histograms(2)[0] > 0).sum(axis=1).min() >= 3
+    alone = unveil.run_audit({"new": new}, original=table, **QUICK)
+    together = unveil.run_audit({"new": new}, original=table, earlier={"old": EarlierRelease(release=old)}, **QUICK)
+    assert kind_of(alone, "composition")["verdict"] == "not considered"
+    assert alone.document.diagnostics["exit_code"] != 1
+    assert together.document.diagnostics["exit_code"] == 1
+    assert kind_of(together, "composition")["verdict"] == "exceeded"
+    assert "33 of 3,000" in kind_of(together, "composition")["sentence"]
+    assert kind_of(together, "inference")["verdict"] == kind_of(alone, "inference")["verdict"]
+    p = together.answers["new", "diagnosis"].attackers["composed"].probability
+    sure = np.flatnonzero(p[np.arange(3000), table.columns[2]] > 0.95)
+    assert np.array_equal(sure, planted)
+    frame = together.people("new", "diagnosis")
+    assert any("composed" in name for name in frame.columns)  # the difference of each person
+
+
+def test_the_same_release_again_adds_nothing(pair):
+    found = audited(pair, {"again": EarlierRelease(release=pair[2])})
+    assert kind_of(found, "composition")["verdict"] == "within"
+    assert value_of(found, "newly_sure") == 0
+    assert "Several releases of one table were not read together." not in found.document.diagnostics["not_tested"]
+
+
+def test_without_the_original_what_can_be_counted_is(pair):
+    _, old, new, _ = pair
+    found = unveil.run_audit({"new": new}, earlier={"old": EarlierRelease(release=old)}, **QUICK)
+    kind = kind_of(found, "composition")
+    assert kind["verdict"] != "within"  # wide cells link nobody for certain, and nobody's truth is known
+
+
+def test_an_unsettled_run_is_inconclusive(pair, monkeypatch):
+    real = Web.beliefs
+    monkeypatch.setattr(Web, "beliefs", lambda *a: replace(real(*a), settled=False, worst=0.3))
+    found = audited(pair, {"again": EarlierRelease(release=pair[2])})
+    assert kind_of(found, "composition")["verdict"] == "inconclusive"
+    assert any("did not settle" in text for text in found.document.diagnostics["remarks"])
+
+
+def test_contradictions_are_inconclusive(pair):
+    table = pair[0]
+    turned = Table(table.attributes, (*table.columns[:2], ((table.columns[2] + 1) % 6).astype(table.columns[2].dtype)))
+    other = unveil.anonymizer("anatomy:l=3").anonymize(turned, Engine(seed=1)).release
+    found = audited(pair, {"other": EarlierRelease(release=other)})
+    assert kind_of(found, "composition")["verdict"] in ("inconclusive", "exceeded")
+    assert any("contradict" in text for text in found.document.diagnostics["remarks"])
+    # The same with a stated chance of change is no contradiction.
+    said = audited(pair, {"other": EarlierRelease(release=other, changed=0.9)})
+    assert not any("contradict" in text for text in said.document.diagnostics["remarks"])
+
+
+def test_what_cannot_be_combined_is_named_and_never_within(pair):
+    table, _, new, _ = pair
+    noisy = Masked(table.attributes, _columns(table), (2,))
+    found = audited(pair, {"noisy": EarlierRelease(release=noisy)})
+    kind = kind_of(found, "composition")
+    assert kind["verdict"] == "not judged"
+    assert "noisy" in kind["sentence"]
+    assert "perturbed" in kind["sentence"]
+    found = audited(pair, {"again": EarlierRelease(release=new)}, not_combined={"lost": "its file is gone"})
+    assert "lost (its file is gone)" in kind_of(found, "composition")["sentence"]
+
+
+def test_a_release_without_the_attribute_adds_nothing(pair):
+    table = pair[0]
+    columns = tuple(table.columns[:2])
+    bare = Table((*table.attributes[:2], Attribute("ward", Role.SENSITIVE, Kind.CATEGORICAL, ("a", "b"))),
+                 (*columns, (table.columns[0] % 2).astype(np.uint8)))  # fmt: skip
+    found = audited(pair, {"bare": EarlierRelease(release=bare.as_release())})
+    assert kind_of(found, "composition")["verdict"] == "within"
+    assert any("does not publish diagnosis" in text for text in found.document.diagnostics["remarks"])
+
+
+def test_perturbed_numbers_are_combined_by_intervals(pair):
+    """A table whose ages were moved by at most 1 and whose diagnosis stands beside them tells nearly everybody."""
+    table = pair[0]
+    rng = np.random.default_rng(0)
+    columns = list(_columns(table))
+    columns[0] = columns[0] + rng.integers(-1, 2, table.rows)
+    noisy = Masked(table.attributes, tuple(columns), (0,))
+    free = audited(pair, {"noisy": EarlierRelease(release=noisy)})
+    tight = audited(pair, {"noisy": EarlierRelease(release=noisy, within={"age": 1.0})})
+    assert value_of(tight, "newly_sure") > value_of(free, "newly_sure") + 0.1 > 0.2  # exact zips alone tell some
+
+
+def test_a_published_channel_is_inverted(pair):
+    table = pair[0]
+    rng = np.random.default_rng(1)
+    matrix = np.full((6, 6), 0.04) + 0.76 * np.eye(6)
+    truth = table.columns[2]
+    shown = np.array([rng.choice(6, p=matrix[t]) for t in truth])
+    columns = (*_columns(table)[:2], shown.astype(np.int64))
+    release = EarlierRelease(release=Masked(table.attributes, columns, (2,), {2: matrix}))
+    found = audited(pair, {"pram": release})
+    belief = found.answers["new", "diagnosis"].attackers["composed"].probability
+    alone = found.answers["new", "diagnosis"].attackers["random_worlds"].probability
+    right = (belief.argmax(axis=1) == truth).mean()
+    assert right > 0.75 > (alone.argmax(axis=1) == truth).mean()
+    sure = belief.max(axis=1) > 0.8
+    assert abs((belief.argmax(axis=1) == truth)[sure].mean() - belief.max(axis=1)[sure].mean()) < 0.05  # calibrated
+
+
+def test_other_domains_and_other_people_are_translated(pair):
+    """The earlier release has a value that nobody has any more, and half of the people."""
+    table, _, _, planted = pair
+    rows = np.sort(np.concatenate([planted, np.arange(0, table.rows, 2)]))
+    rows = np.unique(rows)
+    values = ("retired", *table.attributes[2].values)
+    attributes = (*table.attributes[:2], Attribute("diagnosis", Role.SENSITIVE, Kind.CATEGORICAL, values))
+    part = Table(attributes, (*(c[rows] for c in table.columns[:2]), (table.columns[2][rows] + 1).astype(np.uint8)))
+    earlier = Anatomy(l=2).anonymize(part, Engine(seed=3)).release
+    found = audited(pair, {"half": EarlierRelease(release=earlier, overlap=Overlap("subset"))})
+    assert not any("contradict" in text for text in found.document.diagnostics["remarks"])
+    belief = found.answers["new", "diagnosis"].attackers["composed"].probability
+    outside = np.setdiff1d(np.arange(table.rows), rows)
+    assert belief[rows].max(axis=1).mean() > belief[outside].max(axis=1).mean() + 0.1
+    stated = audited(pair, {"half": EarlierRelease(release=earlier)})
+    assert any("Say how they overlap" in text for text in stated.document.diagnostics["remarks"])
+
+
+def test_an_external_document_shows_no_small_count(pair):
+    found = audited(pair, {"old": EarlierRelease(release=pair[1])}, variant="external", least_count=10)
+    facts = found.document.diagnostics["composition"]["new"]["diagnosis"]
+    assert facts["sure"] is None
+    assert facts["one_value_left"] is None
+
+
+def test_several_earlier_releases_and_the_fewest_that_expose(pair):
+    table, old, _, _ = pair
+    more = unveil.anonymizer("anatomy:l=4").anonymize(table, Engine(seed=2)).release
+    found = audited(pair, {"old": EarlierRelease(release=old), "more": EarlierRelease(release=more)})
+    sets = found.document.diagnostics["composition"]["new"]["diagnosis"]["minimal_sets"]
+    assert {"releases": ["old"], "people": 7} in sets
+
+
+def _columns(table):
+    return tuple(
+        c.astype(np.float64) if a.kind.measured else c.astype(np.int64)
+        for a, c in zip(table.attributes, table.columns, strict=True)
+    )
