@@ -8,7 +8,7 @@ from unveil.attackers.learner_without import LearnerWithout
 from unveil.attackers.posterior.averages import shares
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.contract import Posterior
-from unveil.attackers.posterior.cross_fitted import remembered
+from unveil.attackers.posterior.cross_fitted import CrossFitted, remembered
 from unveil.attackers.posterior.fits import check_targets, refuse_misfits
 from unveil.data.belief import Belief, Diagnostics, Targets, Threat, describe_targets
 from unveil.errors import UsageError
@@ -22,11 +22,13 @@ class Boosted:
 
     A group's rows are asked of models that have not seen the group (cross-fitting); depth, rounds, temperature and the
     weight of naive Bayes beside the trees are chosen by how well held-out groups are predicted. `folds`: 0 is 5, or 10
-    below 5,000 rows. With `membership` below 1 the target is in the table only with that probability.
+    below 5,000 rows. `repeats` with groups weighed at random give intervals. With `membership` below 1 the target
+    is in the table only with that probability.
     """
 
     folds: int = 0
     rounds: int = 300
+    repeats: int = 0
     membership: float = 1.0
 
     def __post_init__(self) -> None:
@@ -34,12 +36,16 @@ class Boosted:
             raise UsageError(f"boosted: folds={self.folds} holds nothing out; choose 2 or more, or 0 for the default")
         if self.rounds < 0:
             raise UsageError(f"boosted: rounds={self.rounds} is below 0")
+        if self.repeats == 1 or self.repeats < 0:
+            raise UsageError(
+                f"boosted: repeats={self.repeats} says nothing of an error; choose 2 or more, or 0 for none"
+            )
         if not 0 <= self.membership <= 1:
             raise UsageError(f"boosted: membership={self.membership:g} is not a probability; choose 0 to 1")
 
     def left_out(self) -> LearnerWithout:
         """What the same models say of somebody whose group they have not seen."""
-        return LearnerWithout(model="boosted", folds=self.folds, rounds=self.rounds)
+        return LearnerWithout(model="boosted", folds=self.folds, rounds=self.rounds, repeats=self.repeats)
 
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""
@@ -50,20 +56,22 @@ class Boosted:
         release = posterior.release
         check_targets(release, targets)
         distinct, number = targets.distinct()
-        settings = Settings(self.folds, self.rounds)
+        settings = Settings(self.folds, self.rounds, self.repeats)
         fitted = remembered(release, targets.asked, settings, posterior.engine.named("boosted"))
-        support = fitted.members(distinct)
+        belief, chains = fitted.members(distinct)
         if self.membership == 1:
-            refuse_misfits(targets, support, number)
-            belief = shares(support)
+            refuse_misfits(targets, belief, number)
         else:  # who does not fit is not in the table
-            share = np.where(support.sum(axis=1, keepdims=True) > 0, self.membership, 0.0)
-            belief = share * shares(support) + (1 - share) * fitted.anybody(distinct)
+            share = np.where(belief.sum(axis=1, keepdims=True) > 0, self.membership, 0.0)
+            others, other_chains = fitted.anybody(distinct)
+            belief = share * belief + (1 - share) * others
+            if chains is not None and other_chains is not None:
+                chains = share * chains + (1 - share) * other_chains
         threat = Threat(
             target=describe_targets(release, targets),
             membership="known" if self.membership == 1 else f"with probability {self.membership:g}",
             group="known" if targets.group is not None else "not known",
-            population=fitted.WORDS,
+            population=CrossFitted.WORDS,
         )
         how = Diagnostics("cross-fitted boosting", facts=fitted.facts())
-        return Belief(belief[number], diagnostics=how, threat=threat)
+        return Belief(shares(belief), chains, how, threat).of(number)

@@ -8,7 +8,7 @@ import numpy as np
 from unveil.attackers.posterior.averages import Averages, belief_of, shares, watched
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.contract import Posterior
-from unveil.attackers.posterior.cross_fitted import remembered
+from unveil.attackers.posterior.cross_fitted import CrossFitted, remembered
 from unveil.attackers.posterior.fits import check_targets
 from unveil.attackers.posterior.left_out import LeftOut
 from unveil.data.belief import Belief, Diagnostics, Targets, Threat, describe_targets
@@ -21,14 +21,14 @@ class LearnerWithout:
     """As `learner`, but as if the rows of the person's group had been left out of the release.
 
     The learner has read the person's own row: in a small table it knows part of their secret from it, and what an
-    attacker adds looks smaller than it is. Where several groups may be the person's, each is left out in turn; a group of
-    over half of the rows stays.
-    `model`: the learner's naive Bayes, or boosting.
+    attacker adds looks smaller than it is. Where several groups may be the person's, each is left out in turn; a group
+    of over half of the rows stays. `model`: the learner's naive Bayes, or boosting.
     """
 
     model: Literal["bayesian", "boosted"] = "bayesian"
     folds: int = 0
     rounds: int = 300
+    repeats: int = 0
 
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""
@@ -40,12 +40,13 @@ class LearnerWithout:
         check_targets(release, targets)
         known = describe_targets(release, targets)
         if self.model == "boosted":
-            settings = Settings(self.folds, self.rounds)
+            settings = Settings(self.folds, self.rounds, self.repeats)
             fitted = remembered(release, targets.asked, settings, posterior.engine.named("boosted"))
             distinct, number = targets.distinct()
-            threat = Threat(target=known, membership="not known, and the group left out", population=fitted.WORDS)
+            threat = Threat(target=known, membership="not known, and the group left out", population=CrossFitted.WORDS)
             how = Diagnostics("cross-fitted boosting", facts=fitted.facts())
-            return Belief(fitted.anybody(distinct)[number], diagnostics=how, threat=threat)
+            belief, chains = fitted.anybody(distinct)
+            return Belief(shares(belief), chains, how, threat).of(number)
         threat = Threat(
             target=known,
             membership="not known, and the group left out",

@@ -138,6 +138,7 @@ def measures_of(
             span=(-1.0, 1.0),
         ),
         Measure("accuracy", _of_truth(risk.accuracy), needs_truth=True, of_learner=True, each=_guessed),
+        Measure("calibration_error", _of_truth(risk.calibration_error), needs_truth=True, of_learner=True),
         Measure("relative_threat.max", _beside(risk.relative_threat_max), needs_truth=True, most=inf),
         Measure("relative_threat.skewness", _beside(risk.relative_threat_skewness), needs_truth=True),
         *(
@@ -157,7 +158,7 @@ def measures_of(
             Measure("belief_gain", gain, most=1.0),
             Measure("belief_ratio.max", partial(_gain, risk.belief_ratio_max, harmless=harmless), most=inf),
         ]
-        numbered += ["belief_gain.q95", "confident.80", "confident_right.80"]
+        numbered += ["belief_gain.q95", "confident.80", "confident_right.80", "confident_wrong.80", "overconfidence.80"]
         level = _level_of_kinds(attribute)
         if level != -1:
             alike = {"attribute": attribute, "level": level, "harmless": harmless}
@@ -364,6 +365,23 @@ def _numbered(name: str, attribute: Attribute, harmless: tuple[int, ...] | None)
                 of_learner=True,
                 each=lambda p: np.asarray(sure(p).any(axis=1), dtype=np.float64),
             )
+        if measure == "confident_wrong":
+            return Measure(
+                name,
+                lambda p: risk.confident_wrong(p.reader, _truth(p), at_least=level, harmless=harmless),
+                needs_truth=True,
+                of_learner=True,
+                each=lambda p: np.asarray(_elsewhere(sure(p), p).any(axis=1), dtype=np.float64),
+            )
+        if measure == "overconfidence":
+            return Measure(
+                name,
+                lambda p: risk.overconfidence(p.reader, _truth(p), at_least=level, harmless=harmless),
+                needs_truth=True,
+                of_learner=True,
+                each=lambda p: _excess(sure(p), p),
+                span=(-1.0, 1.0),
+            )
         if measure == "confident_right":
             return Measure(
                 name,
@@ -380,6 +398,20 @@ def _sure(level: float, harmless: tuple[int, ...], people: People) -> NDArray[np
     sure = people.reader.probability >= level * (1 - TIE)
     sure[:, list(harmless)] = False
     return np.asarray(sure)
+
+
+def _elsewhere(of_values: NDArray[np.bool_], people: People) -> NDArray[np.bool_]:
+    """(people, values) the same, but never the truth."""
+    found = of_values.copy()
+    found[np.arange(len(found)), _truth(people)] = False
+    return found
+
+
+def _excess(sure: NDArray[np.bool_], people: People) -> Floats:
+    """(people,) by how much a confident belief exceeds whether it is true; nan without one."""
+    most = np.where(sure, people.reader.probability, 0.0)
+    found = most.max(axis=1) - _at_truth(sure, people)
+    return np.where(sure.any(axis=1), found, np.nan)
 
 
 def _truth(people: People) -> NDArray[np.integer]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.boosted import Boosted
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
@@ -34,7 +35,7 @@ from unveil.risk.published_file import PublishedFile
 
 __all__ = ["Case"]
 
-IN_GROUP = "bayesian_in_group"
+IN_GROUP: Mapping[str, Any] = {"bayesian_in_group": Bayesian(), "boosted_in_group": Boosted()}
 MOST_COMBINATIONS = 200
 FEW = 20  # names that an error lists
 _SAID = {True: "sensitive", False: "harmless", None: "not said"}  # of being in the table
@@ -60,7 +61,7 @@ class Case:
     earlier: Mapping[str, EarlierRelease] = field(default_factory=dict)  # what is already out about these people
     not_combined: Mapping[str, str] = field(default_factory=dict)  # what is out but cannot be read, each with why
 
-    attackers: Mapping[str, Any] | None = None  # None: bayesian and random_worlds; with a prior fixed_prior, too
+    attackers: Mapping[str, Any] | None = None  # None: bayesian, boosted, random_worlds; with a prior fixed_prior
     known: Sequence[str] | None = None  # of a person; None: every quasi-identifier
     combinations: Sequence[Sequence[str]] = ()  # of known attributes, each asked about by itself, as a table
     wrong: float = 0.0  # probability that a known attribute is wrong
@@ -106,7 +107,7 @@ class Case:
         """Who reads, and what they know of a person."""
         attackers = self.attackers
         if attackers is None:
-            attackers = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
+            attackers = {"bayesian": Bayesian(), "boosted": Boosted(), "random_worlds": RandomWorlds()}
             attackers |= {"fixed_prior": FixedPrior()} if self.prior is not None else {}
         grouped = any(not isinstance(self.releases.get(name), Masked) for name in self.assignments)
         return Readers(
@@ -119,7 +120,7 @@ class Case:
             joined=tuple(tuple(names) for names in self.joined),
             chains=self.chains,
             engine=self.engine,
-            in_group={IN_GROUP: Bayesian()} if grouped else {},
+            in_group=dict(IN_GROUP) if grouped else {},
         )
 
     @property

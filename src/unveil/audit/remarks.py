@@ -109,7 +109,11 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
         most = f"the {MOST_VALUES} most frequent of {found.attribute.codes:,} values"
         yield f"{about}: only {most} have findings of their own."
     readers = {"learner": found.learner, **found.attackers}
-    sampled = {n: b for n, b in readers.items() if not b.exact and b.diagnostics.method != "exact"}
+    sampled = {
+        n: b
+        for n, b in readers.items()
+        if not b.exact and b.diagnostics.method != "exact" and "repeats" not in b.diagnostics.facts
+    }
     unseen = [n for n, b in sampled.items() if b.diagnostics.r_hat is None]
     if unseen:
         yield (

@@ -15,7 +15,8 @@ TOGETHER = "Several releases of one table were not read together."
 NOT_TESTED = (
     "The attacker counts every table that fits the published cells, whatever made them. Someone who knows how the "
     "release was made can rule tables out, and may learn more than these.",
-    "Attributes are taken as independent given the sensitive value (naive Bayes). A richer model may learn more.",
+    "The learner takes attributes as independent given the sensitive value (naive Bayes). A richer model may learn "
+    "more.",
     BACKGROUND,
     "Differential inference was not tested: how much one person's record changes what is learned of them.",
     "A reader who knows how values were perturbed (noise, swapping, microaggregation) and inverts it was not tested.",

@@ -56,11 +56,8 @@ def anonymize(options: AnonymizeOptions) -> None:
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     with long_work("nothing will be written") as (progress, stop):
         engine = Engine(seed=seed, progress=progress, stop=stop)
-        made = (
-            method.anonymize(table, engine)
-            if options.ledger is None
-            else _after(options, method, schema, table, engine)
-        )
+        alone = options.ledger is None
+        made = method.anonymize(table, engine) if alone else _after(options, method, schema, table, engine)
     if stop.is_set():
         raise Stopped("stopped; no release was written")
     if made.note:

@@ -20,7 +20,7 @@ __all__ = ["DEMO", "compile_kernels", "kernel_modules"]
 
 # What `unveil demo` calls, directly or through another kernel; any other kernel is compiled at its first use.
 DEMO = (
-    "anatomy", "assignment", "cell_weights", "closed_forms", "expected", "gibbs", "incidence",
+    "anatomy", "assignment", "boosting", "cell_weights", "closed_forms", "expected", "gibbs", "incidence",
     "linkage", "matching", "matching_groups", "partition", "random", "repeated_groups", "shares", "supersets",
     "tempering",
 )  # fmt: skip

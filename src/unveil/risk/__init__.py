@@ -5,13 +5,15 @@ with `_max`, `_quantile`, `_share`, `_mean` or `_skewness` sums it up in an Esti
 """
 
 # ruff: noqa: F403 - each file names its measures once, in its own __all__
-from unveil.risk import gain, numeric, similarity, threat
+from unveil.risk import calibration, gain, numeric, similarity, threat
+from unveil.risk.calibration import *
 from unveil.risk.gain import *
 from unveil.risk.numeric import *
 from unveil.risk.similarity import *
 from unveil.risk.threat import *
 
 __all__: list[str] = []
+__all__ += calibration.__all__
 __all__ += gain.__all__
 __all__ += numeric.__all__
 __all__ += similarity.__all__

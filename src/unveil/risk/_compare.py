@@ -1,5 +1,6 @@
 """What every measure shares: checks of its inputs, intervals over the chains of one or more beliefs, ratios."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.05  # outside an interval
 MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
-MOST_COMPARED = 5000  # people, to see how many kinds they are
+MOST_COMPARED = 1000  # people, to see whether they are of one kind
 SMALL = 1 << 23  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 TIE = 1e-12  # beliefs this close, relative to the larger, are equal: sums in another order differ in the last digits
 
@@ -156,10 +157,9 @@ def stepped(
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
-    kinds, ends = 1, _ends(each, at, beliefs, over, LEVEL)
-    while not (drawn or ordered) and min(ends.kinds, MOST_APART) > kinds:
-        kinds = min(ends.kinds, MOST_APART)
-        ends = _ends(each, at, beliefs, over, LEVEL / kinds)
+    ends = _ends(each, at, beliefs, over, LEVEL)
+    if ends.several and not (drawn or ordered):
+        ends = _ends(each, at, beliefs, over, LEVEL / MOST_APART)
     low, high = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
     if ordered:  # two values may take turns to be a person's largest: then the number is least in between
         finite = np.isfinite(at) & np.isfinite(ends.low) & np.isfinite(ends.high)
@@ -170,9 +170,8 @@ def stepped(
         spread = _spread(each, value, beliefs, over)
         low, high = min(low, value - spread), max(high, value + spread)
     if not drawn:
-        down = float(over(ends.low[ends.counts | (ends.low < value)]))
-        up = float(over(ends.high[ends.counts | (ends.high > value)]))
-        low, high = min(low, down), max(high, up)
+        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])))
+        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])))
     return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
 
 
@@ -189,7 +188,7 @@ def _spread(
             found.append(float(over(now[~np.isnan(now)])))
         if np.isfinite([value, *found]).all():
             total += t_quantile(chains) ** 2 * float(np.mean((np.array(found) - value) ** 2))
-    return total**0.5
+    return math.sqrt(total)
 
 
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
@@ -215,7 +214,7 @@ class Ends:
     low: Floats  # (people,) nan: never counted
     high: Floats
     counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
-    kinds: int  # of people whose number is not known
+    several: bool  # kinds of people of whom it is not known on which side they are
     together: list[float]  # the measure where all err alike
 
 
@@ -234,11 +233,11 @@ def _ends(
             low, high, counts = np.fmin(low, now), np.fmax(high, now), counts & there
             together.append(float(over(now[there])))
     apart = np.flatnonzero((low < high) | (~counts & ~np.isnan(low)))
-    kinds = min(len(apart), MOST_APART)
-    rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
-    if kinds > 1 and len(apart) < MOST_COMPARED and rows:
-        kinds = len(np.unique(np.round(np.concatenate(rows, axis=1), 12), axis=0))
-    return Ends(low, high, counts, kinds, together)
+    several = len(apart) > 1 and any(
+        bool((rows != rows[0]).any())
+        for rows in (b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at))
+    )
+    return Ends(low, high, counts, several, together)
 
 
 def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
@@ -271,6 +270,7 @@ def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float | Non
             yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
 
 
+@lru_cache(maxsize=6)
 def _denied(belief: Belief) -> bool:
     """Whether some chain believes nothing of what another does."""
     assert belief.chains is not None

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import quantile, stepped
+from unveil.risk._compare import quantile
 
-__all__ = ["below_baseline", "sampled_maximum", "sampled_quantile", "sampled_share", "stepped"]
+__all__ = ["below_baseline", "sampled_maximum", "sampled_quantile", "sampled_share"]
 
 LEVEL = 0.95
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unveil import catalog
+from unveil import catalog, risk
 from unveil.attackers import attack
 from unveil.attackers.boosted import Boosted
 from unveil.attackers.posterior import bags, boosting, cross_fitted
@@ -24,6 +24,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 
 ROWS = 1600
+QUICK = Boosted()
 Ints = NDArray[np.int64]
 
 
@@ -73,7 +74,7 @@ def log_loss(probability: NDArray[np.float64], truth: Ints) -> float:
 
 def test_it_learns_what_two_attributes_say_together() -> None:
     release, targets, truth = everybody("pair")
-    belief = attack(Boosted(), release, targets, engine=Engine(seed=1))
+    belief = attack(QUICK, release, targets, engine=Engine(seed=1))
     assert right(belief.probability, truth) > 0.75  # 85% of the values follow the rule
     assert log_loss(belief.probability, truth) < 0.8  # log 3 = 1.10 without it
     facts = belief.diagnostics.facts
@@ -84,7 +85,7 @@ def test_it_learns_what_two_attributes_say_together() -> None:
 @pytest.mark.parametrize("scheme", ["anatomy:l=3", "mondrian:k=8"])
 def test_where_there_is_nothing_to_learn_nothing_is_claimed(scheme: str) -> None:
     release, targets, truth = everybody("nothing", scheme)
-    belief = attack(Boosted(), release, targets, engine=Engine(seed=1))
+    belief = attack(QUICK, release, targets, engine=Engine(seed=1))
     plain = attack(RandomWorlds(), release, targets)
     error = 3 * (0.3 * 0.7 / ROWS) ** 0.5
     modes = plain.probability >= plain.probability.max(axis=1, keepdims=True) - 1e-12
@@ -116,11 +117,11 @@ def test_what_was_held_out_was_not_seen() -> None:
 def test_ages_inside_a_wide_cell() -> None:
     """The release shows tens of ages together; which of them a value goes with is learned from overlapping cells."""
     release, targets, truth = everybody("age", "mondrian:k=8")
-    belief = attack(Boosted(), release, targets, engine=Engine(seed=1))
+    belief = attack(QUICK, release, targets, engine=Engine(seed=1))
     plain = attack(RandomWorlds(), release, targets)
     assert log_loss(belief.probability, truth) < log_loss(plain.probability, truth) - 0.01
     alone = targets.take(np.arange(20))
-    again = attack(Boosted(), release, alone, engine=Engine(seed=1))
+    again = attack(QUICK, release, alone, engine=Engine(seed=1))
     assert np.array_equal(again.probability, belief.probability[:20])  # who else is asked about does not matter
 
 
@@ -134,7 +135,7 @@ def test_three_blocks_are_learned_one_by_one() -> None:
     truth = np.asarray(made.columns[3], dtype=np.int64)
     model = CrossFitted.of(release, 3, Settings(), Engine(seed=1))
     assert [one.learned for one in model.models] == [True, False]
-    belief = attack(Boosted(), release, targets, engine=Engine(seed=1))
+    belief = attack(QUICK, release, targets, engine=Engine(seed=1))
     assert (
         log_loss(belief.probability, truth)
         < log_loss(attack(RandomWorlds(), release, targets).probability, truth) - 0.2
@@ -154,7 +155,7 @@ def test_less_is_known() -> None:
         {i: whole[i] for i in (1, 2)},
     ):
         some = replace(targets, known=known).take(np.arange(300))
-        loss.append(log_loss(attack(Boosted(), release, some, engine=Engine(seed=1)).probability, truth[:300]))
+        loss.append(log_loss(attack(QUICK, release, some, engine=Engine(seed=1)).probability, truth[:300]))
     assert loss[0] < loss[1] < loss[3]
     assert loss[0] < loss[2]
     assert max(loss) < np.log(3) + 0.02
@@ -167,7 +168,7 @@ def test_membership_in_doubt() -> None:
     parts = [attack(Boosted(membership=m), release, some, engine=Engine(seed=1)) for m in (1.0, 0.3, 0.0)]
     assert parts[1].probability == pytest.approx(0.3 * parts[0].probability + 0.7 * parts[2].probability)
     distinct, number = some.distinct()
-    assert parts[2].probability == pytest.approx(model.anybody(distinct)[number])
+    assert parts[2].probability == pytest.approx(model.anybody(distinct)[0][number])
     assert parts[1].threat.membership == "with probability 0.3"
     nobody = Targets(targets.asked, {2: Known.exactly(release.attributes[2], np.array([5]))}, 1, np.array([0]))
     attack(Boosted(membership=0.5), release, nobody, engine=Engine(seed=1))
@@ -238,13 +239,30 @@ def test_a_domain_with_more_codes_than_bins() -> None:
 
 
 def test_options_and_sizes_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for wrong in ({"folds": 1}, {"rounds": -1}, {"membership": 1.5}):
+    for wrong in ({"folds": 1}, {"repeats": 1}, {"rounds": -1}, {"membership": 1.5}):
         with pytest.raises(UsageError, match="boosted: "):
             Boosted(**wrong)  # type: ignore[arg-type]
     release, targets, _ = everybody("pair")
     monkeypatch.setattr(cross_fitted, "MOST_NUMBERS", 100)
     with pytest.raises(NotApplicable, match="too many for boosting"):
         CrossFitted.of(release, targets.asked, Settings(), Engine(seed=1))
+
+
+def test_repeats_are_intervals_around_what_is_believed() -> None:
+    """Points from all groups alike; weighed groups move them to either side."""
+    release, targets, truth = everybody("pair")
+    belief = attack(Boosted(repeats=4), release, targets, engine=Engine(seed=1))
+    assert belief.chains is not None
+    assert belief.chains.shape == (4, ROWS, 4)
+    assert belief.chains.sum(axis=2) == pytest.approx(1)
+    found = risk.squared_error(belief, truth)
+    assert found.low < found.value < found.high
+    assert np.abs(belief.chains.mean(axis=0) - belief.probability).mean() < 0.02  # but for what was cut at 0
+    alone = attack(QUICK, release, targets, engine=Engine(seed=1))
+    assert alone.exact
+    assert np.array_equal(alone.probability, belief.probability)
+    nothing = attack(Boosted(repeats=4), *everybody("nothing")[:2], engine=Engine(seed=1))
+    assert nothing.exact  # nothing was learned, so that nothing is uncertain
 
 
 def test_stopped_before_its_end() -> None:

@@ -20,7 +20,7 @@ from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 
-CHAINS = Chains(chains=2, sweeps=400, burn_in=200, keep=400, most_sweeps=0, every=1)
+CHAINS = Chains(chains=2, sweeps=150, burn_in=100, keep=150, most_sweeps=0, every=1)
 Floats = NDArray[np.float64]
 
 
@@ -89,7 +89,7 @@ def test_wide_cells() -> None:
 
 def test_hidden_links() -> None:
     """Chains of the whole and of the rest: closer to the rest than the learner is, beyond their own error."""
-    plain, mine, really = compared(*blocks_of((0, 1), (2,), size=3), people=8)
+    plain, mine, really = compared(*blocks_of((0, 1), (2,), size=3), people=4)
     assert np.abs(mine - really).mean() < 0.75 * np.abs(plain - really).mean()
     assert np.abs(mine - really).max() < 0.05
 

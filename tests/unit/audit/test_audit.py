@@ -272,7 +272,9 @@ def test_where_nobody_fits_no_attacker_is_asked() -> None:
     women = made_table(made_schema({"sex": SEX, "disease": AB}), ("f", "a"), ("f", "b"))
     found = audited(men, women, limits=["k_anonymity >= 1"])
     reasons = {r["reader"]: r["reason"] for r in found.document.diagnostics["readers"] if not r["applicable"]}
-    assert reasons == dict.fromkeys(("bayesian", "random_worlds"), "nobody asked about fits a row of the release")
+    assert reasons == dict.fromkeys(
+        ("bayesian", "boosted", "random_worlds"), "nobody asked about fits a row of the release"
+    )
     assert found.document.diagnostics["sentence"]["r.csv"]["disease"] == "No attacker could be asked about disease."
     assert found.exit_code == 0
     assert audited(men, women, limits=["global_threat <= 1"]).exit_code == 3
@@ -458,10 +460,13 @@ def test_who_knows_the_group_reads_a_group_of_one_value() -> None:
     assert groups == {
         "learner": "not known",
         "bayesian": "not known",
+        "boosted": "not known",
         "random_worlds": "not known",
         "bayesian_in_group": "known",
+        "boosted_in_group": "known",
     }
-    assert found.document.settings["attackers"] == ["bayesian", "random_worlds", "bayesian_in_group"]
+    ran = ["bayesian", "boosted", "random_worlds", "bayesian_in_group", "boosted_in_group"]
+    assert found.document.settings["attackers"] == ran
 
 
 def test_a_prior_brings_the_attacker_who_learns_nothing() -> None:

@@ -161,6 +161,7 @@ def test_published_chances_are_read_by_the_bayesian_attacker_alone() -> None:
     assert {r["reader"]: r["applicable"] for r in found.diagnostics["readers"]} == {
         "learner": True,
         "bayesian": True,
+        "boosted": False,
         "random_worlds": False,
     }
     assert found.diagnostics["readers"][0]["threat"]["mechanism"].startswith("known")

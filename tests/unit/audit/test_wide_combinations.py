@@ -12,6 +12,7 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.slicing import Slicing
 from unveil.attackers import attack as believe
+from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior import fits as _weigh
 from unveil.attackers.posterior import linked_posterior as _linked_posterior
 from unveil.attackers.posterior.contract import Chains
@@ -72,7 +73,7 @@ def test_groups_that_are_swapped_are_reckoned_once(monkeypatch: pytest.MonkeyPat
     counts = []
     for sets in ([], SETS[:2]):
         calls.clear()
-        audited(release, table, combinations=sets, engine=Engine(seed=2))
+        audited(release, table, combinations=sets, engine=Engine(seed=2), attackers={"bayesian": Bayesian()})
         counts.append(len(calls))
     assert counts[0] == counts[1] > 0
 

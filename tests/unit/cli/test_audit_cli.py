@@ -155,7 +155,8 @@ def test_an_assignment_brings_who_knows_the_group(folder: Path, capsys: pytest.C
     command = audit(folder, "--json", "-", "--assignment", folder / "g.csv", releases=("m.csv",))
     code, out, _ = run(*command, capsys=capsys)
     assert code in (0, 3)
-    assert json.loads(out)["settings"]["attackers"] == ["bayesian", "random_worlds", "bayesian_in_group"]
+    ran = ["bayesian", "boosted", "random_worlds", "bayesian_in_group", "boosted_in_group"]
+    assert json.loads(out)["settings"]["attackers"] == ran
     (folder / "g.csv").write_text("row,group\n1,1\n")
     code, _, err = run(*command, capsys=capsys)
     assert code == 2

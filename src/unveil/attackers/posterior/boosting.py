@@ -17,7 +17,7 @@ from unveil.attackers.posterior.bags import Bag, Matched, ValueColumns
 from unveil.engine import Engine
 from unveil.kernels import boosting as kernels
 
-__all__ = ["BagModel", "Settings", "fit_bag"]
+__all__ = ["FEW_ROWS", "BagModel", "Settings", "fit_bag"]
 
 FIT_STATES = 512  # of groups that are matched exactly while models are fitted
 LEAST_FOLDS, MOST_FOLDS, FEW_ROWS = 5, 10, 5000
@@ -43,6 +43,7 @@ class Settings:
 
     folds: int = 0  # 0: 5, or 10 below 5,000 rows
     rounds: int = 300  # at most
+    repeats: int = 0  # with groups weighed at random, for intervals
 
     def folds_of(self, groups: int, rows: int) -> int:
         """As many as asked for, at most one a group."""
@@ -115,6 +116,13 @@ class BagModel:
         found = self.columns.share * (np.maximum(p, 1e-12) / self.columns.share) ** power
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
+    def held_out(self) -> float:
+        """The score of these models as they are, without choosing."""
+        bag, groups = self.bag, np.arange(len(self.fold))
+        rows = np.arange(len(bag.count))
+        matched = None if bag.linked else Matched.of(self.columns, bag.first, bag.count, groups, rows, FIT_STATES)
+        return float(_scores(bag, self.columns, matched, self.of_entries(), bag.group, len(groups)).mean())
+
     def of_entries(self) -> Floats:
         """(entries, values) of each entry by the model that has not seen its group."""
         return _by_fold(self.bag, self.fold, len(self.forests), self.predict)
@@ -150,8 +158,9 @@ def fit_bag(
     total = [sum(one.path[min(look, len(one.path) - 1)] for one in paths) for look in range(looks)]
     rounds = int(np.argmax(total)) * EVERY if like is None else like.rounds
     model = BagModel(bag, columns, fold, start, tuple(p.forest for p in paths), (), rounds, 0.0, 1.0, 0.0, 0.0)
+    needed = range(folds) if like is None or like.mixed else ()  # naive Bayes that has no say is not fitted
     with ThreadPoolExecutor(max(min(engine.workers, folds), 1)) as pool:
-        bayes = list(pool.map(lambda f: fits[f].bayes(model.boosted(bag.points, f)), range(folds)))
+        bayes = list(pool.map(lambda f: fits[f].bayes(model.boosted(bag.points, f)), needed))
     model = replace(model, bayes=tuple(bayes))
     if like is not None:
         return replace(model, mixed=like.mixed, temperature=like.temperature)
@@ -224,7 +233,7 @@ def _scores(
 def _naive(points: NDArray[np.uint8], bag: Bag, start: Floats, log_share: Floats) -> Floats:
     score = np.tile(start, (len(points), 1))
     for a, first in enumerate(bag.bins.place[:-1].tolist()):
-        score += log_share[first + points[:, a]]
+        score += log_share[first + points[:, a].astype(np.int64)]
     kernels.softmax(score, score)
     return score
 

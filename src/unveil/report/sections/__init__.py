@@ -14,7 +14,7 @@ from unveil.report.sections.frontier import frontier
 from unveil.report.sections.kinds import kinds
 from unveil.report.sections.linkage import linkage, uniqueness
 from unveil.report.sections.membership import membership, membership_charts, scores
-from unveil.report.sections.readers import comparison, overlays, places, three_risks, who
+from unveil.report.sections.readers import calibrated, comparison, overlays, places, three_risks, who
 from unveil.report.sections.releases import levels, readings, recognised, sizes, utility
 
 __all__ = ["blocks_of"]
@@ -30,6 +30,7 @@ FIRST = (
         disclosure,
         differential,
         knowledge,
+        calibrated,
         comparison,
         not_tested,
         method,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from unveil.audit.document import Document
+from unveil.audit.document import Document, amount
 from unveil.audit.measures import parse_id, title_of
 from unveil.audit.numbers import count, interval, spoken
 from unveil.report.belief_charts import belief_density, calibration, convergence, relative_threat, subgroups
@@ -12,7 +12,7 @@ from unveil.report.blocks import Block, Cell, Chart, Grid, Heading, Listing, Par
 from unveil.report.reading import Names, releases_head, title_cell, value_cell, verdict_cell
 from unveil.report.wording import clean, distinct_labels, label, reader_name
 
-__all__ = ["comparison", "overlays", "places", "three_risks", "who"]
+__all__ = ["calibrated", "comparison", "overlays", "places", "three_risks", "who"]
 
 MOST_SUBGROUP_CHARTS = 24  # in the whole report: its size and the time it takes to open
 RISKS = {
@@ -28,6 +28,7 @@ THREAT = {
     "population": "Of the population",
     "mechanism": "How the file was made",
 }
+CALIBRATED = "calibration_error", "confident.80", "confident_right.80", "confident_wrong.80", "overconfidence.80"
 COMPARED = ("global_threat", "relative_threat.share_2x", "relative_threat.max", "belief_gain", "confident.80")
 
 
@@ -95,6 +96,38 @@ def who(document: Document, names: Names) -> list[Block]:
         *([Grid(title, (Cell("Reader"), *map(Cell, THREAT.values())), rows)] if rows else []),
         *([Listing(tuple(items))] if items else []),
     ]
+
+
+def calibrated(document: Document, names: Names) -> list[Block]:
+    """Whether each reader's beliefs come true as often as they say; right and wrong certainty apart."""
+    if document.document != "audit":
+        return []
+    of = {(f.release, f.attribute, f.reader, f.name): f for f in document.findings}
+    rows = []
+    for release, attribute, reader, name in of:
+        if name != "calibration_error" or of[release, attribute, reader, name].value is None or reader is None:
+            continue
+        cells = [of.get((release, attribute, reader, m)) for m in CALIBRATED]
+        gap = cells[-1]
+        judged = Cell("–", kind="quiet")
+        if gap is not None and gap.value is not None:
+            surer, less = amount(gap.low) > 0, amount(gap.high) < 0
+            judged = Cell("as sure as right")
+            if surer or less:
+                words = "✕ surer than right" if surer else "less sure than right"
+                judged = Cell(words, spoken(gap.value, gap.measure), "verdict exceeded" if surer else "")
+        place = Cell(reader_name(reader), ", ".join(filter(None, (names.only(release), label(attribute or "")))))
+        rows.append((place, *map(value_cell, cells[:-1]), judged))
+    if not rows:
+        return []
+    title = "Do beliefs come true as often as they say?"
+    head = "Calibration error", "Believed 80% or more", "of these, rightly", "Wrongly, of all people"
+    words = (
+        "How many values a reader gets right is a lower bound of what somebody may. How sure it is of one person is "
+        "not: a wrong certainty is held against a person, too, and counts apart."
+    )
+    grid = Grid(title, (Cell("Reader"), *map(num, head), Cell("Confident beliefs are")), tuple(rows), kind="tight")
+    return [Heading(title, id="calibration"), Paragraph(words, "quiet"), grid]
 
 
 def comparison(document: Document, names: Names) -> list[Block]:
