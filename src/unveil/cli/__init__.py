@@ -30,11 +30,10 @@ app = group(
     "May this table be published? Anonymize microdata, and audit any release.",
     order="schema hierarchy anonymize check audit ledger attack frontier list demo",
     epilog="""
-        Start here:
+        Start here (unveil COMMAND --help says more):
           unveil schema patients.csv -o schema.toml          draft what the columns are; read and confirm it
           unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv
           unveil audit release.csv -s schema.toml --original patients.csv --report report.html
-        unveil COMMAND --help says more; unveil list, what there is; unveil demo shows it on made-up data.
         """,
 )
 
