@@ -38,6 +38,7 @@ _HOME = {
     "anonymizer": "catalog",
     "attack": "audit.attack",
     "attacker": "catalog",
+    "audit_frames": "audit",
     "certainty_penalty": "utility",
     "discernibility": "utility",
     "draft_schema": "data.draft",
@@ -69,6 +70,8 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(f"unveil.{_HOME[name]}"), name)
+    if name == "audit":  # the package, which can be called: unveil.audit(release=df, …)
+        return importlib.import_module("unveil.audit")
     raise AttributeError(f"module 'unveil' has no attribute {name!r}")
 
 

@@ -12,7 +12,7 @@ from typing import IO, cast
 
 import numpy as np
 
-from unveil.errors import OutputError
+from unveil.errors import OutputError, UsageError
 
 __all__ = ["Engine", "open_checkpoint", "save_checkpoint"]
 
@@ -61,6 +61,25 @@ class Engine:
         """A fresh generator for this name: the same one every time it is asked for."""
         digest = hashlib.blake2b(f"{self.seed}{self.name}".encode(), digest_size=16).digest()
         return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
+
+    @contextmanager
+    def for_minutes(self, minutes: float, told: Callable[[], object] | None = None) -> "Iterator[Engine]":
+        """This engine, stopped after so many minutes: what was reached by then is kept. `told` is called then."""
+        if not minutes > 0:
+            raise UsageError(f"minutes = {minutes:g}: choose more than 0")
+
+        def over() -> None:
+            self.stop.set()
+            if told is not None:
+                told()
+
+        timer = threading.Timer(min(minutes * 60, threading.TIMEOUT_MAX), over)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield self
+        finally:
+            timer.cancel()
 
     def report(self, task: str, done: int, total: int) -> None:
         """Say how far a task has come, if anyone listens."""

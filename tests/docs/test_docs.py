@@ -96,7 +96,7 @@ def test_the_two_commands_of_the_readme_are_there() -> None:
 
 def test_every_command_of_the_readme_works(patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = commands(README)
-    assert {c[1] for c in found} == {"schema", "anonymize", "check", "attack", "audit"}
+    assert {c[1] for c in found} == {"schema", "hierarchy", "anonymize", "check", "attack", "audit"}
     schema = patients / "schema.toml"
     schema.unlink()  # a newcomer has none yet
     for arguments in found:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.audit.asking import Answers
 from unveil.audit.background import add_background
+from unveil.audit.carriers import carrier_rows, told_carriers
 from unveil.audit.case import Case
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.combination_limits import combination_findings
@@ -31,7 +32,9 @@ from unveil.audit.part import Part
 from unveil.audit.release_part import part_of
 from unveil.audit.remarks import count_words
 from unveil.audit.result import EXIT_CODES, RunResult
+from unveil.audit.shape import CarrierRow
 from unveil.audit.side_by_side import side_by_side
+from unveil.audit.verdict import Judgement
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.data.masked import Masked
 from unveil.data.release import Release
@@ -56,7 +59,7 @@ class Measured:
     started: float  # on the clock that only goes forward
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Audit(RunResult):
     """What an audit found. `document` is all that a report needs; the beliefs behind it stay here."""
 
@@ -95,7 +98,10 @@ class Audit(RunResult):
     def _repr_html_(self) -> str:
         # By name: the report stands above the audit and reads its document only.
         report = importlib.import_module("unveil.report")
-        return str(report.render_page(self.document))
+        return str(report.render_card(self.document))
+
+    def __repr__(self) -> str:
+        return str(importlib.import_module("unveil.report").card_text(self.document))
 
 
 def run_audit(case: Case | Mapping[str, Release | Masked], **options: Any) -> Audit:
@@ -151,6 +157,8 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         )
         for p in parts
     }
+    carriers = _carriers(case, judgements)
+    judgements = {name: told_carriers(one, carriers.get(name, ())) for name, one in judgements.items()}
     verdicts = {name: one.verdict for name, one in judgements.items()}
     stopped = case.engine.stop.is_set()
     if stopped:  # what was not reached can be no pass
@@ -217,6 +225,7 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         **({"composition": {p.name: p.composition for p in parts}} if case.earlier or case.not_combined else {}),
         "remarks": remarks,
         "definitions": definitions_of(findings),
+        **({"carriers": {n: [row.model_dump() for row in rows] for n, rows in carriers.items()}} if carriers else {}),
         **more,
     }
     charts: dict[str, dict[str, Any]] = {
@@ -247,3 +256,17 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         {(p.name, name): found for p in parts for name, found in p.answers.items()},
         {p.name: p.links for p in parts if p.links is not None},
     )
+
+
+def _carriers(case: Case, judgements: Mapping[str, Judgement]) -> dict[str, list[CarrierRow]]:
+    """Of releases that exceed a limit: what each column has to do with it. An external document names no counts."""
+    found: dict[str, list[CarrierRow]] = {}
+    for name, one in judgements.items():
+        release = case.releases[name]
+        exceeded = any(
+            k.verdict == "exceeded" and k.kind in ("singling out", "linking", "inference") for k in one.kinds
+        )
+        if isinstance(release, Release) and exceeded and not case.least:
+            rows = carrier_rows(release)
+            found |= {name: rows} if rows else {}
+    return found

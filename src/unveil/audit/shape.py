@@ -192,6 +192,16 @@ class FileCheck(DocumentPart):
     people: Count
 
 
+class CarrierRow(DocumentPart):
+    """The classes of a release counted again with one column changed; the first rows change none, and leave out all."""
+
+    column: str
+    change: Literal["as it is", "without", "one level coarser"]
+    smallest: int
+    few: int  # rows in classes of fewer than 3
+    guessed: dict[str, float]  # by attribute: rows that have the most frequent value of their class, as a share
+
+
 class EarlierFacts(DocumentPart):
     """One earlier release, and what was said of it."""
 
@@ -266,6 +276,7 @@ class AuditDiagnostics(DocumentPart):
     definitions: dict[str, Definition]
     composition: dict[str, dict[str, CompositionFacts]] = Field({})
     combinations: list[CombinationRow] = Field([])
+    carriers: dict[str, list[CarrierRow]] = Field({})
 
 
 class AuditDocument(Document):

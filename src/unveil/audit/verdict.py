@@ -80,6 +80,7 @@ class KindVerdict(DocumentPart):
     verdict: Literal["within", "exceeded", "inconclusive", "not judged", "not considered"]
     sentence: str
     fix: str = ""
+    why: str = ""  # the columns that carry it, computed
     waived: str | None = None  # the steward's reason
 
 

@@ -15,6 +15,7 @@ from unveil.cli.command import command, group
 from unveil.cli.demo import demo
 from unveil.cli.hierarchies import hierarchy_app
 from unveil.cli.ledger import ledger_app
+from unveil.cli.list import list_
 from unveil.cli.output import harmless, say, silence
 from unveil.cli.schema import schema
 from unveil.errors import Stopped, UnveilError, without_secrets
@@ -27,13 +28,12 @@ CRASHED = 70  # as sysexits.h has it: an error inside the program, never a verdi
 app = group(
     "unveil",
     "May this table be published? Anonymize microdata, and audit any release.",
-    order="schema hierarchy anonymize check audit ledger attack frontier demo",
+    order="schema hierarchy anonymize check audit ledger attack frontier list demo",
     epilog="""
-        Start here:
+        Start here (unveil COMMAND --help says more):
           unveil schema patients.csv -o schema.toml          draft what the columns are; read and confirm it
           unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv
           unveil audit release.csv -s schema.toml --original patients.csv --report report.html
-        unveil COMMAND --help says more. unveil demo shows all of it on made-up data.
         """,
 )
 
@@ -45,6 +45,7 @@ command(app, first=audit_verb.FIRST)(audit_verb.audit)
 app.add_typer(ledger_app)
 app.add_typer(attack_app)
 command(app, first=frontier_verb.FIRST)(frontier_verb.frontier)
+command(app)(list_)
 command(app)(demo)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import unveil.cli.options as opt
 from unveil.cli.earlier import EarlierOptions
 from unveil.cli.load import input_paths, load_case, names_of
-from unveil.cli.output import file_part, give_results, keep_apart, long_work, release_parts
+from unveil.cli.output import file_part, give_results, keep_apart, long_work, release_parts, say
 from unveil.errors import UsageError
 
 __all__ = ["FIRST", "AuditOptions", "audit"]
@@ -48,6 +48,7 @@ class AuditOptions(
     preset: str | None = opt.option("Published limits by name, e.g. ema_0070 or k_11.", "NAME")
     presets: Path | None = opt.option("A TOML file of more presets.", "FILE")
     sample: int | None = opt.option("Ask about a random sample of people only.", "N")
+    minutes: float = opt.option("Report what was reached after this long.", "M", default=10.0)
     joint: bool = opt.flag("--joint", "Also guess all sensitive attributes as one.")
     membership_prior: float | None = opt.option(
         "Probability, before the release, that somebody is in the table; a half if not given.", "P"
@@ -78,14 +79,20 @@ def audit(options: AuditOptions) -> None:
     something was not judged.
     """
     from unveil.audit import run_audit
+    from unveil.audit.first_look import first_look
     from unveil.formats.people import people_content
 
     if not options.releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
     case = load_case(options)
     files = _people_paths(options, case)
+    if options.variant == "internal":
+        for line in first_look(case):
+            say(line)
     with long_work() as (progress, stop):
-        found = run_audit(replace(case, engine=replace(case.engine, progress=progress, stop=stop)))
+        engine = replace(case.engine, progress=progress, stop=stop)
+        with engine.for_minutes(options.minutes, lambda: say(_over(options.minutes))) as timed:
+            found = run_audit(replace(case, engine=timed))
     people: dict[Path, Any] = {}
     for path, of in files.items():
         if of[0] in found.compared:
@@ -93,6 +100,10 @@ def audit(options: AuditOptions) -> None:
         elif of in found.answers and found.answers[of].attackers:
             people[path] = people_content(path, found.people(*of))
     give_results(found, options, people=people)
+
+
+def _over(minutes: float) -> str:
+    return f"unveil: {minutes:g} minutes are over; what was reached is reported. Give it longer with --minutes M"
 
 
 def _people_paths(options: AuditOptions, case: Any) -> dict[Path, tuple[str, str]]:

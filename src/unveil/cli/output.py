@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, current_thread, main_thread
+from threading import Event, Lock, current_thread, main_thread
 from typing import Any
 
 import typer
@@ -203,10 +203,40 @@ def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Ev
             with _bar() as progress:
                 yield progress, stop
         else:
-            yield None, stop
+            yield _lines(), stop
     finally:
         if main:
             signal.signal(signal.SIGINT, before)
+
+
+EVERY = 10.0  # seconds between two lines where there is no terminal
+
+
+def _lines() -> Any:
+    """Progress as lines on standard error, one every ten seconds: for files, pipes and notebooks."""
+    import time
+
+    begun: dict[str, float] = {}
+    said = [time.monotonic()]
+    lock = Lock()
+
+    def progress(task: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        with lock:
+            start = begun.setdefault(task, now)
+            if now - said[0] < EVERY:
+                return
+            said[0] = now
+        share = min(done / total, 1.0) if total else 0.0
+        left = (now - start) * (1 - share) / share if share else None
+        about = "" if left is None or share == 1 else f", about {_duration(left)} left of this"
+        say(f"{task}: {share:.0%}{about}")
+
+    return progress
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 @contextmanager

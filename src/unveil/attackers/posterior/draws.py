@@ -82,19 +82,20 @@ class LinkedDraws:
         sampler = ShareChains.start(regions, counts, prior, exact, engine, 1)
         for task in sampler.tasks():
             sampler.burn_in(task, max(self.sweeps // 5, 50))
-        atom, atoms = sampler.atom, sampler.prior.shape[1]
+        atom = sampler.atom
         while True:
             found = np.empty((piece, *prior.shape))
             for value, tree in enumerate(alone):
                 if tree is not None:
                     found[:, value] = tree(piece)[:, 0]
                     continue
-                at = np.empty((piece, atoms))
+                own = sampler.own_atoms(value)[atom]  # (codes,)
+                at = np.empty((piece, int(own.max()) + 1))
                 for number in range(piece):
                     at[number] = sampler.state((0, value))
                 share = at - _log_sum(at)
-                within = _log_shares(random, np.broadcast_to(prior[value][:, None], (regions.codes, piece)), atom)
-                found[:, value] = share[:, atom] + within.T
+                within = _log_shares(random, np.broadcast_to(prior[value][:, None], (regions.codes, piece)), own)
+                found[:, value] = share[:, own] + within.T
             yield found
 
 

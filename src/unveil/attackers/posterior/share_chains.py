@@ -44,7 +44,7 @@ class ShareChain:
     """One chain for one sensitive value, where it stands. It goes on with the same draws after a stop."""
 
     key: np.uint64
-    x: Floats  # (atoms,) the state
+    x: Floats  # (own atoms,) the state
     step: float
     counter: np.uint64
     share: BatchMeans = field(default_factory=BatchMeans)  # of (atoms,)
@@ -53,15 +53,22 @@ class ShareChain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sets:
-    """What the kernels take of one value: see share_chain."""
+    """What the kernels take of one value: see share_chain. Atoms that none of its regions separates are one own atom.
 
-    prior: Floats
+    Of a value with a few rows nearly all atoms are one: a draw costs what its own regions tell apart, not the domain.
+    """
+
+    prior: Floats  # (own atoms,)
     start: Ints
     atom: Ints
     weight: Floats | None
     count: Ints
     sums: Sums
-    place: Ints  # (atom,) which of all region atoms each is
+    place: Ints  # (used region atoms,) which of all region atoms each is
+    own: Ints  # (atoms,) the own atom of each
+    within: Floats  # (atoms,) its share of that
+    own_place: Ints  # (used region atoms,) which of `atom` each lies in
+    place_within: Floats  # (used region atoms,) its share of that
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,16 +100,11 @@ class ShareChains:
     reading: CodeShares | None  # of a smoothed attribute, whose atoms are centres
     prior: Floats  # (values, atoms)
     counts: Ints  # (values, regions)
-    mass: Floats  # (values, atoms)
+    mass: dict[int, Floats]  # by value: (own atoms,)
     chains: int
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
     size: int = 0  # draws in a batch
-    sums: PartialSums = field(init=False)
     sets_of: dict[int, Sets] = field(default_factory=dict)  # by value, once made
-
-    def __post_init__(self) -> None:
-        sets, atoms = (self.start_of, self.member), self.prior.shape[1]
-        self.sums = PartialSums.of(*sets, atoms) if self.weight is None else PartialSums.plain(*sets)
 
     @classmethod
     def start(
@@ -148,17 +150,16 @@ class ShareChains:
         engine: Engine,
         chains: int,
     ) -> "ShareChains":
-        values, atoms = prior.shape
-        found = cls(*sets, prior, counts, np.ones((values, atoms)), chains, {})
+        found = cls(*sets, prior, counts, {}, chains, {})
         for value in np.flatnonzero(~exact).tolist():
             seen = found._sets(value)
-            mass = prior[value] + expected_counts(seen.prior, seen.weight, seen.count, seen.sums, EM_ROUNDS)
+            mass = seen.prior + expected_counts(seen.prior, seen.weight, seen.count, seen.sums, EM_ROUNDS)
             found.mass[value] = mass
             for chain in range(chains):
                 random = engine.named(f"chain {chain} value {value}").generator()
                 key = random.integers(0, 2**64, dtype=np.uint64)
                 # Starts are spread wider than the posterior, so that chains can disagree.
-                x = np.log(mass / mass.sum() * prior[value].sum()) + random.normal(size=atoms) / np.sqrt(mass)
+                x = np.log(mass / mass.sum() * seen.prior.sum()) + random.normal(size=len(mass)) / np.sqrt(mass)
                 found.running[chain, value] = ShareChain(key, x, 0.3, np.uint64(0))
         return found
 
@@ -171,7 +172,7 @@ class ShareChains:
         self._draw(task, draws, adapt=True)
 
     def state(self, task: tuple[int, int]) -> Floats:
-        """(atoms,) one more draw: logarithms of weights whose shares are asked for."""
+        """(own atoms,) one more draw: logarithms of weights whose shares are asked for."""
         self._draw(task, 1, adapt=False)
         return self.running[task].x
 
@@ -179,7 +180,7 @@ class ShareChains:
         """Draw at least one more batch and at most so many, and say how many: a while, after which one may stop."""
         chain = self.running[task]
         sets = self._sets(task[1])
-        batches = min(max(A_WHILE // (self.size * (len(sets.place) + STEPS * len(sets.prior))), 1), most)
+        batches = min(max(A_WHILE // (self.size * (len(sets.atom) + STEPS * len(sets.prior))), 1), most)
         share, ratio = self._draw(task, self.size, adapt=False, batches=batches)
         chain.share.extend(share / self.size)
         chain.ratio.extend(ratio / self.size)
@@ -239,6 +240,10 @@ class ShareChains:
         """(used region atoms,) which of all region atoms a value's chains speak of, growing."""
         return self._sets(value).place
 
+    def own_atoms(self, value: int) -> Ints:
+        """(atoms,) the atom of the value's own chains that each lies in."""
+        return self._sets(value).own
+
     def _sets(self, value: int) -> Sets:
         if value not in self.sets_of:
             self.sets_of[value] = self._make_sets(value)
@@ -249,21 +254,41 @@ class ShareChains:
         length = self.start_of[used + 1] - self.start_of[used]
         start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
         place = np.repeat(self.start_of[used] - start[:-1], length) + np.arange(start[-1])
-        weight = None if self.weight is None else self.weight[place]
-        plain = PartialSums.plain(start, self.member[place])
-        sums = min(plain, self.sums.take(used), key=lambda way: way.cost)
-        return Sets(self.prior[value], start, plain.piece, weight, self.counts[value][used], sums.arrays(), place)
+        member, prior, count = self.member[place], self.prior[value], self.counts[value][used]
+        if self.weight is not None:
+            own, each = np.arange(len(prior)), np.ones(len(place))
+            plain = PartialSums.plain(start, member).arrays()
+            same = np.arange(len(place))
+            return Sets(
+                prior, start, member, self.weight[place], count, plain, place, own, np.ones(len(prior)), same, each
+            )
+        owner = np.repeat(np.arange(len(used)), length)
+        order = np.lexsort((owner, member))
+        of_atom = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=len(prior)))]).astype(np.int64)
+        own = rank_sequences(of_atom, owner[order].astype(np.int64))
+        whole = np.asarray(np.bincount(own, weights=prior), dtype=np.float64)
+        within = prior / whole[own]
+        pair, own_place = np.unique(owner * len(whole) + own[member], return_inverse=True)
+        own_start = np.searchsorted(pair, np.arange(len(used) + 1) * len(whole)).astype(np.int64)
+        atom = (pair % len(whole)).astype(np.int64)
+        sums = PartialSums.of(own_start, atom, len(whole)).arrays()
+        return Sets(whole, own_start, atom, None, count, sums, place, own, within, own_place, within[member])
 
     def _draw(self, task: tuple[int, int], draws: int, *, adapt: bool, batches: int = 1) -> tuple[Floats, Floats]:
         chain, value = self.running[task], task[1]
         sets = self._sets(value)
-        totals = np.zeros((batches, self.prior.shape[1])), np.zeros((batches, len(sets.place)))
+        totals = np.zeros((batches, len(sets.prior))), np.zeros((batches, len(sets.atom)))
+        if len(sets.prior) == 1:  # nothing to draw: nobody has the value, or every region of it is the whole domain
+            totals[0][:], totals[1][:] = draws, draws
+            return totals[0][:, sets.own] * sets.within, totals[1][:, sets.own_place] * sets.place_within
         density = sets.prior, sets.start, sets.atom, sets.weight, sets.count, sets.sums
         step, _, counter = share_chain(
             *density, self.mass[value], chain.x, chain.step, STEPS, adapt, draws, chain.key, chain.counter, *totals
         )
         chain.step, chain.counter = float(step), np.uint64(counter)
-        return totals
+        # What no region of this value separates is divided as the prior says, whatever is drawn.
+        share, ratio = totals
+        return share[:, sets.own] * sets.within, ratio[:, sets.own_place] * sets.place_within
 
 
 def _atoms(regions: Regions, used: Ints) -> tuple[Ints, Ints, Ints]:

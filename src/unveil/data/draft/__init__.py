@@ -43,12 +43,13 @@ def draft_schema(
     published: bool = False,
     listed: Sequence[str] = (),
     folder: str | None = None,
+    prepare: bool = True,
 ) -> Draft:
     """Draft schema.toml for a table of texts. Of the `missing` tokens those that occur are kept, and those `listed`.
 
     `told` is what a human already said in another tool: it stands instead of the guesses. `published`: the table is a
     release, so that `20-29` is an interval and no value. `folder`: where the files of domains with many values will
-    stand, beside the schema; without it every domain stands in the schema.
+    stand, beside the schema; without it every domain stands in the schema. `prepare`: propose preparations, too.
 
     Cost: a few passes over each column's distinct texts, one over its rows, and at most SET_ROWS rows for the sets.
     """
@@ -56,7 +57,7 @@ def draft_schema(
         raise TableError(f"{name}: holds no rows; a schema is drafted from data")
     tokens = frozenset(missing) if published else frozenset(missing) | MISSING_WORDS
     told = told or {}
-    as_it_is = published or bool(told)
+    as_it_is = published or bool(told) or not prepare
     proposals = {n: Proposal(c) if as_it_is else propose(c, tokens, decimal) for n, c in columns.items()}
     read = {n: read_column(n, p.column, decimal, tokens, published) for n, p in proposals.items()}
     derived = {} if as_it_is else {d.name: d for d in _derived(columns, proposals, read)}

@@ -19,7 +19,7 @@ def kinds(document: Document, names: Names) -> list[Block]:
         if names.several and release != before:  # a heading of the rows below it
             rows.append((Cell(names.of(release)),))
         before = release
-        small = f"waived: {clean(row['waived'], 200)}" if row["waived"] else clean(row["fix"], 400)
+        small = f"waived: {clean(row['waived'], 200)}" if row["waived"] else _small(row)
         found = Cell(clean(row["sentence"], 600), small)
         rows.append((Cell(_called(row)), verdict_cell(row["verdict"]), found))
     if not rows:
@@ -54,9 +54,17 @@ def told_kinds(document: Document, names: Names, most: int = 3) -> tuple[tuple[s
     order = {"exceeded": 0, "inconclusive": 1, "not judged": 2}
     open_ones = sorted((x for x in rows if x[1]["verdict"] in order), key=lambda x: order[x[1]["verdict"]])
     return tuple(
-        (f"{_called(row)}, {names.of(release)}" if names.several else _called(row), clean(row["sentence"], 200))
+        (f"{_called(row)}, {names.of(release)}" if names.several else _called(row), _told(row))
         for release, row in open_ones[:most]
     )
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    return " ".join(filter(None, (clean(row["sentence"], 200), clean(row.get("why") or "", 300))))
+
+
+def _small(row: Mapping[str, Any]) -> str:
+    return " ".join(filter(None, (clean(row.get("why") or "", 400), clean(row["fix"], 400))))
 
 
 def _rows(document: Document) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -1,0 +1,88 @@
+"""Which column carries it: a hand-made release that keeps the exact length of stay, and a recount row by row."""
+
+from collections import Counter
+
+import numpy as np
+
+from small import QI, SENSITIVE, made_schema
+from unveil.audit import run_audit
+from unveil.audit.carriers import carrier_rows
+from unveil.data.hierarchy_builders import interval_hierarchy
+from unveil.data.schema import Schema
+from unveil.data.table import Table
+
+STAY = interval_hierarchy([*range(40)], [10, 20])
+
+
+def hospital(rows: int = 240) -> Table:
+    draw = np.random.default_rng(11)
+    schema = made_schema(
+        {
+            "sex": {"role": QI},
+            "ward": {"role": QI},
+            "stay": {"role": QI, "kind": "numeric", "domain": {"from": 0, "to": 39}},
+            "disease": {"role": SENSITIVE},
+        }
+    )
+    schema = Schema(schema.document, {"stay": STAY})
+    columns = {
+        "sex": draw.choice(["f", "m"], rows),
+        "ward": draw.choice(["a", "b", "c"], rows),
+        "stay": draw.integers(0, 40, rows).astype(str),
+        "disease": draw.choice(["flu", "hiv", "none", "ulcer"], rows),
+    }
+    return Table.from_columns(schema, {name: values.tolist() for name, values in columns.items()})
+
+
+def texts(table: Table) -> list[dict[str, str]]:
+    columns = {
+        a.name: [a.values[code] for code in column.tolist()]
+        for a, column in zip(table.attributes, table.columns, strict=True)
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def few(people: list[dict[str, str]], known: tuple[str, ...]) -> int:
+    sizes = Counter(tuple(person[name] for name in known) for person in people)
+    return sum(n for n in sizes.values() if n < 3)
+
+
+def guessed(people: list[dict[str, str]], known: tuple[str, ...]) -> float:
+    classes: dict[tuple[str, ...], Counter[str]] = {}
+    for person in people:
+        classes.setdefault(tuple(person[name] for name in known), Counter())[person["disease"]] += 1
+    return sum(max(c.values()) for c in classes.values()) / len(people)
+
+
+def test_the_numbers_are_those_of_counting_row_by_row():
+    table = hospital()
+    people = texts(table)
+    rows = {(row.column, row.change): row for row in carrier_rows(table.as_release())}
+    whole = ("sex", "ward", "stay")
+    assert rows["", "as it is"].few == few(people, whole)
+    for name in whole:
+        rest = tuple(n for n in whole if n != name)
+        assert rows[name, "without"].few == few(people, rest)
+        assert abs(rows[name, "without"].guessed["disease"] - guessed(people, rest)) < 1e-12
+    coarse = [{**p, "stay": str(int(p["stay"]) // 10)} for p in people]
+    assert rows["stay", "one level coarser"].few == few(coarse, whole)
+    assert abs(rows["stay", "one level coarser"].guessed["disease"] - guessed(coarse, whole)) < 1e-12
+    assert ("sex", "one level coarser") not in rows  # it has no hierarchy
+
+
+def test_the_audit_says_that_the_exact_length_of_stay_carries_it():
+    table = hospital()
+    found = run_audit({"by hand": table.as_release()}, original=table, membership=None, background=None)
+    kinds = {k["kind"]: k for k in found.document.diagnostics["judgement"]["by hand"]["kinds"]}
+    assert kinds["singling out"]["verdict"] == "exceeded"
+    people = texts(table)
+    said = kinds["singling out"]["why"]
+    before, after = few(people, ("sex", "ward", "stay")), few(people, ("sex", "ward"))
+    assert said.startswith(
+        f"{before} rows stand in classes of fewer than 3; without stay {after} rows, with it one level"
+    )
+    assert "stay" in kinds["inference"]["why"]
+    external = run_audit(
+        {"by hand": table.as_release()}, original=table, membership=None, background=None, variant="external"
+    )
+    assert "carriers" not in external.document.diagnostics

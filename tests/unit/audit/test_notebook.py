@@ -1,0 +1,69 @@
+"""The notebook layer: frames in, an audit out that shows itself in a few lines."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import unveil
+from unveil.errors import UsageError
+
+ROLES = {"name": "identifier", "age": "quasi-identifier", "sex": "quasi-identifier", "disease": "sensitive"}
+
+
+def people(rows: int = 60) -> pl.DataFrame:
+    draw = np.random.default_rng(3)
+    return pl.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(rows)],
+            "age": draw.integers(20, 40, rows),
+            "sex": draw.choice(["f", "m"], rows),
+            "disease": draw.choice(["flu", "hiv", "none"], rows),
+        }
+    )
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_frames_in_an_audit_out(library: str) -> None:
+    original = people()
+    release = original.drop("name").with_columns(
+        age=pl.when(pl.col("age") < 30).then(pl.lit("20-29")).otherwise(pl.lit("30-39"))
+    )
+    frames = [f.to_pandas() if library == "pandas" else f for f in (release, original)]
+    found = unveil.audit(release=frames[0], original=frames[1], roles=ROLES, limits=["k_anonymity >= 2"])
+    assert {f.id: f.value for f in found.document.findings}["k_anonymity"] >= 2
+    assert len(repr(found).splitlines()) <= 24
+    assert "release: " in repr(found)
+    assert "person 1" not in repr(found)
+    html = found._repr_html_()
+    assert len(html) < 10_000
+    assert "<table>" in html
+    again = unveil.audit_frames(release=frames[0], original=frames[1], roles=ROLES, limits=["k_anonymity >= 2"])
+    assert again.verdict == found.verdict
+
+
+def test_several_releases_by_name_and_without_the_original() -> None:
+    release = people().drop("name")
+    roles = {n: r for n, r in ROLES.items() if n != "name"}
+    found = unveil.audit({"raw": release, "copy": release}, roles=roles)
+    assert set(found.document.diagnostics["verdicts"]) == {"raw", "copy"}
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        ({"age": "quasi-identifier"}, "say what 'name', 'sex', 'disease' is"),
+        ({**ROLES, "agee": "sensitive"}, "there is no column 'agee'"),
+        ({**ROLES, "age": "known"}, "'known' is not a role"),
+        (None, "say what the columns are"),
+    ],
+)
+def test_roles_are_never_guessed(roles: dict[str, str] | None, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        unveil.audit(release=people().drop("name"), original=people(), roles=roles)
+
+
+def test_the_package_and_the_verb_are_one_name() -> None:
+    from unveil.audit import run_audit
+
+    assert callable(unveil.audit)
+    assert unveil.audit.run_audit is run_audit
