@@ -15,7 +15,7 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour fuzz constraints clean
+.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour accept fuzz constraints clean
 
 demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
@@ -68,6 +68,9 @@ papers: setup
 
 leaks: setup
 	@$(BIN)/python -m tests.leaks
+
+accept: setup
+	@$(BIN)/python -m tests.acceptance
 
 first-hour: setup
 	@$(BIN)/python -m tests.first_hour

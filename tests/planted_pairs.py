@@ -1,4 +1,4 @@
-"""Pairs of releases that are each 5-anonymous and 3-diverse, and together tell the secret of people who were planted."""
+"""Pairs of releases that are each 5-anonymous and 3-diverse, and together tell the secrets of planted people."""
 
 import numpy as np
 

@@ -96,16 +96,21 @@ def without_grid() -> Iterator[None]:
         contract.integrated_posterior = before
 
 
+def kept_trials(kept: Path) -> dict[tuple[str, int, str], Trial]:
+    """Runs of before."""
+    found = {}
+    for line in kept.read_text().splitlines() if kept.exists() else ():
+        one = Trial(**json.loads(line))
+        found[one.table, one.seed, one.reader] = one
+    return found
+
+
 def trials(kept: Path, seeds: int = SEEDS, *, names: Sequence[str] = (), chains_only: bool = False) -> Iterator[Trial]:
     """Every run, those of before from `kept`, to which new ones are added.
 
     `chains_only`: the tables that are integrated otherwise, by chains, so that these are tried there too.
     """
-    done = {}
-    if kept.exists():
-        for line in kept.read_text().splitlines():
-            one = Trial(**json.loads(line))
-            done[one.table, one.seed, one.reader] = one
+    done = kept_trials(kept)
     everyone = {table.name: table for table in (*blind_tables(), *tables())}
     exact: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for seed in range(seeds):

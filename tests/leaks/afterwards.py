@@ -248,35 +248,6 @@ def means_of_two_called_means_of_ten(draw: random.Random) -> Fields:
     )
 
 
-@leak("two releases", "composition")
-def two_cuts_of_the_same_people(draw: random.Random) -> Fields:
-    """Bands of 24 years in both files, but the second starts twelve later: together they are bands of twelve."""
-    d = police(draw, 150)
-    other = [f"[{6 + (int(a) - 6) // 24 * 24},{29 + (int(a) - 6) // 24 * 24}]" for a in d.exact["âge"]]
-    wide = attribute("q", "numeric", domain={"from": 0, "to": 110, "step": 1})
-    first, second = d.release(), d.release(âge=other)
-    shown = joined({"a": d.shown["âge"], "b": other, "c": d.shown["commune"]}, ["a", "b", "c"])
-    left: dict[tuple[str, ...], set[str]] = {}
-    for key in set(shown):
-        both = [set(), set()]  # type: list[set[str]]
-        for i in d.all:
-            if (shown[i][0], shown[i][2]) == (key[0], key[2]):
-                both[0].add(d.told[i])
-            if (shown[i][1], shown[i][2]) == (key[1], key[2]):
-                both[1].add(d.told[i])
-        left[key] = both[0] & both[1]
-    from tests.leaks.case import csv_text
-
-    people = sum(len(left[s]) < 3 for s in shown)
-    return d.case(
-        schema=d.schema(âge=wide),
-        release=first,
-        files={"second.csv": csv_text(second)},
-        more_releases=("second.csv",),
-        truth=Truth(people, "offences that only one of the files leaves open", d.people),
-    )
-
-
 # --- controls ---------------------------------------------------------------------------------------------------------
 
 
@@ -349,7 +320,7 @@ def salaries_that_follow_the_grade_a_little(draw: random.Random) -> Fields:
 @control("recoded")
 def withheld_counties(draw: random.Random) -> Fields:
     """Counties withheld for a random tenth, marital status for another."""
-    d = census(draw, 3_000)
+    d = census(draw, 6_000)
     county = ["*" if draw.random() < 0.1 else c for c in d.shown["county"]]
     status = ["*" if draw.random() < 0.1 else s for s in d.shown["status"]]
     return _safe(d, release=d.release(county=county, status=status))

@@ -503,12 +503,12 @@ def town_beside_its_postcode(draw: random.Random) -> Fields:
 
 @leak("suppressed cells given back", "inference")
 def sum_gives_the_secret_back(draw: random.Random) -> Fields:
-    w = Ward(draw)
-    wage = [draw.randrange(1, 60) for _ in range(w.people)]
+    w = Ward(draw, 360)
+    wage = [draw.randrange(1, 13) for _ in range(w.people)]
     rent = [draw.randrange(1, 60) for _ in range(w.people)]
     total = [str(a + b) for a, b in zip(wage, rent, strict=True)]
-    shown = ["*" if draw.random() < 0.5 else str(a) for a in wage]
-    money = {"from": 1, "to": 59, "step": 1}
+    shown = ["*" if draw.random() < 0.1 else str(a) for a in wage]
+    money = {"from": 1, "to": 12, "step": 1}
     return w.case(
         original=w.original(wage=[str(v) for v in wage], rent=[str(v) for v in rent], total=total),
         schema=w.schema(

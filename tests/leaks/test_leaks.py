@@ -28,14 +28,14 @@ FOUND_BY = {
     "row order": {"row_order"},
     "blocks in pairs": {"paired_blocks"},
     "group names": {"group_names", "telling_columns"},
-    "spelling": {"spelling"},
-    "missingness": {"missing_cells", "withheld_values", "spelling"},
+    "spelling": {"spelling", "withheld_values", "given_back"},
+    "missingness": {"missing_cells", "withheld_values", "spelling", "given_back"},
     "suppressed cells given back": {"given_back"},
     "several rows a person": {"repeated_people", "telling_columns"},
     "padding": {"rows_of_nobody", "leftover_columns"},
     "fits no row": {"unplaced_people"},
     "masked": {"claimed_masking", "row_order", "doubtful_roles"},
-    "wrong claims": {"claimed_masking", "claimed_noise", "telling_columns"},
+    "wrong claims": {"claimed_masking", "claimed_noise", "telling_columns", "harmful_classes"},
     "one secret tells another": {"telling_columns"},
     "secret called insensitive": {"doubtful_roles"},
     "secret called quasi-identifier": {"doubtful_roles"},
@@ -49,6 +49,8 @@ FOUND_BY = {
     "two releases": {"across_releases"},
 }
 SEED = 1
+# Of these the file's own checks say nothing: readers find them.
+BY_READERS = ("nearly_everybody_has_it", "bonuses_by_country")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,7 @@ def test_cases_depend_on_the_seed_alone() -> None:
         assert make(3).release != make(4).release
 
 
-@pytest.mark.parametrize("name", list(LEAKS))
+@pytest.mark.parametrize("name", [n for n in LEAKS if n not in BY_READERS])
 def test_the_file_gives_the_leak_away(name: str, cases: dict[str, Case], tmp_path: Path) -> None:
     case = cases[name]
     found = run.findings(case, tmp_path)
@@ -153,6 +155,7 @@ def test_the_runner_reads_the_exit_code(name: str, cases: dict[str, Case], tmp_p
 
 # One of each kind of disclosure: the whole list is `make leaks`.
 JUDGED = (
+    *BY_READERS,
     *("row_numbers", "one_class_of_one_diagnosis", "rare_disease_in_one_class", "one_chapter_of_codes_a_class"),
     *("dates_of_death_close_together", "salaries_close_together", "everybody_has_it", "some_classes_are_whole"),
     *("classes_that_cross_each_other", "a_tenth_keeps_exact_cells", "ninety_of_two_thousand", "noise_of_ten_euros"),

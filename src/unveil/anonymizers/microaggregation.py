@@ -68,14 +68,15 @@ def _near(point: NDArray[np.float64], k: int, engine: Engine) -> NDArray[np.int6
     boxes = near_groups.grow_boxes(point, *spans)
     tree = [spans[0], *(part[:boxes].copy() for part in spans[1:5]), spans[5]]
     sides = [np.empty((boxes, point.shape[1])) for _ in range(2)]
-    work = (point, k, group, *tree, *sides, np.empty(boxes, dtype=np.int64), np.zeros(point.shape[1]))
-    left, number = near_groups.mdav_groups(*work, rows, 0, 0)
+    room = (*sides, np.empty(boxes, dtype=np.int64), np.zeros(point.shape[1]))
+    work: list[Any] = [point, k, group, *tree, *room]
+    left, number = near_groups.mdav_groups(*[*work, rows, 0, 0])
     while left >= 3 * k:
         if engine.stop.is_set():
             raise Stopped("stopped before all rows were grouped; there is no release")
-        left, number = near_groups.mdav_groups(*work, left, number, max(rows // (PARTS * k), 100))
+        left, number = near_groups.mdav_groups(*[*work, left, number, max(rows // (PARTS * k), 100)])
         engine.report("groups of near rows", rows - left, rows)
-    near_groups.mdav_rest(*work, left, number)
+    near_groups.mdav_rest(*[*work, left, number])
     found = np.empty_like(group)
     found[order] = group
     return found

@@ -70,7 +70,7 @@ class Readers:
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
-    release: Release | Masked
+    release: Release  # of an attack on perturbed categories a Masked, of which only attributes are asked
     attribute: Attribute
     learner: Belief
     attackers: Mapping[str, Belief]

@@ -87,7 +87,7 @@ def _answers(
     truth: NDArray[np.integer] | None,
 ) -> Answers:
     return Answers(
-        release=release,
+        release=release,  # type: ignore[arg-type]  # of a masked one only its attributes are asked for
         attribute=release.attributes[found.targets.asked],
         learner=learner,
         attackers=attackers,

@@ -141,21 +141,12 @@ def measures_of(
         Measure("calibration_error", _of_truth(risk.calibration_error), needs_truth=True, of_learner=True),
         Measure("relative_threat.max", _beside(risk.relative_threat_max), needs_truth=True, most=inf),
         Measure("relative_threat.skewness", _beside(risk.relative_threat_skewness), needs_truth=True),
-        Measure(
-            "absolute_error",
-            _of_truth(risk.absolute_error),
-            needs_truth=True,
-            of_learner=True,
-            each=_absolute_errors,
-            span=(0.0, 2.0),
-        ),
-        Measure(
-            "squared_error",
-            _of_truth(risk.squared_error),
-            needs_truth=True,
-            of_learner=True,
-            each=_squared_errors,
-            span=(0.0, 2.0),
+        *(
+            Measure(name, _of_truth(function), needs_truth=True, of_learner=True, each=each, span=(0.0, 2.0))
+            for name, function, each in (
+                ("absolute_error", risk.absolute_error, _absolute_errors),
+                ("squared_error", risk.squared_error, _squared_errors),
+            )
         ),
     ]
     numbered = ["relative_threat.q95", "relative_threat.share_2x"]

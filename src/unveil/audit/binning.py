@@ -14,7 +14,7 @@ from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
 from unveil.data.table import Table
 
-__all__ = ["COARSE", "FINE", "Bins", "bins_of", "too_many_values"]
+__all__ = ["COARSE", "FINE", "AttributeBins", "bins_of", "too_many_values"]
 
 COARSE, FINE = 10, 100
 MOST_VALUES = 1_000  # that a reader is asked about one by one
@@ -25,7 +25,7 @@ def too_many_values(attribute: Attribute) -> bool:
     return attribute.codes > MOST_VALUES and attribute.role in (Role.SENSITIVE, Role.QUASI_IDENTIFIER)
 
 
-class Bins:
+class AttributeBins:
     """One attribute with the bin of each of its codes: turns releases and tables into those of bins."""
 
     def __init__(self, attribute: Attribute, bin_of: NDArray[np.int64], labels: Sequence[str]) -> None:
@@ -80,7 +80,7 @@ class Bins:
         return (*attributes[:index], self.attribute, *attributes[index + 1 :])
 
 
-def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: int) -> Bins:
+def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: int) -> AttributeBins:
     """At most so many bins of an attribute, of about as many people each; of categories, kinds by frequency."""
     if table is not None:
         counts = np.bincount(table.columns[table.index(attribute.name)], minlength=attribute.codes).astype(np.float64)
@@ -111,4 +111,4 @@ def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: i
     if attribute.missing:
         bin_of[real:] = made
         labels.append(attribute.values[-1])
-    return Bins(attribute, bin_of, labels)
+    return AttributeBins(attribute, bin_of, labels)

@@ -64,8 +64,8 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
             continue
         try:
             views.append(view_of(other, earlier, people, attribute))
-        except NotApplicable as reason:
-            left_out[other] = str(reason)
+        except NotApplicable as error:
+            left_out[other] = str(error)
     facts: dict[str, Any] = {
         "earlier": [_described(n, e) for n, e in case.earlier.items()],
         "left_out": left_out,
@@ -74,9 +74,8 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
     remarks = [f"{n} does not publish {attribute.name}, so it adds nothing about it." for n in silent]
     if len(views) == 1:
         reason = "none of the earlier releases can be combined" if left_out else "no earlier release publishes it"
-        refused = dict.fromkeys((COMPOSED, COMPOSED_LEARNED), reason) if left_out else {}
-        readers = {} if left_out else {COMPOSED: _alone(found)}
-        return Composed(readers, refused, (), facts, tuple(remarks))
+        none: dict[str, str] = dict.fromkeys((COMPOSED, COMPOSED_LEARNED), reason) if left_out else {}
+        return Composed({} if left_out else {COMPOSED: _alone(found)}, none, (), facts, tuple(remarks))
     web = weave(views, attribute.codes)
     flat = web.beliefs()
     check = None
@@ -84,15 +83,16 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
         truth = case.original.columns[case.original.index(attribute.name)]
         check = sampled_check(web, flat, truth, case.engine)
     learned = None
-    if len(found.learner.probability) == people.count:
-        learned = web.beliefs(found.learner.probability)
+    population = _population(found)
+    if len(population.probability) == people.count:
+        learned = web.beliefs(population.probability)
     agreement = None if learned is None else _agreement(flat, learned)
     known = ", ".join(v.name for v in views[1:])
     readers = {COMPOSED: _belief(flat, found, check, agreement, known, "none: all worlds alike")}
-    refused = {}
+    refused: dict[str, str] = {}
     if learned is not None:
-        belief = _belief(learned, found, check, agreement, known, found.learner.threat.population)
-        own = found.learner.diagnostics
+        belief = _belief(learned, found, check, agreement, known, population.threat.population)
+        own = population.diagnostics
         sure = replace(
             belief.diagnostics,
             converged=belief.diagnostics.converged and own.converged,
@@ -126,6 +126,12 @@ def _people(case: "Case", release: Release, asked: int) -> KnownPeople:
         names = [a.name for a in table.attributes if a.role is Role.QUASI_IDENTIFIER]
         names = [n for n in names if n != release.attributes[asked].name]
     return KnownPeople.of_table(table, [n for n in names if n in {a.name for a in table.attributes}])
+
+
+def _population(found: Answers) -> Belief:
+    """p(s | x): of the models of an attacker with its own, who have not seen the person's group, if there are any."""
+    own = [belief for name, belief in found.without.items() if name]
+    return own[-1] if own else found.without.get("", found.learner)
 
 
 def _belief(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
@@ -133,11 +134,12 @@ class Finding(FindingId):
 
 
 class Input(DocumentPart):
-    """A file that was read. `published`: whoever gets the release has it, so that its name and hash tell nothing."""
+    """A file that was read."""
 
     name: str
     sha256: str
-    published: bool = Field(default=False, exclude=True)
+    # Whoever gets the release has it, so that its name and hash tell nothing new; it is not written down.
+    published: SkipJsonSchema[bool] = Field(default=False, exclude=True)
 
 
 class Run(DocumentPart):

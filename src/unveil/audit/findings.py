@@ -1,6 +1,5 @@
 """Findings of one release and one sensitive attribute, from what every reader believes."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -11,9 +10,7 @@ from unveil.audit.asking import Answers
 from unveil.audit.belief_measures import Measure, People, Sample, measures_of
 from unveil.audit.document import Finding
 from unveil.data.belief import Belief, Estimate
-from unveil.data.masked import Masked
 from unveil.errors import UsageError
-from unveil.risk._compare import estimated
 
 __all__ = ["belief_findings", "measure_of", "published_counts"]
 
@@ -62,7 +59,7 @@ def belief_findings(
                 against=against,
             )
         if found.controls is not None and found.truth is not None and attacker in found.controls.attackers:
-            gap = member_advantage(belief, found.truth, found.controls.attackers[attacker], found.controls.truth)
+            gap = risk.member_advantage(belief, found.truth, found.controls.attackers[attacker], found.controls.truth)
             yield Finding.of("member_advantage", release, name, gap, 0.0, reader=attacker)
     published = published_counts(found)
     if published.sum():
@@ -108,44 +105,7 @@ def measure_of(measure: Measure, people: People, sample: Sample | None) -> Estim
 
 def published_counts(found: Answers) -> NDArray[np.int64]:
     """(values,) how many published rows show each value outright; none of a release whose values were perturbed."""
-    if isinstance(found.release, Masked):
+    if not hasattr(found.release, "blocks"):
         return np.zeros(found.attribute.codes, dtype=np.int64)
     histograms, _ = found.release.histograms(found.targets.asked)
     return np.asarray(histograms.sum(axis=0))
-
-
-def member_advantage(
-    members: Belief, truth: NDArray[np.integer], controls: Belief, control_truth: NDArray[np.integer]
-) -> Estimate:
-    """Success on members minus success on people who are not in the table (Clifton and Tassa 2013).
-
-    Both groups count as samples of the people one might ask about: 95% by Newcombe's square-and-add of Wilson's
-    intervals (1998, method 10), which have a width where everyone is guessed right; the chains' error is added likewise.
-    """
-    inside, outside = _hits(members.probability, truth), _hits(controls.probability, control_truth)
-    gap = float(inside.mean() - outside.mean())
-    (low_in, high_in), (low_out, high_out) = (_wilson(float(hits.mean()), len(hits)) for hits in (inside, outside))
-    chains = estimated(
-        lambda a, b: float(_hits(a, truth).mean() - _hits(b, control_truth).mean()),
-        members,
-        controls,
-        least=-1.0,
-        most=1.0,
-    )
-    below = math.hypot(inside.mean() - low_in, high_out - outside.mean(), gap - chains.low)
-    above = math.hypot(high_in - inside.mean(), outside.mean() - low_out, chains.high - gap)
-    return Estimate(gap, max(gap - below, -1.0), min(gap + above, 1.0))
-
-
-def _wilson(share: float, people: int) -> tuple[float, float]:
-    """Wilson's 95% interval of a share among so many sampled people (1927)."""
-    square = 1.96**2 / people
-    middle = (share + square / 2) / (1 + square)
-    half = math.sqrt(share * (1 - share) * square + square**2 / 4) / (1 + square)
-    return min(middle - half, share), max(middle + half, share)
-
-
-def _hits(p: NDArray[np.float64], truth: NDArray[np.integer]) -> NDArray[np.float64]:
-    """(people,) the chance of a right guess, one of several modes at random."""
-    modes = p >= p.max(axis=1, keepdims=True) * (1 - 1e-12)
-    return np.asarray(modes[np.arange(len(p)), truth] / modes.sum(axis=1))

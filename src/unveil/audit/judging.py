@@ -110,7 +110,7 @@ def _anonymize(case: Case) -> str:
     if case.original is None:
         return ""
     schema = next((one.name for one in case.inputs if one.name.endswith(".toml")), "schema.toml")
-    return f"unveil anonymize {Path(case.original.name).name} --schema {schema}"
+    return f"unveil anonymize {Path(case.original.name).name} --schema {schema} -o new.csv"
 
 
 def _answered(case: Case) -> dict[Kind, str]:

@@ -12,12 +12,15 @@ from unveil.audit.masked_identity import found_masked, identity_charts
 from unveil.audit.part import Part
 from unveil.data.masked import Masked
 from unveil.errors import NotApplicable, Stopped, UsageError
-from unveil.risk.linkage.distance import link_by_distance
+from unveil.risk.linkage.assignment import link_one_to_one
+from unveil.risk.linkage.distance import link_by_distance, on_best_scale
 from unveil.risk.linkage.links import Links, claimed, reid
 from unveil.risk.linkage.published import Published, published_of
 from unveil.risk.linkage.register import Register, register_of_table
 
 __all__ = ["linked", "with_linkability"]
+
+MOST_PAIRS = 2_000_000  # of people and rows that are assigned exactly: about a second
 
 
 def with_linkability(case: Case, part: Part) -> Part:
@@ -31,6 +34,7 @@ def with_linkability(case: Case, part: Part) -> Part:
         except (NotApplicable, Stopped):  # domains too large to compare, or the user stopped
             compared = None
     findings = _findings(part.name, compared, links)
+    findings += _one_to_one(case, part.name, release, compared, links)
     if not isinstance(release, Masked):
         return replace(part, findings=(*part.findings, *findings))
     published, held = (None, None) if compared is None else compared
@@ -73,6 +77,21 @@ def _findings(name: str, compared: tuple[Published, Register] | None, links: Lin
     if links.chance is not None:
         found[0] = Finding.of("reid", name, None, reid(links), baseline=1 / compared[0].rows)
     return found
+
+
+def _one_to_one(
+    case: Case, name: str, release: Any, compared: tuple[Published, Register] | None, links: Links | None
+) -> list[Finding]:
+    """Of a masked release: people linked by somebody who knows that rows are different people's."""
+    if compared is None or links is None or links.chance is None or not isinstance(release, Masked):
+        return []
+    published, held = compared
+    engine = case.engine.named("one to one")
+    try:
+        found = link_one_to_one(on_best_scale(published, held), held, engine=engine, most=MOST_PAIRS)
+    except (NotApplicable, Stopped):  # too many rows are alike, or the user stopped: nearest rows stand
+        return []
+    return [Finding.of("reid.one_to_one", name, None, reid(found), baseline=1 / published.rows)]
 
 
 def linked(findings: Sequence[Finding]) -> Finding | None:

@@ -15,7 +15,7 @@ from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.risk.linkage.distance import rows_found
-from unveil.risk.linkage.links import Links, claim_precision
+from unveil.risk.linkage.links import Links, claim_precision, mean_chance
 from unveil.risk.linkage.published import Published
 from unveil.risk.linkage.register import Register
 from unveil.risk.linkage.sweep import known_points, link_by_subsets
@@ -51,14 +51,14 @@ def found_masked(
     own = published.true_rows(held)
     there = np.ones(held.people, dtype=bool) if own is None else own >= 0
     chance = links.chance[there]
-    largest, mean = float(chance.max(initial=0.0)), float(chance.mean()) if len(chance) else 0.0
+    largest, mean = float(chance.max(initial=0.0)), mean_chance(chance) if len(chance) else 0.0
     around = rows_found(published, table, population, engine.named("backwards"))
     precision = claim_precision(links)
     found = [
         Finding.of(IDS[0], name, None, precision),
         Finding.exact("prosecutor_risk.max", name, None, largest),
         Finding.exact("prosecutor_risk.mean", name, None, mean),
-        Finding.exact("marketer_risk", name, None, float(around.mean())),
+        Finding.exact("marketer_risk", name, None, mean_chance(around)),
     ]
     if population is None:
         most = float(around.max())
@@ -66,7 +66,7 @@ def found_masked(
     return [
         *found,
         Finding.exact("journalist_risk.max", name, None, float(around.max())),
-        Finding.exact("journalist_risk.mean", name, None, float(around.mean())),
+        Finding.exact("journalist_risk.mean", name, None, mean_chance(around)),
     ]
 
 

@@ -27,7 +27,7 @@ from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remar
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
-from unveil.data.release import Release
+from unveil.data.release import Release, merged_rows
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, Stopped
 
@@ -60,6 +60,12 @@ def _release_part(case: Case, name: str) -> Part:
         rows_of_none = tuple(combination_rows(case, name, release, {}))
         return replace(part, findings=(*part.findings, *unknown), combinations=rows_of_none)
     checked = run_check(release, name=name)
+    seen, number = merged_rows(release)  # of an untouched table: rows that look alike are not told apart
+    if seen is not release:
+        levels = {
+            (f.id, f.attribute): f for f in run_check(seen, name=name).findings if measure(f.measure).kind == "level"
+        }
+        checked = replace(checked, findings=tuple(levels.get((f.id, f.attribute), f) for f in checked.findings))
     people = release.rows if case.original is None else case.original.rows
     rows = None
     if case.sample is not None and case.sample < people:
@@ -127,13 +133,14 @@ def _release_part(case: Case, name: str) -> Part:
             exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
         del answered  # what was learned takes much memory
         case.engine.report(f"{name}, {attribute}", 1, 1)
-    coarse, coarse_original = _coarse(release, case.original)
+    coarse, coarse_original = _coarse(seen, case.original)
+    group = case.assignments.get(name)
     background = background_sections(
         coarse,
         name,
         coarse_original,
         case.background,
-        group=case.assignments.get(name),
+        group=None if group is None else number[np.asarray(group)],
         limited=case.limited(),
         least=case.least,
     )

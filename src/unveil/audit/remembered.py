@@ -21,15 +21,15 @@ _READER = "Knowing that they are in the file, a reader"
 _TOLD = {
     "disclosed": "{who} can be {level}% sure of the {attribute} of {n} of {all} people.",
     "disclosed_kind": "{who} can be {level}% sure what kind of {attribute} {n} of {all} people have.",
-    "disclosed_half": "{who} can be {level}% sure whether the {attribute} of {n} of {all} people lies below or above the "
-    "middle.",
+    "disclosed_half": "{who} can be {level}% sure whether the {attribute} of {n} of {all} people lies below or above "
+    "the middle.",
     "narrowed.95": "{who} can tell the {attribute} of {n} of {all} people to within a fifth of its usual spread.",
     "narrowed": "{who} can tell the {attribute} of {n} of {all} people to within a tenth of its usual spread.",
     "misled": "{who} can be sure of a wrong {attribute} for {n} of {all} people.",
     "raised": "For {n} of {all} people their own {attribute} becomes at least ten times as likely, by odds, as for "
     "anybody.",
-    "raised.of_a_value": "Of the people who have a certain {attribute}, {value} become at least ten times as likely, by "
-    "odds, to have it.",
+    "raised.of_a_value": "Of the people who have a certain {attribute}, {value} become at least ten times as likely, "
+    "by odds, to have it.",
     "mode_gain": "{who} can guess the {attribute} of {n} of {all} people more than by naming the most frequent one.",
     "distinct_l": "In some class everybody has the same {attribute}: whoever finds the class knows it.",
     "k_anonymity": "Rows in the smallest class: {value}. Who knows the quasi-identifiers of a person finds the row.",
@@ -72,7 +72,7 @@ def sentence_of(finding: Finding, people: int) -> str:
 def fix_of_finding(kind: str, finding: Finding, anonymize: str) -> str:
     """What to change, and the command. `anonymize`: the beginning of the command that makes the release once more."""
     if not anonymize:
-        anonymize = "unveil anonymize DATA --schema schema.toml"
+        anonymize = "unveil anonymize DATA --schema schema.toml -o new.csv"
     if finding.reader == "all_columns":
         return (
             "Drop the insensitive columns that tell people apart, or call them quasi-identifiers in the schema, and "

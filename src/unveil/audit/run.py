@@ -3,10 +3,8 @@
 import importlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from unveil.audit.asking import Answers
 from unveil.audit.background import add_background
@@ -36,7 +34,7 @@ from unveil.audit.result import EXIT_CODES, RunResult
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.data.masked import Masked
-from unveil.data.release import Release, merged_rows
+from unveil.data.release import Release
 from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.people import people_frame as link_frame
 from unveil.risk.linkage.published import Published
@@ -113,7 +111,6 @@ def measure_releases(case: Case) -> Measured:
     """The long part of an audit: what is measured, whatever the limits are. Judge it as often as you like."""
     started = time.monotonic()
     case.check()
-    case = _as_read(case)
     parts = side_by_side(list(case.releases), case.engine, lambda name, own: part_of(case.at(own), name))
     return Measured(tuple(parts), read_files(case, parts), started)
 
@@ -121,7 +118,6 @@ def measure_releases(case: Case) -> Measured:
 def judge_measured(case: Case, measured: Measured) -> Audit:
     """What was measured, held against this case's limits: its other fields are those of the case that was measured."""
     case.check()
-    case = _as_read(case)
     parts = measured.parts
     rows = [row for part in parts for row in part.combinations]
     people = 0 if case.original is None else case.original.rows
@@ -129,17 +125,6 @@ def judge_measured(case: Case, measured: Measured) -> Audit:
     published = {name: {a.name for a in release.attributes} for name, release in case.releases.items()}
     more = combination_findings(rows, shown_rows, case.combination_limits(), case.combinations, published)
     return _put_together(case, measured, more, {"combinations": shown_rows} if rows else {})
-
-
-def _as_read(case: Case) -> Case:
-    """The case with untouched tables as somebody reads them: rows that look alike are not told apart."""
-    releases, assignments = dict(case.releases), dict(case.assignments)
-    for name, release in case.releases.items():
-        if isinstance(release, Release):
-            releases[name], number = merged_rows(release)
-            if name in assignments:
-                assignments[name] = number[np.asarray(assignments[name])]
-    return replace(case, releases=releases, assignments=assignments)
 
 
 def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Finding], more: Mapping[str, Any]) -> Audit:

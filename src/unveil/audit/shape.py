@@ -42,6 +42,7 @@ class AuditSettings(DocumentPart):
     preset: str | None
     limits: list[str]
     waived: dict[str, str] = Field({})
+    earlier: list[str] = Field([])
     variant: Literal["internal", "external"]
     least_count: int
     membership: Literal["sensitive", "harmless", "not said"] | None = None  # None: not measured
@@ -191,6 +192,54 @@ class FileCheck(DocumentPart):
     people: Count
 
 
+class EarlierFacts(DocumentPart):
+    """One earlier release, and what was said of it."""
+
+    name: str
+    date: str | None
+    rows: int
+    people: Literal["same", "subset", "superset", "overlapping"]
+    shared: int | None
+    changed: float
+
+
+class SampledGap(DocumentPart):
+    """Beliefs on loops against a walk over joint matchings."""
+
+    people: Count
+    gap: float
+
+
+class ExposingSet(DocumentPart):
+    """The fewest earlier releases that make a reader sure of so many people."""
+
+    releases: list[str]
+    people: Count
+
+
+class CompositionFacts(DocumentPart):
+    """One attribute read in all releases together; counts below the least that may be shown are withheld."""
+
+    earlier: list[EarlierFacts]
+    left_out: dict[str, str]
+    silent: list[str]
+    alone: Count = None
+    one_value_left: Count = None
+    differenced: Count = None
+    sure: Count = None
+    sure_alone: Count = None
+    minimal_sets: list[ExposingSet] = Field([])
+    every_subset: bool | None = None
+    rounds: int | None = None
+    change: float | None = None
+    settled: bool | None = None
+    exact: Count = None
+    people: int | None = None
+    agreement: float | None = None
+    sampled_check: SampledGap | None = None
+    contradictions: int | None = None
+
+
 class AuditDiagnostics(DocumentPart):
     """Verdict, words, and how sure all of it is."""
 
@@ -215,6 +264,7 @@ class AuditDiagnostics(DocumentPart):
     background: list[BackgroundFacts] = Field([])
     remarks: list[str]
     definitions: dict[str, Definition]
+    composition: dict[str, dict[str, CompositionFacts]] = Field({})
     combinations: list[CombinationRow] = Field([])
 
 

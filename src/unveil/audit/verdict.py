@@ -30,7 +30,7 @@ KINDS: dict[Kind, str] = {
 # Why these, is docs/verdict.md. A limit on what a release does not have is left out; the kind is then not judged.
 DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
     "singling out": ("k_anonymity >= 3", "claim_precision <= 0.5", "all_columns.singled_out <= 0.05"),
-    "linking": ("reid <= 0.2", "all_columns.reid <= 0.2"),
+    "linking": ("reid <= 0.2", "reid.one_to_one <= 0.2", "all_columns.reid <= 0.2"),
     "inference": (
         "distinct_l >= 2",
         "disclosed.80 <= 0.05",

@@ -1,19 +1,24 @@
 """unveil anonymize: make a release of a table."""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import unveil.cli.options as opt
+from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import dialect_of, load_schema
-from unveil.cli.output import keep_apart, release_parts, say
-from unveil.errors import UsageError
+from unveil.cli.memory import table_bytes, warn_of_memory
+from unveil.cli.output import keep_apart, long_work, release_parts, say
+from unveil.errors import RequirementError, Stopped, UsageError
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
+ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: what is drawn may be unlucky
+
 
 @dataclass(frozen=True, kw_only=True)
-class AnonymizeOptions(opt.TableDialect, opt.With, opt.SchemaFile, opt.Data):
+class AnonymizeOptions(opt.TableDialect, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
     """The options of anonymize."""
 
     output: Path | None = opt.output_option(
@@ -46,9 +51,15 @@ def anonymize(options: AnonymizeOptions) -> None:
     published = [name for name in schema.names if schema.declaration(name).role != "identifier"]
     check_ending(output, "a release", names=published)  # said before the work, not after it
     table = read_table(data, schema, **dialect_of(options))
+    warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
     seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
-    made = method.anonymize(table, Engine(seed=seed))
+    with long_work("nothing will be written") as (progress, stop):
+        engine = Engine(seed=seed, progress=progress, stop=stop)
+        alone = options.ledger is None
+        made = method.anonymize(table, engine) if alone else _after(options, method, schema, table, engine)
+    if stop.is_set():
+        raise Stopped("stopped; no release was written")
     if made.note:
         say(made.note)
     masked = isinstance(made, MaskedTable | SyntheticTable)
@@ -67,3 +78,41 @@ def anonymize(options: AnonymizeOptions) -> None:
     gone = [str(path) for path in files if path not in written]
     removed = f"; removed {', '.join(gone)}, a part of the release that was there before" if gone else ""
     say(f"{what}; wrote {', '.join(map(str, written))}{removed}")
+
+
+def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engine: Any) -> Any:
+    """A release that keeps everybody as safe together with those in the ledger as the worse of them does alone."""
+    from unveil.anonymizers.parts.successive import anonymize_after
+    from unveil.data.release import Release
+    from unveil.risk.composition import kept_together
+
+    found = load_earlier(options, schema, table, {})
+    if found["not_combined"]:
+        name, why = next(iter(found["not_combined"].items()))
+        raise UsageError(f"--ledger: {name} cannot be read ({why}); nothing can be promised beside it")
+    for name, one in found["earlier"].items():
+        if not isinstance(one.release, Release):
+            raise UsageError(f"--ledger: {name} was perturbed, and no release can follow its groups")
+        if one.changed:
+            raise UsageError(f"--ledger: values of {name} may have changed, so that its groups cannot be followed")
+    if not found["earlier"]:
+        return method.anonymize(table, engine)
+    releases = {n: e.release for n, e in found["earlier"].items()}
+    for attempt in range(ATTEMPTS):
+        made, placed = anonymize_after(method, table, releases, engine.named(f"attempt {attempt}"))
+        earlier = {n: replace(e, group=placed[n]) if (placed[n] >= 0).all() else e for n, e in found["earlier"].items()}
+        kept = kept_together(table, made, earlier)
+        if all(one.kept for one in kept):
+            break
+    for one in kept:
+        if not one.kept:
+            how = f"{max(one.worse, one.sure):,} people" if one.settled else "an unknown number of people"
+            raise RequirementError(
+                f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
+                f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"
+            )
+        say(
+            f"together with the ledger a reader is at most {one.together:.0%} sure of anybody's {one.attribute} "
+            f"(this release alone {one.alone:.0%}, the ledger alone {one.before:.0%})"
+        )
+    return made

@@ -7,6 +7,7 @@ from typing import Any
 
 import unveil.cli.options as opt
 from unveil.cli.load import attackers_of, chains_of, dialect_of, engine_of, input_paths, load_schema, one_set
+from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import check_outputs, give_results, long_work, release_parts, say
 from unveil.errors import UsageError
 
@@ -88,6 +89,7 @@ def frontier(options: FrontierOptions) -> None:
         earlier_parts(output, [output])
     reading = replace(reading, joined=tuple(map(tuple, schema.document.joined)))
     table = read_table(data, schema, **dialect_of(options))
+    warn_of_memory(table_bytes(table) * 2, "give fewer --workers, or --sample N")
     release_seed = options.release_seed
     if release_seed is None and output is not None:
         release_seed = secrets.randbits(128)

@@ -27,7 +27,7 @@ class AddOptions(LedgerFolder, opt.SchemaFile, opt.OneRelease):
 
     date: str | None = opt.option("When it was published; today if not given.", "2025-03-01")
     recipient: str | None = opt.option("Who got it.", "TEXT")
-    people: str = opt.option(
+    overlap: str = opt.option(
         "Against the next release: the same people, a subset, a superset, or overlapping.", "RELATION", default="same"
     )
     shared: int | None = opt.option("Of an overlapping population: how many people are in both.", "N")
@@ -42,9 +42,8 @@ def add(options: AddOptions) -> None:
     if options.release is None or options.schema is None:
         missing = "RELEASE" if options.release is None else "--schema FILE"
         raise UsageError(f"{missing} is missing: unveil ledger add RELEASE --schema FILE --ledger FOLDER")
-    said: dict[str, Any] = {
-        name: getattr(options, name) for name in ("date", "recipient", "people", "shared", "changed")
-    }
+    names = ("date", "recipient", "shared", "changed")
+    said: dict[str, Any] = {name: getattr(options, name) for name in names} | {"people": options.overlap}
     entry = add_to_ledger(options.ledger, options.release, options.schema, **said)
     say(f"added {entry.name} of {entry.date} to {options.ledger}")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.cli.earlier import earlier_paths, load_earlier
+from unveil.cli.memory import belief_bytes, warn_of_memory
 from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, release_parts
 from unveil.errors import UsageError, shown
@@ -155,7 +156,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
     control = getattr(options, "control", None)
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
-    return Case(
+    case = Case(
         releases=releases,
         original=table,
         control=None if control is None or table is None else _load_people(control, schema, table.attributes, dialect),
@@ -174,6 +175,9 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         **stated,
         **_answered(options, schema),
     )
+    if hasattr(options, "chains"):  # beliefs are what takes memory
+        warn_of_memory(belief_bytes(case), "ask about a sample of people (unveil audit --sample N)")
+    return case
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:

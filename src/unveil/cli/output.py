@@ -181,10 +181,10 @@ def give_results(
 
 
 @contextmanager
-def long_work() -> "Iterator[tuple[Any, Event]]":
+def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Event]]":
     """A progress bar with the time left, if standard error is a terminal, and a flag that Ctrl-C sets.
 
-    What was reached by then is kept; a second Ctrl-C ends at once.
+    `then`: what comes of the work; a second Ctrl-C ends at once.
     """
     stop = Event()
 
@@ -192,7 +192,7 @@ def long_work() -> "Iterator[tuple[Any, Event]]":
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        say("unveil: stopping; what was reached is kept. Press Ctrl-C again to end at once")
+        say(f"unveil: stopping; {then}. Press Ctrl-C again to end at once")
 
     before = signal.getsignal(signal.SIGINT)
     main = current_thread() is main_thread()

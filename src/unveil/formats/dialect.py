@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -189,6 +190,7 @@ def _fields(delimiter: str, trim: bool) -> tuple[re.Pattern[bytes], re.Pattern[b
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 256 * 1024  # bytes looked at to find the delimiter
+MOST_RECORDS = 100_000  # of a larger sample, where a field holds many lines
 DECIMAL_SAMPLE = 5_000  # rows looked at to find the decimal mark
 
 
@@ -313,7 +315,7 @@ def _candidate(sample: bytes, delimiter: str, whole: bool) -> _Candidate:
     for trim in (True, False) if may_trim else (False,):
         records, widths, fault = Records(sample, delimiter, trim, even=False), [], False
         try:
-            for record in records:
+            for record in islice(records, MOST_RECORDS):
                 widths.append(len(record))
         except Unclosed:
             fault = whole  # a sample may end within quotes

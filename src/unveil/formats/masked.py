@@ -13,23 +13,11 @@ from unveil.data.schema import Schema
 from unveil.data.table import Table
 from unveil.data.toml import toml_key
 from unveil.errors import ReleaseError, shown
+from unveil.formats import published
 from unveil.formats.cells import shown_values
 from unveil.formats.notations import is_token, parse_cells
 from unveil.formats.output import Content, content_bytes, write_whole
-from unveil.formats.published import (
-    Sidecar,
-    check_cells,
-    check_columns,
-    count_column,
-    digests_of,
-    earlier_parts,
-    named_sidecar,
-    published_columns,
-    read_sidecar,
-    without_blanked,
-    without_key,
-)
-from unveil.formats.releases import ReadOptions, written_cells
+from unveil.formats.releases import ReadOptions, dialect_of, written_cells
 from unveil.formats.table_output import OutputColumn, check_ending, table_content
 from unveil.formats.tables import Columns
 
@@ -41,7 +29,7 @@ __all__ = ["is_masked", "masked_columns", "masked_files", "read_masked", "write_
 
 def is_masked(path: str | Path) -> bool:
     """Whether the sidecar beside a release says that columns were perturbed."""
-    return bool(read_sidecar(Path(path)).masked)
+    return bool(published.read_sidecar(Path(path)).masked)
 
 
 def read_masked(
@@ -60,17 +48,16 @@ def read_masked(
     """
     named = parse_cells(options.get("cells", ()))
     known = {a.name: a for a in options.get("attributes", ())}
-    given, (path, sidecar) = path, named_sidecar(path, options.get("sidecar"))
+    given, (path, sidecar) = path, published.named_sidecar(path, options.get("sidecar"))
     beside = path.with_suffix(".toml")
     if not sidecar.masked:
         raise ReleaseError(f"{path}: nothing says that columns were perturbed; add {beside.name} with masked = [...]")
     if sidecar.group is not None or sidecar.blocks is not None or sidecar.sensitive_table is not None:
         raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
-    dialect = {name: options.get(name) for name in ("delimiter", "decimal", "encoding")}
-    found = published_columns(given, schema, **dialect)  # type: ignore[arg-type]
-    found = without_blanked(without_key(found, key), schema)
-    check_columns(path, schema, sidecar, found)
-    count = count_column(schema, sidecar, found)
+    found = published.published_columns(given, schema, **dialect_of(options))
+    found = published.without_blanked(published.without_key(found, key), schema)
+    published.check_columns(path, schema, sidecar, found)
+    count = published.count_column(schema, sidecar, found)
     if count in found.columns and {text.strip() for text in found.columns[count].texts} != {"1"}:
         raise ReleaseError(f"{path}: {shown(count)} says that a row stands for several people; write a row for each")
     names = [n for n in schema.names if n in found.columns]
@@ -79,7 +66,7 @@ def read_masked(
     for name in (*sidecar.masked, *sidecar.channel):
         if name not in names:
             raise ReleaseError(f"{beside}: {shown(name)} is not a column of {path.name} that the schema names")
-    check_cells(named, path, names, found)
+    published.check_cells(named, path, names, found)
     withheld = [name for name in names if "suppressed" in named.get(name, named.get("", ()))]
     read = [_read_column(schema, known.get(name), found, name, str(path), name in withheld) for name in names]
     return Masked(
@@ -115,8 +102,8 @@ def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None)
             lines.append(f"{toml_key(names[index])} = [\n{rows},\n]")
     noted = (None, None) if like is None else (like.dictionary, like.notation)
     table = content_bytes(table_content(path, masked_columns(masked), *noted))
-    lines.append("\n" + tomli_w.dumps({"digests": digests_of(table=table)}))
-    return {**earlier_parts(path, [beside, path]), beside: "\n".join(lines).encode(), path: table}
+    lines.append("\n" + tomli_w.dumps({"digests": published.digests_of(table=table)}))
+    return {**published.earlier_parts(path, [beside, path]), beside: "\n".join(lines).encode(), path: table}
 
 
 def masked_columns(masked: Masked) -> list[OutputColumn]:
@@ -187,7 +174,7 @@ def _place(text: str, attribute: Attribute, decimal: str) -> float | None:
     return position(text, attribute.kind, decimal)
 
 
-def _channel(sidecar: Sidecar, attributes: list[Attribute], file: Path) -> dict[int, NDArray[np.float64]]:
+def _channel(sidecar: published.Sidecar, attributes: list[Attribute], file: Path) -> dict[int, NDArray[np.float64]]:
     found = {}
     for index, attribute in enumerate(attributes):
         if attribute.name in sidecar.channel:

@@ -193,7 +193,7 @@ def _beside(target: Path) -> Path:
     return target.with_name(f".unveil-{secrets.token_hex(8)}.tmp")
 
 
-def _fill(plan: _Plan, content: Content, mode: int) -> None:
+def _fill(plan: _Plan, content: bytes | Callable[[BinaryIO], object], mode: int) -> None:
     """Write the content under a temporary name, down to the disk."""
     # Recorded before it exists: an interrupt in between must not leave it behind.
     plan.draft = _beside(plan.target)
@@ -202,7 +202,7 @@ def _fill(plan: _Plan, content: Content, mode: int) -> None:
         if callable(content):
             content(file)
         else:
-            file.write(content)
+            file.write(content or b"")
         file.flush()
         os.fsync(file.fileno())
     os.chmod(plan.draft, mode)

@@ -4,9 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import tomli_w
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ReadOptions",
+    "dialect_of",
     "read_release",
     "read_release_rows",
     "release_columns",
@@ -62,6 +62,11 @@ class ReadOptions(TypedDict, total=False):
     delimiter: str | None
     decimal: str | None
     encoding: str | None
+
+
+def dialect_of(options: ReadOptions) -> dict[str, Any]:
+    """Delimiter, decimal mark and encoding, None where they are to be found out."""
+    return {name: options.get(name) for name in ("delimiter", "decimal", "encoding")}
 
 
 def read_release(
@@ -83,25 +88,23 @@ def read_release_rows(
     path: "str | Path | IntoFrame",
     schema: Schema,
     *,
-    attributes: Sequence[Attribute] = (),
-    cells: Sequence[str] = (),
-    sidecar: Sidecar | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     key: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> tuple[Release, NDArray[np.int64]]:
     """The same, and (rows of the file,) the group of each row. The column `key` is left out (formats.assignments)."""
-    named = parse_cells(cells)
-    given, (path, sidecar) = path, named_sidecar(path, sidecar)
+    named = parse_cells(options.get("cells", ()))
+    given, (path, sidecar) = path, named_sidecar(path, options.get("sidecar"))
     if sidecar.masked:
         perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
         raise NotApplicable(
             f"{path}: {perturbed} {verb} perturbed, not widened: "
             "there are no groups; unveil audit and unveil attack identity measure masked releases"
         )
-    known = {a.name: a for a in attributes}
-    columns_of = partial(published_columns, schema=schema, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    known = {a.name: a for a in options.get("attributes", ())}
+
+    def columns_of(source: "str | Path | IntoFrame") -> Columns:
+        return published_columns(source, schema, **dialect_of(options))
+
     main = gathered(without_blanked(without_key(columns_of(given), key), schema), schema.names)
     second = _read_second(path, sidecar, columns_of)
     check_columns(path, schema, sidecar, main, None if second is None else second.attribute)

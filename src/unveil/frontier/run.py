@@ -144,7 +144,7 @@ def run_frontier(
         minutes=minutes,
         questions=questions,
         reading=reading,
-        seed=engine.stated_seed,
+        seed=None if engine.seed == seed else engine.stated_seed,  # never that of a release
         axes=axes,
         asks_readers=any(isinstance(source_of(parse_ids(id)[0]), Beliefs) for id in ids),
     )

@@ -1,5 +1,6 @@
 """What every measure shares: checks of its inputs, intervals over the chains of one or more beliefs, ratios."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.belief import Belief, Estimate
+from unveil.data.belief import Belief, Estimate, t_quantile
 from unveil.data.contrasts import contrast_weights, shift_size
 from unveil.errors import UsageError
 
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.05  # outside an interval
 MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
-MOST_COMPARED = 5000  # people, to see how many kinds they are
+MOST_COMPARED = 1000  # people, to see whether they are of one kind
 SMALL = 1 << 23  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 TIE = 1e-12  # beliefs this close, relative to the larger, are equal: sums in another order differ in the last digits
 
@@ -88,25 +89,50 @@ def estimated(
 ) -> Estimate:
     """A smooth measure of one or more arrays of beliefs, with a 95% interval from the chains, inside [least, most].
 
-    The interval holds what the measure would be had all beliefs erred as much as their chains differ (`shifted`), as
-    far down as up. Equally many chains are taken together: of readers of one run they share their draws, of separate
-    runs they are independent, and the spread is right for both.
+    Equally many chains are taken in pairs: of readers of one run they share their draws, of separate runs they are
+    independent, and the spread of the pairs is right for both.
     """
     value = float(measure(*(b.probability for b in beliefs)))
-    if not any(b.chains is not None for b in beliefs):
+    counts = {len(b.chains) for b in beliefs if b.chains is not None}
+    if not counts:
         return Estimate.exact(value)
-    low = high = value
+    if len(counts) == 1:
+        each = [_nth(measure, beliefs, range(len(beliefs)), i) for i in range(counts.pop())]
+        low, high = _interval(each, apart=any(b.diagnostics.modes for b in beliefs))
+    else:
+        low, high = _separate(measure, beliefs, value)
+    return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
+
+
+def _nth(measure: Callable[..., float], beliefs: Sequence[Belief], moving: Sequence[int], chain: int) -> float:
+    """The measure with this chain of the moving beliefs and the pooled others."""
+    arrays = [
+        b.chains[chain] if b.chains is not None and place in moving else b.probability
+        for place, b in enumerate(beliefs)
+    ]
+    return float(measure(*arrays))
+
+
+def _interval(each: Sequence[float], *, apart: bool) -> tuple[float, float]:
+    """Of chains that lie apart whatever any of them says is possible."""
+    values = np.array(each)
+    if apart or not np.isfinite(values).all():  # a mean and a spread would say nothing
+        return float(values.min()), float(values.max())
+    half = t_quantile(len(values)) * float(values.std(ddof=1)) / len(values) ** 0.5
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _separate(measure: Callable[..., float], beliefs: Sequence[Belief], value: float) -> tuple[float, float]:
+    """Unequal numbers of chains: each belief moves alone, the squared half-widths add."""
     below = above = 0.0
-    for moving in _together(beliefs):
-        each = [float(measure(*arrays)) for arrays in _shifts(beliefs, moving, LEVEL)]
-        down, up = min(*each, value), max(*each, value)
-        low, high = min(low, down), max(high, up)
-        if np.isfinite([value, down, up]).all():
-            below, above = below + (value - down) ** 2, above + (up - value) ** 2
-    if np.isfinite([value, low, high]).all():
-        half = float(np.sqrt(max(below, above)))
-        low, high = value - half, value + half
-    return _no_surer(value, low, high, beliefs, least, most)
+    for place, belief in enumerate(beliefs):
+        if belief.chains is not None:
+            each = [_nth(measure, beliefs, (place,), i) for i in range(len(belief.chains))]
+            low, high = _interval(each, apart=bool(belief.diagnostics.modes))
+            if not np.isfinite([low, high, value]).all():
+                return min(low, value), max(high, value)
+            below, above = below + min(low - value, 0.0) ** 2, above + max(high - value, 0.0) ** 2
+    return value - float(np.sqrt(below)), value + float(np.sqrt(above))
 
 
 def stepped(
@@ -114,33 +140,55 @@ def stepped(
     *beliefs: Belief,
     over: Callable[[Floats], float] = np.mean,
     ordered: bool = False,
+    drawn: bool = False,
     least: float = -np.inf,
     most: float = np.inf,
 ) -> Estimate:
-    """A mean, quantile or maximum (`ordered`) `over` a number of each person that jumps: a count, a guess, a place in an order.
+    """A mean, quantile or maximum (`ordered`) `over` a number of each person that jumps: a count, a guess, a rank.
 
-    Everyone's number may be the least or the largest that it is while beliefs err as much as their chains differ: who
-    is so near a threshold, or a tie, that the chains do not tell on which side, counts on both. If these are people of
-    several kinds, beliefs err further, so that all of them together are right with 95%. Who counts in some places only
-    (nan in others) is counted where that moves the result. Nor is the interval narrower than if all erred alike.
+    Contrasts of chains err as the pooled belief does, and people err in them as they do together: the measure at each
+    contrast, there and back, differs from the value as the value does from the truth. Steps make that spread wide
+    where many are near one, and the largest of these may be a single step, so the interval holds both. People on a
+    threshold exactly count in the truth and, in half of all runs, not in what chains say: that does not average out,
+    so whoever is too near to tell counts on both sides, further out if these are people of several kinds, so that all
+    are right with 95%. A guess between equals is `drawn` by lot, and does average out.
     """
     at = np.asarray(each(*(b.probability for b in beliefs)), dtype=np.float64)
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
-    around = value if ordered else None
-    kinds, ends = 1, _ends(each, at, beliefs, over, around, LEVEL)
-    while min(ends.kinds, MOST_APART) > kinds:
-        kinds = min(ends.kinds, MOST_APART)
-        ends = _ends(each, at, beliefs, over, around, LEVEL / kinds)
-    least_each, most_each = ends.low, ends.high
+    ends = _ends(each, at, beliefs, over, LEVEL)
+    if ends.several and not (drawn or ordered):
+        ends = _ends(each, at, beliefs, over, LEVEL / MOST_APART)
+    low, high = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
     if ordered:  # two values may take turns to be a person's largest: then the number is least in between
-        longer = np.where(np.isnan(at), 0.0, np.fmax(at - least_each, most_each - at))
-        least_each, most_each = np.fmin(least_each, at - longer), np.fmax(most_each, at + longer)
-    low = float(over(least_each[ends.counts | (least_each < value)]))
-    high = float(over(most_each[ends.counts | (most_each > value)]))
-    down, up = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
-    return _no_surer(value, min(low, down, value), max(high, up, value), beliefs, least, most)
+        finite = np.isfinite(at) & np.isfinite(ends.low) & np.isfinite(ends.high)
+        middle, down, up = at[finite], ends.low[finite], ends.high[finite]
+        longer = np.maximum(middle - down, up - middle)
+        ends.low[finite], ends.high[finite] = middle - longer, middle + longer
+    else:
+        spread = _spread(each, value, beliefs, over)
+        low, high = min(low, value - spread), max(high, value + spread)
+    if not drawn:
+        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])))
+        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])))
+    return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
+
+
+def _spread(
+    each: Callable[..., Floats], value: float, beliefs: Sequence[Belief], over: Callable[[Floats], float]
+) -> float:
+    """How far the measure lies from its value at the contrasts of the chains, as far as 95% of such errors reach."""
+    total = 0.0
+    for moving in _together(beliefs):
+        chains = min(len(b.chains) for b in (beliefs[place] for place in moving) if b.chains is not None)
+        found = []
+        for arrays in _shifts(beliefs, moving, None):
+            now = np.asarray(each(*arrays), dtype=np.float64)
+            found.append(float(over(now[~np.isnan(now)])))
+        if np.isfinite([value, *found]).all():
+            total += t_quantile(chains) ** 2 * float(np.mean((np.array(found) - value) ** 2))
+    return math.sqrt(total)
 
 
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
@@ -166,7 +214,7 @@ class Ends:
     low: Floats  # (people,) nan: never counted
     high: Floats
     counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
-    kinds: int  # of people whose number is not known, or not on which side of the quantile or maximum it lies
+    several: bool  # kinds of people of whom it is not known on which side they are
     together: list[float]  # the measure where all err alike
 
 
@@ -175,7 +223,6 @@ def _ends(
     at: Floats,
     beliefs: Sequence[Belief],
     over: Callable[[Floats], float],
-    around: float | None,
     level: float,
 ) -> Ends:
     low, high, counts, together = at.copy(), at.copy(), ~np.isnan(at), []
@@ -185,13 +232,12 @@ def _ends(
             there = ~np.isnan(now)
             low, high, counts = np.fmin(low, now), np.fmax(high, now), counts & there
             together.append(float(over(now[there])))
-    unknown = low < high if around is None else (low < around) & (high > around)
-    apart = np.flatnonzero(unknown | (~counts & ~np.isnan(low)))
-    kinds = min(len(apart), MOST_APART)
-    if kinds > 1 and len(apart) < MOST_COMPARED:
-        rows = [b.probability[apart] for b in beliefs if len(b.probability) == len(at)]
-        kinds = len(np.unique(np.round(np.concatenate(rows, axis=1), 12), axis=0))
-    return Ends(low, high, counts, kinds, together)
+    apart = np.flatnonzero((low < high) | (~counts & ~np.isnan(low)))
+    several = len(apart) > 1 and any(
+        bool((rows != rows[0]).any())
+        for rows in (b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at))
+    )
+    return Ends(low, high, counts, several, together)
 
 
 def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
@@ -212,17 +258,27 @@ def _together(beliefs: Sequence[Belief]) -> list[tuple[int, ...]]:
     return [(place,) for place, _ in sampled]
 
 
-def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float) -> Iterator[tuple[Floats, ...]]:
-    """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says."""
+def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float | None) -> Iterator[tuple[Floats, ...]]:
+    """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says, and where one
+    believes nothing of what others do. Without a level they err as much as the pooled belief does.
+    """
     several = [shifted(b, level) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
     yield from zip(*several, strict=False)
-    if any(beliefs[place].diagnostics.modes for place in moving):
+    if any(beliefs[place].diagnostics.modes or (level and _denied(beliefs[place])) for place in moving):
         chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
         for number in range(max(len(c) for c in chains if c is not None)):
             yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
 
 
-def shifted(belief: Belief, level: float = LEVEL) -> Iterable[Floats]:
+@lru_cache(maxsize=6)
+def _denied(belief: Belief) -> bool:
+    """Whether some chain believes nothing of what another does."""
+    assert belief.chains is not None
+    least = belief.chains.min(axis=0)
+    return bool(((least <= 0) & (belief.probability > 0)).any())
+
+
+def shifted(belief: Belief, level: float | None = LEVEL) -> Iterable[Floats]:
     """The belief as it might have come out: shifted along each contrast of its chains, up and down.
 
     As long as it takes for the error of any one number, or of anything that rises with it, to lie within with 95%.
@@ -232,16 +288,17 @@ def shifted(belief: Belief, level: float = LEVEL) -> Iterable[Floats]:
     return _kept(belief, level) if 2 * belief.chains.size <= SMALL else _shift(belief, level)
 
 
-@lru_cache(maxsize=4)
-def _kept(belief: Belief, level: float) -> tuple[Floats, ...]:
+@lru_cache(maxsize=8)
+def _kept(belief: Belief, level: float | None) -> tuple[Floats, ...]:
     return tuple(_shift(belief, level))
 
 
-def _shift(belief: Belief, level: float) -> Iterator[Floats]:
+def _shift(belief: Belief, level: float | None) -> Iterator[Floats]:
     chains, pooled = belief.chains, belief.probability
     assert chains is not None
     mean = np.maximum(chains.mean(axis=0), 1e-300)
-    for row in contrast_weights(len(chains)) * shift_size(len(chains) - 1, level):
+    size = 1.0 if level is None else shift_size(len(chains) - 1, level)
+    for row in contrast_weights(len(chains)) * size:
         power = np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0)
         for sign in (1.0, -1.0):
             found = pooled * np.exp(sign * power)

@@ -1,5 +1,6 @@
 """Beliefs against the truth: threatened people, global and relative threat, error, accuracy."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "accuracy",
     "baseline_accuracy",
     "global_threat",
+    "member_advantage",
     "relative_global_threat",
     "relative_threat",
     "relative_threat_max",
@@ -57,7 +59,7 @@ def global_threat(belief: Belief, truth: Codes) -> Estimate:
     counts as a hit, is `threatened(belief, truth).mean()`.
     """
     codes = checked_truth(belief, truth)
-    return stepped(lambda p: _guessed(p, codes), belief, least=0.0, most=1.0)
+    return stepped(lambda p: _guessed(p, codes), belief, drawn=True, least=0.0, most=1.0)
 
 
 def accuracy(belief: Belief, truth: Codes) -> Estimate:
@@ -89,7 +91,7 @@ def relative_threat_quantile(attacker: Belief, learner: Belief, truth: Codes, *,
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
     over = partial(quantile, q=q)
-    return stepped(lambda a, l: _relative(a, l, codes), attacker, learner, over=over, ordered=True, least=0.0)
+    return stepped(lambda a, l: _relative(a, l, codes), attacker, learner, over=over, least=0.0)
 
 
 def relative_threat_share(attacker: Belief, learner: Belief, truth: Codes, *, at_least: float = 2.0) -> Estimate:
@@ -113,9 +115,39 @@ def relative_global_threat(attacker: Belief, learner: Belief, truth: Codes) -> E
     """How many more people the attacker guesses than the learner, as a share: max(0, GT_A - GT_L) (eq. 18)."""
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
-    gap = stepped(lambda a, l: _guessed(a, codes) - _guessed(l, codes), attacker, learner, least=-1.0, most=1.0)
+    more = lambda a, l: _guessed(a, codes) - _guessed(l, codes)  # noqa: E731
+    gap = stepped(more, attacker, learner, drawn=True, least=-1.0, most=1.0)
     # The interval is the difference's, cut at 0: cutting each chain first would narrow it.
     return Estimate(max(gap.value, 0.0), max(gap.low, 0.0), max(gap.high, 0.0))
+
+
+def member_advantage(members: Belief, truth: Codes, controls: Belief, control_truth: Codes) -> Estimate:
+    """Success on members minus success on people who are not in the table (Clifton and Tassa 2013).
+
+    Both groups count as samples of the people one might ask about: 95% by Newcombe's square-and-add of Wilson's
+    intervals (1998, method 10), which have a width where all are guessed right; the chains' error is added likewise.
+    """
+    codes, others = checked_truth(members, truth), checked_truth(controls, control_truth)
+    inside, outside = float(right_guess(members, codes).mean()), float(right_guess(controls, others).mean())
+    (low_in, high_in), (low_out, high_out) = _wilson(inside, len(codes)), _wilson(outside, len(others))
+    people = len(codes) + len(others)
+    parts = people / len(codes), -people / len(others)
+
+    def each(a: Floats, b: Floats) -> Floats:
+        return np.concatenate([_guessed(a, codes) * parts[0], _guessed(b, others) * parts[1]])
+
+    gap, chains = inside - outside, stepped(each, members, controls, drawn=True, least=-1.0, most=1.0)
+    below = math.hypot(inside - low_in, high_out - outside, chains.value - chains.low)
+    above = math.hypot(high_in - inside, outside - low_out, chains.high - chains.value)
+    return Estimate(gap, max(gap - below, -1.0), min(gap + above, 1.0))
+
+
+def _wilson(share: float, people: int) -> tuple[float, float]:
+    """Wilson's 95% interval of a share among so many sampled people (1927)."""
+    square = 1.96**2 / people
+    middle = (share + square / 2) / (1 + square)
+    half = math.sqrt(share * (1 - share) * square + square**2 / 4) / (1 + square)
+    return min(middle - half, share), max(middle + half, share)
 
 
 def absolute_error(belief: Belief, truth: Codes) -> Estimate:

@@ -101,8 +101,11 @@ def plain_mdav(point: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 @pytest.mark.parametrize(
     ("rows", "width", "k", "grid"),
-    [(600, 3, 5, 0), (400, 2, 3, 6), (11, 1, 3, 4), (7, 2, 3, 4), (3, 1, 3, 4), (120, 8, 2, 0), (90, 2, 40, 3), (99, 3, 4, 1)],
-)  # fmt: skip
+    [
+        *((600, 3, 5, 0), (400, 2, 3, 6), (11, 1, 3, 4), (7, 2, 3, 4)),
+        *((3, 1, 3, 4), (120, 8, 2, 0), (90, 2, 40, 3), (99, 3, 4, 1)),
+    ],
+)
 def test_mdav_takes_the_groups_that_comparing_all_rows_gives(rows: int, width: int, k: int, grid: int) -> None:
     """`grid`: few values, so that many rows are equal and most choices are between equals."""
     random = np.random.default_rng(rows)

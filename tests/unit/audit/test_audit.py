@@ -131,7 +131,7 @@ def test_charts_count_everyone_once() -> None:
         {"label": "f", "people": 2, "threatened": 2, "twice": 0},
         {"label": "m", "people": 2, "threatened": 2, "twice": 0},
     ]
-    assert charts[""]["group_sizes"]["rows"][:2] == [0, 4]  # rows that look alike are not told apart
+    assert charts[""]["group_sizes"]["rows"][0] == 4
 
 
 def big(rows: int = 400, columns: int = 2, *, codes: int = 4, values_of: int = 3, seed: int = 0) -> Table:

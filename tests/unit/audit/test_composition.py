@@ -63,7 +63,7 @@ def test_the_same_release_again_adds_nothing(pair):
 
 
 def test_without_the_original_what_can_be_counted_is(pair):
-    table, old, new, _ = pair
+    _, old, new, _ = pair
     found = unveil.run_audit({"new": new}, earlier={"old": EarlierRelease(release=old)}, **QUICK)
     kind = kind_of(found, "composition")
     assert kind["verdict"] != "within"  # wide cells link nobody for certain, and nobody's truth is known
@@ -78,7 +78,7 @@ def test_an_unsettled_run_is_inconclusive(pair, monkeypatch):
 
 
 def test_contradictions_are_inconclusive(pair):
-    table, old, new, _ = pair
+    table = pair[0]
     turned = Table(table.attributes, (*table.columns[:2], ((table.columns[2] + 1) % 6).astype(table.columns[2].dtype)))
     other = unveil.anonymizer("anatomy:l=3").anonymize(turned, Engine(seed=1)).release
     found = audited(pair, {"other": EarlierRelease(release=other)})
@@ -90,7 +90,7 @@ def test_contradictions_are_inconclusive(pair):
 
 
 def test_what_cannot_be_combined_is_named_and_never_within(pair):
-    table, old, new, _ = pair
+    table, _, new, _ = pair
     noisy = Masked(table.attributes, _columns(table), (2,))
     found = audited(pair, {"noisy": EarlierRelease(release=noisy)})
     kind = kind_of(found, "composition")
@@ -102,7 +102,7 @@ def test_what_cannot_be_combined_is_named_and_never_within(pair):
 
 
 def test_a_release_without_the_attribute_adds_nothing(pair):
-    table, _, new, _ = pair
+    table = pair[0]
     columns = tuple(table.columns[:2])
     bare = Table((*table.attributes[:2], Attribute("ward", Role.SENSITIVE, Kind.CATEGORICAL, ("a", "b"))),
                  (*columns, (table.columns[0] % 2).astype(np.uint8)))  # fmt: skip
@@ -113,7 +113,7 @@ def test_a_release_without_the_attribute_adds_nothing(pair):
 
 def test_perturbed_numbers_are_combined_by_intervals(pair):
     """A table whose ages were moved by at most 1 and whose diagnosis stands beside them tells nearly everybody."""
-    table, _, new, _ = pair
+    table = pair[0]
     rng = np.random.default_rng(0)
     columns = list(_columns(table))
     columns[0] = columns[0] + rng.integers(-1, 2, table.rows)
@@ -124,7 +124,7 @@ def test_perturbed_numbers_are_combined_by_intervals(pair):
 
 
 def test_a_published_channel_is_inverted(pair):
-    table, _, new, _ = pair
+    table = pair[0]
     rng = np.random.default_rng(1)
     matrix = np.full((6, 6), 0.04) + 0.76 * np.eye(6)
     truth = table.columns[2]
@@ -142,7 +142,7 @@ def test_a_published_channel_is_inverted(pair):
 
 def test_other_domains_and_other_people_are_translated(pair):
     """The earlier release has a value that nobody has any more, and half of the people."""
-    table, old, new, planted = pair
+    table, _, _, planted = pair
     rows = np.sort(np.concatenate([planted, np.arange(0, table.rows, 2)]))
     rows = np.unique(rows)
     values = ("retired", *table.attributes[2].values)
@@ -166,7 +166,7 @@ def test_an_external_document_shows_no_small_count(pair):
 
 
 def test_several_earlier_releases_and_the_fewest_that_expose(pair):
-    table, old, new, _ = pair
+    table, old, _, _ = pair
     more = unveil.anonymizer("anatomy:l=4").anonymize(table, Engine(seed=2)).release
     found = audited(pair, {"old": EarlierRelease(release=old), "more": EarlierRelease(release=more)})
     sets = found.document.diagnostics["composition"]["new"]["diagnosis"]["minimal_sets"]

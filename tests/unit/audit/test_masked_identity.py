@@ -60,7 +60,10 @@ def test_three_risks_and_claims_by_hand() -> None:
     assert values["journalist_risk.max"] == (1, 0, 1)  # no population: at most
     assert values["share_error"][0] == pytest.approx(1 / 3)
     verdicts = {f.id: f.verdict for f in found.document.findings if f.limit}
-    assert verdicts == {"claim_precision": "exceeded", "share_error": "within", "reid": "exceeded"}
+    # One to one: of the two x one gets the row x, the other one of the two y; the third gets the other y.
+    assert values["reid.one_to_one"][0] == pytest.approx((1 / 2 + 1 / 4 + 1 / 2) / 3)
+    exceeded = {"claim_precision": "exceeded", "reid": "exceeded", "reid.one_to_one": "exceeded"}
+    assert verdicts == {**exceeded, "share_error": "within"}
     limits = {f.id: f.limit for f in found.document.findings if f.limit}
     assert limits["claim_precision"] == "claim_precision <= 0.4; claim_precision <= 0.5"
     assert limits["reid"] == "reid <= 0.2"
@@ -158,3 +161,35 @@ def test_charts_of_what_is_known_and_of_uniqueness_stand_in_the_document() -> No
         "Standard deviation changed",
         "Correlations changed",
     }
+
+
+NUMBERS = made_schema({"x": {"role": QI, "kind": "numeric"}})
+
+
+def found_by(truth: Any, shown: Any) -> dict[str, Any]:
+    table = made_table(NUMBERS, *[(str(v),) for v in truth])
+    masked = Masked(table.attributes, (np.asarray(shown, dtype=np.float64),), (0,))
+    found = run_audit(
+        {"m": masked}, original=table, assignments={"m": np.arange(len(truth))}, engine=Engine(seed=0, workers=1)
+    )
+    return {f.id: f for f in found.document.findings}
+
+
+def test_whatever_scale_was_published_people_are_found() -> None:
+    """Values kept for half of the people, a reversed scale, a monotone one: each by the comparison that fits it."""
+    random = np.random.default_rng(1)
+    truth = random.permutation(300) * 7
+    kept = np.where(np.arange(300) % 2 == 0, truth, 1e6 + random.normal(0, 1e5, 300))
+    for shown, least in ((kept, 0.5), (50.5 - 3 * truth, 1.0), (np.exp(truth / 300), 1.0), (truth, 1.0)):
+        found = found_by(truth, shown)
+        assert found["reid"].value >= least - 0.01
+        assert found["reid"].verdict == "exceeded"
+        assert found["reid.one_to_one"].verdict == "exceeded"
+
+
+def test_a_fifth_is_a_fifth_to_the_last_digit() -> None:
+    truth = np.repeat(np.arange(123), 5)
+    found = found_by(truth, truth)
+    for id in ("reid", "prosecutor_risk.mean", "marketer_risk"):
+        assert found[id].value == 0.2
+    assert found["reid"].verdict == "within"

@@ -19,9 +19,8 @@ def folder(tmp_path_factory):
     table, old, new, _ = planted_pair(600, 7)
     columns = [[a.values[c] for c in column] for a, column in zip(table.attributes, table.columns, strict=True)]
     (path / "data.csv").write_bytes(csv_bytes([a.name for a in table.attributes], columns))
-    number = 'role = "quasi-identifier"\nkind = "numeric"\ndomain = { from = 0, to = %d }\n' % (
-        table.attributes[0].codes - 1
-    )
+    last = table.attributes[0].codes - 1
+    number = f'role = "quasi-identifier"\nkind = "numeric"\ndomain = {{ from = 0, to = {last} }}\n'
     names = ", ".join(f'"{v}"' for v in table.attributes[2].values)
     (path / "schema.toml").write_text(
         f"version = 1\nconfirmed = true\n[attributes.age]\n{number}[attributes.zip]\n{number}"
@@ -70,7 +69,8 @@ def test_with_the_earlier_release_it_is_exceeded(folder, audit):
 
 
 def test_options_of_an_earlier_release(folder, audit):
-    text = f"{folder / 'old.csv'}:schema={folder / 'schema.toml'},date=2025-03-01,people=overlapping,shared=500,changed=0.2"
+    said = "date=2025-03-01,people=overlapping,shared=500,changed=0.2"
+    text = f"{folder / 'old.csv'}:schema={folder / 'schema.toml'},{said}"
     found = audit(folder, "--earlier", text, "--json", "-")
     (one,) = json.loads(found.stdout)["diagnostics"]["composition"]["new.csv"]["diagnosis"]["earlier"]
     assert (one["date"], one["people"], one["shared"], one["changed"]) == ("2025-03-01", "overlapping", 500, 0.2)
@@ -116,3 +116,22 @@ def test_a_ledger_is_read_without_naming_its_releases(folder, tmp_path, call, au
     assert kind["verdict"] == "not judged"
     assert "changed since it was added" in kind["sentence"]
     assert audit(folder, "--ledger", tmp_path / "nowhere").exit_code == 2
+
+
+def test_anonymize_under_a_ledger_keeps_together_what_each_keeps(folder, tmp_path, call):
+    ledger, schema = tmp_path / "ledger", ("--schema", folder / "schema.toml")
+    call("ledger", "add", folder / "old.csv", *schema, "--ledger", ledger)
+    made = tmp_path / "next.csv"
+    options = ("--with", "mondrian:k=5,l=3", "--seed", "1", "-o", made)
+    found = call("anonymize", folder / "data.csv", *schema, "--ledger", ledger, *options)
+    assert found.exit_code == 0, found.stderr
+    assert "together with the ledger" in found.stderr
+    given = ("--original", folder / "data.csv", "--ledger", ledger, "--json", "-", *QUICK)
+    document = json.loads(call("audit", made, *schema, *given).stdout)
+    kinds = document["diagnostics"]["judgement"]["next.csv"]["kinds"]
+    assert next(k for k in kinds if k["kind"] == "composition")["verdict"] == "within"
+    refused = tmp_path / "refused.csv"
+    found = call("anonymize", folder / "data.csv", *schema, "--ledger", ledger, "--with", "anatomy:l=5", "-o", refused)
+    assert found.exit_code == 2
+    assert "can be kept" in found.stderr
+    assert not refused.exists()

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from test_audit_cli import audit, folder  # noqa: F401  the fixture
 from test_cli import run
 
 from unveil import report
 from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
+from unveil.cli import app, memory
 from unveil.cli import audit as audit_verb
+from unveil.cli.memory import free_bytes
 from unveil.cli.output import console, harmless
 from unveil.errors import Stopped
 
@@ -184,34 +187,119 @@ def test_no_escape_reaches_the_terminal(
     assert harmless("a\tb\n") == "a\tb\n"
     console().print(ESCAPE, markup=False)
     assert not {"\x1b", "\x07", "\x9b"} & set(capsys.readouterr().out)
-    (folder / "tree.csv").write_text(f"a{ESCAPE};x{ESCAPE};*\nb;y;*\n")
-    rows = "".join(f"{20 + i % 5},f{ESCAPE},{ESCAPE}{i % 2}\n" for i in range(40))
-    (folder / "bad.csv").write_text("age,sex,disease\n" + rows)
-    schema = '[attributes.age]\nrole = "quasi-identifier"\n[attributes.sex]\nrole = "quasi-identifier"\n'
-    (folder / "bad.toml").write_text(
-        f'version = 1\nconfirmed = true\n{schema}[attributes.disease]\nrole = "sensitive"\n'
-    )
-    bad, of = folder / "bad.csv", ("-s", folder / "bad.toml", "--original", folder / "bad.csv")
-    few = ("--sweeps", "50", "--most-sweeps", "50")
+    bad, commands = _hostile(folder)
     monkeypatch.setattr(sys.stdout.__class__, "isatty", lambda _: True)
+    assert {" ".join(verb) for verb in verbs(typer.main.get_command(app))} - {"demo"} == {
+        " ".join(command[:2] if command[0] in ("attack", "hierarchy", "ledger") else command[:1])
+        for command in ([str(part) for part in c] for c in commands)
+    }
     for command in (
-        ("hierarchy", "show", folder / "tree.csv"),
-        ("hierarchy", "frequency", "disease", "--data", bad),
-        ("schema", bad),
-        ("check", bad, *of, "--verbose"),
-        ("check", bad, *of, "--json", "-"),
-        ("audit", bad, *of, *few, "--verbose"),
-        ("attack", "attribute", bad, *of, *few, "--verbose"),
-        ("attack", "identity", bad, *of, "--verbose"),
-        ("attack", "background", bad, *of, "--knowledge", "negative_rules", "--verbose"),
+        *commands,
         ("nonsense" + ESCAPE,),
         ("check", bad, "-s", folder / f"none{ESCAPE}.toml"),
+        ("check", folder / f"none{ESCAPE}.csv", "-s", folder / "bad.toml"),
+        ("anonymize", bad, "-s", folder / "bad.toml", "--with", f"mondrian:k={ESCAPE}", "-o", folder / "x.csv"),
     ):
         code, out, err = run(*command, capsys=capsys)
-        assert code in (0, 2, 3), (command, err)
+        assert code in (0, 1, 2, 3), (command, err)
         text = out + err
         for code_of_ours in ("\x1b[0m", "\x1b[1m", "\x1b[1;31m", "\x1b[2m", "\x1b[33m", "\x1b[32m"):
             text = text.replace(code_of_ours, "")
         assert "\x1b]" not in text, command
         assert not {"\x07", "\x9b"} & set(text), command
         assert "\x1b[2J" not in text, command
+
+
+def verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every verb there is."""
+    if hasattr(command, "commands"):
+        for name, below in command.commands.items():
+            yield from verbs(below, (*path, name))
+    else:
+        yield path
+
+
+def _hostile(folder: Path) -> tuple[Path, list[tuple[str | Path, ...]]]:  # noqa: F811
+    """Values, labels, names and places that hold escapes, and a command for every verb that meets them."""
+    (folder / "tree.csv").write_text(f"a{ESCAPE};x{ESCAPE};*\nb;y;*\n")
+    (folder / "arx").mkdir()
+    (folder / "arx" / "sex.csv").write_text(f"f{ESCAPE};x{ESCAPE};*\n")
+    (folder / "family.csv").write_text(f"child,parent\na{ESCAPE},{ESCAPE}\nb,{ESCAPE}\n")
+    rows = "".join(f"{20 + i % 5},f{ESCAPE},{ESCAPE}{i % 2},{i}\n" for i in range(40))
+    bad = folder / "bad.csv"
+    bad.write_text("age,sex,disease,pay\n" + rows)
+    qi = "".join(f'[attributes.{name}]\nrole = "quasi-identifier"\n' for name in ("age", "sex"))
+    rest = '[attributes.disease]\nrole = "sensitive"\n[attributes.pay]\nrole = "insensitive"\n'
+    schema = folder / "bad.toml"
+    schema.write_text(f"version = 1\nconfirmed = true\n{qi}{rest}")
+    (folder / "masked.csv").write_text("age,sex,disease,pay\n" + rows)
+    (folder / "masked.toml").write_text('masked = ["pay"]\n')
+    s, data, of = ("-s", schema), ("--data", bad), ("-s", schema, "--original", bad)
+    few = ("--sweeps", "50", "--most-sweeps", "50")
+    return bad, [
+        ("schema", bad),
+        ("hierarchy", "show", folder / "tree.csv"),
+        ("hierarchy", "frequency", "disease", *data),
+        ("hierarchy", "intervals", "sex", "--width", "5+10", *data),
+        ("hierarchy", "prefixes", "sex", *data),
+        ("hierarchy", "dates", "sex", *data),
+        ("hierarchy", "round", "sex", *data),
+        ("hierarchy", "equal-count", "sex", *data),
+        ("hierarchy", "taxonomy", folder / "family.csv"),
+        ("hierarchy", "check", folder / "tree.csv", "sex", *data),
+        ("hierarchy", "auto", *s, *data, "-o", folder / "made"),
+        ("hierarchy", "import", folder / "arx", "-o", folder / "imported"),
+        ("hierarchy", "export", *s, "-o", folder / "exported"),
+        ("hierarchy", "mapping", bad, *of),
+        ("anonymize", bad, *s, "--with", "mondrian:k=2", "-o", folder / f"out{ESCAPE}.csv"),
+        ("check", bad, *of, "--verbose"),
+        ("check", bad, *of, "--json", "-"),
+        ("audit", bad, *of, *few, "--verbose"),
+        ("attack", "attribute", bad, *of, *few, "--verbose"),
+        ("attack", "identity", bad, *of, "--verbose"),
+        ("attack", "membership", bad, *of, "--control", bad, "--verbose"),
+        ("attack", "background", bad, *of, "--knowledge", "negative_rules", "--verbose"),
+        ("attack", "disclosure", folder / "masked.csv", *of, "--aligned", "--verbose"),
+        ("attack", "differential", bad, *s, "--with", "mondrian:k=2", "--sample", "2", "--runs", "2", "--verbose"),
+        ("ledger", "add", bad, *s, "--recipient", f"you{ESCAPE}", "--ledger", folder / "ledger"),
+        ("ledger", "list", "--ledger", folder / "ledger"),
+        ("frontier", bad, *s, "--with", "mondrian:k=2+5", "--utility", "certainty_penalty", "--verbose"),
+    ]
+
+
+def test_a_lack_of_memory_is_said_before_it_comes(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert (free_bytes() or 0) > 2**20
+    out = ("-o", folder / "out.csv")
+    making = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=5")
+    few = ("--asked", "job", "--attacker", "random_worlds", "--sweeps", "50", "--most-sweeps", "50")
+    asking = ("attack", "attribute", *audit(folder, *few)[1:])
+    for command, instead in ((asking, "--sample N"), ((*making, *out), "release it in parts")):
+        assert "GB of memory" not in run(*command, capsys=capsys)[2]
+        with monkeypatch.context() as patched:
+            patched.setattr(memory, "free_bytes", lambda: 1000)
+            code, _, err = run(*command, capsys=capsys)
+        assert code in (0, 3)
+        assert "unveil: this may need about 0.0 GB of memory, and 0.0 GB are free" in err
+        assert instead in err
+
+
+def test_a_stopped_anonymizer_writes_nothing(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @contextmanager
+    def interrupted(then: str) -> Iterator[tuple[Any, threading.Event]]:
+        stop = threading.Event()
+        stop.set()
+        yield None, stop
+
+    monkeypatch.setattr(sys.modules["unveil.cli.anonymize"], "long_work", interrupted)
+    making = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=5")
+    code, _, err = run(*making, "-o", folder / "out.csv", capsys=capsys)
+    assert (code, err.splitlines()[-1]) == (130, "unveil: stopped; no release was written")
+    assert not (folder / "out.csv").exists()

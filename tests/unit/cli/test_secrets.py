@@ -3,12 +3,17 @@
 import base64
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_audit_cli import ROWS, SCHEMA, WIDE, audit, folder, table  # noqa: F401  the fixture
+from test_audit_cli import ROWS, WIDE, audit, folder, table  # noqa: F401  the fixture
 from test_cli import run
+from test_frontier import TABLE
+
+from unveil.engine import Engine
+from unveil.frontier import run_frontier
 
 
 def oracles(*files: Path) -> list[str]:
@@ -86,3 +91,32 @@ def test_releases_of_one_name_are_told_apart_by_as_little_as_needed(
     assert code in (0, 3)
     assert json.loads(out)["settings"]["releases"] == ["one/wide.csv", "two/wide.csv"]
     assert str(folder) not in out
+
+
+ROOT = Path(__file__).parents[3]
+GUESSABLE = re.compile(
+    r"anonymize\(\w+, (?:unveil\.)?Engine\(seed=\d|unveil anonymize[^\n]*--seed \d|--release-seed \d"
+)
+
+
+def test_no_page_and_no_example_shows_a_seed_for_a_release() -> None:
+    """Who copies it publishes a release whose draws can be replayed."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.*")]
+    assert len(pages) > 30
+    for page in pages:
+        if page.suffix in (".md", ".py", ".toml", ".ipynb"):
+            assert not GUESSABLE.search(page.read_text()), page
+    assert GUESSABLE.search("m.anonymize(table, unveil.Engine(seed=1))")
+
+
+@pytest.mark.parametrize("seed", [5, 2**127 + 11])
+def test_the_document_of_a_frontier_never_names_the_seed_of_a_release(seed: int) -> None:
+    """Not even where it was also given as the seed of the measurements."""
+    table = TABLE
+    found = run_frontier(table, ["anatomy:l=2"], engine=Engine(seed=seed, workers=1), release_seed=seed)
+    assert found.document.settings["seed"] is None
+    assert str(2**127 + 11) not in found.document.model_dump_json()
+    other = run_frontier(table, ["anatomy:l=2"], engine=Engine(seed=3, workers=1), release_seed=seed)
+    assert other.document.settings["seed"] == 3
+    assert str(2**127 + 11) not in other.document.model_dump_json()
+    assert str(2**127 + 11) not in repr(other)

@@ -52,7 +52,8 @@ def sheet(cell: str) -> bytes:
     rows = f"<table:table-row><table:table-cell office:value-type='string'>{cell}</table:table-cell></table:table-row>"
     content = (
         f'<?xml version="1.0"?><office:document-content {space}><office:body><office:spreadsheet>'
-        f'<table:table table:name="t">{rows * 2}</table:table></office:spreadsheet></office:body></office:document-content>'
+        f'<table:table table:name="t">{rows * 2}</table:table></office:spreadsheet></office:body>'
+        "</office:document-content>"
     )
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
@@ -60,7 +61,8 @@ def sheet(cell: str) -> bytes:
         file.writestr(
             "META-INF/manifest.xml",
             '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
-            '<manifest:file-entry manifest:full-path="/" manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/>'
+            '<manifest:file-entry manifest:full-path="/" '
+            'manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/>'
             "</manifest:manifest>",
         )
         file.writestr("content.xml", content)

@@ -5,7 +5,6 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ def _bounded() -> None:
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[Any]]]:
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """One process makes the files, another reads them all: its peak is that of the worst."""
     folder = tmp_path_factory.mktemp("bombs")
     program = [sys.executable, str(Path(__file__).with_name("bombs.py"))]
@@ -30,7 +29,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, lis
     done = subprocess.run(
         [*program, "run", str(folder)], check=False, capture_output=True, timeout=600, preexec_fn=_bounded, env=plain
     )
-    yield {row[0]: row[1:] for row in map(json.loads, done.stdout.decode().splitlines())}
+    return {row[0]: row[1:] for row in map(json.loads, done.stdout.decode().splitlines())}
 
 
 @pytest.mark.parametrize("name", BOMBS)

@@ -59,14 +59,14 @@ class BlockFits:
     overlaps: dict[int, Overlaps]  # by attribute
     pair: dict[int, NDArray[np.int64]]  # by attribute: (fits,) which overlap
 
-    def product(self, likelihood: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """(fits, ...) product over the known attributes of each pair's likelihood (pairs, ...)."""
+    def product(self, likelihood: dict[int, NDArray[np.float64]], some: slice = slice(None)) -> NDArray[np.float64]:
+        """(fits, ...) product over the known attributes of each pair's likelihood (pairs, ...); of some fits only."""
         result: NDArray[np.float64] | None = None
         for attribute, pair in self.pair.items():
-            factor = likelihood[attribute][pair]
+            factor = likelihood[attribute][pair[some]]
             result = factor if result is None else result * factor
         if result is None:
-            return np.ones((len(self.target), 1))
+            return np.ones((len(self.target[some]), 1))
         return result
 
 
@@ -146,7 +146,7 @@ def _match(
     offset = np.concatenate([[0], np.cumsum([t.size for t in tables])])[:-1].astype(np.int64)
     fits = np.concatenate([t.ravel() for t in tables])
     bit, bit_start, tree = _cell_tree(tables, cell)
-    arguments = (asked, cell, fits, offset, width, bit, bit_start, *tree)
+    arguments: list[Any] = [asked, cell, fits, offset, width, bit, bit_start, *tree]
     found = count_fits(*arguments)
     start = np.concatenate([[0], np.cumsum(found)]).astype(np.int64)
     if start[-1] > MOST_FITS:
@@ -154,7 +154,7 @@ def _match(
             f"{start[-1]:,} pairs of a target and a fitting cell are too many; know more, or ask about fewer"
         )
     target, place = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
-    list_fits(*arguments, start, target, place)
+    list_fits(*[*arguments, start, target, place])
     return target, place
 
 
@@ -318,13 +318,12 @@ class Fitted:
             theirs = fits.target * groups + fits.group  # growing: fits are ordered by target, entries by group
             starts = np.flatnonzero(np.concatenate([[True], theirs[1:] != theirs[:-1]])) if len(theirs) else theirs
             elsewhere.append((theirs[starts], np.add.reduceat(term, starts, axis=0) if len(starts) else term))
-        own = self.own.product(dict(likelihood))
         weights = np.zeros((self.targets.count, held.shape[1]))
         step = max(AT_ONCE // max(held.shape[1], 1), 1)
         for start in range(0, len(self.own.target), step):
             some = slice(start, start + step)
             target = self.own.target[some]
-            support = held[self.own.entry[some]] * own[some]
+            support = held[self.own.entry[some]] * self.own.product(dict(likelihood), some)  # never all at once
             key = target * groups + self.own.group[some]
             for theirs, total in elsewhere:
                 if not len(theirs):

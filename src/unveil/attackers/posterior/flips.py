@@ -1,4 +1,4 @@
-"""Global moves: two sensitive values trade their shares of codes, in the whole release or in a part that hangs together.
+"""Global moves: two sensitive values trade shares of codes, in the whole release or in a part that hangs together.
 
 Where buckets show only some codes of an attribute, nothing says which way round other buckets are to be read: each such
 set of buckets has a mirror image of its own. Sets are found as codes that are linked by many groups and with the rest
@@ -38,7 +38,7 @@ class Flip:
         for place, codes in self.codes:
             span = slice(layout.place[place], layout.place[place + 1])
             table, beta = found[span].reshape(layout.shape[place]), layout.beta[span].reshape(layout.shape[place])
-            rows = np.ix_([first, other], codes)
+            rows = np.ix_(np.array([first, other]), codes)
             total = table[rows].sum(axis=1, keepdims=True)
             within = table[rows] / total
             old = np.log(within)

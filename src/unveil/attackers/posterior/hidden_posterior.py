@@ -35,6 +35,7 @@ FIT_EVERY = 20  # states that are looked at, to one whose log posterior is noted
 TRIPS = 8  # states that must have come all the way down the ladders
 BETTER = 5.0  # in log posterior: a start that ends this much above the chains found a better place; without a ladder,
 # one that ends no more than this below has found one as good
+ALIKE, MOST_PAIRS = 0.1, 10  # how far apart counts of values are that may take each other's place; pairs tried
 FALSE_ALARM = 0.01  # of starts from which a chain finds nothing new
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
 
@@ -192,11 +193,32 @@ class HiddenPosterior:
         trips = [ladder.trips for ladder in ladders]
         if trips and (sum(trips) < TRIPS or not min(trips)):
             return "too few states came from the prior all the way to the posterior; a reading may have been missed"
+        if self._unswitched():
+            return "two sensitive values could trade places at no cost, and in no chain did; a reading may be missed"
         for number, start in enumerate(starts):
             said = self._probe(start, number) if self.ladders else ""
             if said:
                 return said
         return ""
+
+    def _unswitched(self) -> bool:
+        """The label-switch test: do mirror images fit as well as where the chains stand, and were never visited?
+
+        Only values that are about as frequent can take each other's place.
+        """
+        if not self.ladders or any(ladder.trades[:, 1].any() for ladder in self.ladders):
+            return False
+        counts, layout = self.model.value_counts, self.model.layout
+        ladder = self.ladders[0]
+        alike = [(a, b) for a, b in ladder.pairs if abs(counts[a] - counts[b]) <= ALIKE * max(counts[a], counts[b])]
+        for chain in self.chains:
+            here = ladder.likelihood(chain.drawn, chain.pi)
+            for flip in ladder.flips[0][:1]:
+                for pair in alike[:MOST_PAIRS]:
+                    traded, prior = flip.made(layout, chain.drawn, *pair)
+                    if ladder.likelihood(traded, chain.pi) + prior - here > -1.0:
+                        return True
+        return False
 
     def _probe(self, start: Mapping[int, NDArray[np.float64]], number: int) -> str:
         """A chain from a given start: does it fit as well, and believe something else? It is never believed.

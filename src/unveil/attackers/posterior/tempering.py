@@ -163,7 +163,7 @@ class Tempering:
             return cls(likelihood, fast, key, np.ones(1), [], pairs=pairs, flips=(plain, ()))
         exponents = np.append(np.geomspace(1.0, LOWEST, LEVELS - 1), 0.0)
         hot = [Chain.start(model, engine.named(f"level {k}")) for k in range(1, LEVELS)]
-        linked = linked_flips(model, [(block, groups, times) for block, groups, times in likelihood.kinds])
+        linked = linked_flips(model, likelihood.kinds)
         found = cls(likelihood, fast, key, exponents, hot, pairs=pairs, flips=(plain, linked))
         found._reset()
         return found
@@ -265,7 +265,7 @@ class Tempering:
         return new if taken else fit
 
     def mirrored(self, chain: Chain, draw: Draw) -> list[Draw]:
-        """This state and what a few trades of two values in all matched attributes, one after another, would make of it.
+        """This state and what a few trades of values in all matched attributes, one after another, would make of it.
 
         The chain does not move. The average over a state and what moves would make of it is right as well (Frenkel
         2004), and mirror images of the same weight cancel at once instead of after thousands of visits.

@@ -181,6 +181,8 @@ class SchemaDocument(BaseModel):
         for name in (name for group in self.joined for name in group):
             if name not in self.attributes:
                 raise ValueError(f"joined: unknown attribute {name!r}; correct the name or add [attributes.{name}]")
+            if self.attributes[name].role is Role.IDENTIFIER:
+                raise ValueError(f"joined: {name!r} is an identifier, which no model ever sees; correct its role")
             if name in joined:
                 raise ValueError(f"joined: {name!r} is listed twice; keep one")
             joined.add(name)

@@ -42,7 +42,7 @@ def composition(document: Document, names: Names) -> list[Block]:
 
 def _rows(document: Document, release: str, attribute: str) -> list[tuple[Cell, ...]]:
     mine = {f.id: f for f in document.findings if f.release == release and f.attribute == attribute and f.minus is None}
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for reader, alone in BESIDE.items():
         for name in SHOWN:
             together = mine.get(f"{reader}.{name}")

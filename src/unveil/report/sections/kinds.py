@@ -13,15 +13,18 @@ __all__ = ["kinds", "kinds_grid", "told_kinds"]
 
 def kinds(document: Document, names: Names) -> list[Block]:
     """Every kind of disclosure with its verdict: the first table of the page."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
+    before = None
     for release, row in _rows(document):
-        where = [Cell(names.of(release))] if names.several else []
+        if names.several and release != before:  # a heading of the rows below it
+            rows.append((Cell(names.of(release)),))
+        before = release
         small = f"waived: {clean(row['waived'], 200)}" if row["waived"] else clean(row["fix"], 400)
         found = Cell(clean(row["sentence"], 600), small)
-        rows.append((Cell(_called(row)), *where, verdict_cell(row["verdict"]), found))
+        rows.append((Cell(_called(row)), verdict_cell(row["verdict"]), found))
     if not rows:
         return []
-    head = (Cell("Kind of disclosure"), *([Cell("Release")] if names.several else []), Cell("Verdict"), Cell("Found"))
+    head = (Cell("Kind of disclosure"), Cell("Verdict"), Cell("Found"))
     roles = document.diagnostics.get("roles", {})
     said = tuple((label(role), ", ".join(map(label, columns))) for role, columns in roles.items() if columns)
     return [Heading("What was judged"), Grid("", head, tuple(rows)), *([Listing(said, "facts")] if said else [])]

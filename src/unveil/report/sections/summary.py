@@ -76,13 +76,10 @@ def _verdicts(document: Document, names: Names) -> list[Block]:
         first = [Listing(tuple((names.of(r), verdicts[r]) for r in _releases(document, names)), "verdicts")]
         left_out = len(names.releases) - MOST_RELEASES
         first += [Listing((("", f"and {left_out:,} more releases"),), "plain")] if left_out > 0 else []
-    notes = dict.fromkeys(
-        word
-        for one in facts.get("judgement", {}).values()
-        for word in one.get("words", "").split("; ")
-        if word.endswith((" not considered", " waived"))
-    )
-    first += [Listing((("", f"Beside this: {'; '.join(notes)}."),), "plain")] if notes else []
+    words = dict.fromkeys(w for one in facts.get("judgement", {}).values() for w in one.get("words", "").split("; "))
+    for ending, name in ((" not considered", "Not considered"), (" waived", "Waived")):
+        noted = [word.removesuffix(ending) for word in words if word.endswith(ending)]
+        first += [Listing(((name, f"{', '.join(noted)}."),), "plain")] if noted else []
     if document.document == "frontier" and (near := tuple(beside(document))):
         first.append(Listing(near, "plain"))
     found = tuple((name, clean(text, 200)) for name, text in warnings(document, names)[:MOST_WARNINGS])

@@ -8,18 +8,21 @@ from unveil.risk.composition.check import SampledCheck, sampled_check
 from unveil.risk.composition.earlier import EarlierRelease, KnownPeople, view_of
 from unveil.risk.composition.exposure import Exposure, exposure_of, minimal_sets
 from unveil.risk.composition.inference import JointBelief, ReleaseView, Web, weave
+from unveil.risk.composition.keeping import Keeping, kept_together
 from unveil.risk.composition.links import Overlap
 
 __all__ = [
     "EarlierRelease",
     "Exposure",
     "JointBelief",
+    "Keeping",
     "KnownPeople",
     "Overlap",
     "ReleaseView",
     "SampledCheck",
     "Web",
     "exposure_of",
+    "kept_together",
     "minimal_sets",
     "sampled_check",
     "view_of",

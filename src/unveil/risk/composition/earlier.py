@@ -118,8 +118,8 @@ def _translated(
     same = _overlaps(mine, theirs)
     if same is None:
         return Known(regions, of_person), np.zeros(len(of_person), dtype=bool)
-    allowed = regions.totals(same.astype(np.int64)) > 0
-    empty = ~allowed.any(axis=1)
+    allowed = np.asarray(regions.totals(same.astype(np.int64)) > 0)
+    empty = np.asarray(~allowed.any(axis=1))
     allowed[empty] = True
     owner, code = np.nonzero(allowed)
     return Known(Regions.pairs(theirs.codes, owner, code, len(regions)), of_person), empty[of_person]

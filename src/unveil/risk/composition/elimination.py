@@ -184,7 +184,8 @@ def _ordered(
     for own in groups:
         for g in own:
             sizes[g] = sizes.get(g, 0) + 1
-    left, open_groups, order = set(range(len(people))), set(), []
+    open_groups: set[tuple[int, int]] = set()
+    left, order = set(range(len(people))), []
     while left:
         best = min(left, key=lambda i: (len(groups[i] - open_groups), sum(sizes[g] for g in groups[i]), i))
         left.remove(best)

@@ -189,7 +189,7 @@ def _told_apart(release: Release, targets: Targets) -> Ints:
     """(entries of the asked attribute's block,) the set of rows that are not told apart by what is known."""
     own = release.block_of(targets.asked)
     known = [i for i in own.attributes if i in targets.known]
-    columns = [own.region(i) for i in known]
+    columns: list[NDArray[np.integer]] = [own.region(i) for i in known]
     if len(release.blocks) > 1 or targets.group is not None:  # one block: a row is its cells, whatever its group
         columns = [own.group, *columns]
     return row_numbers(columns, len(own.cell))
@@ -341,7 +341,7 @@ def _held(release: Release, targets: Targets, single: bool, groups: int) -> tupl
         raise UsageError("a release with withheld values needs its emission")
     width = int(column.max(initial=0)) + 1
     key, inverse = np.unique(number * width + column, return_inverse=True)
-    held = np.bincount(inverse, weights=own.count)
+    held = np.bincount(inverse, weights=own.count).astype(np.float64)
     start = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(key // width, minlength=groups), out=start[1:])
     return start, (key % width).astype(np.int32), held

@@ -92,8 +92,8 @@ class _Release:
                 lambda cells: (weight[cells], np.log(weight[cells])),
             )
             marginal = matching.marginals(g, weights, np.uint64(0), np.empty(0, np.int32))
-            count = g.cell_count.astype(np.float64)
-            tell(g.start, g.cell, count, g.value_start, g.value, g.pair_start, marginal, weight, self.share[True], told)
+            rows = g.cell_count.astype(np.float64)
+            tell(g.start, g.cell, rows, g.value_start, g.value, g.pair_start, marginal, weight, self.share[True], told)
         if self.loose is not None:
             start, person, count, value_start, value, held = self.loose
             pairs = np.concatenate([[0], np.cumsum(np.diff(start) * np.diff(value_start))])
@@ -207,7 +207,7 @@ def propagate(
 
 def _groups_of(links: GroupLinks, moved: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(groups,) those with a member who moved."""
-    return np.bincount(links.group, weights=moved[links.person], minlength=links.groups) > 0
+    return np.asarray(np.bincount(links.group, weights=moved[links.person], minlength=links.groups) > 0)
 
 
 def _product(first: Floats, others: Sequence[Floats]) -> Floats:
@@ -220,7 +220,7 @@ def _product(first: Floats, others: Sequence[Floats]) -> Floats:
 def _normalise(rows: Floats) -> NDArray[np.bool_]:
     """Make every row add up to 1, in place; those of which nothing is left are even, and named."""
     total = rows.sum(axis=1, keepdims=True)
-    empty = ~(total[:, 0] > 1e-290)
+    empty: NDArray[np.bool_] = ~(total[:, 0] > 1e-290)
     rows[empty] = 1.0
     total[empty] = rows.shape[1]
     rows /= total

@@ -1,0 +1,53 @@
+"""Two releases of the same people read together: CPU time against the number of people."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks import Row
+from benchmarks._timing import best_cpu
+from unveil.catalog import anonymizer
+from unveil.data.attribute import Attribute, Kind, Role
+from unveil.data.table import Table
+from unveil.data.targets import targets_of_table
+from unveil.engine import Engine
+from unveil.risk.composition import ReleaseView, weave
+
+SIZES = {"age": 74, "work": 7, "education": 16, "marital": 7, "race": 5, "sex": 2, "country": 41, "zip": 200}
+VALUES = 14
+PEOPLE = (30_162, 301_620)
+
+
+def measure() -> Iterator[Row]:
+    """Two Anatomy releases, and two Mondrian releases of which one leaves out a column; ten times the people."""
+    for scheme in ("anatomy:l=4", "mondrian:k=5,l=3"):
+        spent = []
+        for people in PEOPLE:
+            views = _views(_table(people), scheme)
+            spent.append(best_cpu(lambda views=views: weave(views, VALUES).beliefs(), 1))  # type: ignore[misc]
+            floor = "<= 10" if people == PEOPLE[0] else ""
+            yield Row(f"two {scheme}, {people:,} people", spent[-1], unit="s CPU", floor=floor)
+        ratio = spent[1] / spent[0] / (PEOPLE[1] / PEOPLE[0])
+        note = "time for ten times the people, over ten times the time; rounds grow a little"
+        yield Row(f"two {scheme}: growth beyond linear", ratio, unit="times", floor="<= 4", note=note)
+
+
+def _table(people: int) -> Table:
+    random = np.random.default_rng(0)
+    known = [
+        Attribute(name, Role.QUASI_IDENTIFIER, Kind.ORDINAL, tuple(map(str, range(size))))
+        for name, size in SIZES.items()
+    ]
+    secret = Attribute("s", Role.SENSITIVE, Kind.CATEGORICAL, tuple(map(str, range(VALUES))))
+    columns = [random.integers(0, a.codes, (2, people)).min(axis=0).astype(a.dtype) for a in known]
+    value = (columns[0] // 8 + columns[2] + random.integers(0, 8, people)) % VALUES
+    return Table((*known, secret), (*columns, value.astype(secret.dtype)))
+
+
+def _views(table: Table, scheme: str) -> list[ReleaseView]:
+    fewer = table if scheme.startswith("anatomy") else Table(table.attributes[1:], table.columns[1:])
+    views = []
+    for seed, one in enumerate((table, fewer)):
+        release = anonymizer(scheme).anonymize(one, Engine(seed=seed)).release
+        views.append(ReleaseView(str(seed), release, targets_of_table(one, release, release.index("s"))))
+    return views

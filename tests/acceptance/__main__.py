@@ -1,0 +1,117 @@
+"""`make accept`: whole runs of the sampler against exact posteriors and of intervals against exact statistics.
+
+About an hour of CPU. It can be stopped and goes on where it was: runs are kept in build/acceptance. `python -m
+tests.acceptance --write` only writes the page, from the runs that there are.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tests.acceptance.coverage import Coverage, advantage_coverage, coverages, real_coverages
+from tests.acceptance.modes import RIGHT, SEEDS, Trial, kept_trials, small, trials
+from tests.modes import blind_tables, tables
+
+KEPT = Path("build/acceptance")
+PAGE = Path("docs/results/sampler.md")
+WORLDS, CHAINS = 400, 12  # trials of each world; seeds of each real table
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what is missing and write the page; 1 if a run was fooled or an interval holds too seldom."""
+    parts = {"as the product does it": False, "by chains where a grid would do": True}
+    files = {name: KEPT / f"{'chains' if only else 'product'}.jsonl" for name, only in parts.items()}
+    for name, only in parts.items() if "--write" not in arguments else ():
+        for one in trials(files[name], chains_only=only):
+            if not one.good:
+                print(one, flush=True)
+    held = [*coverages(WORLDS), *real_coverages(CHAINS), advantage_coverage(3 * WORLDS)]
+    found = {name: list(kept_trials(file).values()) for name, file in files.items()}
+    PAGE.write_text("\n".join([*_modes(found), *_coverage(held)]) + "\n")
+    fooled = [one for some in found.values() for one in some if one.fooled]
+    return int(bool(fooled) or not all(one.met for one in held))
+
+
+def _modes(found: dict[str, list[Trial]]) -> list[str]:
+    lines = [
+        "# The sampler against exact posteriors",
+        "",
+        "`make accept` writes this page; do not edit it. Tables with an exactly known posterior (matchings counted by",
+        "their counts; a second way, on a grid over the parameters, agrees), each with several seeds and the default",
+        "budget, and probed from the truth and its mirror image as an audit does. A run is *fooled* if it is called",
+        f"converged while its error is over {RIGHT:g} stated standard errors; *good* if it is converged and right.",
+        "",
+    ]
+    blind = {table.name for table in blind_tables()}
+    integrated = {table.name for table in (*blind_tables(), *tables()) if small(table)}
+    for name, some in found.items():
+        wanted = len(integrated) if "chains" in name else len({t.name for t in (*blind_tables(), *tables())})
+        lines += [f"## {name[0].upper()}{name[1:]}", ""]
+        if not some:
+            lines += ["Not run.", ""]
+            continue
+        runs = len({(t.table, t.seed) for t in some})
+        lines += [f"{runs:,} of {wanted * SEEDS:,} runs (table and seed), two readers each.", ""]
+        lines += [
+            "| tables | runs | readers | fooled | good | precise | alarms | largest error / stated | CPU s a run |"
+        ]
+        lines += ["|---|---|---|---|---|---|---|---|---|"]
+        parts = {
+            "all": some,
+            "invented blind": [t for t in some if t.table in blind],
+            "sampled": [t for t in some if t.method != "integrated"],
+            "integrated": [t for t in some if t.method == "integrated"],
+        }
+        lines += [_line(label, part) for label, part in parts.items() if part]
+        worst = sorted((t for t in some if not t.good), key=lambda t: -t.error / t.stated)
+        lines += ["", *(f"- not good: {t.table}, seed {t.seed}, {t.reader}: {_why(t)}" for t in worst), ""]
+    return lines
+
+
+def _why(one: Trial) -> str:
+    return f"error {one.error:.4f}, stated {one.stated:.4f}, {one.alarm or ('fooled' if one.fooled else 'disagree')}"
+
+
+def _line(label: str, some: list[Trial]) -> str:
+    sampled = [t.error / t.stated for t in some if t.method != "integrated"]
+    cells = [
+        label,
+        f"{len({(t.table, t.seed) for t in some}):,}",
+        f"{len(some):,}",
+        f"{sum(t.fooled for t in some)}",
+        f"{np.mean([t.good for t in some]):.1%}",
+        f"{np.mean([t.precise for t in some]):.1%}",
+        f"{sum(bool(t.alarm) for t in some)}",
+        f"{max(sampled):.2f}" if sampled else f"error {max(t.error for t in some):.0e}",
+        f"{np.mean([t.seconds for t in some]):.1f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _coverage(found: list[Coverage]) -> list[str]:
+    lines = [
+        "# Coverage of intervals",
+        "",
+        "How often the 95% interval of every statistic of beliefs that an audit prints holds the exact value. Of",
+        "statistics that jump (counts, guesses, quantiles) it may hold more often: whoever may lie on either side of a",
+        "threshold counts on both. *Cells with ties*: half of the cells have a tie, cells err alone. *Two readings*:",
+        "everyone errs together around an exact tie. *Chains*: short real chains on tables with a known posterior.",
+        "",
+    ]
+    worlds = list(dict.fromkeys(one.world for one in found))
+    lines += [f"| statistic | reader | {' | '.join(worlds)} |", f"|---|---|{'---|' * len(worlds)}"]
+    by_name: dict[tuple[str, str], dict[str, Coverage]] = {}
+    for one in found:
+        by_name.setdefault((one.statistic, one.reader), {})[one.world] = one
+    for (statistic, reader), of in by_name.items():
+        cells = [f"{of[w].held:.3f} (±{of[w].width / 2:.2g})" if w in of else "" for w in worlds]
+        lines.append(f"| {statistic} | {reader} | {' | '.join(cells)} |")
+    missed = [one for one in found if not one.met]
+    lines += ["", f"Below 92%: {'; '.join(f'{m.statistic} ({m.world})' for m in missed) or 'none'}."]
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,125 @@
+"""Intervals of statistics that jump: near ties, and where nothing seems to move."""
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from unveil import risk
+from unveil.data.belief import Belief, Diagnostics
+from unveil.data.contrasts import contrast_weights, shift_size
+from unveil.risk._compare import shifted, stepped
+
+CHAINS, TRIALS = 4, 250
+
+
+def test_shifts_of_two_chains_are_students() -> None:
+    assert shift_size(1, 0.05) == pytest.approx(t.ppf(0.975, 1), rel=1e-4)
+    assert shift_size(1, 0.01) == pytest.approx(t.ppf(0.995, 1), rel=1e-3)
+
+
+@pytest.mark.parametrize("chains", [2, 4, 9])
+def test_contrasts_err_as_the_mean_does(chains: int) -> None:
+    """Sum 0, length 1/chains, independent; and the mean's error exceeds the longest shift one time in twenty."""
+    weights = contrast_weights(chains)
+    assert weights @ weights.T == pytest.approx(np.eye(chains - 1) / chains)
+    assert weights.sum(axis=1) == pytest.approx(0)
+    drawn = np.random.default_rng(3).normal(size=(40_000, chains))
+    reach = shift_size(chains - 1, 0.05) * np.abs(drawn @ weights.T).max(axis=1)
+    assert (np.abs(drawn.mean(axis=1)) > reach).mean() == pytest.approx(0.05, abs=0.006)
+
+
+def around(exact: np.ndarray, errors: np.ndarray) -> Belief:
+    """Four chains: `errors` (chains, people) of the first of two values."""
+    chains = np.clip(exact + errors[:, :, None] * np.array([1, -1]), 1e-6, 1)
+    chains /= chains.sum(axis=2, keepdims=True)
+    return Belief(chains.mean(axis=0), chains=chains)
+
+
+def held(kind: str, *, student: bool = False) -> float:
+    """How often an interval holds the exact statistic where everyone errs alike and half of the people tie."""
+    random, count = np.random.default_rng(8), 40
+    half, third = np.full((count, 2), 0.5), np.tile([0.25, 0.75], (count, 1))
+    truth = np.arange(count) % 4 // 3  # most have the first value
+    exact = Belief(half), Belief(third)
+    found = 0
+    for _ in range(TRIALS):
+        weight = random.normal(0, 0.02, size=(CHAINS, 1)) * np.ones(count)
+        attacker, learner = around(half, weight), around(third, weight / 4)
+        if kind == "global_threat":
+            one, right = risk.global_threat(attacker, truth), risk.global_threat(exact[0], truth)
+        elif kind == "share_2x":
+            one = risk.relative_threat_share(attacker, learner, truth)
+            right = risk.relative_threat_share(*exact, truth)
+        else:
+            one = risk.relative_threat_quantile(attacker, learner, truth)
+            right = risk.relative_threat_quantile(*exact, truth)
+        low, high = one.low, one.high
+        if student:
+            assert attacker.chains is not None
+            each = np.array([risk.right_guess(Belief(c), truth).mean() for c in attacker.chains])
+            half_width = t.ppf(0.975, CHAINS - 1) * each.std(ddof=1) / CHAINS**0.5
+            low, high = each.mean() - half_width, each.mean() + half_width
+        found += low - 1e-9 <= right.value <= high + 1e-9
+    return found / TRIALS
+
+
+@pytest.mark.parametrize("kind", ["global_threat", "share_2x", "q95"])
+def test_intervals_hold_ties(kind: str) -> None:
+    """95%, and three standard errors of 250 trials."""
+    assert held(kind) >= 0.95 - 3 * (0.95 * 0.05 / TRIALS) ** 0.5
+
+
+def test_the_check_can_fail() -> None:
+    """Student's interval over what each chain says, as it used to be: too often all four are on one side of a tie."""
+    assert held("global_threat", student=True) < 0.92 < held("global_threat")
+
+
+def test_an_exact_statistic_has_no_interval() -> None:
+    exact = Belief(np.array([[0.5, 0.5], [0.9, 0.1]]))
+    found = risk.global_threat(exact, np.array([0, 0]))
+    assert found.low == found.value == found.high == 0.75
+
+
+def test_no_interval_is_narrower_than_an_unseen_mode() -> None:
+    """0.119 ± 0 cannot be printed: a mode of the weight of one independent state may have been met by nobody."""
+    one = np.array([[0.9, 0.1]] * 8)
+    facts = Diagnostics("sampled", facts={"unseen_mode": 0.004})
+    belief = Belief(one, chains=np.stack([one] * 4), diagnostics=facts)
+    for found in (
+        risk.global_threat(belief, np.zeros(8, dtype=np.int64)),
+        risk.absolute_error(belief, np.zeros(8, dtype=np.int64)),
+        risk.confident(belief),
+        risk.belief_difference_max(belief, Belief(one)),
+    ):
+        assert found.high - found.low >= 0.004
+
+
+def test_shifts_keep_what_nobody_believes() -> None:
+    chains = np.array([[[0.5, 0.5, 0.0]], [[0.7, 0.3, 0.0]], [[0.6, 0.4, 0.0]], [[0.6, 0.4, 0.0]]])
+    for one in shifted(Belief(chains.mean(axis=0), chains=chains), 0.001):
+        assert one[0, 2] == 0
+        assert one.sum() == pytest.approx(1)
+        assert (one[0, :2] > 0).all()
+
+
+def test_who_is_counted_only_sometimes_widens_both_ends() -> None:
+    """Two surely counted people have 1 and 3; a third, with 10, is counted where the belief exceeds a half."""
+    chains = np.repeat(np.array([0.45, 0.55, 0.5, 0.52])[:, None, None], 3, axis=1)
+    belief = Belief(np.full((3, 2), 0.5), chains=np.concatenate([chains, 1 - chains], axis=2))
+
+    def each(p: np.ndarray) -> np.ndarray:
+        return np.array([1.0, 3.0, 10.0 if p[2, 0] > 0.5 else np.nan])
+
+    found = stepped(each, belief)
+    assert found.value == 2
+    assert found.high >= 14 / 3
+    assert found.low <= 2
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_success_on_members_has_a_width_where_all_are_guessed(right: bool) -> None:
+    everyone = Belief(np.tile([0.9, 0.1], (20, 1)))
+    truth = np.zeros(20, dtype=np.int64) if right else np.ones(20, dtype=np.int64)
+    found = risk.member_advantage(everyone, truth, everyone, truth)
+    assert found.value == 0
+    assert found.low < -0.1 < 0.1 < found.high
