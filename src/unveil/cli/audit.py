@@ -1,5 +1,6 @@
 """unveil audit: may these releases be published?"""
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,8 @@ def audit(options: AuditOptions) -> None:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
     case = load_case(options)
     files = _people_paths(options, case)
-    if options.variant == "internal":
+    if options.variant == "internal" and sys.stderr.isatty():  # while somebody waits
+        case.check()
         for line in first_look(case):
             say(line)
     with long_work() as (progress, stop):

@@ -100,7 +100,10 @@ class LinkedDraws:
 
 
 def conditional_term(model: HiddenModel, targets: Targets) -> Term:
-    """Eq. 6 where the link is hidden: given a state's matched rows the parameters are Dirichlet, drawn a few times."""
+    """Eq. 6 where the link is hidden: given a state's matched rows the parameters are Dirichlet, drawn a few times.
+
+    A mirror image (`Tempering.mirrored`) is one draw of the parameters: no matched rows stand behind it.
+    """
     check_targets(model.release, targets)
     _refuse_smooth(model.prior)
     prior, asked = model.prior, model.asked
@@ -108,6 +111,9 @@ def conditional_term(model: HiddenModel, targets: Targets) -> Term:
     at_once = max(AT_ONCE // max(targets.count * model.values, 1), 1)
 
     def one(state: Draw) -> NDArray[np.float64]:
+        if state.mean is state.theta:
+            theta = {i: np.log(np.maximum(state.theta[i], SMALLEST))[None] for i in targets.known}
+            return np.asarray(_conditioned((np.log(np.maximum(state.pi, SMALLEST))[None], theta), targets)[0])
         alpha = state.pi_mean * (prior.alpha.sum() + model.release.rows)  # a mean times its total
         found = {}
         for i in (asked, *targets.known):
