@@ -32,8 +32,9 @@ def adult() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_figure_agrees_or_says_why_not(name):
-    figures = list(importlib.import_module(f"papers.{name}").reproduce())
-    assert figures
+    module = importlib.import_module(f"papers.{name}")
+    figures = list(module.reproduce())
+    assert figures or hasattr(module, "reproduce_on_adult")  # some studies are of Adult alone
     assert unexplained_names(figures) == []
 
 

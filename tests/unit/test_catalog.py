@@ -88,7 +88,7 @@ def test_anonymizers(text: str, require: list[str], made: object) -> None:
         ("mondrian:k=2.5", [], "k_anonymity, k: '2.5' is not a whole number"),
         ("mondrian:k=0", [], "k_anonymity: k = 0; choose a whole number of at least 1"),
         ("mondrian:k=5,relaxed=yes", [], "mondrian, relaxed: 'yes' is neither true nor false"),
-        ("mondrian:k=5,recoding=tree", [], "mondrian, recoding: unknown value 'tree'; choose from order, hierarchy"),
+        ("mondrian:k=5,recoding=tree", [], "mondrian, recoding: unknown value 'tree'; choose from hierarchy, order"),
         ("mondrian:require=secrecy", [], "unknown privacy model 'secrecy'; choose from k_anonymity"),
         ("mondrian", ["t_closeness:t=no"], "t_closeness, t: 'no' is not a number"),
         ("mondrian", ["t_closeness:t=nan"], "t_closeness: t = nan; choose"),
@@ -210,7 +210,7 @@ def test_options_are_described_with_their_defaults_and_choices() -> None:
     by_name = {o["name"]: o for o in mondrian["options"]}
     assert mondrian["summary"].startswith("Multidimensional recoding (LeFevre et al. 2006)")
     assert by_name["relaxed"] == {"name": "relaxed", "required": False, "default": False, "choices": []}
-    assert by_name["recoding"]["choices"] == ["order", "hierarchy"]
+    assert by_name["recoding"]["choices"] == ["hierarchy", "order"]
     (noise,) = (d for d in catalog.describe("anonymizers") if d["name"] == "noise")
     assert noise["options"][0] == {"name": "amount", "required": True, "default": None, "choices": []}
     (close,) = (d for d in catalog.describe("privacy_models") if d["name"] == "t_closeness")

@@ -47,7 +47,7 @@ _TOLD = {
     "membership_tpr": "Accusing one outsider in a hundred wrongly, a reader can tell {n} of {all} people to be in it.",
 }
 _KEYS = "everybody's quasi-identifiers"
-_COARSER = "--with mondrian:k=50,l=5"
+_COARSER = "--with mondrian:k=20 --require t_closeness:t=0.3"
 
 
 def sentence_of(finding: Finding, people: int) -> str:

@@ -116,7 +116,7 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
         f"\nWrote {' and '.join(str(path) for path in outputs)}. The other files are in {folder}/. Try it yourself:\n\n"
         f"  unveil check {folder}/mondrian.csv --schema {folder}/schema.toml\n"
         f"  unveil anonymize {folder}/hospital.csv --schema {folder}/schema.toml "
-        f"--with mondrian:k=50,l=5 -o {folder}/mine.csv\n"
+        f"--with mondrian:k=20 --require t_closeness:t=0.3 -o {folder}/mine.csv\n"
         f"  unveil audit {folder}/mine.csv --schema {folder}/schema.toml "
         f"--original {folder}/hospital.csv\n",
         soft_wrap=True,

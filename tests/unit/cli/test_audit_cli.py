@@ -154,7 +154,7 @@ def test_an_assignment_brings_who_knows_the_group(folder: Path, capsys: pytest.C
     assert run(*made, "-o", folder / "m.csv", "--assignment", folder / "g.csv", capsys=capsys)[0] == 0
     command = audit(folder, "--json", "-", "--assignment", folder / "g.csv", releases=("m.csv",))
     code, out, _ = run(*command, capsys=capsys)
-    assert code in (0, 3)
+    assert code in (0, 1, 3)  # who reads is asked about here, not what they find
     ran = ["bayesian", "boosted", "random_worlds", "bayesian_in_group", "boosted_in_group"]
     assert json.loads(out)["settings"]["attackers"] == ran
     (folder / "g.csv").write_text("row,group\n1,1\n")

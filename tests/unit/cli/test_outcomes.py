@@ -263,6 +263,7 @@ def _hostile(folder: Path) -> tuple[Path, list[tuple[str | Path, ...]]]:  # noqa
         ("attack", "differential", bad, *s, "--with", "mondrian:k=2", "--sample", "2", "--runs", "2", "--verbose"),
         ("ledger", "add", bad, *s, "--recipient", f"you{ESCAPE}", "--ledger", folder / "ledger"),
         ("ledger", "list", "--ledger", folder / "ledger"),
+        ("list", "anonymizers"),
         ("frontier", bad, *s, "--with", "mondrian:k=2+5", "--utility", "certainty_penalty", "--verbose"),
     ]
 

@@ -337,15 +337,13 @@ def margins_of(release: Release, asked: int) -> dict[int, Floats]:
 
 
 def drawn_codes(regions: Regions, which: NDArray[np.integer], u: Floats, share: Floats) -> Ints:
-    """A code of each region, by the shares of codes: the u-th part of the way through the region. Of one without codes
-    (what is known fits no row) any code.
-    """
+    """A code of each region, by the shares of codes: the u-th part of the way through the region."""
     below = np.concatenate([[0.0], np.cumsum(share)])
     run = below[regions.high + 1] - below[regions.low]
-    until = np.concatenate([[0.0], np.cumsum(run)])
-    left = u * (until[regions.start[which + 1]] - until[regions.start[which]])
-    place = np.minimum(regions.start[which], len(run) - 1)
-    last = np.maximum(regions.start[which + 1] - 1, place)
+    total = np.add.reduceat(run, regions.start[:-1])
+    left = u * total[which]
+    place = regions.start[which]
+    last = regions.start[which + 1] - 1
     for _ in range(int(regions.runs.max(initial=1)) - 1):
         beyond = (place < last) & (left >= run[place])
         left = np.where(beyond, left - run[place], left)

@@ -263,11 +263,13 @@ class CrossFitted:
                 # The same places in a cell, whoever is asked about: a belief depends on nobody else.
                 u = np.mod((draw + 0.5) / draws + (entry * 0.618034 + position * 0.754878), 1.0)
                 cell, overlaps = bag.cells[entry, position], fits.overlaps.get(i)
-                if overlaps is None or overlaps.inside is None:
-                    codes.append(drawn_codes(release.regions[i], cell, u, self.margins[i]))
-                else:
-                    at = np.searchsorted(overlaps.overlapping, fits.pair[i][some])
-                    codes.append(drawn_codes(overlaps.inside, at, u, self.margins[i]))
+                code = drawn_codes(release.regions[i], cell, u, self.margins[i])
+                if overlaps is not None and overlaps.inside is not None and len(overlaps.overlapping):
+                    pair = fits.pair[i][some]
+                    at = np.minimum(np.searchsorted(overlaps.overlapping, pair), len(overlaps.overlapping) - 1)
+                    both = overlaps.overlapping[at] == pair  # else what is known is wrong: the cell alone speaks
+                    code = np.where(both, drawn_codes(overlaps.inside, at, u, self.margins[i]), code)
+                codes.append(code)
             found += self._predicted(place, codes, self.fold[bag.group[entry]])
         return found / draws
 

@@ -58,7 +58,7 @@ def _told_quasi_identifiers(file: PublishedFile) -> list[Leak]:
     """Each quasi-identifier asked about in turn: a rare value that certain classes of the others have, and only they.
 
     What goes with one other attribute in general (husbands are men) is common knowledge; what holds of a class alone is
-    about the people in it.
+    about the people in it. That a class shares one widened cell is how recoding works, and tells no value.
     """
     found = []
     for name in file.keys if len(file.keys) > 1 and file.linked else []:
@@ -67,6 +67,10 @@ def _told_quasi_identifiers(file: PublishedFile) -> list[Leak]:
         told = guess(file.joint(others), values)
         if told.pure < 10 or (values == told.pure_value).mean() > 0.25:
             continue
+        if name in file.shared:
+            cells = file.cells(name)
+            if (cells.exact[cells.text_of_row[values == told.pure_value]] < 0).all():
+                continue
         alone = [guess(file.codes(n), values) for n in others]
         if any(one.pure or one.lift >= 2 * _WEAK for one in alone):
             continue
