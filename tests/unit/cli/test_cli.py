@@ -185,6 +185,8 @@ def test_the_demo_runs_whole(
     patients = hospital.made_up_hospital().columns["patient"]
     published = (tmp_path / "demo" / "mondrian.csv").read_text()
     assert not any(p in published for p in patients[:50])
+    said = [line.split()[1:] for line in out.splitlines() if line.startswith(("  unveil anonymize", "  unveil audit"))]
+    assert [run(*command, capsys=capsys)[0] for command in said] == [0, 0]  # "make one that may be" published
 
 
 DATA_MISTAKES = {
