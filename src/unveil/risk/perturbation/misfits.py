@@ -52,9 +52,13 @@ def misfits(release: Release, block: Block, people: Mapping[int, NDArray[np.inte
     cells, rows, _ = shown_cells(release, block, kept)
     kind, cell, times, _ = placed(cells, [people[i] for i in kept])
     shown = cells.blocks[0]
-    blank = np.ones(len(rows), dtype=bool)
-    for i in range(len(kept)):
-        blank &= cells.regions[i].whole[shown.region(i)]
+    blank, missing = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
+    for i, attribute in enumerate(cells.attributes):
+        region = shown.region(i)
+        blank &= cells.regions[i].whole[region]
+        if attribute.missing:  # another tool's NA may be a withheld value: it speaks against no column
+            missing |= cells.regions[i].single()[region] == attribute.codes - 1
+    blank |= missing
     fitting = np.bincount(cell, weights=times[kind], minlength=len(rows))
     lost = np.ones(len(times), dtype=bool)
     lost[kind[~blank[cell]]] = False

@@ -15,7 +15,7 @@ from unveil.errors import NotApplicable
 from unveil.risk.perturbation.bands import Explanation, Shown, class_bands, code_bands
 from unveil.risk.perturbation.misfits import blamed, misfits, placed, shown_cells, tolerated
 
-__all__ = ["PerturbedColumn", "Reading", "read_perturbed"]
+__all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed"]
 
 MOST_COUNTS = 50_000_000  # other cells × values
 
@@ -37,7 +37,7 @@ class PerturbedColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class ReleaseReading:
     """The release as it has to be read, and why."""
 
     release: Release | Masked
@@ -57,7 +57,7 @@ class Reading:
         return table
 
 
-def read_perturbed(release: Release | Masked, table: Table) -> Reading:
+def read_perturbed(release: Release | Masked, table: Table) -> ReleaseReading:
     """Notice columns that are not what they look like, and read them as what they are.
 
     By pigeonhole: rows of a value, or of a class, that more people would have to have than do. Such a column is an
@@ -77,7 +77,7 @@ def read_perturbed(release: Release | Masked, table: Table) -> Reading:
     ]
     blocks = [b for b in release.blocks if any(i in known for i in b.attributes)]
     if len(blocks) != 1:
-        return Reading(release)
+        return ReleaseReading(release)
     people = {i: table.columns[held[release.attributes[i].name]] for i in known}
     try:
         wrong = blamed(release, blocks[0], people)
@@ -90,8 +90,8 @@ def read_perturbed(release: Release | Masked, table: Table) -> Reading:
                 number = new[number]
             columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
     except NotApplicable:  # too many cells to compare: an audit says so where it matters
-        return Reading(release)
-    return Reading(release, tuple(columns), number if columns else None)
+        return ReleaseReading(release)
+    return ReleaseReading(release, tuple(columns), number if columns else None)
 
 
 def _read(
@@ -175,7 +175,7 @@ def _replaced(
 # -------------------------------------------------------------------------------------------------------------- masked
 
 
-def _read_masked(masked: Masked, table: Table) -> Reading:
+def _read_masked(masked: Masked, table: Table) -> ReleaseReading:
     """Columns of a masked release that are said to be unchanged, each by its own histogram."""
     columns, bands = [], []
     for index, name, rows in list(_doubtful(masked, table)):
@@ -191,7 +191,7 @@ def _read_masked(masked: Masked, table: Table) -> Reading:
             words = "perturbed, like the columns of which that is said"
             masked = replace(masked, masked=tuple(sorted({*masked.masked, index})))
         columns.append(PerturbedColumn(name, rows, words))
-    return Reading(masked, tuple(columns), bands=tuple(bands))
+    return ReleaseReading(masked, tuple(columns), bands=tuple(bands))
 
 
 def _doubtful(masked: Masked, table: Table) -> Iterator[tuple[int, str, int]]:
@@ -212,8 +212,8 @@ def _doubtful(masked: Masked, table: Table) -> Iterator[tuple[int, str, int]]:
             )
         else:
             here = masked.columns[index]
-            shown = np.bincount(here[here >= 0], minlength=attribute.codes)
-            people = np.bincount(column, minlength=attribute.codes)
+            shown = np.bincount(here[here >= 0], minlength=attribute.codes)[: attribute.real]
+            people = np.bincount(column, minlength=attribute.codes)[: attribute.real]
         beyond = int(np.maximum(shown - people, 0).sum())
         if beyond > tolerated(masked.rows, table.rows):
             yield index, attribute.name, beyond

@@ -156,6 +156,17 @@ def test_an_unmasked_column_of_a_masked_release_that_was_changed_counts_as_maske
     assert reading.columns[0].attribute == "sex"
 
 
+def test_more_missing_cells_than_people_who_lack_a_value_are_withheld_ones() -> None:
+    """sdcMicro's NA read as the category "missing": no column is doubted for it, and no risk becomes smaller."""
+    schema = made_schema(
+        {"age": {"role": QI, "domain": ["20", "30"], "missing": "category"}, "disease": {"role": SENSITIVE}},
+        missing=[""],
+    )
+    table = made_table(schema, *([("20", "flu")] * 30 + [("30", "hiv")] * 30 + [("", "flu")]))
+    withheld = made_table(schema, *([("20", "flu")] * 25 + [("", "flu")] * 16 + [("30", "hiv")] * 20))
+    assert read_perturbed(withheld.as_release(), table).columns == ()
+
+
 @given(st.integers(0, 10_000), st.sampled_from(["mondrian:k=3", "mondrian:k=4,relaxed=true", "full_domain:k=3"]))
 def test_a_release_that_holds_the_truth_is_never_doubted(seed: int, scheme: str) -> None:
     table = people(60, seed)
