@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.acceptance.modes import run, without_grid
-from tests.modes import Hidden, by_counts, tables
+from tests.mode_oracles import by_counts
+from tests.modes import Hidden, tables
 from unveil.attackers import Chains
 from unveil.audit.belief_measures import Measure, People, measures_of
 from unveil.data.attribute import Attribute, Kind, Role

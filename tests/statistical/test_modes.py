@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from modes import Hidden, blind_tables, by_counts, by_integration, misled, tables
+from tests.mode_oracles import by_counts, by_integration
+from tests.modes import Hidden, blind_tables, misled, tables
 from thorough import chosen
 from unveil.attackers import Chains, learn
 from unveil.attackers.bayesian import Bayesian
