@@ -230,7 +230,7 @@ def by_integration(table: Hidden) -> tuple[Floats, Floats]:
     for which in _chunks([len(log_volume) for _, log_volume in axes]):
         log_weight = np.sum([log_volume[at] for (_, log_volume), at in zip(axes, which, strict=True)], axis=0)
         chance = {}
-        for c, cell in enumerate(cells):
+        for cell in cells:
             for s in range(values):
                 parts = [
                     axes[s * len(table.codes) + a][0][which[s * len(table.codes) + a], v] for a, v in enumerate(cell)

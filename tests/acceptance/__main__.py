@@ -51,8 +51,8 @@ def _modes(found: dict[str, list[Trial]]) -> list[str]:
         "",
         "`make accept` writes this page; do not edit it. Tables with an exactly known posterior, each with ten seeds",
         "and the default budget, and probed from the truth and its mirror image as an audit does. A run is *fooled* if",
-        f"it is called converged while its error is over {RIGHT:g} stated standard errors; *good* if it is converged and",
-        f"right. All runs are of one code (digest {code_digest()}).",
+        f"it is called converged while its error is over {RIGHT:g} stated standard errors; *good* if it is converged",
+        f"and right. All runs are of one code (digest {code_digest()}).",
         "",
     ]
     everyone = everybody()
@@ -90,8 +90,8 @@ def _exactness(second: dict[str, tuple[str, float]]) -> list[str]:
         "## Whether what is exact is exact",
         "",
         "Posteriors are counted: matchings by how many rows of each value have each code. A second algorithm shares",
-        f"nothing with that: {ways.count('by integration')} tables are integrated over their parameters by Gauss's rule,",
-        f"which is exact for polynomials, and of {ways.count('by kinds')} every way to match groups that look alike is listed.",
+        f"nothing with that: of {ways.count('by kinds')} tables every way to match groups that look alike is listed,",
+        f"and {ways.count('by integration')} are integrated over their parameters by Gauss's rule (exact here).",
         f"The largest difference of a belief is {max((apart for _, apart in second.values()), default=0):.0e}. By one",
         f"algorithm alone: {'; '.join(alone) or 'none'}.",
         "",
