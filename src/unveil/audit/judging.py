@@ -193,7 +193,7 @@ def _not_composed(case: Case, part: Part) -> dict[tuple[Kind, str | None], str]:
     left_out |= dict(case.not_combined) | dict.fromkeys(unread, "named in the schema, not given with --earlier")
     if left_out:
         said = "; ".join(f"{n} ({why})" for n, why in left_out.items())
-        return {("composition", None): f"These earlier releases could not be combined: {said}."}
+        return {("composition", None): f"Not all releases could be combined: {said}."}
     if not part.composition:
         return {("composition", None): "No reader could be asked about all releases together."}
     return {}

@@ -149,11 +149,7 @@ def _part(
                         outcomes = [(taken[s], 1.0)] if s in taken else []
                     else:
                         outcomes = [(i, float(emission[c, s])) for c, i in taken.items() if emission[c, s] > 0]
-                    ways = [
-                        (w * fit * chance, [*used, i, *taking])
-                        for w, used in ways
-                        for i, chance in outcomes
-                    ]
+                    ways = [(w * fit * chance, [*used, i, *taking]) for w, used in ways for i, chance in outcomes]
                 for w, used in ways:
                     value.append(s)
                     weight.append(w)
@@ -177,9 +173,7 @@ def _part(
     return found
 
 
-def _ordered(
-    people: list[Person], links: Sequence[GroupLinks]
-) -> list[Person]:
+def _ordered(people: list[Person], links: Sequence[GroupLinks]) -> list[Person]:
     """People group by group, so that few groups are half filled at any time."""
     groups = [
         {

@@ -105,7 +105,16 @@ class Web:
         sure = done | (tree & (found.moving < 1e-9))
         settled = found.settled or worst <= 1e-9
         n = self.number
-        return JointBelief(belief[n], sure[n], found.rounds, change, worst, settled, impossible[n])
+        belief, sure = belief[n], sure[n]
+        if p is not None:  # people who cannot be told apart hear the same, each with a p(s | x) of their own
+            own = np.maximum(p, 1e-12)
+            own = own / own.sum(axis=1, keepdims=True)
+            apart = np.abs(own - prior[n]).max(axis=1) > 1e-9
+            belief[apart] *= own[apart] / prior[n[apart]]
+            belief[apart] /= belief[apart].sum(axis=1, keepdims=True)
+            part = self.parts.part[n]
+            sure &= ~np.isin(part, part[apart])
+        return JointBelief(belief, sure, found.rounds, change, worst, settled, impossible[n])
 
     def left(self, which: Sequence[int] | None = None) -> NDArray[np.bool_]:
         """(people, values) which values every one of these releases (all) leaves to each person."""
