@@ -60,6 +60,7 @@ class Case:
 
     earlier: Mapping[str, EarlierRelease] = field(default_factory=dict)  # what is already out about these people
     not_combined: Mapping[str, str] = field(default_factory=dict)  # what is out but cannot be read, each with why
+    nothing_else: bool = False  # a ledger was read, and holds no other release
     within: Mapping[str, float] = field(default_factory=dict)  # by perturbed number: how far it may have been moved
 
     attackers: Mapping[str, Any] | None = None  # None: bayesian, boosted, random_worlds; with a prior fixed_prior

@@ -73,7 +73,8 @@ def earlier_paths(options: Any) -> list[Path]:
 
 def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path]) -> dict[str, Any]:
     """Earlier releases by name, and those of the ledger that cannot be read, each with why."""
-    from unveil.formats.ledger import read_ledger, release_hash
+    from unveil.formats.ledger import check_copies, read_ledger, release_hash
+    from unveil.risk.composition import Overlap
 
     texts, ledger = getattr(options, "earlier", ()), getattr(options, "ledger", None)
     found: dict[str, Any] = {}
@@ -90,17 +91,25 @@ def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path])
         for entry in read_ledger(ledger):
             if entry.sha256 in audited:
                 continue
-            name = entry.name if entry.name not in {*found, *new} else f"{entry.name} of {entry.date}"
+            name, number = entry.name, 2
+            while name in {*found, *left_out, *new}:
+                name, number = f"{entry.name} of {entry.date}" + (f" ({number})" if number > 2 else ""), number + 1
             path = ledger / entry.file
+            check_copies(ledger, entry)
+            Overlap(entry.people, entry.shared)  # what cannot be is a mistake in the ledger, not of the release
             said = {"date": str(entry.date), "changed": entry.changed, "within": entry.within}
             said |= {"people": entry.people, "shared": entry.shared}
             try:
-                if release_hash(path) != entry.sha256:
-                    raise UsageError("its copy was changed since it was added")
                 found[name] = read_earlier(path, ledger / entry.schema_file, table, None, said)
             except UnveilError as error:
                 left_out[name] = str(error)
-    return {"earlier": found, "not_combined": left_out, "within": distances(getattr(options, "within", None))}
+    nothing_else = ledger is not None and not (found or left_out)
+    return {
+        "earlier": found,
+        "not_combined": left_out,
+        "nothing_else": nothing_else,
+        "within": distances(getattr(options, "within", None)),
+    }
 
 
 def read_earlier(path: Path, schema: Any, table: Any, options: Any, said: Mapping[str, Any]) -> "EarlierRelease":

@@ -167,7 +167,7 @@ def test_a_perturbed_release_is_read_with_earlier_ones(pair):
 
 def test_a_channel_on_what_is_known_links_by_its_chances(pair):
     """Zips that a published channel changed still tell rows apart."""
-    table, _, new, _ = pair
+    table, _, _new, _ = pair
     rng, codes = np.random.default_rng(2), table.attributes[1].codes
     matrix = 0.9 * np.eye(codes) + 0.1 / codes
     columns = list(_columns(table))

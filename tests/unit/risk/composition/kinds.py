@@ -7,7 +7,7 @@ code, or nothing (None).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ def drawn_table(rng: np.random.Generator, most: int = 5) -> Drawn:
 
 
 def summed(drawn: Drawn, releases: Sequence[Kinds], p: np.ndarray) -> np.ndarray:
-    """(people, values) shares of worlds: everybody has a value, and a row of every block of a group of every release."""
+    """(people, values) shares of worlds: everybody has a value, and in every release a row of each block of a group."""
     people = len(drawn.a)
     total = np.zeros((people, drawn.codes[2]))
     for s in product(range(drawn.codes[2]), repeat=people):
@@ -149,7 +149,7 @@ def _cuts(rng: np.random.Generator, codes: int) -> list[tuple[int, ...]]:
     """A partition of a line into intervals, by code."""
     inner = sorted(rng.choice(np.arange(1, codes), size=int(rng.integers(0, codes)), replace=False).tolist())
     ends = [0, *inner, codes]
-    return [tuple(range(lo, hi)) for lo, hi in zip(ends, ends[1:], strict=False) for _ in range(hi - lo)]
+    return [tuple(range(lo, hi)) for lo, hi in pairwise(ends) for _ in range(hi - lo)]
 
 
 def by_order(rng: np.random.Generator, d: Drawn) -> Kinds:
