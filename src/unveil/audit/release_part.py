@@ -9,7 +9,7 @@ import numpy as np
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
 from unveil.audit.belief_measures import labels_of
-from unveil.audit.binning import COARSE, FINE, bins_of, too_many_values
+from unveil.audit.binning import COARSE, FINE, AttributeBins, bins_of, too_many_values
 from unveil.audit.case import Case
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
 from unveil.audit.composition import compose
@@ -91,7 +91,7 @@ def _release_part(case: Case, name: str) -> Part:
     exposed: dict[int, list[dict[str, Any]]] = {}  # by attribute: what combinations expose
     composition: dict[str, Any] = {}
     refused: dict[str, str] = {}
-    for version, asked, original, control in _asked(case, release, refused, remarks):
+    for version, asked, original, control, bins in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
         alone = len(version.attributes) == len(release.attributes)  # not several secrets as one
@@ -111,8 +111,8 @@ def _release_part(case: Case, name: str) -> Part:
                 group=case.assignments.get(name),
                 besides=asked_at_once(case, version, asked, several) if several else (),
             )
-            if case.earlier and version is release:
-                composed = compose(case, name, release, asked, answered)
+            if case.earlier and alone:
+                composed = compose(case, name, version, asked, answered, original, bins)
                 answered = composed.added_to(answered)
                 findings += composed.findings
                 remarks += composed.remarks
@@ -182,17 +182,17 @@ def _unmeasured(case: Case, release: str, attribute: Attribute, readers: Sequenc
 
 def _asked(
     case: Case, release: Release, refused: dict[str, str], remarks: list[str]
-) -> Iterator[tuple[Release, int, Table | None, Table | None]]:
+) -> Iterator[tuple[Release, int, Table | None, Table | None, AttributeBins | None]]:
     """Every sensitive attribute alone, then all of them as one if that was asked for."""
     for asked in asked_of(release, case.asked):
         attribute = release.attributes[asked]
         if not (too_many_values(attribute) and attribute.kind.measured):
-            yield release, asked, case.original, case.control
+            yield release, asked, case.original, case.control, None
             continue
         for most in (COARSE, FINE) if attribute.role is Role.SENSITIVE else (COARSE,):
             bins = bins_of(attribute, release, case.original, most)
             original, control = (None if t is None else bins.table(t) for t in (case.original, case.control))
-            yield bins.release(release), asked, original, control
+            yield bins.release(release), asked, original, control, bins
     sensitive = release.with_role(Role.SENSITIVE)
     if not case.joint or len(sensitive) < 2:
         return
@@ -213,4 +213,4 @@ def _asked(
         else f"{names}: {attribute.codes:,} of {possible:,} combinations are seen; beliefs in rare ones rest on few."
     )
     joined = [None if t is None else join_table(t, release, attribute, codes) for t in (case.original, case.control)]
-    yield version, len(version.attributes) - 1, joined[0], joined[1]
+    yield version, len(version.attributes) - 1, joined[0], joined[1], None
