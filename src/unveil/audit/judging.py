@@ -106,9 +106,11 @@ def judge_release(
 
 
 def _anonymize(case: Case) -> str:
-    """The beginning of the command that would make a release of the original."""
+    """The beginning of the command that would make a release of the original; an external document does not name it."""
     if case.original is None:
         return ""
+    if case.variant == "external":
+        return "unveil anonymize DATA --schema SCHEMA -o new.csv"
     schema = next((one.name for one in case.inputs if one.name.endswith(".toml")), "schema.toml")
     return f"unveil anonymize {Path(case.original.name).name} --schema {schema} -o new.csv"
 

@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -184,14 +185,20 @@ def give_results(
 def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Event]]":
     """A progress bar with the time left, if standard error is a terminal, and a flag that Ctrl-C sets.
 
-    `then`: what comes of the work; a second Ctrl-C ends at once.
+    `then`: what comes of the work; a second Ctrl-C ends at once. Signals in quick succession are one: `timeout -s INT`
+    sends two, to the process and to its group.
     """
     stop = Event()
+    until = 0.0
 
     def interrupted(number: int, frame: Any) -> None:
+        nonlocal until
         if stop.is_set():
+            if time.monotonic() < until:
+                return
             raise KeyboardInterrupt
         stop.set()
+        until = time.monotonic() + 0.5
         say(f"unveil: stopping; {then}. Press Ctrl-C again to end at once")
 
     before = signal.getsignal(signal.SIGINT)
@@ -214,8 +221,6 @@ EVERY = 10.0  # seconds between two lines where there is no terminal
 
 def _lines() -> Any:
     """Progress as lines on standard error, one every ten seconds: for files, pipes and notebooks."""
-    import time
-
     begun: dict[str, float] = {}
     said = [time.monotonic()]
     lock = Lock()

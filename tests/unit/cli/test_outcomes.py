@@ -3,9 +3,11 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +24,7 @@ from unveil.audit.attribute import AttributeAttack
 from unveil.cli import app, memory
 from unveil.cli import audit as audit_verb
 from unveil.cli.memory import free_bytes
-from unveil.cli.output import console, harmless
+from unveil.cli.output import console, harmless, long_work
 from unveil.errors import Stopped
 
 MAIN = "import sys; sys.argv[0] = 'unveil'; from unveil.cli import main; main()"
@@ -304,3 +306,14 @@ def test_a_stopped_anonymizer_writes_nothing(
     code, _, err = run(*making, "-o", folder / "out.csv", capsys=capsys)
     assert (code, err.splitlines()[-1]) == (130, "unveil: stopped; no release was written")
     assert not (folder / "out.csv").exists()
+
+
+def test_signals_in_quick_succession_are_one_interruption() -> None:
+    """`timeout -s INT` sends two at once: to the process, and to its group."""
+    with long_work() as (_, stop):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.is_set()
+        time.sleep(0.6)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
