@@ -84,7 +84,9 @@ def test_the_line_says_what_it_is_and_what_to_do(tmp_path: Path, name: str) -> N
     assert message in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [b'"","age"\n"1",30\n"2",31\n', b",age\n0,30\n1,31\n", b"\xef\xbb\xbf;age\n0;30\n1;31\n"])
+@pytest.mark.parametrize(
+    "content", [b'"","age"\n"1",30\n"2",31\n', b",age\n0,30\n1,31\n", b"\xef\xbb\xbf;age\n0;30\n1;31\n"]
+)
 def test_an_index_without_a_name_is_a_column_that_can_be_named(tmp_path: Path, content: bytes) -> None:
     """pandas' index and R's row names: the draft makes an identifier of it."""
     (tmp_path / "t.csv").write_bytes(content)

@@ -3,6 +3,7 @@
 A word ending or beginning with `*` also fits compounds: *nummer is in Fallnummer, geburt* in Geburtsdatum.
 """
 
+import itertools
 import re
 import unicodedata
 
@@ -40,8 +41,8 @@ NAMING_WORDS = (
     "telephone telefon* telefoon* telefono* tel mobile mobil handy movil cellulare portable fax uuid guid username "
     "login benutzername ip mac firstname lastname surname forename fullname maidenname givenname familyname middlename "
     "secondname christianname birthname patientname clientname customername employeename personname contactname "
-    "doctorname physicianname surnames vorname* nachname* nomfamille nomnaissance nomjeune nomusage nomusuel nompatient "
-    "nomprenom nomcomplet nombrecompleto nombrepaciente nomecompleto nomecognome nomepaziente volledigenaam "
+    "doctorname physicianname surnames vorname* nachname* nomfamille nomnaissance nomjeune nomusage nomusuel "
+    "nompatient nomprenom nomcomplet nombrecompleto nombrepaciente nomecompleto nomecognome nomepaziente volledigenaam "
     "familienname* geburtsname* voornaam achternaam prenom prenoms apellido apellidos cognome cognomi address "
     "addresses adres adresse adressen anschrift direccion domicilio indirizzo endereco street strasse *strasse *str "
     "hausnummer straat rue calle kennzeichen *nachname *vorname matricola fallnummer *fallnummer fallnr "
@@ -138,7 +139,9 @@ def _fits(word: str, pattern: str) -> bool:
     return word.startswith(pattern[:-1]) if pattern.endswith("*") else word == pattern
 
 
-_SMALL_WORDS = frozenset("of the de du des d la le l del der die das van het di da".split())
+_SMALL_WORDS = frozenset(
+    ["of", "the", "de", "du", "des", "d", "la", "le", "l", "del", "der", "die", "das", "van", "het", "di", "da"]
+)
 
 
 def hinted(name: str, words: str) -> bool:
@@ -146,7 +149,7 @@ def hinted(name: str, words: str) -> bool:
     patterns = words.split()
     found = words_of(name)
     large = [word for word in found if word not in _SMALL_WORDS]
-    found += [one + other for one, other in zip(large, large[1:], strict=False)]
+    found += [one + other for one, other in itertools.pairwise(large)]
     return any(_fits(word, pattern) for word in found for pattern in patterns)
 
 
