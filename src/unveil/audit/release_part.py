@@ -30,6 +30,7 @@ from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
 from unveil.data.release import Release, merged_rows
 from unveil.data.table import Table
+from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 
 __all__ = ["part_of"]
@@ -37,7 +38,7 @@ __all__ = ["part_of"]
 
 def part_of(case: Case, name: str) -> Part:
     """All that is measured of one release."""
-    return with_linkability(case, _release_part(case, name))
+    return with_linkability(case.at(case.engine.part("linkage", 0.97).in_turn()), _release_part(case, name))
 
 
 def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
@@ -49,6 +50,8 @@ def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
 def _release_part(case: Case, name: str) -> Part:
     release = case.releases[name]
     if isinstance(release, Masked):
+        case = case.at(case.engine.part("", 0.0, 0.97).in_turn())
+        case.engine.report("masked values", 0, 1)
         part = masked_part(case, name, release)
         unknown: list[Finding] = []
         for asked in release.with_role(Role.SENSITIVE):
@@ -79,6 +82,7 @@ def _release_part(case: Case, name: str) -> Part:
         *wider_counts(case, name, release),
     ]
     membership = None
+    case.engine.report("membership", 3, 100)
     if case.membership is not None:
         membership = membership_of(
             release, name, case.membership, population=case.population, **_members(case, release)
@@ -91,20 +95,22 @@ def _release_part(case: Case, name: str) -> Part:
     exposed: dict[int, list[dict[str, Any]]] = {}  # by attribute: what combinations expose
     composition: dict[str, Any] = {}
     refused: dict[str, str] = {}
+    stages = _stages(case, release)
     for version, asked, original, control, bins in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
         alone = len(version.attributes) == len(release.attributes)  # not several secrets as one
         wider = wider_targets(case, version, asked, original, rows) if alone else {}
         several = [*wider.values(), *(combination_targets(case, release, asked) if combined else ())]
-        case.engine.report(f"{name}, {attribute}", 0, 1)
+        readers = replace(case.readers, engine=next(stages).part(f"readers of {attribute}"))
+        readers.engine.report("", 0, 1)
         try:
             if case.asked is None:
                 check_unnamed(version, asked)
             answered = answers(
                 version,
                 asked,
-                case.readers,
+                readers,
                 table=original,
                 rows=rows,
                 control=control,
@@ -133,7 +139,8 @@ def _release_part(case: Case, name: str) -> Part:
             besides = answered.besides[len(wider) :]
             exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
         del answered  # what was learned takes much memory
-        case.engine.report(f"{name}, {attribute}", 1, 1)
+        readers.engine.report("", 1, 1)
+    case.engine.report("background knowledge", 90, 100)
     coarse, coarse_original = _coarse(seen, case.original)
     group = case.assignments.get(name)
     background = background_sections(
@@ -168,6 +175,16 @@ def _coarse(release: Release, original: Table | None) -> tuple[Release, Table | 
             bins = bins_of(release.attributes[index], release, original, COARSE)
             release, original = bins.release(release), None if original is None else bins.table(original)
     return release, original
+
+
+def _stages(case: Case, release: Release) -> Iterator[Engine]:
+    """An engine for each attribute that is asked about, the work shared out among them."""
+    expected = max(len(asked_of(release, case.asked)) + case.joint, 1)
+    for number in range(expected):
+        step = 0.82 / expected
+        yield case.engine.part("", 0.08 + number * step, 0.08 + (number + 1) * step)
+    while True:
+        yield case.engine.part("", 0.9, 0.9)
 
 
 def _unmeasured(case: Case, release: str, attribute: Attribute, readers: Sequence[str]) -> Iterator[Finding]:
