@@ -24,6 +24,7 @@ from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
 from unveil.audit.people import Sample
+from unveil.audit.perturbed import case_as_read, perturbed_remarks
 from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
@@ -37,8 +38,14 @@ __all__ = ["part_of"]
 
 
 def part_of(case: Case, name: str) -> Part:
-    """All that is measured of one release."""
-    return with_linkability(case.at(case.engine.part("linkage", 0.97).in_turn()), _release_part(case, name))
+    """All that is measured of one release, read as it has to be."""
+    case, perturbed = case_as_read(case, name)
+    part = with_linkability(case.at(case.engine.part("linkage", 0.97).in_turn()), _release_part(case, name))
+    if not perturbed:
+        return part
+    remarks = (*perturbed_remarks(case, name, perturbed), *part.remarks)
+    facts = {**part.facts, "perturbed": [column.attribute for column in perturbed]}
+    return replace(part, perturbed=perturbed, remarks=remarks, facts=facts)
 
 
 def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
