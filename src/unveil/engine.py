@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -14,10 +15,11 @@ import numpy as np
 
 from unveil.errors import OutputError, UsageError
 
-__all__ = ["Engine", "open_checkpoint", "save_checkpoint"]
+__all__ = ["Engine", "free_bytes", "open_checkpoint", "save_checkpoint"]
 
 SIZE = 32  # bytes of the digest of the rest, with which a file starts
 PIECE = 1 << 20
+CGROUP = Path("/sys/fs/cgroup")
 
 Progress = Callable[[str, int, int], None]
 
@@ -124,6 +126,19 @@ def save_checkpoint(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise OutputError(f"{path.parent}: the checkpoint cannot be written ({error.strerror})") from None
+
+
+def free_bytes() -> int | None:
+    """The memory that can still be had: the machine's, or a container's where that is less; None: nobody says."""
+    found = []
+    try:
+        text = Path("/proc/meminfo").read_text()
+        found += [int(kilobytes) << 10 for kilobytes in re.findall(r"MemAvailable:\s*(\d+) kB", text)]
+        most, used = ((CGROUP / f"memory.{name}").read_text().strip() for name in ("max", "current"))
+        found += [int(most) - int(used)] if most.isdigit() else []
+    except (OSError, ValueError):  # another system, or no container
+        pass
+    return min(found, default=None)
 
 
 def _digest(file: IO[bytes]) -> bytes:
