@@ -72,7 +72,7 @@ def attribute(options: AttributeOptions) -> None:
         _check_masked(options, release)
     index = sensitive_attribute(release, asked)
     with long_work() as (progress, stop):
-        case = case.at(replace(case.engine, progress=progress, stop=stop))
+        case = case.at(replace(case.engine, progress=progress, stop=stop).part())
         result = _attack_masked(case, release, index) if isinstance(release, Masked) else _attack(case, index, options)
     column = release.attributes[index]
     truth = None if case.original is None else case.original.columns[case.original.index(column.name)]

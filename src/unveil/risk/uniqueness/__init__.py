@@ -13,10 +13,11 @@ from unveil.risk.uniqueness.intervals import *
 from unveil.risk.uniqueness.minimal import *
 from unveil.risk.uniqueness.wildcards import *
 
-__all__: list[str] = []
-__all__ += counts.__all__
-__all__ += curve.__all__
-__all__ += estimators.__all__
-__all__ += intervals.__all__
-__all__ += minimal.__all__
-__all__ += wildcards.__all__
+__all__ = [
+    *counts.__all__,
+    *curve.__all__,
+    *estimators.__all__,
+    *intervals.__all__,
+    *minimal.__all__,
+    *wildcards.__all__,
+]
