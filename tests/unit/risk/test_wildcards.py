@@ -14,7 +14,8 @@ from unveil import read_release, read_schema, read_table
 from unveil.audit.levels import run_check
 from unveil.audit.linking import run_link
 from unveil.errors import NotApplicable
-from unveil.risk.uniqueness import household_risk, wildcard_counts, wildcard_sums
+from unveil.privacy.wildcards import wildcard_sums
+from unveil.risk.uniqueness import household_risk, wildcard_counts
 
 SCHEMA = made_schema(
     {
