@@ -190,13 +190,7 @@ def share_chain(
     """
     atoms, nodes = prior.shape[0], sums[2].shape[0]
     size, slope, kept = np.empty(atoms + nodes), np.empty(atoms + nodes), np.empty(atoms + nodes)
-    moved, push, shift, force, other = (
-        np.empty(atoms),
-        np.empty(atoms),
-        np.empty(atoms),
-        np.empty(atoms),
-        np.empty(atoms),
-    )
+    moved, push, shift, force, other = np.empty(atoms), np.empty(atoms), np.empty(atoms), np.empty(atoms), np.empty(atoms)
     allotted, noted, expected = np.empty(atoms), np.empty(atoms + nodes, np.int64), np.empty(atoms)
     rows = 0
     for i in range(count.shape[0]):
