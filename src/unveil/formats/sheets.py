@@ -17,7 +17,7 @@ import numpy as np
 from unveil.data.hierarchy import number_text
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Coder, Columns, Refusal, checked_names, needed, smallest_codes
+from unveil.formats.columns import Coder, Columns, Place, Refusal, checked_names, needed, smallest_codes
 from unveil.formats.paths import sheet_file
 from unveil.formats.sheet_parts import checked_parts
 
@@ -283,7 +283,7 @@ class _SheetTable:
         if not self._rows:
             raise self._error(f"{self._where}: holds no rows" + (", only names" if self._top else ""))
         coded = {name: _shown(column) for name, column in self._coder.coded().items()}
-        return Columns(coded, self._rows, lambda row: f"row {row + 1}", ".", described)
+        return Columns(coded, self._rows, Place(), ".", described)
 
     def _refuse_unnamed(self, column: int) -> NoReturn:
         beside = column < min(self._names, default=0)
