@@ -23,19 +23,8 @@ from unveil.engine import Engine
 
 SEEDS = 10
 RIGHT = 5.0  # standard errors
-LEARNING = [
-    "contract",
-    "hidden",
-    "hidden_posterior",
-    "hidden_terms",
-    "questions",
-    "integrated",
-    "chain",
-    "chain_facts",
-    "tempering",
-    "flips",
-]
-LEARNING += ["averages", "convergence", "parameters", "products", "partial_sums"]
+LEARNING = ("hidden", "hidden_posterior", "hidden_terms", "questions", "integrated", "chain", "chain_facts", "flips")
+LEARNING += ("tempering", "averages", "convergence", "parameters", "products", "partial_sums")
 TRIED = (
     *(f"attackers/posterior/{name}.py" for name in LEARNING),
     *(f"attackers/{name}.py" for name in ("learner", "bayesian")),
