@@ -292,7 +292,9 @@ def _chance(printed: float, ours: float, reach: float, others: NDArray[np.float6
         return said
     ties = f"{DRAWS} other draws of Anatomy's ties give {others[:-1].min():.4g} to {others[:-1].max():.4g}"
     fixed = f"ties by the values' order {others[-1]:.4g}"
-    return f"{said}, so that is not all; {ties}, {fixed}: the rule matters, and the paper's is not stated"
+    near = others.min() - reach <= printed <= others.max() + reach
+    judged = "the rule, which the paper does not state, may be the reason" if near else "neither is the reason"
+    return f"{said}, so that is not all; {ties}, {fixed}: {judged}"
 
 
 def definetti(table: Table, made: Anonymized, chains: Chains) -> Belief:
