@@ -14,6 +14,7 @@ from unveil.errors import RequirementError, Stopped, UsageError
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
+NOT_BACK = " Nothing published after it takes that back."
 ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: what is drawn may be unlucky
 
 
@@ -85,6 +86,7 @@ def anonymize(options: AnonymizeOptions) -> None:
 def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engine: Any) -> Any:
     """A release that keeps everybody as safe together with those in the ledger as the worse of them does alone."""
     from unveil.anonymizers.parts.successive import anonymize_after
+    from unveil.audit.together import beyond_limits
     from unveil.data.release import Release
     from unveil.risk.composition import kept_together
 
@@ -104,7 +106,8 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
         made, placed = anonymize_after(method, table, releases, engine.named(f"attempt {attempt}"))
         earlier = {n: replace(e, group=placed[n]) if (placed[n] >= 0).all() else e for n, e in found["earlier"].items()}
         kept = kept_together(table, made, earlier)
-        if all(one.kept for one in kept):
+        beyond = beyond_limits(table, made.release, found["earlier"])
+        if all(one.kept for one in kept) and not any(one.of_both or one.before for one in beyond):
             break
     for one in kept:
         if one.lost:
@@ -118,6 +121,14 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
                 f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
                 f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"
             )
+    for told in beyond:
+        if words := [*told.before.values(), *told.of_both]:
+            both = not told.before
+            which = "together with the ledger it is" if both else "the ledger alone is"
+            raise RequirementError(f"{which} beyond an audit's limits: {words[0]}{'' if both else NOT_BACK}")
+        for sentence in told.alone.values():
+            say(f"this release alone is beyond an audit's limits: {sentence}")
+    for one in kept:
         say(
             f"together with the ledger a reader is at most {one.together:.0%} sure of anybody's {one.attribute} "
             f"(this release alone {one.alone:.0%}, the ledger alone {one.before:.0%})"

@@ -88,5 +88,7 @@ def test_what_cannot_be_followed_is_refused_with_what_can_be_kept(table):
     with pytest.raises(UsageError, match="anatomy"):
         anonymize_after(unveil.anonymizer("mondrian:k=5"), table, {"old": buckets}, Engine(seed=2))
     wide = made("mondrian:k=5", table, 1).release
+    with pytest.raises(UsageError, match="only recoding and anatomy"):
+        anonymize_after(unveil.anonymizer("slicing:l=2"), table, {"old": wide}, Engine(seed=2))
     with pytest.raises(RequirementError):
         anonymize_after(unveil.anonymizer("mondrian:k=700"), table, {"old": wide}, Engine(seed=2))

@@ -257,7 +257,7 @@ def _recoded(method: Any, table: Table, placed: Sequence[Ints], engine: Engine) 
         rows = by_outer[begin[number] : begin[number + 1]]
         inner = [rows[cell[rows] == c] for c in np.unique(cell[rows])]
         try:
-            made += [(some, method.anonymize(_part(table, some), engine.named(str(some[0])))) for some in inner]
+            made += [(some, _recoding(method, _part(table, some), engine.named(str(some[0])))) for some in inner]
         except RequirementError:
             refused.append(rows)
     if refused:
@@ -267,6 +267,14 @@ def _recoded(method: Any, table: Table, placed: Sequence[Ints], engine: Engine) 
         except RequirementError:  # they cannot keep it among themselves: everybody's groups are merged
             made = _unions(method, table, np.arange(table.rows), outer, engine)
     return _joined(table, made)
+
+
+def _recoding(method: Any, table: Table, engine: Engine) -> Anonymized:
+    """What the method makes of a part, if that is one recoded block: of slices only the first cells would be left."""
+    found: Anonymized = method.anonymize(table, engine)
+    if len(found.release.blocks) > 1:
+        raise UsageError("only recoding and anatomy can follow earlier releases; use mondrian, full_domain or anatomy")
+    return found
 
 
 def _unions(method: Any, table: Table, rows: Ints, outer: Ints, engine: Engine) -> list[tuple[Ints, Anonymized]]:
@@ -281,7 +289,7 @@ def _unions(method: Any, table: Table, rows: Ints, outer: Ints, engine: Engine) 
     for index in table.with_role(Role.QUASI_IDENTIFIER):
         order = np.lexsort((part.columns[index], group))
         columns[index] = part.columns[index][order][middle][group]
-    found = method.anonymize(Table(table.attributes, tuple(columns), name=table.name), engine)
+    found = _recoding(method, Table(table.attributes, tuple(columns), name=table.name), engine)
     union = row_numbers([found.group_of_row])
     return [(own := rows[union == number], _as_one(table, own)) for number in range(int(union.max()) + 1)]
 
