@@ -61,8 +61,8 @@ def centred():
 
 
 def noisy(seed):
-    moved = AGE + np.random.default_rng(seed).uniform(-9, 9, len(AGE))
-    return masked(moved, within={"age": 9.0, "zip": 1e9})
+    moved = AGE + np.random.default_rng(seed).uniform(-5, 5, len(AGE))
+    return masked(moved, within={"age": 5.0, "zip": 1e9})
 
 
 def changed_at_random(seed):
@@ -123,8 +123,8 @@ PAIRS = {
     "recoded and microaggregated": lambda: [plain(NEW), centred()],
     "microaggregated and recoded": lambda: [centred(), plain(NEW)],
     "microaggregated and buckets": lambda: [centred(), bucketized(SECOND, (0, 1), (2,))],
-    "noise and recoded": lambda: [noisy(1), plain(NEW)],
-    "noise and noise": lambda: [noisy(1), noisy(2)],
+    "noise and recoded": lambda: [noisy(9), plain(NEW)],
+    "recoded and noise": lambda: [plain(NEW), noisy(9)],
     "withheld secrets and recoded": lambda: [
         recoded(ZIP, SECOND, withheld=(np.arange(len(SECRET)) % 7 == 0) & ~np.isin(SECOND, SECOND[PLANTED])),
         plain(OLD),
