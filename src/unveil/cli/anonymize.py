@@ -14,7 +14,6 @@ from unveil.errors import RequirementError, Stopped, UsageError
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
-NOT_BACK = " Nothing published after it takes that back."
 ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: what is drawn may be unlucky
 
 
@@ -106,8 +105,12 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
         made, placed = anonymize_after(method, table, releases, engine.named(f"attempt {attempt}"))
         earlier = {n: replace(e, group=placed[n]) if (placed[n] >= 0).all() else e for n, e in found["earlier"].items()}
         kept = kept_together(table, made, earlier)
-        beyond = beyond_limits(table, made.release, found["earlier"])
-        if all(one.kept for one in kept) and not any(one.of_both or one.before for one in beyond):
+        if any(one.lost for one in kept):
+            break
+        if not all(one.kept for one in kept):
+            continue
+        beyond = beyond_limits(table, made.release, found["earlier"], engine)
+        if not beyond.together:
             break
     for one in kept:
         if one.lost:
@@ -121,13 +124,10 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
                 f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
                 f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"
             )
-    for told in beyond:
-        if words := [*told.before.values(), *told.of_both]:
-            both = not told.before
-            which = "together with the ledger it is" if both else "the ledger alone is"
-            raise RequirementError(f"{which} beyond an audit's limits: {words[0]}{'' if both else NOT_BACK}")
-        for sentence in told.alone.values():
-            say(f"this release alone is beyond an audit's limits: {sentence}")
+    if beyond.together:
+        raise RequirementError(f"together with the ledger it is beyond an audit's limits: {beyond.together[0]}")
+    for sentence in beyond.alone:
+        say(f"this release is beyond an audit's limits even alone: {sentence}")
     for one in kept:
         say(
             f"together with the ledger a reader is at most {one.together:.0%} sure of anybody's {one.attribute} "
