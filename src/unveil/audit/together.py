@@ -40,8 +40,9 @@ def beyond_limits(
     )
     exceeded = [f for f in run_audit(case).document.findings if f.verdict == "exceeded"]
     own = {(f.attribute, f.measure, f.statistic) for f in exceeded if f.reader in readers}
-    found: dict[bool, dict[str, None]] = {True: {}, False: {}}
+    found: dict[bool, dict[tuple[str | None, str, str | None], str]] = {True: {}, False: {}}
     for f in exceeded:
+        place = (f.attribute, f.measure, f.statistic)
         if kind_of_finding(f) == "composition":
-            found[(f.attribute, f.measure, f.statistic) in own][sentence_of(f, table.rows)] = None
-    return BeyondLimits(tuple(found[False]), tuple(found[True]))
+            found[place in own].setdefault(place, sentence_of(f, table.rows))
+    return BeyondLimits(tuple(found[False].values()), tuple(found[True].values()))
