@@ -119,7 +119,9 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
                 f"{one.likely_before:.0%} of people's likely; nothing published after it takes that back"
             )
         if not one.kept:
-            how = f"{max(one.worse, one.sure, one.told):,} people" if one.settled else "an unknown number of people"
+            more = max(one.worse, one.sure, one.told)
+            how = f"{more:,} people" if more else f"{one.likely:.0%} of people, at 80% or more,"
+            how = how if one.settled else "an unknown number of people"
             raise RequirementError(
                 f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
                 f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"
