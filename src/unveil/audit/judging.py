@@ -161,6 +161,13 @@ def _reasons(
             reasons["membership", None] = (
                 "Being in the table is sensitive, and there is no --population or --control to judge it by."
             )
+    unread = [column for column in part.perturbed if not column.words]
+    if unread:
+        verb = "does" if len(unread) == 1 else "do"
+        names = ", ".join(column.attribute for column in unread)
+        why = f"{names} {verb} not show true values, and what was done could not be told; say so: masked = [...]."
+        kinds: list[tuple[Kind, str | None]] = [("singling out", None), ("linking", None), ("membership", None)]
+        reasons |= dict.fromkeys([*kinds, *(("inference", name) for name in sensitive)], why)
     if not sensitive:
         reasons["inference", None] = "The schema names no sensitive attribute."
     if case.original is None:

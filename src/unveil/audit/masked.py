@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.audit.attack import run_channel_attack
-from unveil.audit.belief_measures import Measure, People, measures_of
+from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
 from unveil.audit.composition import compose_masked
 from unveil.audit.document import Finding
 from unveil.audit.masked_identity import SYNTHETIC, masked_utility
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
 from unveil.audit.part import Part
+from unveil.audit.people import Measure, People
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Estimate
 from unveil.data.masked import Masked, MaskedTable

@@ -55,7 +55,7 @@ def anonymize(options: AnonymizeOptions) -> None:
     seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     with long_work("nothing will be written") as (progress, stop):
-        engine = Engine(seed=seed, progress=progress, stop=stop)
+        engine = Engine(seed=seed, progress=progress, stop=stop).part()
         if options.ledger is None:
             made = method.anonymize(table, engine)
         else:
