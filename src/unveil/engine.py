@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import secrets
 import threading
 import time
@@ -16,10 +17,14 @@ import numpy as np
 
 from unveil.errors import OutputError, UsageError
 
-__all__ = ["WHOLE", "Engine", "Meter", "Progress", "duration", "open_checkpoint", "progress_lines", "save_checkpoint"]
+__all__ = [
+    "WHOLE", "Engine", "Meter", "Progress", "duration", "free_bytes", "open_checkpoint", "progress_lines",
+    "save_checkpoint",
+]  # fmt: skip
 
 SIZE = 32  # bytes of the digest of the rest, with which a file starts
 PIECE = 1 << 20
+CGROUP = Path("/sys/fs/cgroup")
 
 WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of so many
 EVERY = 10.0  # seconds between two lines where there is no terminal
@@ -227,6 +232,19 @@ def save_checkpoint(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise OutputError(f"{path.parent}: the checkpoint cannot be written ({error.strerror})") from None
+
+
+def free_bytes() -> int | None:
+    """The memory that can still be had: the machine's, or a container's where that is less; None: nobody says."""
+    found = []
+    try:
+        text = Path("/proc/meminfo").read_text()
+        found += [int(kilobytes) << 10 for kilobytes in re.findall(r"MemAvailable:\s*(\d+) kB", text)]
+        most, used = ((CGROUP / f"memory.{name}").read_text().strip() for name in ("max", "current"))
+        found += [int(most) - int(used)] if most.isdigit() else []
+    except (OSError, ValueError):  # another system, or no container
+        pass
+    return min(found, default=None)
 
 
 def _digest(file: IO[bytes]) -> bytes:

@@ -8,8 +8,8 @@ import numpy as np
 
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
-from unveil.audit.belief_measures import Sample, labels_of
-from unveil.audit.binning import COARSE, FINE, bins_of, too_many_values
+from unveil.audit.belief_measures import labels_of
+from unveil.audit.binning import COARSE, FINE, AttributeBins, bins_of, too_many_values
 from unveil.audit.case import Case
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
 from unveil.audit.composition import compose
@@ -23,6 +23,8 @@ from unveil.audit.masked import masked_part
 from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.part import Part
+from unveil.audit.people import Sample
+from unveil.audit.perturbed import case_as_read, perturbed_remarks
 from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
@@ -36,8 +38,14 @@ __all__ = ["part_of"]
 
 
 def part_of(case: Case, name: str) -> Part:
-    """All that is measured of one release."""
-    return with_linkability(case.at(case.engine.part("linkage", 0.97).in_turn()), _release_part(case, name))
+    """All that is measured of one release, read as it has to be."""
+    case, perturbed = case_as_read(case, name)
+    part = with_linkability(case.at(case.engine.part("linkage", 0.97).in_turn()), _release_part(case, name))
+    if not perturbed:
+        return part
+    remarks = (*perturbed_remarks(case, name, perturbed), *part.remarks)
+    facts = {**part.facts, "perturbed": [column.attribute for column in perturbed]}
+    return replace(part, perturbed=perturbed, remarks=remarks, facts=facts)
 
 
 def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
@@ -95,7 +103,7 @@ def _release_part(case: Case, name: str) -> Part:
     composition: dict[str, Any] = {}
     refused: dict[str, str] = {}
     stages = _stages(case, release)
-    for version, asked, original, control in _asked(case, release, refused, remarks):
+    for version, asked, original, control, bins in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
         alone = len(version.attributes) == len(release.attributes)  # not several secrets as one
@@ -116,8 +124,8 @@ def _release_part(case: Case, name: str) -> Part:
                 group=case.assignments.get(name),
                 besides=asked_at_once(case, version, asked, several) if several else (),
             )
-            if case.earlier and version is release:
-                composed = compose(case, name, release, asked, answered)
+            if case.earlier and alone:
+                composed = compose(case, name, version, asked, answered, original, bins)
                 answered = composed.added_to(answered)
                 findings += composed.findings
                 remarks += composed.remarks
@@ -198,17 +206,17 @@ def _unmeasured(case: Case, release: str, attribute: Attribute, readers: Sequenc
 
 def _asked(
     case: Case, release: Release, refused: dict[str, str], remarks: list[str]
-) -> Iterator[tuple[Release, int, Table | None, Table | None]]:
+) -> Iterator[tuple[Release, int, Table | None, Table | None, AttributeBins | None]]:
     """Every sensitive attribute alone, then all of them as one if that was asked for."""
     for asked in asked_of(release, case.asked):
         attribute = release.attributes[asked]
         if not (too_many_values(attribute) and attribute.kind.measured):
-            yield release, asked, case.original, case.control
+            yield release, asked, case.original, case.control, None
             continue
         for most in (COARSE, FINE) if attribute.role is Role.SENSITIVE else (COARSE,):
             bins = bins_of(attribute, release, case.original, most)
             original, control = (None if t is None else bins.table(t) for t in (case.original, case.control))
-            yield bins.release(release), asked, original, control
+            yield bins.release(release), asked, original, control, bins
     sensitive = release.with_role(Role.SENSITIVE)
     if not case.joint or len(sensitive) < 2:
         return
@@ -229,4 +237,4 @@ def _asked(
         else f"{names}: {attribute.codes:,} of {possible:,} combinations are seen; beliefs in rare ones rest on few."
     )
     joined = [None if t is None else join_table(t, release, attribute, codes) for t in (case.original, case.control)]
-    yield version, len(version.attributes) - 1, joined[0], joined[1]
+    yield version, len(version.attributes) - 1, joined[0], joined[1], None

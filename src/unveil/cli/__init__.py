@@ -19,6 +19,7 @@ from unveil.cli.list import list_
 from unveil.cli.output import harmless, say, silence
 from unveil.cli.schema import schema
 from unveil.errors import Stopped, UnveilError, without_secrets
+from unveil.formats.glass import start_early
 
 __all__ = ["app", "main"]
 
@@ -63,6 +64,7 @@ def _root(
 def main() -> None:
     """Run the command and end with its exit code: 2 and one line for a mistake of the user's, 70 for one of ours."""
     _usable_streams()
+    start_early(sys.argv[1:])
     code = _run()
     try:
         sys.stdout.flush()

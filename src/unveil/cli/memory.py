@@ -1,28 +1,13 @@
 """Whether a command may need more memory than there is: said before it begins, with what would help."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 from unveil.cli.output import say
+from unveil.engine import free_bytes
 
-__all__ = ["belief_bytes", "free_bytes", "table_bytes", "warn_of_memory"]
+__all__ = ["belief_bytes", "table_bytes", "warn_of_memory"]
 
 PER_CELL = 60  # bytes of a table's cell, as measured: its code, its copy in a release, and what is sorted
-CGROUP = Path("/sys/fs/cgroup")
-
-
-def free_bytes() -> int | None:
-    """The memory that can still be had: the machine's, or a container's where that is less; None: nobody says."""
-    found = []
-    try:
-        text = Path("/proc/meminfo").read_text()
-        found += [int(kilobytes) << 10 for kilobytes in re.findall(r"MemAvailable:\s*(\d+) kB", text)]
-        most, used = ((CGROUP / f"memory.{name}").read_text().strip() for name in ("max", "current"))
-        found += [int(most) - int(used)] if most.isdigit() else []
-    except (OSError, ValueError):  # another system, or no container
-        pass
-    return min(found, default=None)
 
 
 def table_bytes(table: Any) -> int:

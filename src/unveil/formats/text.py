@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unveil.data.table import CodedColumn
 from unveil.errors import TableError, UnveilError, shown
 from unveil.formats import encodings as bytes_of
-from unveil.formats.columns import ROW_NAME, ROW_NAMES, Coder, Refusal
+from unveil.formats.columns import ROW_NAME, ROW_NAMES, Coder, Place, Refusal
 from unveil.formats.dialect import (
     DECIMAL_SAMPLE,
     FIELD_LIMIT,
@@ -51,8 +51,12 @@ class CodedText:
         """The physical line, from 1, on which data row `row`, from 0, starts."""
         if not 0 <= row < self.rows:
             raise IndexError(f"row {row} of {self.rows}")
-        before = int(np.searchsorted(self.jumps[:, 0], row + 1))
-        return row + 2 + (int(self.jumps[before - 1, 1]) if before else 0)
+        return self.place.number(row)
+
+    @property
+    def place(self) -> Place:
+        """Where its rows stand, without its columns."""
+        return Place("line", 2, self.jumps)  # type: ignore[arg-type]  # pairs, as rows of an array
 
 
 def read_coded(

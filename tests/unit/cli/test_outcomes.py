@@ -23,8 +23,8 @@ from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
 from unveil.cli import app, memory
 from unveil.cli import audit as audit_verb
-from unveil.cli.memory import free_bytes
 from unveil.cli.output import console, harmless, long_work
+from unveil.engine import free_bytes
 from unveil.errors import Stopped
 
 MAIN = "import sys; sys.argv[0] = 'unveil'; from unveil.cli import main; main()"

@@ -9,7 +9,7 @@ import pytest
 
 from unveil.errors import TableError
 from unveil.formats.statistical_checks import tables
-from unveil.formats.tables import read_columns
+from unveil.formats.tables import READERS, read_columns
 
 
 def transport(path: Path, *names: str, version: int = 8) -> Path:
@@ -51,7 +51,7 @@ def test_letters_that_a_portable_file_cannot_tell_are_refused(tmp_path: Path, mo
     path.write_bytes((tmp_path / "t.sav").read_bytes())
     monkeypatch.setattr(pyreadstat, "read_por", read)
     with pytest.raises(TableError, match=r"name: 'M..ller' holds letters .*save it as \.sav"):
-        read_columns(path)
+        READERS[".por"](path, error=TableError)  # in this process, which has the library's answer changed
     assert read_columns(tmp_path / "t.sav").rows == 2
 
 
