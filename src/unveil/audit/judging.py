@@ -99,13 +99,13 @@ def judge_release(
         stated=stated,
         without=without,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
-        anonymize=_anonymize(case),
+        anonymize=anonymize_command(case),
         narrowed=narrowed_by(case),
         unsure=unsure,
     )
 
 
-def _anonymize(case: Case) -> str:
+def anonymize_command(case: Case) -> str:
     """The beginning of the command that would make a release of the original; an external document does not name it."""
     if case.original is None:
         return ""

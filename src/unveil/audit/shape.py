@@ -201,6 +201,31 @@ class CarrierRow(DocumentPart):
     smallest: int
     few: int  # rows in classes of fewer than 3
     guessed: dict[str, float]  # by attribute: rows that have the most frequent value of their class, as a share
+    found: dict[str, float] = Field(default_factory=dict)  # by attribute: see carrier_findings
+
+
+class CarrierFinding(DocumentPart):
+    """The exceeded finding of an attribute for which readers were asked again with columns changed."""
+
+    finding: str
+    title: str
+    measure: str
+    statistic: str | None
+    limit: str
+    bound: float
+    people: int  # who were asked about again
+    everybody: int
+    together: tuple[str, ...] = ()  # two columns, where none alone is enough
+    without_both: float = 0.0
+
+
+class CarrierGroup(DocumentPart):
+    """A class of rows that carries what was found: its cells, its rows, and how many have its most frequent value."""
+
+    cells: dict[str, str]
+    rows: int
+    value: str = ""  # the most frequent value of the attribute
+    alike: int = 0
 
 
 class EarlierFacts(DocumentPart):
@@ -278,6 +303,8 @@ class AuditDiagnostics(DocumentPart):
     composition: dict[str, dict[str, CompositionFacts]] = Field({})
     combinations: list[CombinationRow] = Field([])
     carriers: dict[str, list[CarrierRow]] = Field({})
+    carrier_findings: dict[str, dict[str, CarrierFinding]] = Field({})  # by release and attribute
+    carrier_groups: dict[str, dict[str, list[CarrierGroup]]] = Field({})  # by release and kind; inference by attribute
 
 
 class AuditDocument(Document):

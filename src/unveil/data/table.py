@@ -1,7 +1,7 @@
 """Table: the originals, integer-coded in the smallest unsigned type. Only anonymizers and risk measures see it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,15 @@ class Table(AttributeList):
         title = f"Table {self.name}: {self.rows:,} people, {len(self.attributes)} attributes"
         lines = self.described([a.codes for a in self.attributes])
         return title, ("attribute", "role", "kind", "values"), lines
+
+    def without(self, names: Collection[str]) -> "Table":
+        """The table without some of its attributes."""
+        kept = [i for i, a in enumerate(self.attributes) if a.name not in names]
+        if len(kept) == len(self.attributes):
+            return self
+        return replace(
+            self, attributes=tuple(self.attributes[i] for i in kept), columns=tuple(self.columns[i] for i in kept)
+        )
 
     def check_texts(self) -> None:
         """Refuse to publish a column whose texts point at people, unless the schema says release = true, and why.
