@@ -179,10 +179,15 @@ def read_hierarchy_bytes(path: Path) -> bytes:
 
 
 def parse_hierarchy(raw: bytes, source: str) -> HierarchyTable:
-    """A hierarchy in ARX's CSV shape, from the bytes of a file."""
+    """A hierarchy in ARX's CSV shape, or with commas as other tools write it, from the bytes of a file."""
     rows, lines = hierarchy_rows(raw, source)
-    if rows and len(rows[0]) == 1 and "," in rows[0][0]:
-        raise SchemaError(f"{source}, line {lines[0]}: no ';' found; separate the levels with ';'")
+    if rows and all(len(row) == 1 for row in rows) and "," in rows[0][0]:
+        rows, lines = hierarchy_rows(raw, source, ",")
+        if len({len(row) for row in rows}) > 1:
+            raise SchemaError(
+                f"{source}: no ';' found, and rows have different numbers of levels if ',' separates them; separate the "
+                "levels with ';'"
+            )
     return HierarchyTable(rows=tuple(rows), source=source, lines=tuple(lines))
 
 
