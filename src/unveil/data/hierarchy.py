@@ -180,14 +180,12 @@ def read_hierarchy_bytes(path: Path) -> bytes:
 
 def parse_hierarchy(raw: bytes, source: str) -> HierarchyTable:
     """A hierarchy in ARX's CSV shape, or with commas as other tools write it, from the bytes of a file."""
-    rows, lines = hierarchy_rows(raw, source)
-    if rows and all(len(row) == 1 for row in rows) and "," in rows[0][0]:
-        rows, lines = hierarchy_rows(raw, source, ",")
-        if len({len(row) for row in rows}) > 1:
-            raise SchemaError(
-                f"{source}: no ';' found, and rows have different numbers of levels if ',' separates them; separate the "
-                "levels with ';'"
-            )
+    commas = b"," in raw and b";" not in raw
+    rows, lines = hierarchy_rows(raw, source, "," if commas else ";")
+    if commas and len({len(row) for row in rows}) > 1:
+        raise SchemaError(
+            f"{source}: no ';' found, and with ',' rows have different numbers of levels; separate the levels with ';'"
+        )
     return HierarchyTable(rows=tuple(rows), source=source, lines=tuple(lines))
 
 

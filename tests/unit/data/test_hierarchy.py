@@ -50,7 +50,7 @@ def test_missing_is_a_node_of_its_own_below_the_top():
         ("a;A;X;*\nb;A;Y;*\n", r"line 2: not nested: 'A' lies in 'Y' here and in 'X' on line 1"),
         ("a;A;B;*\nb;C;A;*\n", "the label 'A' names two different sets"),
         ("a;b;*\nb;b;*\n", "the label 'b' names two different sets"),
-        ("a,A,*\nb,B,C,*\n", r"no ';' found, and rows have different numbers of levels"),
+        ("a,A,*\nb,B,C,*\n", r"no ';' found, and with ',' rows have different"),
         ("a,A\nb,B\n", r"line 1: ends with 'A'"),
         ('a;"A;*\n', "not a hierarchy in CSV"),
     ],
