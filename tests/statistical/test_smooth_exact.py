@@ -213,7 +213,7 @@ def _chain(weight: np.ndarray | None) -> list[np.ndarray]:
             weight,
             COUNT,
             sums,
-            mass,
+            1 / np.sqrt(mass)[:, None],
             at,
             0.3,
             6,
@@ -303,7 +303,17 @@ def test_a_plain_set_is_one_of_weight_1() -> None:
             for adapt, draws in ((True, 200), (False, 16_000)):
                 share[:], ratio[:] = 0, 0
                 step, _, counter = shares.share_chain(
-                    *sets, mass, at, step, 6, adapt, draws, np.uint64(key), np.uint64(counter), share, ratio
+                    *sets,
+                    1 / np.sqrt(mass)[:, None],
+                    at,
+                    step,
+                    6,
+                    adapt,
+                    draws,
+                    np.uint64(key),
+                    np.uint64(counter),
+                    share,
+                    ratio,
                 )
             found.append(np.concatenate([share[0], ratio[0]]) / 16_000)
         return np.stack(found)

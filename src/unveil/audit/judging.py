@@ -122,6 +122,8 @@ def _answered(case: Case) -> dict[Kind, str]:
         found["membership"] = "The schema says that being in the table is harmless."
     if case.earlier_releases is not None and not (case.earlier_releases or case.earlier or case.not_combined):
         found["composition"] = "The schema says that nothing was published earlier about these people."
+    elif case.nothing_else and not case.earlier_releases:
+        found["composition"] = "The ledger holds no other release about these people."
     return found
 
 
@@ -140,7 +142,7 @@ def _reasons(
     }
     if case.earlier or case.not_combined:
         reasons |= _not_composed(case, part)
-    elif case.earlier_releases is None:
+    elif case.earlier_releases is None and not case.nothing_else:
         beyond = " beyond simple crossings of these releases" if len(case.releases) > 1 else ""
         reasons["composition", None] = f"Not considered{beyond}: what else was published about these people."
     elif case.earlier_releases:
@@ -159,6 +161,13 @@ def _reasons(
             reasons["membership", None] = (
                 "Being in the table is sensitive, and there is no --population or --control to judge it by."
             )
+    unread = [column for column in part.perturbed if not column.words]
+    if unread:
+        verb = "does" if len(unread) == 1 else "do"
+        names = ", ".join(column.attribute for column in unread)
+        why = f"{names} {verb} not show true values, and what was done could not be told; say so: masked = [...]."
+        kinds: list[tuple[Kind, str | None]] = [("singling out", None), ("linking", None), ("membership", None)]
+        reasons |= dict.fromkeys([*kinds, *(("inference", name) for name in sensitive)], why)
     if not sensitive:
         reasons["inference", None] = "The schema names no sensitive attribute."
     if case.original is None:
@@ -193,7 +202,7 @@ def _not_composed(case: Case, part: Part) -> dict[tuple[Kind, str | None], str]:
     left_out |= dict(case.not_combined) | dict.fromkeys(unread, "named in the schema, not given with --earlier")
     if left_out:
         said = "; ".join(f"{n} ({why})" for n, why in left_out.items())
-        return {("composition", None): f"These earlier releases could not be combined: {said}."}
+        return {("composition", None): f"Not all releases could be combined: {said}."}
     if not part.composition:
         return {("composition", None): "No reader could be asked about all releases together."}
     return {}

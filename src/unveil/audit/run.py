@@ -38,6 +38,7 @@ from unveil.audit.verdict import Judgement
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.data.masked import Masked
 from unveil.data.release import Release
+from unveil.engine import WHOLE
 from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.people import people_frame as link_frame
 from unveil.risk.linkage.published import Published
@@ -110,15 +111,22 @@ def run_audit(case: Case | Mapping[str, Release | Masked], **options: Any) -> Au
     A case, or its releases by name and the fields of a Case as options.
     """
     case = case if isinstance(case, Case) else Case(releases=case, **options)
-    return judge_measured(case, measure_releases(case))
+    found = judge_measured(case, measure_releases(case))
+    case.engine.report("verdict", WHOLE, WHOLE)
+    return found
 
 
 def measure_releases(case: Case) -> Measured:
     """The long part of an audit: what is measured, whatever the limits are. Judge it as often as you like."""
     started = time.monotonic()
     case.check()
-    parts = side_by_side(list(case.releases), case.engine, lambda name, own: part_of(case.at(own), name))
-    return Measured(tuple(parts), read_files(case, parts), started)
+    whole = case.engine.part()  # one share of all the work, which only grows
+    own_part = whole.part("", 0.0, 0.96)
+    parts = side_by_side(list(case.releases), own_part, lambda name, own: part_of(case.at(own), name))
+    whole.report("the published file", 96, 100)
+    leaks = read_files(case, parts)
+    whole.report("verdict", 99, 100)
+    return Measured(tuple(parts), leaks, started)
 
 
 def judge_measured(case: Case, measured: Measured) -> Audit:

@@ -43,6 +43,7 @@ class AuditSettings(DocumentPart):
     limits: list[str]
     waived: dict[str, str] = Field({})
     earlier: list[str] = Field([])
+    within: dict[str, float] = Field({})
     variant: Literal["internal", "external"]
     least_count: int
     membership: Literal["sensitive", "harmless", "not said"] | None = None  # None: not measured

@@ -55,7 +55,7 @@ def anonymize(options: AnonymizeOptions) -> None:
     seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     with long_work("nothing will be written") as (progress, stop):
-        engine = Engine(seed=seed, progress=progress, stop=stop)
+        engine = Engine(seed=seed, progress=progress, stop=stop).part()
         if options.ledger is None:
             made = method.anonymize(table, engine)
         else:
@@ -107,8 +107,13 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
         if all(one.kept for one in kept):
             break
     for one in kept:
+        if one.lost:
+            raise RequirementError(
+                f"the ledger alone tells {one.told_before:,} people's {one.attribute} and makes "
+                f"{one.likely_before:.0%} of people's likely; nothing published after it takes that back"
+            )
         if not one.kept:
-            how = f"{max(one.worse, one.sure):,} people" if one.settled else "an unknown number of people"
+            how = f"{max(one.worse, one.sure, one.told):,} people" if one.settled else "an unknown number of people"
             raise RequirementError(
                 f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
                 f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_COLUMNS",
+    "ROW_NAME",
     "ROW_NAMES",
     "TOO_WIDE",
     "Coder",
@@ -165,6 +166,7 @@ def needed(package: str, extra: str, purpose: str, error: type[UnveilError]) -> 
 
 # ------------------------------------------------------------------------------------------------------------- columns
 
+ROW_NAME = "row_name"  # of a text file's first column, if that has no name
 ROW_NAMES = ", or write it without row names: row.names = FALSE in R, index=False in pandas"
 
 

@@ -24,7 +24,7 @@ from unveil.formats.sheet_parts import checked_parts
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_sheet"]
+__all__ = ["other_sheets", "read_sheet"]
 
 MOST_SHEETS = 250
 BATCH = 2**19  # cells that are held as texts
@@ -58,6 +58,24 @@ def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
     except Refusal as reason:
         raise error(f"{file}: cannot be read as a spreadsheet: {reason}") from None
     return table.columns(f"spreadsheet, sheet {shown(name)}")
+
+
+def other_sheets(path: Path) -> Iterator[tuple[str, bool, list[str]]]:
+    """Every sheet that holds anything beside the one that is read: its name, whether it is hidden, its texts."""
+    file, wanted = sheet_file(path)
+    try:
+        calamine = needed("python_calamine", "files", f"{file}: to read spreadsheets", UnveilError)
+        book = _safely(lambda: calamine.load_workbook(checked_parts(file).content() or str(file)))
+        chosen, _ = _chosen(calamine, book, file, wanted, UnveilError)
+        for each in book.sheets_metadata[:MOST_SHEETS]:
+            if each.name != chosen and each.typ == calamine.SheetTypeEnum.WorkSheet:
+                sheet = _safely(lambda name=each.name: book.get_sheet_by_name(name))
+                cells = (value for row in _rows(sheet) for value in row if value != "")
+                texts = [number_text(v) if isinstance(v, float) else str(v) for v in cells]
+                if texts:
+                    yield each.name, each.visible != calamine.SheetVisibleEnum.Visible, texts
+    except Refusal:
+        return
 
 
 def _safely(step: Any) -> Any:

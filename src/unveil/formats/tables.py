@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unveil.data.attribute import Role
 from unveil.data.notation import FileNotation
 from unveil.data.preparation import prepare_columns
 from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
-from unveil.errors import TableError, UnveilError
+from unveil.errors import TableError, UnveilError, shown
 from unveil.formats.arx import read_data, shown_output
 from unveil.formats.columns import MOST_COLUMNS, TOO_WIDE, Columns
 from unveil.formats.databases import Database, located, read_database
@@ -24,6 +26,8 @@ from unveil.formats.statistical import FAMILY, read_statistical
 from unveil.formats.text import read_coded
 
 __all__ = ["READERS", "Columns", "read_columns", "read_prepared", "read_project_table", "read_table"]
+
+MOST_CHARACTERS = 1_000_000  # of a cell
 
 # The reader of each ending: (path, missing=, encoding=, error=) -> Columns.
 READERS: dict[str, Callable[..., Columns]] = {
@@ -49,8 +53,29 @@ def read_columns(
 
     `missing` is the text a null becomes. Of an ARX project it is the input, or the output if `published`.
     `book.xlsx#Sheet` names a sheet. Columns `counted` are only asked which rows are equal: they may come without texts.
+    A cell of a million members is no cell of a table: working on many of them would take all memory, or hours.
     """
     path = located(path) if isinstance(path, str) else path
+    found = _read(path, delimiter, decimal, encoding, missing, error, published, counted)
+    for name, column in found.columns.items():
+        if max(map(len, column.texts), default=0) > MOST_CHARACTERS:
+            text = next(i for i, text in enumerate(column.texts) if len(text) > MOST_CHARACTERS)
+            place = found.place(int(np.argmax(column.text_of_row == text)))
+            of = f"a cell of {len(column.texts[text]):,} characters, over {MOST_CHARACTERS:,}; shorten it"
+            raise error(f"{path if isinstance(path, Database) else named_source(path)}, {place}, {shown(name)}: {of}")
+    return found
+
+
+def _read(
+    path: str | Path | Database | IntoFrame,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    missing: str,
+    error: type[UnveilError],
+    published: bool,
+    counted: Collection[str],
+) -> Columns:
     if isinstance(path, Database):
         found = behind_glass(read_database, path, error=error, timed=False, missing=missing, counted=tuple(counted))
         path.note(found.columns)

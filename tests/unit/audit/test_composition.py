@@ -140,6 +140,65 @@ def test_a_published_channel_is_inverted(pair):
     assert abs((belief.argmax(axis=1) == truth)[sure].mean() - belief.max(axis=1)[sure].mean()) < 0.05  # calibrated
 
 
+def moved_ages(table, seed=0):
+    columns = list(_columns(table))
+    columns[0] = columns[0] + np.random.default_rng(seed).integers(-1, 2, table.rows)
+    return Masked(table.attributes, tuple(columns), (0,))
+
+
+def test_a_perturbed_release_is_read_with_earlier_ones(pair):
+    """Ages moved by at most 1 beside exact zips and diagnoses: they tell most people."""
+    table, old, _, _ = pair
+    new, earlier = moved_ages(table), {"old": EarlierRelease(release=old)}
+    options = QUICK | {"original": table, "earlier": earlier}
+    found = unveil.run_audit({"new": new}, within={"age": 1.0}, **options)
+    kind = kind_of(found, "composition")
+    assert kind["verdict"] == "exceeded"
+    facts = found.document.diagnostics["composition"]["new"]["diagnosis"]
+    assert facts["sure"] > 0.6 * table.rows
+    # Whose row is whose says how far numbers were moved; without either nobody can say that it is within.
+    paired = unveil.run_audit({"new": new}, assignments={"new": np.arange(table.rows)}, **options)
+    assert paired.document.diagnostics["composition"]["new"]["diagnosis"]["sure"] == facts["sure"]
+    unknown = kind_of(unveil.run_audit({"new": new}, **options), "composition")
+    assert unknown["verdict"] in ("exceeded", "not judged")
+    bare = unveil.run_audit({"new": new}, **(options | {"original": None}))
+    assert kind_of(bare, "composition")["verdict"] == "not judged"
+
+
+def test_a_channel_on_what_is_known_links_by_its_chances(pair):
+    """Zips that a published channel changed still tell rows apart."""
+    table, _, _new, _ = pair
+    rng, codes = np.random.default_rng(2), table.attributes[1].codes
+    matrix = 0.9 * np.eye(codes) + 0.1 / codes
+    columns = list(_columns(table))
+    zips = Attribute("zip", Role.QUASI_IDENTIFIER, Kind.ORDINAL, table.attributes[1].values)
+    shown = np.where(rng.random(table.rows) < 0.9, table.columns[1], rng.integers(0, codes, table.rows))
+    columns[1] = shown.astype(np.int64)
+    attributes = (table.attributes[0], zips, table.attributes[2])
+    release = Masked(attributes, tuple(columns), (1,), {1: matrix})
+    found = audited(pair, {"pram": EarlierRelease(release=release)})
+    assert value_of(found, "newly_sure") > 0.7  # ages are exact, and zips nearly so
+
+
+def test_a_number_of_many_values_is_composed_in_bins(pair):
+    """Income beside the diagnosis: cut by age and by zip, the two tell it."""
+    table = pair[0]
+    rng = np.random.default_rng(3)
+    places = np.arange(2000, dtype=np.float64)
+    income = Attribute("income", Role.SENSITIVE, Kind.NUMERIC, tuple(map(str, range(2000))), low=places, high=places)
+    column = rng.permutation(2000)[: table.rows].astype(income.dtype)
+    columns = tuple(c[:200] for c in (*table.columns[:2], column))
+    known = Table((*table.attributes[:2], income), columns)
+    first, second = (
+        unveil.anonymizer("mondrian:k=3").anonymize(one, Engine(seed=1)).release
+        for one in (Table(known.attributes[1:], known.columns[1:]), known)
+    )
+    found = unveil.run_audit({"new": second}, original=known, earlier={"old": EarlierRelease(release=first)}, **QUICK)
+    facts = found.document.diagnostics["composition"]["new"]
+    assert {"income in 10 bins", "income in 100 bins"} <= set(facts)
+    assert kind_of(found, "composition")["verdict"] == "exceeded"
+
+
 def test_other_domains_and_other_people_are_translated(pair):
     """The earlier release has a value that nobody has any more, and half of the people."""
     table, _, _, planted = pair

@@ -172,6 +172,10 @@ BOMBS: dict[str, Bomb] = {
     "parquet of zeros": lambda f: table(f, "t.parquet", parquet(a=_zeros(200_000_000))),
     "parquet, a long text": lambda f: table(f, "t.parquet", parquet(a=["x" * 2**27])),
     "parquet, a long text and a lie": lambda f: table(f, "t.parquet", lying(parquet(a=["x" * 2**27]), 2**27)),
+    "parquet, texts just below what is refused unread": lambda f: table(
+        f, "t.parquet", parquet(a=["x" * 50_000_000] * 2)
+    ),
+    "csv, a long text": lambda f: table(f, "t.csv", "a,b\n1," + "x" * 30_000_000 + "\n2,y\n"),
     "parquet, a text in every row": lambda f: table(f, "t.parquet", parquet(a=texts(900_000, 10_000))),
     "parquet, many columns": lambda f: table(f, "t.parquet", parquet(**{f"c{i}": [1] for i in range(20_000)})),
     "arrow of nulls": lambda f: table(f, "t.arrow", arrow(3, a=nulls(300_000_000))),

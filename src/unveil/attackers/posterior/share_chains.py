@@ -21,7 +21,8 @@ Bools = NDArray[np.bool_]
 Sums = tuple[Ints, Ints, Ints, Ints]
 
 EM_ROUNDS = 50
-STEPS = 16  # leapfrog steps of a draw, at most
+STEPS = 12  # leapfrog steps of a draw, at most
+MOST_ATOMS = 512  # whose covariance is worked out whole: its root is gone through in every step
 A_WHILE = 20_000_000  # atoms looked at in one call: well below a second
 
 
@@ -100,7 +101,7 @@ class ShareChains:
     reading: CodeShares | None  # of a smoothed attribute, whose atoms are centres
     prior: Floats  # (values, atoms)
     counts: Ints  # (values, regions)
-    mass: dict[int, Floats]  # by value: (own atoms,)
+    root: dict[int, Floats]  # by value: of about the covariance of a chain's state, see share_chain
     chains: int
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
     size: int = 0  # draws in a batch
@@ -154,7 +155,7 @@ class ShareChains:
         for value in np.flatnonzero(~exact).tolist():
             seen = found._sets(value)
             mass = seen.prior + expected_counts(seen.prior, seen.weight, seen.count, seen.sums, EM_ROUNDS)
-            found.mass[value] = mass
+            found.root[value] = _root(seen, mass)
             for chain in range(chains):
                 random = engine.named(f"chain {chain} value {value}").generator()
                 key = random.integers(0, 2**64, dtype=np.uint64)
@@ -283,12 +284,31 @@ class ShareChains:
             return totals[0][:, sets.own] * sets.within, totals[1][:, sets.own_place] * sets.place_within
         density = sets.prior, sets.start, sets.atom, sets.weight, sets.count, sets.sums
         step, _, counter = share_chain(
-            *density, self.mass[value], chain.x, chain.step, STEPS, adapt, draws, chain.key, chain.counter, *totals
+            *density, self.root[value], chain.x, chain.step, STEPS, adapt, draws, chain.key, chain.counter, *totals
         )
         chain.step, chain.counter = float(step), np.uint64(counter)
         # What no region of this value separates is divided as the prior says, whatever is drawn.
         share, ratio = totals
         return share[:, sets.own] * sets.within, ratio[:, sets.own_place] * sets.place_within
+
+
+def _root(sets: Sets, mass: Floats) -> Floats:
+    """The root of about the covariance of logarithms of shares: the inverse of their curvature at the mode.
+
+    Wide sets tell little of how their atoms divide: by the curvature of each atom alone such directions would be walked
+    in steps far too short. With fewer rows than pseudo-counts the prior holds them, and each atom alone is enough.
+    """
+    rows = sets.count.sum()
+    if len(mass) > MOST_ATOMS or rows <= sets.prior.sum():
+        return np.asarray(1 / np.sqrt(mass))[:, None]
+    part = np.zeros((len(sets.count), len(mass)))
+    owner = np.repeat(np.arange(len(sets.count)), np.diff(sets.start))
+    part[owner, sets.atom] = mass[sets.atom] * (1.0 if sets.weight is None else sets.weight)
+    part /= part.sum(axis=1, keepdims=True)
+    part -= sets.count @ part / rows
+    part *= np.sqrt(sets.count)[:, None]
+    curvature, axis = np.linalg.eigh(part.T @ part + np.diag(sets.prior))
+    return np.ascontiguousarray(axis / np.sqrt(np.maximum(curvature, sets.prior.min())) @ axis.T)
 
 
 def _atoms(regions: Regions, used: Ints) -> tuple[Ints, Ints, Ints]:

@@ -32,6 +32,7 @@ from unveil.risk.linkage.people import people_frame
 from unveil.risk.linkage.published import Published, published_of
 from unveil.risk.linkage.register import Register, register_of_table
 from unveil.risk.linkage.sweep import SubsetLinks, known_points, link_by_subsets
+from unveil.risk.perturbation import PerturbedColumn, read_perturbed
 from unveil.risk.uniqueness import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -94,6 +95,13 @@ def run_link(
     """
     started = time.monotonic()
     engine = Engine(seed=0) if engine is None else engine
+    noticed: tuple[PerturbedColumn, ...] = ()
+    if table is not None and (held is None or isinstance(release, Release)):
+        reading = read_perturbed(release, table)
+        release, noticed, table = reading.release, reading.columns, reading.as_read(table)
+        population = None if population is None else reading.as_read(population)
+        if origin is not None and reading.group is not None:
+            origin = reading.group[np.asarray(origin)]
     if held is None:
         if table is None:
             raise UsageError("nobody is held: give the original, or a file of people")
@@ -173,7 +181,8 @@ def run_link(
             "readers": [_reader_row(reader, one, published, names) for reader, one in found.items()],
             "sentences": _sentences(found, published, held, names) + alone.sentences(),
             "uniqueness": alone.facts(),
-            "remarks": _remarks(published, held, table)
+            "remarks": [column.sentence(f"{column.rows:,}") for column in noticed]
+            + _remarks(published, held, table)
             + [one.remark for one in worst_readers.values() if one.remark is not None]
             + [one.remark for one in found.values() if one.remark is not None]
             + _unsettled(found)

@@ -12,9 +12,4 @@ from unveil.risk.uniqueness.estimators import *
 from unveil.risk.uniqueness.intervals import *
 from unveil.risk.uniqueness.minimal import *
 
-__all__: list[str] = []
-__all__ += counts.__all__
-__all__ += curve.__all__
-__all__ += estimators.__all__
-__all__ += intervals.__all__
-__all__ += minimal.__all__
+__all__ = [*counts.__all__, *curve.__all__, *estimators.__all__, *intervals.__all__, *minimal.__all__]
