@@ -35,3 +35,4 @@ class Part:
     charts: Mapping[str, Any] = field(default_factory=dict)  # of a masked release, besides those of its findings
     composition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by attribute: with earlier releases
     combinations: tuple[dict[str, Any], ...] = ()  # one row a combination and sensitive attribute
+    panel: tuple[Mapping[str, Any], ...] = ()  # one row a sensitive attribute: see audit.panel
