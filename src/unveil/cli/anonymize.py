@@ -18,7 +18,7 @@ ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: w
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnonymizeOptions(opt.TableDialect, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
+class AnonymizeOptions(opt.TableDialect, opt.MemoryBound, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
     """The options of anonymize."""
 
     output: Path | None = opt.output_option(

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 FILES = ("data", "schema", "original", "control", "population", "presets", "prior", "config", "others", "targets")
+PLAIN = ("wrong", "alpha", "beta", "joint", "panel", "sample", "preset", "release_type", "recipient", "variant")
 MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
 
 
@@ -232,7 +233,7 @@ def _stated(options: Any) -> dict[str, Any]:
     from unveil.audit import read_presets
 
     found: dict[str, Any] = {}
-    for name in ("wrong", "alpha", "beta", "joint", "sample", "preset", "release_type", "recipient", "variant"):
+    for name in PLAIN:
         if hasattr(options, name):
             found[name] = getattr(options, name)
     found |= {"least_count": options.least_count} if hasattr(options, "least_count") else {}
