@@ -155,7 +155,7 @@ class Pairing:
 class AlignedRows:
     """The same, where rows kept their order."""
 
-    aligned: bool = flag("--aligned", "Row i of the release is row i of the original (perturbed releases).")
+    aligned: bool = flag("--aligned", "Row i of the release is row i of the original.")
 
 
 @dataclass(frozen=True, kw_only=True)
