@@ -31,7 +31,8 @@ SCHEMES = {  # one that draws of every member that can
     "anatomy": "l=2",
     "dp_histogram": "epsilon=1,attributes=zip+sex+disease",
     "injector": "l=2",
-    "microaggregation": None,  # determined by the table
+    "local_suppression": None,  # determined by the table, as are the others without options
+    "microaggregation": None,
     "full_domain": None,
     "mondrian": "k=3,relaxed=true",
     "noise": "amount=0.3",
