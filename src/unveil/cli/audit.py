@@ -1,6 +1,5 @@
 """unveil audit: may these releases be published?"""
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +50,12 @@ class AuditOptions(
     sample: int | None = opt.option("Ask about a random sample of people only.", "N")
     minutes: float = opt.option("Report what was reached after this long.", "M", default=10.0)
     joint: bool = opt.flag("--joint", "Also guess all sensitive attributes as one.")
+    panel: bool = opt.option(
+        "Ask readers a little unlike these, too: other pseudo-counts, joined attributes, one attribute less.",
+        None,
+        "--panel/--no-panel",
+        default=True,
+    )
     membership_prior: float | None = opt.option(
         "Probability, before the release, that somebody is in the table; a half if not given.", "P"
     )
@@ -87,11 +92,11 @@ def audit(options: AuditOptions) -> None:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
     case = load_case(options)
     files = _people_paths(options, case)
-    if options.variant == "internal" and sys.stderr.isatty():  # while somebody waits
-        case.check()
-        for line in first_look(case):
-            say(line)
     with long_work() as (progress, stop):
+        if options.variant == "internal" and str(options.json) != "-":  # it shows counts, however small
+            case.check()
+            for line in first_look(case):
+                say(line)
         engine = replace(case.engine, progress=progress, stop=stop)
         with engine.for_minutes(options.minutes, lambda: say(_over(options.minutes))) as timed:
             found = run_audit(replace(case, engine=timed))

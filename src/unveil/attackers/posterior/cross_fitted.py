@@ -64,8 +64,8 @@ class CrossFitted:
         fold = random.permutation(release.groups) % folds
         done = like.models if like is not None else (None,) * len(bags)
         models = tuple(
-            fit_bag(bag, columns, fold, settings, engine.named(f"block {bag.number}"), times, one)
-            for bag, one in zip(bags, done, strict=True)
+            fit_bag(bag, columns, fold, settings, own.named(f"block {bag.number}"), times, one)
+            for own, bag, one in zip(engine.abreast(len(bags)), bags, done, strict=True)
         )
         return cls.matching(release, asked, columns, fold, models, tuple(model.of_entries() for model in models))
 
@@ -349,13 +349,14 @@ class Repeats:
     @classmethod
     def of(cls, release: Release, asked: int, settings: Settings, engine: Engine) -> "Repeats":
         """Fit them all."""
-        first = CrossFitted.of(release, asked, settings, engine)
+        more = MOST_BELIEVED - 1 if release.rows < FEW_ROWS else 0
+        turns = [engine.part("", n / (1 + more), (n + 1) / (1 + more)) for n in range(1 + more)]
+        first = CrossFitted.of(release, asked, settings, turns[0])
         if not first.learned:
             return cls((first,), ())
-        more = MOST_BELIEVED - 1 if release.rows < FEW_ROWS else 0
         others = [
-            CrossFitted.of(release, asked, settings, engine.named(f"again {number}"), like=first)
-            for number in range(more)
+            CrossFitted.of(release, asked, settings, turn.named(f"again {number}"), like=first)
+            for number, turn in enumerate(turns[1:])
         ]
         weighed = []
         for number in range(settings.repeats):
