@@ -18,12 +18,13 @@ from unveil.attackers.posterior.joined import join
 from unveil.attackers.posterior.settled import STEPS, settled_posterior
 from unveil.audit.asking import Answers
 from unveil.audit.attack import Attack, run_attacks
-from unveil.audit.belief_measures import Measure, People, Sample, measures_of
+from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
 from unveil.audit.document import Finding, number
 from unveil.audit.findings import measure_of
 from unveil.audit.measures import PANEL
 from unveil.audit.measures import measure as record
+from unveil.audit.people import Measure, People, Sample
 from unveil.audit.verdict import DEFAULT_LIMITS
 from unveil.data.belief import Belief, Estimate, Prior, Targets
 from unveil.data.release import Release
