@@ -10,7 +10,7 @@ from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import dialect_of, load_schema
 from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
-from unveil.errors import RequirementError, Stopped, UsageError
+from unveil.errors import RequirementError, Stopped, UsageError, shown
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
@@ -18,13 +18,16 @@ ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: w
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnonymizeOptions(opt.TableDialect, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
+class AnonymizeOptions(opt.TableDialect, opt.MemoryBound, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
     """The options of anonymize."""
 
     output: Path | None = opt.output_option(
         "The release to write: .csv, .parquet, .arrow, .xlsx, .sav, .zsav, .dta or .xpt", "RELEASE"
     )
     assignment: Path | None = opt.option("Also write which row went where. Keep it secret.", "FILE")
+    leave_out: list[str] = opt.option(
+        "A column that is not published, as if it were an identifier; repeatable.", "COLUMN", default=list
+    )
     seed: int | None = opt.option("Seed of what is drawn; from the operating system if not given. Keep it secret.")
 
 
@@ -49,8 +52,12 @@ def anonymize(options: AnonymizeOptions) -> None:
     method = anonymizer(options.with_, options.require)
     schema = load_schema(options)
     published = [name for name in schema.names if schema.declaration(name).role != "identifier"]
+    for name in options.leave_out:
+        if name not in published:
+            choose = ", ".join(published)
+            raise UsageError(f"--leave-out {shown(name)}: not a column that is published; choose from {choose}")
     check_ending(output, "a release", names=published)  # said before the work, not after it
-    table = read_table(data, schema, **dialect_of(options))
+    table = read_table(data, schema, **dialect_of(options)).without(options.leave_out)
     warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
     seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")

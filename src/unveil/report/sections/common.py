@@ -50,7 +50,7 @@ QUESTIONS = {
 }
 SOURCES = {
     "differential": "Figures 1, 2 and 5 of Kassem, Acs, Castelluccia and Palamidessi 2019. Their figures 3, 4 and 6 "
-    "show the Internet Usage data of 1997, which is no longer available.",
+    "show the Internet Usage data of 1997 (OpenML's data set 981), which no package carries.",
     "disclosure": "Measures as in Torra 2024. docs/disclosure.md has the definitions.",
     "link": "Linkage and uniqueness as in Torra 2024; Fellegi and Sunter 1969. docs/linkage.md has the definitions.",
     "membership": "Shokri et al. 2017; Yeom et al. 2018; Carlini et al. 2022; Torra 2024. docs/membership.md has the "
