@@ -52,8 +52,8 @@ def _modes(found: dict[str, list[Trial]]) -> list[str]:
         "",
         "`make accept` writes this page; do not edit it. Tables with an exactly known posterior, up to ten seeds of",
         "each with the default budget, probed from the truth and its mirror image as an audit does. A run is *fooled*",
-        f"if it is called converged while its error is over {RIGHT:g} stated standard errors; *good* if it is converged",
-        f"and right. All runs are of one code (digest {code_digest()}).",
+        f"if it is called converged while its error is over {RIGHT:g} stated standard errors; *good* if it is",
+        f"converged and right. All runs are of one code (digest {code_digest()}).",
         "",
     ]
     everyone = everybody()
