@@ -28,6 +28,7 @@ __all__ = [
     "narrowed",
     "raised",
     "raised_of_value",
+    "sure",
 ]
 
 CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
@@ -40,7 +41,7 @@ def disclosed_people(
 ) -> NDArray[np.bool_]:
     """(people,) whose own value, if it is not harmless, is believed at least this much, and that is news."""
     own = p[np.arange(len(p)), truth]
-    told = _sure(own, share[truth], at_least)
+    told = sure(own, share[truth], at_least)
     return np.asarray(told & ~np.isin(truth, list(harmless)))
 
 
@@ -64,9 +65,9 @@ def misled(
     counts[list(harmless)] = False
 
     def wrong(p: Floats) -> NDArray[np.bool_]:
-        sure = _sure(p, share, at_least) & counts
-        sure[np.arange(len(p)), codes] = False
-        return np.asarray(sure.any(axis=1))
+        believed = sure(p, share, at_least) & counts
+        believed[np.arange(len(p)), codes] = False
+        return np.asarray(believed.any(axis=1))
 
     return estimated_share(wrong, belief)
 
@@ -197,7 +198,7 @@ def _normal(p: Floats) -> Floats:
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def _sure(p: Floats, share: Floats, at_least: float) -> NDArray[np.bool_]:
+def sure(p: Floats, share: Floats, at_least: float) -> NDArray[np.bool_]:
     """Beliefs of at least this, with odds TIMES those of the share: p (1 - f) >= TIMES f (1 - p)."""
     return np.asarray(
         (p >= at_least - ROUNDING) & (p * (1 - share) >= TIMES * share * (1 - p) - ROUNDING) & (share < 1)
