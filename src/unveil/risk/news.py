@@ -167,23 +167,36 @@ def halves(attribute: Attribute, share: Floats) -> NDArray[np.int64]:
     return np.asarray(half, dtype=np.int64)
 
 
-def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:
-    """(values,) the kind of each value, and the kinds' labels; None if values are of no kinds.
+def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, ...]]]:
+    """Every way of taking values as kinds: (values,) the kind of each, and the kinds' labels.
 
-    The schema's classes, else the first level of the hierarchy that joins values, else the letter that codes such as
-    F32.1 begin with.
+    The schema's classes, else every level of the hierarchy that joins values, else the letter that codes such as F32.1
+    begin with, else the first word, and the last, of values of several words.
     """
     if any(members for _, members in attribute.classes):
-        return coarse_codes(attribute)
+        return [coarse_codes(attribute)]
     if attribute.hierarchy is not None:
-        for level in range(1, attribute.hierarchy.height):
-            if 1 < len(attribute.hierarchy.labels[level]) < attribute.codes:
-                return coarse_codes(attribute, level=level)
+        levels = range(1, attribute.hierarchy.height)
+        held = [n for n in levels if 1 < len(attribute.hierarchy.labels[n]) < attribute.codes]
+        if held:
+            return [coarse_codes(attribute, level=level) for level in held]
+    if attribute.kind.measured:
+        return []
     letters = [value[0].upper() if CODE.fullmatch(value) else "" for value in attribute.values]
-    labels = tuple(sorted(set(letters)))
-    if attribute.kind.measured or letters.count("") > 0.1 * len(letters) or not 1 < len(labels) < attribute.codes:
-        return None
-    return np.array([labels.index(letter) for letter in letters], dtype=np.int64), labels
+    if letters.count("") <= 0.1 * len(letters):
+        return _labelled(letters, attribute.codes)
+    words = [value.casefold().split() or [""] for value in attribute.values]
+    if sum(len(w) > 1 for w in words) < 0.5 * len(words):
+        return []
+    firsts = [_labelled([w[end] for w in words], attribute.codes // 2 + 1) for end in (0, -1)]
+    return [kinds for found in firsts for kinds in found]
+
+
+def _labelled(names: Sequence[str], below: int) -> list[tuple[NDArray[np.int64], tuple[str, ...]]]:
+    labels = tuple(sorted(set(names)))
+    if not 1 < len(labels) < below:
+        return []
+    return [(np.array([labels.index(name) for name in names], dtype=np.int64), labels)]
 
 
 def in_kinds(belief: Belief, node: NDArray[np.int64], kinds: int) -> Belief:

@@ -181,6 +181,27 @@ def test_a_job_that_has_nothing_to_do_with_age_gives_no_age_back(
     assert [c["check"] for c in checks if c["severity"] == "exceeded"] == []
 
 
+@pytest.mark.parametrize(
+    ("limit", "code", "said"),
+    [
+        ("k_anonymity <= 5", 2, "points the wrong way: more is safer; write k_anonymity >= 5"),
+        ("reid >= 0.2", 2, "points the wrong way: less is safer; write reid <= 0.2"),
+        ("prosecutor_risk.max <= 9", 0, "prosecutor_risk.max <= 9 cannot fail: it is never above 1."),
+        ("k_anonymity >= 1", 0, "k_anonymity >= 1 cannot fail: it is never below 1."),
+        ("learner.global_threat <= 0.9", 0, "says nothing of the people in the file"),
+        ("k_anonymity >= 16", 1, ""),
+    ],
+)
+def test_a_limit_that_cannot_fail_is_refused_or_named(
+    limit: str, code: int, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = run(*audit(folder, "--json", "-", "--limit", limit), capsys=capsys)
+    assert found == code
+    told = err if code == 2 else " ".join(json.loads(out)["diagnostics"]["remarks"])
+    assert said in told
+    assert bool(said) or "cannot fail" not in told
+
+
 def test_a_configuration_file_and_options_that_win(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = folder / "audit.toml"
     config.write_text(
