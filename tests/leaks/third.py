@@ -1,4 +1,7 @@
-"""A third blind trial: mechanisms that none of the earlier cases has. Written and committed before its first run."""
+"""A third blind trial: mechanisms that none of the earlier cases has. Written and committed before its first run.
+
+Six that were malformed (masked files that held ranges, empty cells in a declared domain) were rewritten afterwards.
+"""
 
 import hashlib
 import io
@@ -6,7 +9,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from tests.leaks.case import Columns, Truth, alone, attribute, csv_text, determined, joined, leak, shuffled
+from tests.leaks.case import Columns, Truth, alone, attribute, csv_text, determined, joined, leak, schema_text, shuffled
 from tests.leaks.domains import Domain, census, payroll, police, school
 
 __all__: list[str] = []
@@ -28,6 +31,11 @@ def _with(d: Domain, columns: Columns, people: int, learned: str, **fields: obje
         truth=Truth(people, learned, d.people),
         **fields,
     )
+
+
+def _masked_schema(**numbers: Mapping[str, object]) -> str:
+    """Some numbers that everybody may know, and a secret."""
+    return schema_text({"badge": attribute("id"), **numbers, "leave": attribute("s", domain=["yes", "no"])})
 
 
 def _assigned(d: Domain, release: Columns) -> tuple[Columns, Mapping[str, object]]:
@@ -142,7 +150,7 @@ def missing_in_both_or_in_neither(draw: random.Random) -> Fields:
         str(draw.randrange(40, 110)) if (h == "") == (t == "yes") else "" for h, t in zip(height, told, strict=True)
     ]
     columns = {"height": height, "weight": weight}
-    number = attribute("i", "numeric", domain={"from": 0, "to": 300, "step": 1})
+    number = attribute("i")
     people = determined([(h == "") == (w == "") for h, w in zip(height, weight, strict=True)], told)
     return d.case(
         original=d.original(faith=told, **columns),
@@ -227,17 +235,14 @@ def seed_in_the_sidecar(draw: random.Random) -> Fields:
     """Noise of half the spread; the sidecar says with which seed it was drawn, so that anybody takes it off again."""
     d = payroll(draw, 600)
     leave = [draw.choice(("yes", "no")) for _ in d.all]
-    rows = shuffled({**d.shown, "bonus": d.told, "leave": leave}, draw)
+    rows = shuffled({"bonus": d.told, "leave": leave}, draw)
     noise, again = random.Random(4711), random.Random(4711)
     moved = [int(b) + round(noise.gauss(0, 3_000)) for b in rows["bonus"]]
     back = sum(m - round(again.gauss(0, 3_000)) == int(b) for m, b in zip(moved, rows["bonus"], strict=True))
     rows["bonus"] = _texts(moved)
     return d.case(
-        original=d.original(leave=leave),
-        schema=d.schema(
-            bonus=attribute("q", "numeric", domain={"from": -30_000, "to": 50_000, "step": 1}),
-            leave=attribute("s", domain=["yes", "no"]),
-        ),
+        original={**d.number, "bonus": d.told, "leave": leave},
+        schema=_masked_schema(bonus=attribute("q", "numeric", domain={"from": -30_000, "to": 50_000, "step": 1})),
         release=rows,
         sidecar='masked = ["bonus"]\nmethod = "noise:amount=0.5,seed=4711"\n',
         truth=Truth(back, "the bonus: the noise can be drawn again", d.people),
@@ -315,13 +320,10 @@ def noise_smaller_than_the_steps(draw: random.Random) -> Fields:
     moved = [b + draw.randrange(-240, 241) for b in bonus]
     leave = [draw.choice(("yes", "no")) for _ in d.all]
     back = sum(round(m / 500) * 500 == b for m, b in zip(moved, bonus, strict=True))
-    rows, more = _assigned(d, {**d.shown, "bonus": _texts(moved), "leave": leave})
+    rows, more = _assigned(d, {"bonus": _texts(moved), "leave": leave})
     return d.case(
-        original=d.original(bonus=_texts(bonus), leave=leave),
-        schema=d.schema(
-            bonus=attribute("q", "numeric", domain={"from": -1_000, "to": 21_000, "step": 1}),
-            leave=attribute("s", domain=["yes", "no"]),
-        ),
+        original={**d.number, "bonus": _texts(bonus), "leave": leave},
+        schema=_masked_schema(bonus=attribute("q", "numeric", domain={"from": -1_000, "to": 21_000, "step": 1})),
         release=rows,
         sidecar='masked = ["bonus"]\nmethod = "noise"\n',
         truth=Truth(back, "the exact bonus: rounding takes the noise off", d.people),
@@ -343,11 +345,11 @@ def the_same_noise_twice(draw: random.Random) -> Fields:
     # Who knows both finds the row by their difference, which no noise has touched.
     gap = [b - p for b, p in zip(bonus, pension, strict=True)]
     leave = [draw.choice(("yes", "no")) for _ in d.all]
-    rows, more = _assigned(d, {**d.shown, **moved, "leave": leave})
+    rows, more = _assigned(d, {**moved, "leave": leave})
     number = attribute("q", "numeric", domain={"from": -40_000, "to": 60_000, "step": 1})
     return d.case(
-        original=d.original(pension=_texts(pension), leave=leave),
-        schema=d.schema(bonus=number, pension=number, leave=attribute("s", domain=["yes", "no"])),
+        original={**d.number, "bonus": d.told, "pension": _texts(pension), "leave": leave},
+        schema=_masked_schema(bonus=number, pension=number),
         release=rows,
         sidecar='masked = ["bonus", "pension"]\nmethod = "noise"\n',
         truth=Truth(alone(gap), "their row, by the difference of two noisy numbers", d.people),
@@ -362,14 +364,11 @@ def ranks_on_a_bent_scale(draw: random.Random) -> Fields:
     bonus = [draw.randrange(100, 20_000) for _ in d.all]
     moved = [round(37.3 * b**0.5) for b in bonus]
     leave = [draw.choice(("yes", "no")) for _ in d.all]
-    rows, more = _assigned(d, {**d.shown, "bonus": _texts(moved), "leave": leave})
+    rows, more = _assigned(d, {"bonus": _texts(moved), "leave": leave})
     size = Counter(moved)
     return d.case(
-        original=d.original(bonus=_texts(bonus), leave=leave),
-        schema=d.schema(
-            bonus=attribute("q", "numeric", domain={"from": 0, "to": 20_000, "step": 1}),
-            leave=attribute("s", domain=["yes", "no"]),
-        ),
+        original={**d.number, "bonus": _texts(bonus), "leave": leave},
+        schema=_masked_schema(bonus=attribute("q", "numeric", domain={"from": 0, "to": 20_000, "step": 1})),
         release=rows,
         sidecar='masked = ["bonus"]\nmethod = "a secret scale"\n',
         truth=Truth(sum(size[m] == 1 for m in moved), "their row by the rank of the bonus", d.people),
@@ -403,10 +402,18 @@ def flag_tells_which_were_changed(draw: random.Random) -> Fields:
     kinds = sorted(set(d.told))
     changed = [draw.random() < 0.3 for _ in d.all]
     told = [draw.choice([k for k in kinds if k != v]) if c else v for v, c in zip(d.told, changed, strict=True)]
-    rows, more = _assigned(d, {**d.shown, "infraction": told, "corrigé": ["oui" if c else "non" for c in changed]})
+    area = {"district": [c.split()[-1] for c in d.shown["commune"]]}
+    rows, more = _assigned(d, {**area, "infraction": told, "corrigé": ["oui" if c else "non" for c in changed]})
     return d.case(
-        original=d.original(corrigé=["non"] * d.people),
-        schema=d.schema(corrigé=attribute("i", domain=["oui", "non"])),
+        original={**d.number, **area, "infraction": d.told, "corrigé": ["non"] * d.people},
+        schema=schema_text(
+            {
+                "dossier": attribute("id"),
+                "district": attribute("q", domain=["1", "2", "3"]),
+                "infraction": attribute("s", domain=kinds),
+                "corrigé": attribute("i", domain=["oui", "non"]),
+            }
+        ),
         release=rows,
         sidecar='masked = ["infraction"]\nmethod = "pram:retain=0.7"\n',
         truth=Truth(changed.count(False), "that their offence is the true one", d.people),
@@ -419,7 +426,7 @@ def flag_tells_which_were_changed(draw: random.Random) -> Fields:
 
 @leak("insensitive tells quasi-identifier", "singling out")
 def mean_of_the_team(draw: random.Random) -> Fields:
-    """The mean bonus of one's team of twelve, to the cent, is a name for the team, and a team is at one site."""
+    """The mean bonus of one's team of twelve is a name for the team, and a team is at one site."""
     d = payroll(draw, 1_800)
     by_site: dict[str, list[int]] = defaultdict(list)
     for i in d.all:
@@ -430,12 +437,12 @@ def mean_of_the_team(draw: random.Random) -> Fields:
             team = people[j : j + 12]
             value = sum(int(d.told[i]) for i in team) / len(team)
             for i in team:
-                mean[i] = f"{value:.2f}"
+                mean[i] = f"{value:.0f}"
     people = determined(mean, d.exact["site"])
     column = {"team_mean": mean}
     return d.case(
         original=d.original(**column),
-        schema=d.schema(team_mean=attribute("i", "numeric", domain={"from": 0, "to": 20_000, "step": 0.01})),
+        schema=d.schema(team_mean=attribute("i", "numeric", domain={"from": 0, "to": 20_000, "step": 1})),
         release=d.release(**column),
         truth=Truth(people, "their site, and eleven others of their team", d.people),
     )

@@ -130,7 +130,8 @@ def _answered(case: Case) -> dict[Kind, str]:
 def _notes(case: Case) -> list[str]:
     """What nobody answered, and no kind of its own speaks of."""
     unknown = case.population_register is None and case.population is None
-    return ["a population register not considered"] if unknown else []
+    found = ["a population register not considered"] if unknown else []
+    return found if case.panel else [*found, "the panel not asked"]
 
 
 def _reasons(

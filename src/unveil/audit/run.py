@@ -236,6 +236,7 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         ),
         "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},
         "background": background,
+        **({"panel": panel} if (panel := [dict(row) for p in parts for row in p.panel]) else {}),
         **({"composition": {p.name: p.composition for p in parts}} if case.earlier or case.not_combined else {}),
         "remarks": remarks,
         "definitions": definitions_of(findings),

@@ -18,7 +18,7 @@ ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: w
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnonymizeOptions(opt.TableDialect, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
+class AnonymizeOptions(opt.TableDialect, opt.MemoryBound, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
     """The options of anonymize."""
 
     output: Path | None = opt.output_option(
@@ -92,6 +92,7 @@ def anonymize(options: AnonymizeOptions) -> None:
 def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engine: Any) -> Any:
     """A release that keeps everybody as safe together with those in the ledger as the worse of them does alone."""
     from unveil.anonymizers.parts.successive import anonymize_after
+    from unveil.audit.together import beyond_limits
     from unveil.data.release import Release
     from unveil.risk.composition import kept_together
 
@@ -111,7 +112,12 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
         made, placed = anonymize_after(method, table, releases, engine.named(f"attempt {attempt}"))
         earlier = {n: replace(e, group=placed[n]) if (placed[n] >= 0).all() else e for n, e in found["earlier"].items()}
         kept = kept_together(table, made, earlier)
-        if all(one.kept for one in kept):
+        if any(one.lost for one in kept):
+            break
+        if not all(one.kept for one in kept):
+            continue
+        beyond = beyond_limits(table, made.release, found["earlier"], engine)
+        if not beyond.together:
             break
     for one in kept:
         if one.lost:
@@ -120,11 +126,18 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
                 f"{one.likely_before:.0%} of people's likely; nothing published after it takes that back"
             )
         if not one.kept:
-            how = f"{max(one.worse, one.sure, one.told):,} people" if one.settled else "an unknown number of people"
+            more = max(one.worse, one.sure, one.told)
+            how = f"{more:,} people" if more else f"{one.likely:.0%} of people, at 80% or more,"
+            how = how if one.settled else "an unknown number of people"
             raise RequirementError(
                 f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
                 f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"
             )
+    if beyond.together:
+        raise RequirementError(f"together with the ledger it is beyond an audit's limits: {beyond.together[0]}")
+    for sentence in beyond.alone:
+        say(f"this release is beyond an audit's limits even alone: {sentence}")
+    for one in kept:
         say(
             f"together with the ledger a reader is at most {one.together:.0%} sure of anybody's {one.attribute} "
             f"(this release alone {one.alone:.0%}, the ledger alone {one.before:.0%})"

@@ -13,6 +13,7 @@ _CUTS = (
     re.compile(r"(?<=\d)(?=[^\W\d])|(?<=[^\W\d])(?=\d)|[\W_]+"),
     re.compile(r"[\s,;|<>\"'=()]+"),
 )
+_SEED = re.compile(r"\bseed\b\W{0,4}\w*\d", re.IGNORECASE)
 _CELLS = re.compile(r"[\n\t,;|<>\"]+")
 
 
@@ -33,6 +34,20 @@ def beside_the_table(file: PublishedFile) -> list[Leak]:
                     f"take them out of {where}, or write the table into a file of its own",
                     (),
                     named,
+                    1.0,
+                )
+            )
+        elif "sidecar" in where and _SEED.search(text):
+            found.append(
+                Leak(
+                    "beside_the_table",
+                    "file",
+                    "exceeded",
+                    f"A seed stands in {where}: whoever draws with it again takes off what was added to "
+                    f"{file.persons(file.rows)}.",
+                    "keep the seed secret, and make the release once more with another",
+                    (),
+                    file.rows,
                     1.0,
                 )
             )
