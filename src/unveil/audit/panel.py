@@ -220,7 +220,9 @@ class _Asking:
         """What it believes, beside its own learner."""
         readers, release, targets = self.case.readers, self.answered.release, self.answered.targets
         if member.unknown is not None:
-            attackers = {n: readers.attackers[n] for n in self.own}
+            everyone = {n: readers.attackers[n] for n in self.own}
+            # From the same fits, but without intervals: those of the panel are for luck.
+            attackers = {n: one.plain() if hasattr(one, "plain") else one for n, one in everyone.items()}
             known = {i: k for i, k in targets.known.items() if i != member.unknown}
             targets = replace(targets, known=known)
         else:
