@@ -1,16 +1,10 @@
-"""Tables that hide links and have an exactly known posterior, many of them with several modes.
-
-Exact by counts: a matching matters only by how many rows of each value have each code, so that matchings are counted,
-group by group, by these numbers. A second way integrates over the parameters instead, group by group, on a grid.
-"""
+"""Tables that hide links and have an exactly known posterior (see `mode_oracles`), many of them with several modes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
 
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Prior, Targets, known_exactly
@@ -20,6 +14,7 @@ from unveil.data.release import BlockRows, Release, build_release
 Floats = NDArray[np.float64]
 Cell = tuple[int, ...]
 Group = tuple[tuple[Cell, ...], tuple[int, ...]]  # cells and values, each in any order
+WITHHELD = -1  # a value that is not published
 
 
 @dataclass(frozen=True)
@@ -31,6 +26,10 @@ class Hidden:
     codes: tuple[int, ...]
     values: int = 2
     beta: float = 1.0
+
+    @property
+    def withheld(self) -> bool:
+        return any(WITHHELD in values for _, values in self.groups)
 
     @property
     def rows(self) -> int:
@@ -50,8 +49,10 @@ class Hidden:
         cell = np.array([cell for cells, _ in self.groups for cell in cells])
         value = np.array([value for _, values in self.groups for value in values])
         own = len(self.codes)
-        parts = [BlockRows(tuple(range(own)), group, tuple(cell.T)), BlockRows((own,), group, (value,))]
-        return build_release(attributes, [Regions.singles(a.codes) for a in attributes], parts)[0]
+        shown = np.where(value == WITHHELD, self.values, value)
+        parts = [BlockRows(tuple(range(own)), group, tuple(cell.T)), BlockRows((own,), group, (shown,))]
+        every = Regions.intervals(self.values, [*range(self.values), 0], [*range(self.values), self.values - 1])
+        return build_release(attributes, [*(Regions.singles(n) for n in self.codes), every], parts)[0]
 
     def prior(self, release: Release) -> Prior:
         return Prior.uninformative(release, len(self.codes), beta=self.beta)
@@ -69,130 +70,6 @@ class Hidden:
         return found
 
 
-def by_counts(table: Hidden) -> tuple[Floats, Floats]:
-    """(cells, values) what learner and attacker believe, exactly.
-
-    Counted in an array with an axis for each value but the first, attribute, and code but the first: how many rows of
-    the value have the code.
-    """
-    axes = [(s, a, v) for s in range(1, table.values) for a, n in enumerate(table.codes) for v in range(1, n)]
-    held = np.bincount([value for _, values in table.groups for value in values], minlength=table.values)
-    shape = tuple(int(held[s]) + 1 for s, _, _ in axes)
-    cells = table.cells
-    pairs = [(c, s) for c in range(len(cells)) for s in range(1, table.values)]
-    ways = np.full(shape, -np.inf)
-    ways[(0,) * len(axes)] = 0.0
-    moments = {pair: np.full(shape, -np.inf) for pair in pairs}  # log of ways times the rows of this cell and value
-    reach = np.zeros(len(axes), dtype=int)
-    for group_cells, group_values in table.groups:
-        terms: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
-        for order in permutations(group_values):
-            rows = list(zip(group_cells, order, strict=True))
-            step = tuple(sum(cell[a] == v and w == s for cell, w in rows) for s, a, v in axes)
-            own = tuple(sum(cell == cells[c] and w == s for cell, w in rows) for c, s in pairs)
-            terms[step, own] = terms.get((step, own), 0) + 1
-        new_ways = np.full(shape, -np.inf)
-        new = {pair: np.full(shape, -np.inf) for pair in pairs}
-        most = reach + np.max([step for step, _ in terms], axis=0)
-        for (step, own), times in terms.items():
-            from_ = tuple(slice(0, r + 1) for r in reach)
-            to = tuple(slice(s, s + r + 1) for s, r in zip(step, reach, strict=True))
-            log_times = np.log(times)
-            new_ways[to] = np.logaddexp(new_ways[to], ways[from_] + log_times)
-            for place, pair in enumerate(pairs):
-                here = moments[pair][from_] + log_times
-                if own[place]:
-                    here = np.logaddexp(here, ways[from_] + log_times + np.log(own[place]))
-                new[pair][to] = np.logaddexp(new[pair][to], here)
-        ways, moments, reach = new_ways, new, np.minimum(most, np.array(shape) - 1)
-    counts = _counts(table, axes, shape, held)
-    weight = np.zeros(shape)
-    for (s, a), table_of in counts.items():
-        beta = table.beta
-        weight = weight + sum(gammaln(beta + n) for n in table_of) - gammaln(beta * table.codes[a] + held[s])
-    log_total = logsumexp(ways + weight)
-    attacker = np.zeros((len(cells), table.values))
-    for (c, s), moment in moments.items():
-        attacker[c, s] = np.exp(logsumexp(moment + weight) - log_total)
-    rows = np.array([sum(cell == other for group, _ in table.groups for other in group) for cell in cells])
-    attacker[:, 0] = np.maximum(rows - attacker[:, 1:].sum(axis=1), 0.0)
-    posterior = np.exp(ways + weight - log_total)
-    learner = np.zeros((len(cells), table.values))
-    for c, cell in enumerate(cells):
-        for s in range(table.values):
-            share = np.full(shape, 1.0 + held[s])
-            for a, code in enumerate(cell):
-                share = share * (table.beta + counts[s, a][code]) / (table.beta * table.codes[a] + held[s])
-            learner[c, s] = (posterior * share).sum()
-    return learner / learner.sum(axis=1, keepdims=True), attacker / attacker.sum(axis=1, keepdims=True)
-
-
-def _counts(
-    table: Hidden, axes: Sequence[tuple[int, int, int]], shape: tuple[int, ...], held: NDArray[np.int64]
-) -> dict[tuple[int, int], list[Floats]]:
-    """By value and attribute: how many rows of the value have each code, over the whole array (nan: impossible)."""
-    grid = np.indices(shape).astype(float)
-    total = {
-        (a, v): sum(cell[a] == v for cells, _ in table.groups for cell in cells)
-        for a, n in enumerate(table.codes)
-        for v in range(n)
-    }
-    found = {}
-    for s in range(table.values):
-        for a, n in enumerate(table.codes):
-            of = []
-            for v in range(1, n):
-                if s:
-                    of.append(grid[axes.index((s, a, v))])
-                else:
-                    of.append(total[a, v] - sum(grid[axes.index((t, a, v))] for t in range(1, table.values)))
-            first = held[s] - sum(of)
-            found[s, a] = [np.where(x < 0, 0.0, x) for x in (first, *of)]  # what cannot be has no ways
-    return found
-
-
-def by_integration(table: Hidden, nodes: int = 96) -> tuple[Floats, Floats]:
-    """(cells, values) the same by a grid over the parameters; for binary attributes, two values, beta = 1."""
-    assert table.values == 2
-    assert set(table.codes) == {2}
-    at, width = np.polynomial.legendre.leggauss(nodes)
-    at, width = (at + 1) / 2, width / 2
-    dims = 2 * len(table.codes)
-    axis = {
-        (s, a): at.reshape([-1 if d == s * len(table.codes) + a else 1 for d in range(dims)])
-        for s in range(2)
-        for a in range(len(table.codes))
-    }
-    log_volume = sum(np.log(width).reshape([-1 if e == d else 1 for e in range(dims)]) for d in range(dims))
-
-    def chance(cell: Cell, s: int) -> Floats:
-        found = 1.0
-        for a, code in enumerate(cell):
-            found = found * (axis[s, a] if code else 1 - axis[s, a])
-        return np.asarray(found)
-
-    cells = table.cells
-    log_weight = np.asarray(log_volume, dtype=float)
-    expected = {}  # rows of each cell and value
-    for (group_cells, group_values), times in table.kinds().items():
-        total, own = 0.0, dict.fromkeys(product(range(len(cells)), range(2)), 0.0)
-        for order in permutations(group_values):
-            here = 1.0
-            for cell, s in zip(group_cells, order, strict=True):
-                here = here * chance(cell, s)
-            total = total + here
-            for cell, s in zip(group_cells, order, strict=True):
-                own[cells.index(cell), s] = own[cells.index(cell), s] + here
-        log_weight = log_weight + times * np.log(total)
-        for pair, rows in own.items():
-            expected[pair] = expected.get(pair, 0.0) + times * rows / total
-    share = np.exp(log_weight - logsumexp(log_weight))
-    attacker = np.array([[float((share * expected[c, s]).sum()) for s in range(2)] for c in range(len(cells))])
-    held = np.bincount([value for _, values in table.groups for value in values], minlength=2)
-    learner = np.array([[float((share * chance(c, s)).sum()) * (1 + held[s]) for s in range(2)] for c in cells])
-    return learner / learner.sum(axis=1, keepdims=True), attacker / attacker.sum(axis=1, keepdims=True)
-
-
 def drawn_table(
     name: str,
     seed: int,
@@ -205,7 +82,8 @@ def drawn_table(
     groups = []
     for values, times in shapes.items():
         for _ in range(times):
-            cells = tuple(tuple(int(random.choice(len(of[s]), p=of[s])) for of in shares) for s in values)
+            true = [int(random.integers(len(shares[0]))) if s == WITHHELD else s for s in values]
+            cells = tuple(tuple(int(random.choice(len(of[s]), p=of[s])) for of in shares) for s in true)
             groups.append((cells, values))
     codes = tuple(len(of[0]) for of in shares)
     return Hidden(name, tuple(groups), codes, len(shares[0]), beta)
@@ -285,6 +163,43 @@ def blind_tables() -> Iterator[Hidden]:
     conflict = {(0, 1): 60, (0, 0, 1): 10, (0, 1, 1): 9}
     yield drawn_table("weights of 2900 rows, tilted", 910, {(0, 1): 1417, (0, 0, 1): 22}, [_binary(0.55, 0.45)])
     yield drawn_table("two attributes that disagree, 177 rows", 911, conflict, [_binary(0.8, 0.25), _binary(0.25, 0.8)])
+
+
+def odd_tables() -> Iterator[Hidden]:
+    """Ten more, of other families than all before, again invented before the sampler was tried on any of them."""
+    pairs = [[0.9, 0.1], [0.1, 0.9], [0.85, 0.15], [0.2, 0.8]]  # 0 and 1 trade places, and so do 2 and 3: four modes
+    yield drawn_table("two pairs that trade places alone, 120 rows", 921, {(0, 1): 30, (2, 3): 30}, [pairs])
+    wide = [[0.8, 0.15, 0.05], [0.05, 0.15, 0.8]]
+    yield drawn_table("tilted by one bucket, 203 rows", 922, {(0, 1): 100, (0, 0, 1): 1}, [wide])
+    a, b, c, d = (0, 0), (1, 1), (1, 0), (0, 1)
+    rare: list[Group] = [((a, b), (0, 1))] * 50 + [((a, c), (0, 1))] * 8 + [((b, d), (0, 1))] * 8
+    rare += [((a, a, b), (0, 0, 1))] * 2 + [((a, b, b), (0, 0, 1))]
+    yield Hidden("a mode of 0.9%, 141 rows", tuple(rare), (2, 2))
+    of_pair = [[[0.85, 0.15], [0.15, 0.85], [0.5, 0.5]], [[0.7, 0.3], [0.3, 0.7], [0.1, 0.9]]]
+    shapes = {(0, 1, 2): 12, (0, 1): 6, (0, 1, 2, 2): 3}
+    yield drawn_table("three values, a pair alike, two attributes, 60 rows", 924, shapes, of_pair)
+    yield _separable("nearly separable by seven attributes, 92 rows", 7)
+    ramp = [[0.7, 0.3], [0.5, 0.5], [0.3, 0.7]]
+    yield drawn_table("three values, 3000 rows", 926, {(0, 1, 2): 1000}, [ramp])
+    few = [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.05, 0.05, 0.9]]
+    yield drawn_table("beta 0.05, a rare value, 66 rows", 927, {(0, 1): 30, (0, 2): 3}, [few], 0.05)
+    sizes = {(0, 1): 30, (0, 0, 1, 1): 4, (0,) * 8 + (1,) * 4: 1, (0,) * 3 + (1,) * 5: 1}
+    yield drawn_table("buckets of 2 to 12, 96 rows", 928, sizes, [_binary(0.85), _binary(0.7)])
+    some = {(0, 1): 25, (0, WITHHELD): 6, (WITHHELD, 1): 5, (0, 1, WITHHELD): 4}
+    yield drawn_table("values withheld, 84 rows", 929, some, [_binary(0.85, 0.2)])
+    torn: list[Group] = [((a, b), (0, 1))] * 40 + [((c, d), (0, 1))] * 12
+    torn += [((a, a, b), (0, 0, 1))] * 9 + [((a, a, b), (0, 1, 1))] * 9 + [((c, c, d), (0, 0, 1))] * 3
+    yield Hidden("buckets that contradict each other, 167 rows", tuple(torn), (2, 2))
+
+
+def _separable(name: str, attributes: int) -> Hidden:
+    """Cases and controls differ in every attribute, but for the last of some."""
+    a, b = (0,) * attributes, (1,) * attributes
+    c, d = (*a[1:], 1), (*b[1:], 0)
+    pairs = {(a, b): 18, (a, d): 5, (b, c): 5, (c, d): 4, (a, c): 3, (b, d): 3}
+    groups: list[Group] = [(cells, (0, 1)) for cells, times in pairs.items() for _ in range(times)]
+    groups += [((a, c, b), (0, 0, 1))] * 3 + [((a, b, d), (0, 0, 1))] + [((c, d, b, b), (0, 0, 1, 1))]
+    return Hidden(name, tuple(groups), (2,) * attributes)
 
 
 def _two_sides(name: str, seed: int, first: int, second: int, ties: int) -> Hidden:

@@ -1,12 +1,16 @@
 """Engine: what every long piece of work is handed: a seed by name, threads, progress, a stop flag, checkpoints."""
 
+import glob
 import hashlib
 import os
+import re
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
@@ -14,10 +18,18 @@ import numpy as np
 
 from unveil.errors import OutputError, UsageError
 
-__all__ = ["Engine", "open_checkpoint", "save_checkpoint"]
+__all__ = [
+    "WHOLE", "Engine", "Meter", "Progress", "bound_memory", "duration", "free_bytes", "memory_bound",
+    "open_checkpoint", "progress_lines", "save_checkpoint",
+]  # fmt: skip
 
 SIZE = 32  # bytes of the digest of the rest, with which a file starts
 PIECE = 1 << 20
+CGROUP = Path("/sys/fs/cgroup")
+_bound: int | None = None
+
+WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of so many
+EVERY = 10.0  # seconds between two lines where there is no terminal
 
 Progress = Callable[[str, int, int], None]
 
@@ -81,10 +93,108 @@ class Engine:
         finally:
             timer.cancel()
 
+    def part(self, stage: str = "", low: float = 0.0, high: float = 1.0) -> "Engine":
+        """The engine of one part of the work: what it reports takes the whole from one share to another, never back.
+
+        `stage`: its name, instead of those of the tasks in it.
+        """
+        if self.progress is None:
+            return self
+        return replace(self, progress=_Part(self.progress, stage, low, high))
+
+    def in_turn(self) -> "Engine":
+        """The engine of tasks of which nobody knows how many will come: each gets half of what is left."""
+        listening, tasks = self.progress, dict[str, int]()
+        if listening is None:
+            return self
+
+        def heard(task: str, done: int, total: int) -> None:
+            listening(task, round(_share_in_turn(tasks, task, done, total) * WHOLE), WHOLE)
+
+        return replace(self, progress=heard)
+
+    def abreast(self, count: int) -> "list[Engine]":
+        """The engines of parts that are worked on at the same time: the whole is as far as they are on average."""
+        listening = self.progress
+        if listening is None:
+            return [self] * count
+        shares, lock = [0.0] * count, threading.Lock()
+
+        def heard(number: int, task: str, done: int, total: int) -> None:
+            with lock:
+                shares[number] = max(shares[number], _share(done, total))
+                listening(task, round(sum(shares) / count * WHOLE), WHOLE)
+
+        return [replace(self, progress=partial(heard, number)) for number in range(count)]
+
     def report(self, task: str, done: int, total: int) -> None:
         """Say how far a task has come, if anyone listens."""
         if self.progress is not None:
             self.progress(task, done, total)
+
+
+def _share(done: int, total: int) -> float:
+    return min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
+
+
+def _share_in_turn(tasks: dict[str, int], task: str, done: int, total: int) -> float:
+    """Of tasks of which nobody knows how many will come, each gets half of what is left."""
+    place = tasks.setdefault(task, len(tasks))
+    return 1 - 0.5**place + 0.5 ** (place + 1) * _share(done, total)
+
+
+class _Part:
+    """Progress of one part of the work, told as that of the whole."""
+
+    def __init__(self, listening: Progress, stage: str, low: float, high: float) -> None:
+        self._listening, self._stage, self._low, self._high = listening, stage, low, high
+        self._reached, self._lock = low, threading.Lock()
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        share = _share(done, total)
+        with self._lock:  # two threads must not be heard the wrong way round
+            self._reached = max(self._reached, self._low + (self._high - self._low) * share)
+            self._listening(self._stage or task, round(self._reached * WHOLE), WHOLE)
+
+
+class Meter:
+    """One share of all the work, which only grows, and the time left; `show` gets the stage, the share and the seconds.
+
+    Of work whose parts are not known beforehand each new task gets half of what is left, and no time is foretold.
+    """
+
+    def __init__(self, show: Callable[[str, float, float | None], None]) -> None:
+        self._show, self._started, self._lock = show, time.monotonic(), threading.Lock()
+        self._tasks: dict[str, int] = {}
+        self._reached = 0.0
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        with self._lock:
+            share = _share(done, total) if total == WHOLE else _share_in_turn(self._tasks, task, done, total)
+            self._reached = max(self._reached, share)
+            spent = time.monotonic() - self._started
+            left = spent * (1 - self._reached) / self._reached if total == WHOLE and self._reached else None
+            self._show(task, self._reached, left)
+
+
+def progress_lines(say: Callable[[str], object], every: float = EVERY) -> Progress:
+    """Progress as a line now and then: for files, pipes and notebooks."""
+    said = [time.monotonic()]
+
+    def show(stage: str, share: float, left: float | None) -> None:
+        now = time.monotonic()
+        if now - said[0] < every:
+            return
+        said[0] = now
+        about = "" if left is None or share == 1 else f", about {duration(left)} left"
+        say(f"{share:.0%} {stage}{about}")
+
+    return Meter(show)
+
+
+def duration(seconds: float) -> str:
+    """Seconds or minutes, in words."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 @contextmanager
@@ -109,10 +219,10 @@ def open_checkpoint(path: Path) -> Iterator[IO[bytes] | None]:
 
 def save_checkpoint(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill the file; the earlier one stands until the new one is whole."""
-    part = path.with_suffix(".part")
+    part = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}.part")  # another run may save to the same folder
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)
+        _remove_stale(path)
         with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
             file.write(b"\0" * SIZE)
             write(file)
@@ -122,8 +232,41 @@ def save_checkpoint(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             file.write(digest)
         os.replace(part, path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise OutputError(f"{path.parent}: the checkpoint cannot be written ({error.strerror})") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what a run that was killed has left of this checkpoint."""
+    for part in path.parent.glob(f"{glob.escape(path.stem)}.*.part"):
+        owner = part.name.removeprefix(path.stem).split("-")[0].strip(".")
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc/self").exists():
+            part.unlink(missing_ok=True)
+
+
+def bound_memory(most: int | None) -> None:
+    """What this process may use from now on, by its own estimates; None: what is free."""
+    global _bound
+    _bound = most
+
+
+def memory_bound() -> int | None:
+    """What `bound_memory` was told."""
+    return _bound
+
+
+def free_bytes() -> int | None:
+    """The memory that can still be had: the bound, the machine's or a container's, the least; None: nobody says."""
+    found = [] if _bound is None else [_bound]
+    try:
+        text = Path("/proc/meminfo").read_text()
+        found += [int(kilobytes) << 10 for kilobytes in re.findall(r"MemAvailable:\s*(\d+) kB", text)]
+        most, used = ((CGROUP / f"memory.{name}").read_text().strip() for name in ("max", "current"))
+        found += [int(most) - int(used)] if most.isdigit() else []
+    except (OSError, ValueError):  # another system, or no container
+        pass
+    return min(found, default=None)
 
 
 def _digest(file: IO[bytes]) -> bytes:

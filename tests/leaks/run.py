@@ -23,7 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import unveil.audit as unveil_audit
-from tests.leaks import afterwards, columns, controls, elsewhere, form, harmless, people, secrets
+from tests.leaks import afterwards, columns, controls, elsewhere, form, harmless, people, secrets, third
 from tests.leaks.case import CONTROLS, LEAKS, Case
 from tests.leaks.page import write_table
 from unveil.audit.run import Audit, judge_measured, measure_releases
@@ -32,7 +32,7 @@ from unveil.risk.published_file import Leak
 
 __all__ = ["Outcome", "audit", "findings", "main", "outcomes"]
 
-del afterwards, columns, controls, elsewhere, form, harmless, people, secrets  # imported for what they register
+del afterwards, columns, controls, elsewhere, form, harmless, people, secrets, third  # imported for what they register
 
 
 @dataclass(frozen=True)

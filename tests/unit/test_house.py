@@ -12,8 +12,8 @@ SOURCE = ROOT / "src" / "unveil"
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 MODULES = sorted(SOURCE.rglob("*.py"))
 ENTRIES = {
-    "__init__.py", "anonymizers/", "attackers/", "audit/", "catalog.py", "cli/", "data/", "engine.py", "errors.py",
-    "formats/", "frontier/", "kernels/", "privacy/", "report/", "risk/", "utility/",
+    "__init__.py", "__main__.py", "anonymizers/", "attackers/", "audit/", "catalog.py", "cli/", "data/", "engine.py",
+    "errors.py", "formats/", "frontier/", "kernels/", "privacy/", "report/", "risk/", "utility/",
 }  # fmt: skip
 
 

@@ -21,3 +21,8 @@ def test_importing_unveil_imports_nothing_else() -> None:
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
+
+
+def test_the_package_runs_as_a_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "unveil", "--version"], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("unveil ")

@@ -10,9 +10,9 @@ from unveil.attackers.posterior.chain import Draw, start_values, sweep_on
 from unveil.attackers.posterior.contract import Posterior
 from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood, refuse_misfits
 from unveil.attackers.posterior.hidden import HiddenModel
-from unveil.attackers.posterior.hidden_posterior import averages_of
 from unveil.attackers.posterior.hidden_terms import support_term
 from unveil.attackers.posterior.parameters import Shares
+from unveil.attackers.posterior.questions import averages_of
 from unveil.data.belief import Belief, Targets, Threat, describe_targets
 from unveil.data.release import Release, row_numbers
 from unveil.engine import Engine

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.roster import place_members
+from unveil.attackers.posterior.roster import member_block, place_members
 from unveil.audit.document import Finding, FindingId, number
 from unveil.data.attribute import Role
 from unveil.data.belief import Targets
@@ -198,9 +198,13 @@ def _entries(table: Table, values: int) -> int:
 
 
 def _roster(release: Release, table: Table, index: int, group: NDArray[np.integer] | None) -> Targets | None:
-    """Everybody's quasi-identifiers; buckets show them anyway."""
+    """Everybody's quasi-identifiers; None where buckets show them exactly."""
     if len(release.blocks) > 1 and group is None:
-        return None
+        try:
+            member_block(release, index)
+            return None
+        except NotApplicable:
+            pass  # in wider cells, so that people may fit several buckets
     given = None if group is None else group.astype(np.int64)
     people = targets_of_table(table, release, index, group=given)
     if given is not None:

@@ -60,6 +60,8 @@ class Case:
 
     earlier: Mapping[str, EarlierRelease] = field(default_factory=dict)  # what is already out about these people
     not_combined: Mapping[str, str] = field(default_factory=dict)  # what is out but cannot be read, each with why
+    nothing_else: bool = False  # a ledger was read, and holds no other release
+    within: Mapping[str, float] = field(default_factory=dict)  # by perturbed number: how far it may have been moved
 
     attackers: Mapping[str, Any] | None = None  # None: bayesian, boosted, random_worlds; with a prior fixed_prior
     known: Sequence[str] | None = None  # of a person; None: every quasi-identifier
@@ -282,6 +284,7 @@ class Case:
             "membership": None if self.membership is None else _SAID[self.membership.sensitive],
         }
         found |= {"earlier": [*self.earlier, *self.not_combined]} if self.earlier or self.not_combined else {}
+        found |= {"within": dict(self.within)} if self.within else {}
         found |= {"waived": dict(self.waive)} if self.waive else {}
         found |= {"cells": list(self.cells)} if self.cells else {}
         found |= {} if self.key is None else {"key": self.key}

@@ -14,10 +14,11 @@ from unveil.attackers.posterior.convergence import BATCHES
 from unveil.attackers.posterior.fits import block_fits, merged_block
 from unveil.audit.asking import published_targets
 from unveil.audit.attack import Attack, run_attack, run_attacks
-from unveil.audit.belief_measures import Measure, People, Sample, measures_of
+from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
 from unveil.audit.document import number
 from unveil.audit.findings import measure_of
+from unveil.audit.people import Measure, People, Sample
 from unveil.audit.words import main_attacker
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate, Targets

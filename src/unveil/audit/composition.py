@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.audit.asking import Answers, published_targets
+from unveil.audit.binning import AttributeBins
 from unveil.audit.document import Finding
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
-from unveil.data.attribute import Role
+from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Diagnostics, Estimate, Threat
+from unveil.data.masked import Masked, numbers_of
 from unveil.data.release import Release
+from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.composition import (
     EarlierRelease,
@@ -31,7 +34,7 @@ from unveil.risk.composition import (
 if TYPE_CHECKING:
     from unveil.audit.case import Case
 
-__all__ = ["Composed", "compose"]
+__all__ = ["Composed", "compose", "compose_masked"]
 
 SURE = 0.95
 
@@ -45,27 +48,149 @@ class Composed:
     findings: tuple[Finding, ...]
     facts: Mapping[str, Any]
     remarks: tuple[str, ...]
+    baseline: Belief | None = None  # the learner beside whom the readers stand, where readers exist
 
     def added_to(self, found: Answers) -> Answers:
         """The answers with the readers of all releases among the attackers."""
         return replace(found, attackers={**found.attackers, **self.readers}, refused={**found.refused, **self.refused})
 
 
-def compose(case: "Case", name: str, release: Release, asked: int, found: Answers) -> Composed:
-    """Read one release together with every earlier one about one attribute."""
-    attribute = release.attributes[asked]
-    people = _people(case, release, asked)
-    views = [view_of(name, EarlierRelease(release=release), people, attribute)]
-    left_out = dict(case.not_combined)
-    silent = []
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Asked:
+    """One attribute of the release under audit, whom it is asked about, and what is believed without other releases."""
+
+    name: str
+    release: EarlierRelease
+    attribute: Attribute
+    people: KnownPeople
+    original: Table | None
+    learner: Belief
+    population: Belief  # p(s | x); of all people, or of a sample
+    alone: Belief  # what this release alone tells, where no other speaks of the attribute
+    row: NDArray[np.int64]  # (people asked about,)
+
+    @property
+    def truth(self) -> NDArray[np.integer] | None:
+        """(people,) the values, where there is an original."""
+        return None if self.original is None else self.original.columns[self.original.index(self.attribute.name)]
+
+
+def compose(
+    case: "Case",
+    name: str,
+    release: Release,
+    asked: int,
+    found: Answers,
+    original: Table | None,
+    bins: AttributeBins | None = None,
+) -> Composed:
+    """Read one release together with every earlier one about one attribute; `bins`: it is asked about in these."""
+    new = _Asked(
+        name=name,
+        release=EarlierRelease(release=release),
+        attribute=release.attributes[asked],
+        people=_people(case, release, asked, original),
+        original=original,
+        learner=found.learner,
+        population=_population(found),
+        alone=found.attackers.get("random_worlds", next(iter(found.attackers.values()), found.learner)),
+        row=found.row,
+    )
+    return _compose(case, new, bins)
+
+
+def compose_masked(case: "Case", name: str, masked: Masked, asked: int, learner: Belief | None) -> Composed:
+    """The same of a perturbed release, which needs the original; `learner`: what its channel teaches, if published."""
+    attribute, original = masked.attributes[asked], case.original
+    if original is None:
+        return _nothing(case, {name: "it was perturbed, and there is no original to ask about"})
+    quasi = [a.name for a in original.attributes if a.role is Role.QUASI_IDENTIFIER and a.name != attribute.name]
+    names = quasi if case.known is None else [n for n in case.known if n in quasi]
+    people = KnownPeople.of_table(original, names)
+    within = _largest_moves(masked, original, case.assignments.get(name)) | dict(case.within)
+    release = EarlierRelease(release=masked, within={n: w for n, w in within.items() if n in _names(masked)})
+    try:
+        view = view_of(name, release, people, attribute)
+    except NotApplicable as reason:
+        return _nothing(case, {name: str(reason)})
+    own = weave([view], attribute.codes).beliefs()
+    threat = Threat(target="all quasi-identifiers" if case.known is None else ", ".join(names))
+    sure = Diagnostics("exact" if own.exact.all() else "belief propagation", own.converged, own.converged, {})
+    alone = Belief(own.probability, diagnostics=sure, threat=threat)
+    if learner is None:  # who is not told that a person is in it sees how frequent values are
+        share = own.probability.mean(axis=0, keepdims=True)
+        learner = Belief(np.repeat(share, people.count, axis=0), diagnostics=sure, threat=threat)
+    new = _Asked(
+        name=name,
+        release=release,
+        attribute=attribute,
+        people=people,
+        original=original,
+        learner=learner,
+        population=learner,
+        alone=alone,
+        row=np.arange(people.count),
+    )
+    return _compose(case, new, None)
+
+
+def _names(masked: Masked) -> set[str]:
+    return {masked.attributes[i].name for i in masked.masked}
+
+
+def _largest_moves(masked: Masked, table: Table, origin: NDArray[np.integer] | None) -> dict[str, float]:
+    """By perturbed number, how far its values were moved at most, where it is known whose row is whose."""
+    found: dict[str, float] = {}
+    for index in () if origin is None else masked.masked:
+        attribute = masked.attributes[index]
+        if attribute.kind.measured and attribute.name in {a.name for a in table.attributes}:
+            at = table.index(attribute.name)
+            moved = np.abs(masked.columns[index] - numbers_of(table.attributes[at], table.columns[at][origin]))
+            found[attribute.name] = float(np.nanmax(moved, initial=0.0))
+    return found
+
+
+def _nothing(case: "Case", left_out: Mapping[str, str]) -> Composed:
+    """No reader of all releases, and why."""
+    why = "; ".join(left_out.values())
+    facts: dict[str, Any] = {"earlier": [_described(n, e) for n, e in case.earlier.items()]}
+    facts |= {"left_out": {**case.not_combined, **left_out}, "silent": []}
+    return Composed({}, dict.fromkeys((COMPOSED, COMPOSED_LEARNED), why), (), facts, ())
+
+
+def _earlier_of(
+    case: "Case", new: _Asked, bins: AttributeBins | None
+) -> tuple[dict[str, EarlierRelease], dict[str, str], list[str]]:
+    """The earlier releases that publish the attribute, in bins if it is; why others cannot be used; who is silent."""
+    name = new.attribute.name if bins is None else bins.name
+    found, left_out, silent = {}, dict(case.not_combined), []
     for other, earlier in case.earlier.items():
-        if attribute.name not in {a.name for a in earlier.release.attributes}:
+        release = earlier.release
+        if name not in {a.name for a in release.attributes}:
             silent.append(other)
-            continue
+        elif bins is None:
+            found[other] = earlier
+        elif isinstance(release, Masked):
+            left_out[other] = (
+                f"{name} has too many values to be asked about one by one, and was perturbed; declare bins"
+            )
+        elif release.attributes[release.index(name)].codes != len(bins.of):
+            left_out[other] = f"its domain of {name} is not this release's; declare it in the schema"
+        else:
+            found[other] = replace(earlier, release=bins.release(release))
+    return found, left_out, silent
+
+
+def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
+    name, attribute, people = new.name, new.attribute, new.people
+    views = [view_of(name, new.release, people, attribute)]
+    published, left_out, silent = _earlier_of(case, new, bins)
+    for other, earlier in published.items():
         try:
             views.append(view_of(other, earlier, people, attribute))
         except NotApplicable as error:
             left_out[other] = str(error)
+    left_out |= {v.name: _unstated(v) for v in views if v.unstated}
     facts: dict[str, Any] = {
         "earlier": [_described(n, e) for n, e in case.earlier.items()],
         "left_out": left_out,
@@ -75,23 +200,20 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
     if len(views) == 1:
         reason = "none of the earlier releases can be combined" if left_out else "no earlier release publishes it"
         none: dict[str, str] = dict.fromkeys((COMPOSED, COMPOSED_LEARNED), reason) if left_out else {}
-        return Composed({} if left_out else {COMPOSED: _alone(found)}, none, (), facts, tuple(remarks))
+        alone = {} if left_out else {COMPOSED: new.alone}
+        return Composed(alone, none, (), facts, tuple(remarks), new.learner)
     web = weave(views, attribute.codes)
     flat = web.beliefs()
-    check = None
-    if case.original is not None:
-        truth = case.original.columns[case.original.index(attribute.name)]
-        check = sampled_check(web, flat, truth, case.engine)
-    learned = None
-    population = _population(found)
+    check = None if new.truth is None else sampled_check(web, flat, new.truth, case.engine)
+    learned, population = None, new.population
     if len(population.probability) == people.count:
         learned = web.beliefs(population.probability)
     agreement = None if learned is None else _agreement(flat, learned)
     known = ", ".join(v.name for v in views[1:])
-    readers = {COMPOSED: _belief(flat, found, check, agreement, known, "none: all worlds alike")}
+    readers = {COMPOSED: _belief(flat, new, check, agreement, known, "none: all worlds alike")}
     refused: dict[str, str] = {}
     if learned is not None:
-        belief = _belief(learned, found, check, agreement, known, population.threat.population)
+        belief = _belief(learned, new, check, agreement, known, population.threat.population)
         own = population.diagnostics
         sure = replace(
             belief.diagnostics,
@@ -101,8 +223,8 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
         readers[COMPOSED_LEARNED] = replace(belief, diagnostics=sure)
     else:
         refused[COMPOSED_LEARNED] = "only a sample of people was asked about; what is learned is not known of all"
-    remarks += _remarks(web, views, flat, case.earlier, check)
-    findings, more = _counted(case, name, web, views, flat, found)
+    remarks += _remarks(web, views, flat, check)
+    findings, more = _counted(case, new, web, views, flat)
     facts |= more | {
         "rounds": flat.rounds,
         "change": flat.change,
@@ -113,15 +235,20 @@ def compose(case: "Case", name: str, release: Release, asked: int, found: Answer
         "sampled_check": None if check is None else {"people": _shown(check.people, case.least), "gap": check.gap},
         "contradictions": web.contradictions,
     }
-    return Composed(readers, refused, tuple(findings), facts, tuple(remarks))
+    return Composed(readers, refused, tuple(findings), facts, tuple(remarks), new.learner)
 
 
-def _people(case: "Case", release: Release, asked: int) -> KnownPeople:
+def _unstated(view: ReleaseView) -> str:
+    """What a reader may know better than we do."""
+    names = ", ".join(view.unstated)
+    return f"{names} perturbed: how far, or with what chances, is not stated, and it was taken for anything"
+
+
+def _people(case: "Case", release: Release, asked: int, table: Table | None) -> KnownPeople:
     """Everybody of the original by what is known of them; without it, the published rows."""
     names = case.readers.known_of(release, asked)
-    if case.original is None:
+    if table is None:
         return KnownPeople.of_targets(release, published_targets(release, asked, names))
-    table = case.original
     if case.known is None:  # also what only the earlier releases publish
         names = [a.name for a in table.attributes if a.role is Role.QUASI_IDENTIFIER]
         names = [n for n in names if n != release.attributes[asked].name]
@@ -136,14 +263,14 @@ def _population(found: Answers) -> Belief:
 
 def _belief(
     joint: JointBelief,
-    found: Answers,
+    new: _Asked,
     check: SampledCheck | None,
     agreement: float | None,
     names: str,
     population: str,
 ) -> Belief:
     """A reader of all releases, about those people who are asked about."""
-    probability = joint.probability[found.row]
+    probability = joint.probability[new.row]
     facts: dict[str, float | str] = {
         "rounds": float(joint.rounds),
         "last change": joint.change,
@@ -155,22 +282,21 @@ def _belief(
     if not settled:
         facts["alarm"] = _unsettled(joint, check)
     method = "exact" if joint.exact.all() else "belief propagation"
-    threat = Threat(target=found.learner.threat.target, others=f"what {names} publish", population=population)
+    threat = Threat(target=new.learner.threat.target, others=f"what {names} publish", population=population)
     total = probability.sum(axis=1, keepdims=True)
     return Belief(probability / total, diagnostics=Diagnostics(method, settled, settled, facts), threat=threat)
 
 
 def _unsettled(joint: JointBelief, check: SampledCheck | None) -> str:
     if joint.impossible.any():
-        return "no value fits every release for some people: not the same people, or their values changed"
+        return "for some people no value fits every release: they are not the same people, or their values changed"
     if not joint.settled:
-        return f"beliefs still change by {joint.worst:.3f} after {joint.rounds} rounds"
-    return f"beliefs are {check.gap:.3f} from sampled matchings" if check is not None else "not settled"
-
-
-def _alone(found: Answers) -> Belief:
-    """No other release speaks of the attribute: what is known of it is what this release tells."""
-    return found.attackers.get("random_worlds", next(iter(found.attackers.values()), found.learner))
+        return (
+            f"beliefs from all releases together still change by {joint.worst:.3f} after {joint.rounds} rounds; do not "
+            "rely on them"
+        )
+    gap = 0.0 if check is None else check.gap
+    return f"beliefs from all releases together are {gap:.3f} from sampled matchings; do not rely on them"
 
 
 def _agreement(one: JointBelief, other: JointBelief) -> float:
@@ -178,13 +304,7 @@ def _agreement(one: JointBelief, other: JointBelief) -> float:
     return 1 - float(np.abs(one.probability - other.probability).sum(axis=1).mean()) / 2
 
 
-def _remarks(
-    web: Web,
-    views: Sequence[ReleaseView],
-    joint: JointBelief,
-    earlier: Mapping[str, EarlierRelease],
-    check: SampledCheck | None,
-) -> Iterator[str]:
+def _remarks(web: Web, views: Sequence[ReleaseView], joint: JointBelief, check: SampledCheck | None) -> Iterator[str]:
     people = int(web.size.sum())
     for number, view in enumerate(views):
         fitting = float((web.links[number].present * web.size).sum())
@@ -205,12 +325,12 @@ def _remarks(
 
 
 def _counted(
-    case: "Case", name: str, web: Web, views: Sequence[ReleaseView], flat: JointBelief, found: Answers
+    case: "Case", new: _Asked, web: Web, views: Sequence[ReleaseView], flat: JointBelief
 ) -> tuple[list[Finding], dict[str, Any]]:
     """Findings that count people, and the smallest sets of earlier releases that expose somebody."""
-    attribute = found.attribute
+    attribute, truth = new.attribute, new.truth
     told = exposure_of(web, harmless=attribute.harmless)
-    place = (name, attribute.name)
+    place = (new.name, attribute.name)
 
     def share(which: NDArray[np.bool_]) -> Estimate:
         return Estimate.exact(float(which.mean()))
@@ -220,7 +340,6 @@ def _counted(
         Finding.of("one_value_left", *place, share(told.one_left), float(told.one_left_before.mean())),
         Finding.of("differenced", *place, share(told.differenced), 0.0),
     ]
-    truth = None if case.original is None else case.original.columns[case.original.index(attribute.name)]
     sure = flat.probability.max(axis=1) >= SURE
     if truth is not None:
         sure &= flat.probability.argmax(axis=1) == truth

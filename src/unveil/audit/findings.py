@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from unveil import risk
 from unveil.audit.asking import Answers
-from unveil.audit.belief_measures import Measure, People, Sample, measures_of
+from unveil.audit.belief_measures import measures_of
 from unveil.audit.document import Finding
+from unveil.audit.people import Measure, People, Sample
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
 

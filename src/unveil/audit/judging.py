@@ -99,16 +99,18 @@ def judge_release(
         stated=stated,
         without=without,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
-        anonymize=_anonymize(case),
+        anonymize=anonymize_command(case),
         narrowed=narrowed_by(case),
         unsure=unsure,
     )
 
 
-def _anonymize(case: Case) -> str:
-    """The beginning of the command that would make a release of the original."""
+def anonymize_command(case: Case) -> str:
+    """The beginning of the command that would make a release of the original; an external document does not name it."""
     if case.original is None:
         return ""
+    if case.variant == "external":
+        return "unveil anonymize DATA --schema SCHEMA -o new.csv"
     schema = next((one.name for one in case.inputs if one.name.endswith(".toml")), "schema.toml")
     return f"unveil anonymize {Path(case.original.name).name} --schema {schema} -o new.csv"
 
@@ -120,6 +122,8 @@ def _answered(case: Case) -> dict[Kind, str]:
         found["membership"] = "The schema says that being in the table is harmless."
     if case.earlier_releases is not None and not (case.earlier_releases or case.earlier or case.not_combined):
         found["composition"] = "The schema says that nothing was published earlier about these people."
+    elif case.nothing_else and not case.earlier_releases:
+        found["composition"] = "The ledger holds no other release about these people."
     return found
 
 
@@ -139,7 +143,7 @@ def _reasons(
     }
     if case.earlier or case.not_combined:
         reasons |= _not_composed(case, part)
-    elif case.earlier_releases is None:
+    elif case.earlier_releases is None and not case.nothing_else:
         beyond = " beyond simple crossings of these releases" if len(case.releases) > 1 else ""
         reasons["composition", None] = f"Not considered{beyond}: what else was published about these people."
     elif case.earlier_releases:
@@ -158,6 +162,13 @@ def _reasons(
             reasons["membership", None] = (
                 "Being in the table is sensitive, and there is no --population or --control to judge it by."
             )
+    unread = [column for column in part.perturbed if not column.words]
+    if unread:
+        verb = "does" if len(unread) == 1 else "do"
+        names = ", ".join(column.attribute for column in unread)
+        why = f"{names} {verb} not show true values, and what was done could not be told; say so: masked = [...]."
+        kinds: list[tuple[Kind, str | None]] = [("singling out", None), ("linking", None), ("membership", None)]
+        reasons |= dict.fromkeys([*kinds, *(("inference", name) for name in sensitive)], why)
     if not sensitive:
         reasons["inference", None] = "The schema names no sensitive attribute."
     if case.original is None:
@@ -192,7 +203,7 @@ def _not_composed(case: Case, part: Part) -> dict[tuple[Kind, str | None], str]:
     left_out |= dict(case.not_combined) | dict.fromkeys(unread, "named in the schema, not given with --earlier")
     if left_out:
         said = "; ".join(f"{n} ({why})" for n, why in left_out.items())
-        return {("composition", None): f"These earlier releases could not be combined: {said}."}
+        return {("composition", None): f"Not all releases could be combined: {said}."}
     if not part.composition:
         return {("composition", None): "No reader could be asked about all releases together."}
     return {}

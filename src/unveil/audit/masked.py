@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.audit.attack import run_channel_attack
-from unveil.audit.belief_measures import Measure, People, measures_of
+from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
+from unveil.audit.composition import compose_masked
 from unveil.audit.document import Finding
 from unveil.audit.masked_identity import SYNTHETIC, masked_utility
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
 from unveil.audit.part import Part
+from unveil.audit.people import Measure, People
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Estimate
 from unveil.data.masked import Masked, MaskedTable
@@ -72,6 +75,8 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
     part = Part(name, (), {}, {}, _facts(masked), tuple(remarks), None, sentences)
     for index in masked.with_role(Role.SENSITIVE):
         part = _read_channel(case, part, masked, index)
+        if case.earlier:
+            part = _composed(case, part, masked, index)
     return replace(part, findings=(*findings, *part.findings))
 
 
@@ -79,7 +84,7 @@ def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
     """What the Bayesian attacker believes, where it is published with what chances categories changed."""
     attribute = masked.attributes[asked]
     readers = case.readers
-    others = {name: REASON for name in case.attacker_names if name != "bayesian"}
+    others = {name: REASON for name in case.attacker_names if name not in ("bayesian", COMPOSED, COMPOSED_LEARNED)}
     bayesian = readers.attackers.get("bayesian")
     if case.original is None or bayesian is None or not masked.known_channel:
         return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
@@ -103,26 +108,61 @@ def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
     except (NotApplicable, Stopped, UsageError) as reason:
         return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": str(reason)}})
     truth = case.original.columns[case.original.index(attribute.name)]
-    counts = np.bincount(truth, minlength=attribute.codes)
-    measures = [
-        m for m in measures_of(attribute, case.wanted(), counts) if m.code is None or counts[m.code] >= case.least
-    ]
     beliefs = {"learner": found.learner, **found.attackers}
-    findings = []
-    for reader, belief in beliefs.items():
-        for measure in measures:
-            if reader != "learner" or measure.of_learner:
-                value = _measured(measure, People(belief, found.learner, truth))
-                under = _measured(measure, People(found.learner, found.learner, truth))
-                based = value is not None and reader != "learner" and (measure.of_learner or measure.has_baseline)
-                base = under.value if under is not None and based else None
-                findings.append(Finding.of(measure.name, part.name, attribute.name, value, base, reader=reader))
+    findings = _belief_findings(case, part.name, attribute, beliefs, found.learner, truth)
     return replace(
         part,
         findings=(*part.findings, *findings),
         sentences={**part.sentences, attribute.name: _known_chances(part.sentences[attribute.name], beliefs, truth)},
         beliefs={**part.beliefs, attribute.name: beliefs},
         refused={**part.refused, attribute.name: others},
+    )
+
+
+def _belief_findings(
+    case: Case,
+    release: str,
+    attribute: Attribute,
+    beliefs: Mapping[str, Belief],
+    learner: Belief,
+    truth: NDArray[np.integer],
+) -> list[Finding]:
+    """What is measured of each reader, beside the learner."""
+    counts = np.bincount(truth, minlength=attribute.codes)
+    measures = [
+        m for m in measures_of(attribute, case.wanted(), counts) if m.code is None or counts[m.code] >= case.least
+    ]
+    findings = []
+    for reader, belief in beliefs.items():
+        for measure in measures:
+            if reader != "learner" or measure.of_learner:
+                value = _measured(measure, People(belief, learner, truth))
+                under = _measured(measure, People(learner, learner, truth))
+                based = value is not None and reader != "learner" and (measure.of_learner or measure.has_baseline)
+                base = under.value if under is not None and based else None
+                findings.append(Finding.of(measure.name, release, attribute.name, value, base, reader=reader))
+    return findings
+
+
+def _composed(case: Case, part: Part, masked: Masked, asked: int) -> Part:
+    """What this release and the earlier ones tell together."""
+    attribute = masked.attributes[asked]
+    beliefs = part.beliefs.get(attribute.name, {})
+    found = compose_masked(case, part.name, masked, asked, beliefs.get("learner"))
+    findings = list(found.findings)
+    if found.readers and found.baseline is not None and case.original is not None:
+        learner = found.baseline
+        truth = case.original.columns[case.original.index(attribute.name)]
+        findings += _belief_findings(case, part.name, attribute, found.readers, learner, truth)
+    refused = {**part.refused.get(attribute.name, {}), **found.refused}
+    refused = {reader: why for reader, why in refused.items() if reader not in found.readers}
+    return replace(
+        part,
+        findings=(*part.findings, *findings),
+        remarks=(*part.remarks, *found.remarks),
+        beliefs={**part.beliefs, attribute.name: {**beliefs, **found.readers}},
+        refused={**part.refused, attribute.name: refused},
+        composition={**part.composition, attribute.name: found.facts},
     )
 
 

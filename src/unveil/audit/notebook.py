@@ -12,7 +12,7 @@ from unveil.audit.run import Audit, run_audit
 from unveil.data.attribute import Role
 from unveil.data.draft import draft_schema
 from unveil.data.schema import Schema, SchemaDocument
-from unveil.engine import Engine
+from unveil.engine import Engine, Progress, progress_lines
 from unveil.errors import UsageError, shown
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
@@ -59,10 +59,17 @@ def audit_frames(
         n: published_file(read_columns(r, missing=schema.missing_token, published=True), schema, original=people)
         for n, r in releases.items()
     }
-    engine = engine or Engine(seed=0)
+    engine = engine or Engine(seed=0, progress=_in_notebook())
     case = Case(releases=found, original=table, files=files, joined=schema.document.joined, **options)
     with engine.for_minutes(minutes) as timed:
         return run_audit(replace(case, engine=timed))
+
+
+def _in_notebook() -> Progress | None:
+    """A line every ten seconds where cells show what is printed; elsewhere a caller brings an engine that listens."""
+    if "ipykernel" not in sys.modules:
+        return None
+    return progress_lines(lambda line: print(line, file=sys.stderr))
 
 
 def _schema_of(frame: Any, roles: Mapping[str, str], published: bool) -> Schema:

@@ -18,12 +18,13 @@ from unveil.attackers.posterior.joined import join
 from unveil.attackers.posterior.settled import STEPS, settled_posterior
 from unveil.audit.asking import Answers
 from unveil.audit.attack import Attack, run_attacks
-from unveil.audit.belief_measures import Measure, People, Sample, measures_of
+from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
 from unveil.audit.document import Finding, number
 from unveil.audit.findings import measure_of
 from unveil.audit.measures import PANEL
 from unveil.audit.measures import measure as record
+from unveil.audit.people import Measure, People, Sample
 from unveil.audit.verdict import DEFAULT_LIMITS
 from unveil.data.belief import Belief, Estimate, Prior, Targets
 from unveil.data.release import Release
@@ -84,7 +85,7 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
             refused[member.name] = "the panel may cost no more than the audit's own readers"
             continue
         left -= cost
-        case.engine.report(f"{name}, {answered.attribute.name}: panel", done, len(members))
+        case.engine.report("panel", done, len(members))
         try:
             attack = asking.attack(member)
         except (NotApplicable, Stopped) as reason:
@@ -108,7 +109,6 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
                 "distance": asking.distance(attack),
             }
         )
-    case.engine.report(f"{name}, {answered.attribute.name}: panel", len(members), len(members))
     return Panel(tuple(findings), asking.facts(name, rows, refused, places))
 
 

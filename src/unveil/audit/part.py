@@ -11,6 +11,7 @@ from unveil.audit.membership import Membership
 from unveil.data.belief import Belief
 from unveil.risk.linkage.published import Published
 from unveil.risk.linkage.register import Register
+from unveil.risk.perturbation import PerturbedColumn
 
 __all__ = ["Part"]
 
@@ -35,4 +36,5 @@ class Part:
     charts: Mapping[str, Any] = field(default_factory=dict)  # of a masked release, besides those of its findings
     composition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by attribute: with earlier releases
     combinations: tuple[dict[str, Any], ...] = ()  # one row a combination and sensitive attribute
+    perturbed: tuple[PerturbedColumn, ...] = ()  # columns that do not show true values, though nothing said so
     panel: tuple[Mapping[str, Any], ...] = ()  # one row a sensitive attribute: see audit.panel

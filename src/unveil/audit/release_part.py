@@ -8,8 +8,8 @@ import numpy as np
 
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
-from unveil.audit.belief_measures import Sample, labels_of
-from unveil.audit.binning import COARSE, FINE, bins_of, too_many_values
+from unveil.audit.belief_measures import labels_of
+from unveil.audit.binning import COARSE, FINE, AttributeBins, bins_of, too_many_values
 from unveil.audit.case import Case
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
 from unveil.audit.composition import compose
@@ -24,20 +24,29 @@ from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
 from unveil.audit.panel import ask_panel
 from unveil.audit.part import Part
+from unveil.audit.people import Sample
+from unveil.audit.perturbed import case_as_read, perturbed_remarks
 from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
 from unveil.data.masked import Masked
 from unveil.data.release import Release, merged_rows
 from unveil.data.table import Table
+from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 
 __all__ = ["part_of"]
 
 
 def part_of(case: Case, name: str) -> Part:
-    """All that is measured of one release."""
-    return with_linkability(case, _release_part(case, name))
+    """All that is measured of one release, read as it has to be."""
+    case, perturbed = case_as_read(case, name)
+    part = with_linkability(case.at(case.engine.part("linkage", 0.97).in_turn()), _release_part(case, name))
+    if not perturbed:
+        return part
+    remarks = (*perturbed_remarks(case, name, perturbed), *part.remarks)
+    facts = {**part.facts, "perturbed": [column.attribute for column in perturbed]}
+    return replace(part, perturbed=perturbed, remarks=remarks, facts=facts)
 
 
 def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
@@ -49,6 +58,8 @@ def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
 def _release_part(case: Case, name: str) -> Part:
     release = case.releases[name]
     if isinstance(release, Masked):
+        case = case.at(case.engine.part("", 0.0, 0.97).in_turn())
+        case.engine.report("masked values", 0, 1)
         part = masked_part(case, name, release)
         unknown: list[Finding] = []
         for asked in release.with_role(Role.SENSITIVE):
@@ -79,6 +90,7 @@ def _release_part(case: Case, name: str) -> Part:
         *wider_counts(case, name, release),
     ]
     membership = None
+    case.engine.report("membership", 3, 100)
     if case.membership is not None:
         membership = membership_of(
             release, name, case.membership, population=case.population, **_members(case, release)
@@ -92,28 +104,30 @@ def _release_part(case: Case, name: str) -> Part:
     composition: dict[str, Any] = {}
     refused: dict[str, str] = {}
     panels: list[Mapping[str, Any]] = []
-    for version, asked, original, control in _asked(case, release, refused, remarks):
+    stages = _stages(case, release)
+    for version, asked, original, control, bins in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
         combined = bool(case.combinations) and version is release and asked in release.with_role(Role.SENSITIVE)
         alone = len(version.attributes) == len(release.attributes)  # not several secrets as one
         wider = wider_targets(case, version, asked, original, rows) if alone else {}
         several = [*wider.values(), *(combination_targets(case, release, asked) if combined else ())]
-        case.engine.report(f"{name}, {attribute}", 0, 1)
+        readers = replace(case.readers, engine=next(stages).part(f"readers of {attribute}"))
+        readers.engine.report("", 0, 1)
         try:
             if case.asked is None:
                 check_unnamed(version, asked)
             answered = answers(
                 version,
                 asked,
-                case.readers,
+                readers,
                 table=original,
                 rows=rows,
                 control=control,
                 group=case.assignments.get(name),
                 besides=asked_at_once(case, version, asked, several) if several else (),
             )
-            if case.earlier and version is release:
-                composed = compose(case, name, release, asked, answered)
+            if case.earlier and alone:
+                composed = compose(case, name, version, asked, answered, original, bins)
                 answered = composed.added_to(answered)
                 findings += composed.findings
                 remarks += composed.remarks
@@ -130,14 +144,15 @@ def _release_part(case: Case, name: str) -> Part:
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
         findings += wider_findings(case, name, wider, answered, original, sample)
-        panel = ask_panel(case, name, found[attribute], sample)
+        panel = ask_panel(case.at(readers.engine), name, found[attribute], sample)
         findings += panel.findings
         panels += [panel.facts] if panel.facts else []
         if combined:
             besides = answered.besides[len(wider) :]
             exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
         del answered  # what was learned takes much memory
-        case.engine.report(f"{name}, {attribute}", 1, 1)
+        readers.engine.report("", 1, 1)
+    case.engine.report("background knowledge", 90, 100)
     coarse, coarse_original = _coarse(seen, case.original)
     group = case.assignments.get(name)
     background = background_sections(
@@ -175,6 +190,16 @@ def _coarse(release: Release, original: Table | None) -> tuple[Release, Table | 
     return release, original
 
 
+def _stages(case: Case, release: Release) -> Iterator[Engine]:
+    """An engine for each attribute that is asked about, the work shared out among them."""
+    expected = max(len(asked_of(release, case.asked)) + case.joint, 1)
+    for number in range(expected):
+        step = 0.82 / expected
+        yield case.engine.part("", 0.08 + number * step, 0.08 + (number + 1) * step)
+    while True:
+        yield case.engine.part("", 0.9, 0.9)
+
+
 def _unmeasured(case: Case, release: str, attribute: Attribute, readers: Sequence[str]) -> Iterator[Finding]:
     """What limits ask of a reader that does not apply: unknown, so that the limit is inconclusive and not kept."""
     labels = labels_of(attribute)
@@ -187,17 +212,17 @@ def _unmeasured(case: Case, release: str, attribute: Attribute, readers: Sequenc
 
 def _asked(
     case: Case, release: Release, refused: dict[str, str], remarks: list[str]
-) -> Iterator[tuple[Release, int, Table | None, Table | None]]:
+) -> Iterator[tuple[Release, int, Table | None, Table | None, AttributeBins | None]]:
     """Every sensitive attribute alone, then all of them as one if that was asked for."""
     for asked in asked_of(release, case.asked):
         attribute = release.attributes[asked]
         if not (too_many_values(attribute) and attribute.kind.measured):
-            yield release, asked, case.original, case.control
+            yield release, asked, case.original, case.control, None
             continue
         for most in (COARSE, FINE) if attribute.role is Role.SENSITIVE else (COARSE,):
             bins = bins_of(attribute, release, case.original, most)
             original, control = (None if t is None else bins.table(t) for t in (case.original, case.control))
-            yield bins.release(release), asked, original, control
+            yield bins.release(release), asked, original, control, bins
     sensitive = release.with_role(Role.SENSITIVE)
     if not case.joint or len(sensitive) < 2:
         return
@@ -218,4 +243,4 @@ def _asked(
         else f"{names}: {attribute.codes:,} of {possible:,} combinations are seen; beliefs in rare ones rest on few."
     )
     joined = [None if t is None else join_table(t, release, attribute, codes) for t in (case.original, case.control)]
-    yield version, len(version.attributes) - 1, joined[0], joined[1]
+    yield version, len(version.attributes) - 1, joined[0], joined[1], None

@@ -44,6 +44,7 @@ class AuditSettings(DocumentPart):
     limits: list[str]
     waived: dict[str, str] = Field({})
     earlier: list[str] = Field([])
+    within: dict[str, float] = Field({})
     variant: Literal["internal", "external"]
     least_count: int
     membership: Literal["sensitive", "harmless", "not said"] | None = None  # None: not measured
@@ -225,6 +226,31 @@ class CarrierRow(DocumentPart):
     smallest: int
     few: int  # rows in classes of fewer than 3
     guessed: dict[str, float]  # by attribute: rows that have the most frequent value of their class, as a share
+    found: dict[str, float] = Field(default_factory=dict)  # by attribute: see carrier_findings
+
+
+class CarrierFinding(DocumentPart):
+    """The exceeded finding of an attribute for which readers were asked again with columns changed."""
+
+    finding: str
+    title: str
+    measure: str
+    statistic: str | None
+    limit: str
+    bound: float
+    people: int  # who were asked about again
+    everybody: int
+    together: tuple[str, ...] = ()  # two columns, where none alone is enough
+    without_both: float = 0.0
+
+
+class CarrierGroup(DocumentPart):
+    """A class of rows that carries what was found: its cells, its rows, and how many have its most frequent value."""
+
+    cells: dict[str, str]
+    rows: int
+    value: str = ""  # the most frequent value of the attribute
+    alike: int = 0
 
 
 class EarlierFacts(DocumentPart):
@@ -303,6 +329,8 @@ class AuditDiagnostics(DocumentPart):
     combinations: list[CombinationRow] = Field([])
     panel: list[PanelFacts] = Field([])
     carriers: dict[str, list[CarrierRow]] = Field({})
+    carrier_findings: dict[str, dict[str, CarrierFinding]] = Field({})  # by release and attribute
+    carrier_groups: dict[str, dict[str, list[CarrierGroup]]] = Field({})  # by release and kind; inference by attribute
 
 
 class AuditDocument(Document):

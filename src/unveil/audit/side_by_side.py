@@ -29,13 +29,15 @@ class _LinkedFlag(Event):
 def side_by_side(names: Sequence[str], engine: Engine, work: Callable[[str, Engine], T]) -> list[T]:
     """What `work` makes of each name, in this order. Progress tells the names apart; an error stops the others."""
     stop = _LinkedFlag(engine.stop)
+    own = dict(zip(names, engine.abreast(len(names)), strict=True))
+    own = own if len(names) < 2 else {name: _told_apart(one, name) for name, one in own.items()}
     failed: list[BaseException] = []
 
     def one(name: str) -> T | None:
         if failed:
             return None
         try:
-            return work(name, replace(engine, progress=_told_apart(engine, name, len(names)), stop=stop))
+            return work(name, replace(own[name], stop=stop))
         except BaseException as error:
             failed.append(error)
             stop.set()
@@ -51,8 +53,9 @@ def side_by_side(names: Sequence[str], engine: Engine, work: Callable[[str, Engi
     return [made for made in found if made is not None]
 
 
-def _told_apart(engine: Engine, name: str, releases: int) -> Callable[[str, int, int], None] | None:
+def _told_apart(engine: Engine, name: str) -> Engine:
+    """The engine, whose progress names the release."""
     listening = engine.progress
-    if listening is None or releases < 2:
-        return listening
-    return lambda task, done, total: listening(task if task.startswith(name) else f"{name}: {task}", done, total)
+    if listening is None:
+        return engine
+    return replace(engine, progress=lambda task, done, total: listening(f"{name}: {task}", done, total))

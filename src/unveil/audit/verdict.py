@@ -80,7 +80,10 @@ class KindVerdict(DocumentPart):
     verdict: Literal["within", "exceeded", "inconclusive", "not judged", "not considered"]
     sentence: str
     fix: str = ""
-    why: str = ""  # the columns that carry it, computed
+    why: str = ""  # the columns that carry it: classes counted again
+    asked_again: str = ""  # the same of the finding that decides: readers asked again
+    where: str = ""  # the class that carries most
+    command: str = ""  # which tries to publish without these columns
     waived: str | None = None  # the steward's reason
 
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from unveil.audit.asking import Answers
 from unveil.audit.attack import Attack
-from unveil.audit.belief_measures import People, Sample, measures_of
+from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
 from unveil.audit.combinations import attacks_on
 from unveil.audit.document import Finding
 from unveil.audit.findings import measure_of
+from unveil.audit.people import People, Sample
 from unveil.data.attribute import Role
 from unveil.data.belief import Belief, Estimate, Targets
 from unveil.data.release import Release

@@ -1,6 +1,5 @@
 """unveil audit: may these releases be published?"""
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,11 +92,11 @@ def audit(options: AuditOptions) -> None:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
     case = load_case(options)
     files = _people_paths(options, case)
-    if options.variant == "internal" and sys.stderr.isatty():  # while somebody waits
-        case.check()
-        for line in first_look(case):
-            say(line)
     with long_work() as (progress, stop):
+        if options.variant == "internal" and str(options.json) != "-":  # it shows counts, however small
+            case.check()
+            for line in first_look(case):
+                say(line)
         engine = replace(case.engine, progress=progress, stop=stop)
         with engine.for_minutes(options.minutes, lambda: say(_over(options.minutes))) as timed:
             found = run_audit(replace(case, engine=timed))

@@ -12,7 +12,7 @@ from unveil.errors import UnveilError, UsageError, shown
 if TYPE_CHECKING:
     from unveil.risk.composition import EarlierRelease
 
-__all__ = ["EarlierOptions", "LedgerOptions", "earlier_paths", "load_earlier", "read_earlier"]
+__all__ = ["EarlierOptions", "LedgerOptions", "distances", "earlier_paths", "load_earlier", "read_earlier"]
 
 _OPTIONS = ("schema", "date", "people", "shared", "changed", "within")
 _TEXT = re.compile(rf"(?s)(.+?)(?::((?:{'|'.join(_OPTIONS)})=.*))?")
@@ -34,6 +34,10 @@ class EarlierOptions(LedgerOptions):
         "people=same|subset|superset|overlapping, shared=2000, changed=0.1, within=age~5+income~1000.",
         "RELEASE[:options]",
         default=list,
+    )
+    within: str | None = opt.option(
+        "How far the numbers of a perturbed release may have been moved, for reading it together with earlier ones.",
+        "age~5+income~1000",
     )
 
 
@@ -69,7 +73,8 @@ def earlier_paths(options: Any) -> list[Path]:
 
 def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path]) -> dict[str, Any]:
     """Earlier releases by name, and those of the ledger that cannot be read, each with why."""
-    from unveil.formats.ledger import read_ledger, release_hash
+    from unveil.formats.ledger import check_copies, read_ledger, release_hash
+    from unveil.risk.composition import Overlap
 
     texts, ledger = getattr(options, "earlier", ()), getattr(options, "ledger", None)
     found: dict[str, Any] = {}
@@ -86,17 +91,25 @@ def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path])
         for entry in read_ledger(ledger):
             if entry.sha256 in audited:
                 continue
-            name = entry.name if entry.name not in {*found, *new} else f"{entry.name} of {entry.date}"
+            name, number = entry.name, 2
+            while name in {*found, *left_out, *new}:
+                name, number = f"{entry.name} of {entry.date}" + (f" ({number})" if number > 2 else ""), number + 1
             path = ledger / entry.file
+            check_copies(ledger, entry)
+            Overlap(entry.people, entry.shared)  # what cannot be is a mistake in the ledger, not of the release
             said = {"date": str(entry.date), "changed": entry.changed, "within": entry.within}
             said |= {"people": entry.people, "shared": entry.shared}
             try:
-                if release_hash(path) != entry.sha256:
-                    raise UsageError("its copy was changed since it was added")
                 found[name] = read_earlier(path, ledger / entry.schema_file, table, None, said)
             except UnveilError as error:
                 left_out[name] = str(error)
-    return {"earlier": found, "not_combined": left_out}
+    nothing_else = ledger is not None and not (found or left_out)
+    return {
+        "earlier": found,
+        "not_combined": left_out,
+        "nothing_else": nothing_else,
+        "within": distances(getattr(options, "within", None)),
+    }
 
 
 def read_earlier(path: Path, schema: Any, table: Any, options: Any, said: Mapping[str, Any]) -> "EarlierRelease":
@@ -140,8 +153,21 @@ def _said(one: _Text, text: str) -> dict[str, Any]:
         if "changed" in one.options:
             found["changed"] = float(one.options["changed"])
         if "within" in one.options:
-            pairs = (item.partition("~") for item in one.options["within"].split("+"))
-            found["within"] = {name.strip(): float(width) for name, _, width in pairs}
+            found["within"] = distances(one.options["within"])
     except ValueError as error:
         raise UsageError(f"--earlier {shown(text)}: {error}") from None
+    return found
+
+
+def distances(text: str | None) -> dict[str, float]:
+    """How far numbers may have been moved: age~5+income~1000."""
+    found = {}
+    for item in [] if text is None else text.split("+"):
+        name, sign, width = item.partition("~")
+        try:
+            found[name.strip()] = float(width)
+        except ValueError:
+            sign = ""
+        if not (sign and found.get(name.strip(), -1.0) >= 0):
+            raise UsageError(f"within: {shown(item)} is not a number and its distance; write age~5+income~1000")
     return found

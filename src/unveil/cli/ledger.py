@@ -6,6 +6,7 @@ from typing import Any
 
 import unveil.cli.options as opt
 from unveil.cli.command import command, group
+from unveil.cli.earlier import distances
 from unveil.cli.output import print_text, say
 from unveil.errors import UsageError
 
@@ -32,6 +33,7 @@ class AddOptions(LedgerFolder, opt.SchemaFile, opt.OneRelease):
     )
     shared: int | None = opt.option("Of an overlapping population: how many people are in both.", "N")
     changed: float = opt.option("Probability that a sensitive value has changed since.", "P", default=0.0)
+    within: str | None = opt.option("How far its perturbed numbers may have been moved.", "age~5+income~1000")
 
 
 @command(ledger_app)
@@ -44,6 +46,7 @@ def add(options: AddOptions) -> None:
         raise UsageError(f"{missing} is missing: unveil ledger add RELEASE --schema FILE --ledger FOLDER")
     names = ("date", "recipient", "shared", "changed")
     said: dict[str, Any] = {name: getattr(options, name) for name in names} | {"people": options.overlap}
+    said["within"] = distances(options.within)
     entry = add_to_ledger(options.ledger, options.release, options.schema, **said)
     say(f"added {entry.name} of {entry.date} to {options.ledger}")
 

@@ -4,10 +4,11 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Lock, current_thread, main_thread
+from threading import Event, current_thread, main_thread
 from typing import Any
 
 import typer
@@ -182,16 +183,24 @@ def give_results(
 
 @contextmanager
 def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Event]]":
-    """A progress bar with the time left, if standard error is a terminal, and a flag that Ctrl-C sets.
+    """One progress bar with the time left, a line every ten seconds without a terminal, and a flag that Ctrl-C sets.
 
-    `then`: what comes of the work; a second Ctrl-C ends at once.
+    `then`: what comes of the work; a second Ctrl-C ends at once. Signals in quick succession are one: `timeout -s INT`
+    sends two, to the process and to its group.
     """
+    from unveil.engine import progress_lines
+
     stop = Event()
+    until = 0.0
 
     def interrupted(number: int, frame: Any) -> None:
+        nonlocal until
         if stop.is_set():
+            if time.monotonic() < until:
+                return
             raise KeyboardInterrupt
         stop.set()
+        until = time.monotonic() + 0.5
         say(f"unveil: stopping; {then}. Press Ctrl-C again to end at once")
 
     before = signal.getsignal(signal.SIGINT)
@@ -203,59 +212,28 @@ def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Ev
             with _bar() as progress:
                 yield progress, stop
         else:
-            yield _lines(), stop
+            yield progress_lines(say), stop
     finally:
         if main:
             signal.signal(signal.SIGINT, before)
 
 
-EVERY = 10.0  # seconds between two lines where there is no terminal
-
-
-def _lines() -> Any:
-    """Progress as lines on standard error, one every ten seconds: for files, pipes and notebooks."""
-    import time
-
-    begun: dict[str, float] = {}
-    said = [time.monotonic()]
-    lock = Lock()
-
-    def progress(task: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        with lock:
-            start = begun.setdefault(task, now)
-            if now - said[0] < EVERY:
-                return
-            said[0] = now
-        share = min(done / total, 1.0) if total else 0.0
-        left = (now - start) * (1 - share) / share if share else None
-        about = "" if left is None or share == 1 else f", about {_duration(left)} left of this"
-        say(f"{task}: {share:.0%}{about}")
-
-    return progress
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-
-
 @contextmanager
 def _bar() -> "Iterator[Any]":
     from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    text, bar = TextColumn("{task.description}"), BarColumn()
-    left, gone = TimeRemainingColumn(), TimeElapsedColumn()
-    percent = TextColumn("{task.percentage:>3.0f}%")
-    with Progress(text, bar, percent, gone, left, console=console(stderr=True)) as shown:
-        tasks: dict[str, Any] = {}
+    from unveil.engine import Meter, duration
 
-        def progress(task: str, done: int, total: int) -> None:
-            if task not in tasks:
-                tasks[task] = shown.add_task(escape(harmless(task)), total=total)
-            shown.update(tasks[task], completed=done, total=total)
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn()
+    with Progress(*columns, TextColumn("{task.fields[left]}"), console=console(stderr=True)) as shown:
+        bar = shown.add_task("starting", total=1.0, left="")
 
-        yield progress
+        def show(stage: str, share: float, left: float | None) -> None:
+            about = "" if left is None else f"about {duration(left)} left"
+            shown.update(bar, description=escape(harmless(stage)), completed=share, left=about)
+
+        yield Meter(show)
 
 
 def make_folder(folder: Path) -> None:

@@ -50,7 +50,6 @@ def mapping_bytes(release: Release) -> bytes:
 # --------------------------------------------------------------------------------------------------------------- cells
 
 _MOST_FILLED = 1_000_000
-MOST_CHARACTERS = 1_000_000  # of a cell
 
 Codes = NDArray[np.int64]
 Runs = tuple[tuple[int, int], ...]
@@ -64,7 +63,6 @@ def read_cells(texts: Sequence[str], attribute: Attribute, decimal: str = ".", n
     """
     reader = CellReader(attribute, decimal, _label_members(attribute), named)
     members = []
-    _check_lengths(texts)
     for index, (text, code) in enumerate(zip(texts, attribute.encode(texts, decimal).tolist(), strict=True)):
         try:
             members.append(reader.members(text, code))
@@ -109,7 +107,6 @@ def shown_values(
     plain: dict[str, int] = {}  # categories as they stand, and where
     spans = False
     texts = list(texts)
-    _check_lengths(texts)
     for index, text in enumerate(texts):
         if "suppressed" in named and is_token(text.strip(), tokens):
             continue
@@ -230,13 +227,6 @@ def _check_categories(plain: dict[str, int], found: set[str]) -> None:
                     "hierarchy, give the original, or say --cells value",
                     index,
                 )
-
-
-def _check_lengths(texts: Sequence[str]) -> None:
-    """A cell of a million members is no cell of a table: reading many of them would take all memory."""
-    for index, text in enumerate(texts):
-        if len(text) > MOST_CHARACTERS:
-            raise CellError(f"a cell of {len(text):,} characters, over {MOST_CHARACTERS:,}; shorten it", index)
 
 
 def _label_members(attribute: Attribute) -> dict[str, Codes]:

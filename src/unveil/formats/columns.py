@@ -1,7 +1,8 @@
 """A file's columns as texts, coded while the file is being read; what is refused; packages that may be missing."""
 
 import importlib
-from collections.abc import Callable, Collection, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_COLUMNS",
+    "ROW_NAME",
     "ROW_NAMES",
     "TOO_WIDE",
     "Coder",
     "Columns",
     "DistinctValues",
+    "Place",
     "Refusal",
     "checked_names",
     "needed",
@@ -163,6 +166,7 @@ def needed(package: str, extra: str, purpose: str, error: type[UnveilError]) -> 
 
 # ------------------------------------------------------------------------------------------------------------- columns
 
+ROW_NAME = "row_name"  # of a text file's first column, if that has no name
 ROW_NAMES = ", or write it without row names: row.names = FALSE in R, index=False in pandas"
 
 
@@ -172,6 +176,23 @@ class Refusal(Exception):  # noqa: N818  no error of its own: read_coded names t
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
         self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands in its file, for messages."""
+
+    word: str = "row"
+    first: int = 1  # the number of row 0
+    jumps: Sequence[tuple[int, int]] = ()  # records with line ends in quotes: which (0 = header), line ends so far
+
+    def number(self, row: int) -> int:
+        """The number of data row `row`, from 0."""
+        before = bisect_left(self.jumps, row + 1, key=lambda jump: jump[0])
+        return row + self.first + (int(self.jumps[before - 1][1]) if before else 0)
+
+    def __call__(self, row: int) -> str:
+        return f"{self.word} {self.number(row)}"
 
 
 @dataclass(frozen=True, slots=True)

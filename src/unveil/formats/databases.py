@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unveil.data.table import CodedColumn
+    from unveil.formats.columns import Columns
 
 __all__ = ["Database", "located", "read_database"]
 
@@ -62,6 +63,10 @@ class Database:
     def sha256(self) -> str:
         """Hash of the columns as they were read last: names, distinct texts, and which of them each row holds."""
         return self._read[-1] if self._read else ""
+
+    def note(self, columns: "dict[str, CodedColumn]") -> None:
+        """These were read last."""
+        self._read.append(_digest(columns))
 
     def __str__(self) -> str:
         return self.shown if self.table is None else f"{self.shown}#{self.table}"
@@ -147,14 +152,14 @@ def read_database(
     missing: str = "",
     counted: Collection[str] = (),
     error: type[UnveilError] = TableError,
-) -> "tuple[dict[str, CodedColumn], int]":
-    """The columns a statement gives, and how many rows; a NULL becomes the text `missing`.
+) -> "Columns":
+    """The columns a statement gives; a NULL becomes the text `missing`.
 
     Batches are coded as they come. Of the columns `counted` only which rows are equal is kept.
     """
     import polars as pl
 
-    from unveil.formats.columns import Coder
+    from unveil.formats.columns import Coder, Columns, Place
 
     coder = Coder(counted)
     rows = 0
@@ -168,9 +173,7 @@ def read_database(
         raise error(f"{database}{refusal}") from None
     if not rows:
         raise error(f"{database}: the statement gives no rows")
-    found = coder.coded()
-    database._read.append(_digest(found))
-    return found, rows
+    return Columns(coder.coded(), rows, Place(), ".", "database")
 
 
 class _Refusal(Exception):  # noqa: N818  what is wrong; the caller knows where and raises its own error

@@ -17,9 +17,8 @@ import numpy as np
 from unveil.data.hierarchy import number_text
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Columns, checked_names
+from unveil.formats.columns import Columns, Place, checked_names
 from unveil.formats.text import distinct_codes
-from unveil.formats.unpacked import check_arrow, check_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,9 +42,6 @@ def read_parquet(path: Path, *, missing: str = "", error: type[UnveilError], **_
 
     with _RefusalGuard(path, "Parquet", error):
         names = list(pl.read_parquet_schema(path))
-        fault = checked_names(names)
-        if fault is None:
-            check_parquet(path, len(names), error)
     return _by_column(path, names, column, "Parquet", missing, error)
 
 
@@ -65,9 +61,6 @@ def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
         file.seek(0)
         opened = (ipc.open_file if whole else ipc.open_stream)(file)
         names = list(opened.schema.names)
-        fault = checked_names(names)
-        if fault is None:
-            check_arrow(path, len(names), error, whole=whole)
 
     def column(name: str) -> "pl.Series":
         import pyarrow as pa
@@ -133,7 +126,7 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
             columns[key] = coded_series(column, missing, f"{name}, {key}", error)
         except pl.exceptions.PolarsError:
             raise error(f"{name}, {key}: a column of type {column.dtype} cannot be read; make it text") from None
-    return Columns(columns, native.height, lambda row: f"row {row + 1}", ".", type(frame).__name__)
+    return Columns(columns, native.height, Place(), ".", type(frame).__name__)
 
 
 def _names_of(frame: Any) -> list[object]:
@@ -216,7 +209,7 @@ def _by_column(
             del series  # before the next one comes
     if rows < 1:
         raise error(f"{path}: holds no rows")
-    return Columns(coded, rows, lambda row: f"row {row + 1}", ".", described)
+    return Columns(coded, rows, Place(), ".", described)
 
 
 def coded_series(column: "pl.Series", missing: str, where: str, error: type[UnveilError]) -> CodedColumn:

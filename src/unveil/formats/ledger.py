@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date as calendar_date
 from pathlib import Path
 from typing import Literal
@@ -20,7 +21,7 @@ from unveil.formats.published import read_sidecar
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns
 
-__all__ = ["INDEX", "LedgerEntry", "add_to_ledger", "read_ledger", "release_hash"]
+__all__ = ["INDEX", "LedgerEntry", "add_to_ledger", "check_copies", "read_ledger", "release_hash"]
 
 INDEX = "ledger.toml"
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
@@ -33,7 +34,8 @@ class LedgerEntry(BaseModel):
     name: str
     file: str  # within the folder
     schema_file: str
-    sha256: str
+    sha256: str  # of the release and what belongs to it
+    schema_sha256: str = ""  # of the schema and its hierarchies
     date: calendar_date
     recipient: str = ""
     people: Literal["same", "subset", "superset", "overlapping"] = "same"
@@ -47,6 +49,8 @@ def read_ledger(folder: Path) -> tuple[LedgerEntry, ...]:
     index = folder / INDEX
     if not index.is_file():
         raise UsageError(f"{folder}: has no {INDEX}; unveil ledger add RELEASE --ledger {folder} begins one")
+    if not index.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{index}: leads outside the ledger; keep the file itself there")
     content = read_toml(index, UsageError)
     if set(content) - {"releases"} or not isinstance(content.get("releases", []), list):
         raise UsageError(f"{index}: a ledger is a list of [[releases]], and nothing else")
@@ -66,13 +70,48 @@ def read_ledger(folder: Path) -> tuple[LedgerEntry, ...]:
 
 def release_hash(release: Path) -> str:
     """One hash of a release and the files beside it that belong to it."""
+    return _hash(_files(release))
+
+
+def check_copies(folder: Path, entry: LedgerEntry) -> None:
+    """Refuse an entry whose copies were moved or changed since it was added: what it published is then not known."""
+    what = f"{folder / INDEX}: the copy of {shown(entry.name)}"
+    release, schema = folder / entry.file, folder / entry.schema_file
+    if not release.is_file() or not schema.is_file():
+        raise UsageError(f"{what} or its schema is gone; put it back at {shown(entry.file)}, or add the release again")
+    for path in (*_files(release), *_schema_files(schema).values()):
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(f"{what} leads outside the ledger; add the release again")
+    if release_hash(release) != entry.sha256:
+        raise UsageError(f"{what} was changed since it was added; put the published file back, or add it again")
+    if entry.schema_sha256 not in ("", _hash(_schema_files(schema).values())):
+        raise UsageError(f"{what} has another schema than when it was added; put that back, or add it again")
+
+
+def _hash(paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for path in _files(release):
+    for path in paths:
         try:
             digest.update(hashlib.sha256(path.read_bytes()).digest())
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
     return digest.hexdigest()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Nobody else adds to the ledger meanwhile; an entry that two runs add at once would be lost."""
+    try:
+        import fcntl
+    except ImportError:  # where folders cannot be locked
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> LedgerEntry:
@@ -87,7 +126,14 @@ def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> 
     if there := [n for n in identifiers if n in held]:
         raise UsageError(f"{release}: holds the identifier {shown(there[0])}; a ledger keeps releases, never originals")
     (read_masked if is_masked(release) else read_release)(release, declared)
-    entries = read_ledger(folder) if (folder / INDEX).is_file() else ()
+    _entry("", release, schema, "", said)  # what is said wrongly is refused before a folder is made
+    _make_private(folder, folder)
+    with _alone(folder):
+        return _add(folder, release, schema, said)
+
+
+def _add(folder: Path, release: Path, schema: Path, said: Mapping[str, object]) -> LedgerEntry:
+    entries = read_ledger(folder) if os.path.lexists(folder / INDEX) else ()
     digest = release_hash(release)
     if same := next((e for e in entries if e.sha256 == digest), None):
         raise UsageError(f"{release}: is in the ledger already, as {shown(same.name)} of {same.date}")
@@ -96,17 +142,7 @@ def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> 
     name, number = release.name, 2
     while name in names:
         name, number = f"{release.stem}-{number}{release.suffix}", number + 1
-    try:
-        entry = LedgerEntry.model_validate({
-            "name": name,
-            "file": f"{place}/{release.name}",
-            "schema_file": f"{place}/schema/{schema.name}",
-            "sha256": digest,
-            "date": calendar_date.today(), **{k: v for k, v in said.items() if v is not None},
-        })  # fmt: skip
-    except ValidationError as error:
-        fault = error.errors()[0]
-        raise UsageError(f"{'.'.join(str(p) for p in fault['loc'])}: {fault['msg'].lower()}") from None
+    entry = _entry(name, release, schema, digest, said)
     copies = {folder / place / path.name: path for path in _files(release)}
     copies |= {folder / place / "schema" / name: path for name, path in _schema_files(schema).items()}
     files = {target: path.read_bytes() for target, path in copies.items()}
@@ -121,6 +157,25 @@ def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> 
         (read_masked if is_masked(folder / entry.file) else read_release)(folder / entry.file, again)
     except UnveilError as error:  # what cannot be read back would be silently missing later
         raise OutputError(f"the copy in the ledger cannot be read: {error}") from None
+    return entry
+
+
+def _entry(name: str, release: Path, schema: Path, digest: str, said: Mapping[str, object]) -> LedgerEntry:
+    place = digest[:16]
+    try:
+        entry = LedgerEntry.model_validate({
+            "name": name,
+            "file": f"{place}/{release.name}",
+            "schema_file": f"{place}/schema/{schema.name}",
+            "sha256": digest,
+            "schema_sha256": _hash(_schema_files(schema).values()),
+            "date": calendar_date.today(), **{k: v for k, v in said.items() if v is not None},
+        })  # fmt: skip
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise UsageError(f"{'.'.join(str(p) for p in fault['loc'])}: {fault['msg'].lower()}") from None
+    if entry.shared is not None and entry.people != "overlapping":
+        raise UsageError("shared: a number of shared people belongs to an overlapping population")
     return entry
 
 

@@ -17,14 +17,14 @@ import numpy as np
 from unveil.data.hierarchy import number_text
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Coder, Columns, Refusal, checked_names, needed, smallest_codes
+from unveil.formats.columns import Coder, Columns, Place, Refusal, checked_names, needed, smallest_codes
 from unveil.formats.paths import sheet_file
 from unveil.formats.sheet_parts import checked_parts
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_sheet"]
+__all__ = ["other_sheets", "read_sheet"]
 
 MOST_SHEETS = 250
 BATCH = 2**19  # cells that are held as texts
@@ -58,6 +58,24 @@ def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
     except Refusal as reason:
         raise error(f"{file}: cannot be read as a spreadsheet: {reason}") from None
     return table.columns(f"spreadsheet, sheet {shown(name)}")
+
+
+def other_sheets(path: Path) -> Iterator[tuple[str, bool, list[str]]]:
+    """Every sheet that holds anything beside the one that is read: its name, whether it is hidden, its texts."""
+    file, wanted = sheet_file(path)
+    try:
+        calamine = needed("python_calamine", "files", f"{file}: to read spreadsheets", UnveilError)
+        book = _safely(lambda: calamine.load_workbook(checked_parts(file).content() or str(file)))
+        chosen, _ = _chosen(calamine, book, file, wanted, UnveilError)
+        for each in book.sheets_metadata[:MOST_SHEETS]:
+            if each.name != chosen and each.typ == calamine.SheetTypeEnum.WorkSheet:
+                sheet = _safely(lambda name=each.name: book.get_sheet_by_name(name))
+                cells = (value for row in _rows(sheet) for value in row if value != "")
+                texts = [number_text(v) if isinstance(v, float) else str(v) for v in cells]
+                if texts:
+                    yield each.name, each.visible != calamine.SheetVisibleEnum.Visible, texts
+    except Refusal:
+        return
 
 
 def _safely(step: Any) -> Any:
@@ -265,7 +283,7 @@ class _SheetTable:
         if not self._rows:
             raise self._error(f"{self._where}: holds no rows" + (", only names" if self._top else ""))
         coded = {name: _shown(column) for name, column in self._coder.coded().items()}
-        return Columns(coded, self._rows, lambda row: f"row {row + 1}", ".", described)
+        return Columns(coded, self._rows, Place(), ".", described)
 
     def _refuse_unnamed(self, column: int) -> NoReturn:
         beside = column < min(self._names, default=0)

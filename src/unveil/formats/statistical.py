@@ -15,8 +15,8 @@ from typing import Any
 from unveil.data.dictionary import Dictionary, Value, Variable, made_distinct
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Columns, DistinctValues, checked_names, needed
-from unveil.formats.statistical_checks import check_header, layout, tables
+from unveil.formats.columns import Columns, DistinctValues, Place, checked_names, needed
+from unveil.formats.statistical_checks import layout, tables
 
 __all__ = ["FAMILY", "read_statistical"]
 
@@ -54,9 +54,7 @@ def read_statistical(
     ending = path.suffix.lower()
     family, reader = FAMILY[ending]
     _check_start(path, ending, family, error)
-    if ending in (".sav", ".zsav"):
-        check_header(path, error)
-    elif ending == ".xpt" and len(several := tables(path)) > 1:
+    if ending == ".xpt" and len(several := tables(path)) > 1:
         raise error(
             f"{path}: holds several tables, {', '.join(map(shown, several[:20]))}; save each as a file of its own"
         )
@@ -97,7 +95,7 @@ def read_statistical(
         variables[variable.name] = replace(variable, seen=seen)
         absent.update(texts)
     dictionary = Dictionary(family, variables, meta.file_label or "", tuple(meta.notes or ()))
-    return Columns(coded, start, lambda row: f"row {row + 1}", ".", family, dictionary, tuple(sorted(absent)))
+    return Columns(coded, start, Place(), ".", family, dictionary, tuple(sorted(absent)))
 
 
 def _check_start(path: Path, ending: str, family: str, error: type[UnveilError]) -> None:

@@ -7,22 +7,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unveil.data.attribute import Role
 from unveil.data.notation import FileNotation
 from unveil.data.preparation import prepare_columns
 from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
-from unveil.errors import TableError, UnveilError
+from unveil.errors import TableError, UnveilError, shown
 from unveil.formats.arx import read_data, shown_output
 from unveil.formats.columns import MOST_COLUMNS, TOO_WIDE, Columns
 from unveil.formats.databases import Database, located, read_database
 from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
+from unveil.formats.glass import behind_glass
 from unveil.formats.paths import SPREADSHEETS, sheet_file
 from unveil.formats.sheets import read_sheet
 from unveil.formats.statistical import FAMILY, read_statistical
 from unveil.formats.text import read_coded
 
-__all__ = ["READERS", "Columns", "read_columns", "read_prepared", "read_table"]
+__all__ = ["READERS", "Columns", "read_columns", "read_prepared", "read_project_table", "read_table"]
+
+MOST_CHARACTERS = 1_000_000  # of a cell
 
 # The reader of each ending: (path, missing=, encoding=, error=) -> Columns.
 READERS: dict[str, Callable[..., Columns]] = {
@@ -48,31 +53,65 @@ def read_columns(
 
     `missing` is the text a null becomes. Of an ARX project it is the input, or the output if `published`.
     `book.xlsx#Sheet` names a sheet. Columns `counted` are only asked which rows are equal: they may come without texts.
+    A cell of a million members is no cell of a table: working on many of them would take all memory, or hours.
     """
     path = located(path) if isinstance(path, str) else path
+    found = _read(path, delimiter, decimal, encoding, missing, error, published, counted)
+    for name, column in found.columns.items():
+        if max(map(len, column.texts), default=0) > MOST_CHARACTERS:
+            text = next(i for i, text in enumerate(column.texts) if len(text) > MOST_CHARACTERS)
+            place = found.place(int(np.argmax(column.text_of_row == text)))
+            of = f"a cell of {len(column.texts[text]):,} characters, over {MOST_CHARACTERS:,}; shorten it"
+            raise error(f"{path if isinstance(path, Database) else named_source(path)}, {place}, {shown(name)}: {of}")
+    return found
+
+
+def _read(
+    path: str | Path | Database | IntoFrame,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    missing: str,
+    error: type[UnveilError],
+    published: bool,
+    counted: Collection[str],
+) -> Columns:
     if isinstance(path, Database):
-        coded, rows = read_database(path, missing=missing, counted=counted, error=error)
-        return Columns(coded, rows, lambda row: f"row {row + 1}", ".", "database")
+        found = behind_glass(read_database, path, error=error, timed=False, missing=missing, counted=tuple(counted))
+        path.note(found.columns)
+        return found
     if is_frame(path):
         return read_frame(path, missing=missing, name="frame", error=error)
     path = Path(path)
-    content = binary = None
-    if path.suffix.lower() == ".deid":
-        content, mark, binary = read_data(path, published=published, error=error)
-        delimiter = delimiter or mark
     reader = READERS.get(sheet_file(path)[0].suffix.lower())
     if reader is not None:
-        return reader(path, missing=missing, encoding=encoding, error=error)
+        return behind_glass(reader, path, error=error, missing=missing, encoding=encoding)
+    dialect: dict[str, Any] = {
+        "delimiter": delimiter,
+        "decimal": decimal,
+        "encoding": encoding,
+        "counted": tuple(counted),
+    }
+    if path.suffix.lower() == ".deid":
+        return behind_glass(read_project_table, path, error=error, published=published, **dialect)
+    return _read_text(path, error=error, **dialect)
+
+
+def read_project_table(
+    path: Path, *, published: bool, delimiter: str | None, error: type[UnveilError], **how: Any
+) -> Columns:
+    """The input or the output of an ARX project."""
+    content, mark, binary = read_data(path, published=published, error=error)
+    columns = _read_text(path, content=content, delimiter=delimiter or mark, error=error, **how)
+    return shown_output(path, columns, binary, error) if published else columns
+
+
+def _read_text(path: Path, *, content: bytes | None = None, error: type[UnveilError], **how: Any) -> Columns:
     _check_width(path, content, error)
-    text = read_coded(
-        path, delimiter=delimiter, decimal=decimal, encoding=encoding, error=error, content=content, counted=counted
-    )
+    text = read_coded(path, content=content, error=error, **how)
     found = text.dialect
-    columns = Columns(
-        *(text.columns, text.rows, lambda row: f"line {text.line_of(row)}", found.decimal, found.describe()),
-        notation=FileNotation(found.delimiter, found.encoding, found.decimal, found.newline),
-    )
-    return shown_output(path, columns, binary, error) if content is not None and published else columns
+    notation = FileNotation(found.delimiter, found.encoding, found.decimal, found.newline)
+    return Columns(text.columns, text.rows, text.place, found.decimal, found.describe(), notation=notation)
 
 
 def read_prepared(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unveil.data.table import CodedColumn
 from unveil.errors import TableError, UnveilError, shown
 from unveil.formats import encodings as bytes_of
-from unveil.formats.columns import ROW_NAMES, Coder, Refusal
+from unveil.formats.columns import ROW_NAME, ROW_NAMES, Coder, Place, Refusal
 from unveil.formats.dialect import (
     DECIMAL_SAMPLE,
     FIELD_LIMIT,
@@ -51,8 +51,12 @@ class CodedText:
         """The physical line, from 1, on which data row `row`, from 0, starts."""
         if not 0 <= row < self.rows:
             raise IndexError(f"row {row} of {self.rows}")
-        before = int(np.searchsorted(self.jumps[:, 0], row + 1))
-        return row + 2 + (int(self.jumps[before - 1, 1]) if before else 0)
+        return self.place.number(row)
+
+    @property
+    def place(self) -> Place:
+        """Where its rows stand, without its columns."""
+        return Place("line", 2, self.jumps)  # type: ignore[arg-type]  # pairs, as rows of an array
 
 
 def read_coded(
@@ -152,7 +156,7 @@ class _Pieces:
                     raise
                 continue
             if names:
-                self.names = tuple(name.decode().strip() for name in names)
+                self.names = _with_row_names(tuple(name.decode().strip() for name in names))
                 self.held = head.line - 2
                 self.jumps.append(np.array([(0, self.held)] * (self.held > 0), int).reshape(-1, 2))
                 ends = (end for end in ("\r\n", "\n", "\r") if text.endswith(end.encode(), 0, head.end))
@@ -308,6 +312,13 @@ def _line_ends(frame: "pl.DataFrame") -> NDArray[np.int64]:
 
     counts = pl.sum_horizontal(pl.all().str.count_matches(r"\r\n?|\n"))
     return frame.select(counts).to_series().to_numpy().astype(int)
+
+
+def _with_row_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """pandas' index and R's row names stand in a first column without a name: it is called ROW_NAME."""
+    if len(names) > 1 and not names[0] and all(names[1:]) and ROW_NAME not in names:
+        return (ROW_NAME, *names[1:])
+    return names
 
 
 def _check_names(names: tuple[str, ...]) -> None:

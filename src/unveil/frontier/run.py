@@ -112,6 +112,7 @@ def run_frontier(
     if minutes is not None:
         measurer.ends = started + 60 * minutes
     total = max(len(grid), budget or 0)
+    engine = engine.part()
     engine.report("frontier", 0, total)
     points = [*measurer.trivial(), *measurer.points(grid, lambda done: engine.report("frontier", done, total))]
     complete = len(points) == len(grid) + 2

@@ -15,6 +15,19 @@ IMPOSSIBLE = 2
 
 
 @njit(cache=True, nogil=True)
+def _to_one(row):
+    """Scale a row to sum to 1; false if nothing is in it."""
+    whole = 0.0
+    for c in range(row.shape[0]):
+        whole += row[c]
+    if whole <= 0.0:
+        return False
+    for c in range(row.shape[0]):
+        row[c] /= whole
+    return True
+
+
+@njit(cache=True, nogil=True)
 def exact_marginals(weight, count, out):
     """Write to ``out`` (people, items) the probability that a person has an item; false if no matching has weight.
 
@@ -59,13 +72,8 @@ def exact_marginals(weight, count, out):
                         before[state - stride[c]] += step
                         out[i, c] += ahead[i, state - stride[c]] * step
                         total += step
-        whole = 0.0
-        for c in range(items):
-            whole += out[i, c]
-        if whole <= 0.0 or total <= 0.0:
+        if not (_to_one(out[i]) and total > 0.0):
             return False
-        for c in range(items):
-            out[i, c] /= whole
         for state in range(states):
             behind[state] = before[state] / total
     return True
@@ -84,13 +92,8 @@ def omega_marginals(weight, count, out):
         for i in range(people):
             out[i, c] = weight[i, c] * count[c] / total
     for i in range(people):
-        whole = 0.0
-        for c in range(items):
-            whole += out[i, c]
-        if whole <= 0.0:
+        if not _to_one(out[i]):
             return False
-        for c in range(items):
-            out[i, c] /= whole
     return True
 
 

@@ -12,9 +12,4 @@ from unveil.risk.numeric import *
 from unveil.risk.similarity import *
 from unveil.risk.threat import *
 
-__all__: list[str] = []
-__all__ += calibration.__all__
-__all__ += gain.__all__
-__all__ += numeric.__all__
-__all__ += similarity.__all__
-__all__ += threat.__all__
+__all__ = [*calibration.__all__, *gain.__all__, *numeric.__all__, *similarity.__all__, *threat.__all__]

@@ -15,6 +15,7 @@ from unveil.data.contrasts import contrast_weights, shift_size
 from unveil.errors import UsageError
 
 __all__ = [
+    "LEVEL",
     "TIE",
     "at_least",
     "check_belief",
@@ -33,6 +34,7 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.05  # outside an interval
 MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
+REPLICATES = 200  # of numbers that move with the contrasts of the chains
 MOST_COMPARED = 1000  # people, to see whether they are of one kind
 SMALL = 1 << 23  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 TIE = 1e-12  # beliefs this close, relative to the larger, are equal: sums in another order differ in the last digits
@@ -176,18 +178,20 @@ def stepped(
     *beliefs: Belief,
     over: Callable[[Floats], float] = np.mean,
     ordered: bool = False,
+    ranked: bool = False,
     drawn: bool = False,
     least: float = -np.inf,
     most: float = np.inf,
 ) -> Estimate:
-    """A mean, quantile or maximum (`ordered`) `over` a number of each person that jumps: a count, a guess, a rank.
+    """A mean, quantile or maximum `over` a number of each person that jumps: a count, a guess, a rank.
 
     Contrasts of chains err as the pooled belief does, and people err in them as they do together: the measure at each
     contrast, there and back, differs from the value as the value does from the truth. Steps make that spread wide
     where many are near one, and the largest of these may be a single step, so the interval holds both. People on a
     threshold exactly count in the truth and, in half of all runs, not in what chains say: that does not average out,
     so whoever is too near to tell counts on both sides, further out if these are people of several kinds, so that all
-    are right with 95%. A guess between equals is `drawn` by lot, and does average out.
+    are right with 95%. A guess between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change
+    little by little, but for people who may not count at all, and `ordered` if each is the largest of several.
     """
     if refits := _refitted(beliefs):
         rest = partial(stepped, each, over=over, ordered=ordered, drawn=drawn, least=least, most=most)
@@ -197,9 +201,13 @@ def stepped(
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
     ends = _ends(each, at, beliefs, over, LEVEL)
-    if ends.several and not (drawn or ordered):
-        ends = _ends(each, at, beliefs, over, LEVEL / MOST_APART)
-    low, high = _mirrored(value, min(ends.together), max(ends.together), by_ratio=least == 0 and most == np.inf)
+    if ends.kinds > 1 and not (drawn or ordered):
+        ends = _ends(each, at, beliefs, over, 1 - (1 - LEVEL) ** (1 / ends.kinds))
+    by_ratio = least == 0 and most == np.inf
+    if ranked and not any(_apart(b) for b in beliefs):
+        low, high = _ranked(each, at, ends, beliefs, over, by_ratio=by_ratio)
+        return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
+    low, high = _mirrored(value, min(ends.together), max(ends.together), by_ratio=by_ratio)
     if ordered:  # two values may take turns to be a person's largest: then the number is least in between
         finite = np.isfinite(at) & np.isfinite(ends.low) & np.isfinite(ends.high)
         middle, down, up = at[finite], ends.low[finite], ends.high[finite]
@@ -212,6 +220,55 @@ def stepped(
         low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])))
         high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])))
     return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
+
+
+def _ranked(
+    each: Callable[..., Floats],
+    at: Floats,
+    ends: "Ends",
+    beliefs: Sequence[Belief],
+    over: Callable[[Floats], float],
+    *,
+    by_ratio: bool,
+) -> tuple[float, float]:
+    """A quantile of numbers that change little by little, of people some of whom may not count at all.
+
+    Whoever may or may not count does so at either end. To this is added how far the statistic moves while all numbers
+    move with the contrasts of the chains, as often and as far as Student's t says; there, and back: the largest of
+    many noisy numbers lies above the largest of the exact ones.
+    """
+    there = ~np.isnan(at)
+    value = float(over(at[there]))
+    number = np.where(there, at, (ends.low + ends.high) / 2)
+    maybe = ~ends.counts & ~np.isnan(number)
+    tie_low, tie_high = (float(over(number[ends.counts | (maybe & side)])) for side in (number < value, number > value))
+    moved = [float(over(one)) for one in _replicates(each, at, beliefs, by_ratio=by_ratio)]
+    least, most = (float(end) for end in np.quantile(moved, [LEVEL / 2, 1 - LEVEL / 2], method="nearest"))
+    if not np.isfinite([value, tie_low, tie_high, least, most]).all():
+        return min(tie_low, least), max(tie_high, most)
+    least, most = _mirrored(value, least, most, by_ratio=by_ratio)
+    return min(tie_low, value) - (value - least), max(tie_high, value) + (most - value)
+
+
+def _replicates(
+    each: Callable[..., Floats], at: Floats, beliefs: Sequence[Belief], *, by_ratio: bool
+) -> Iterator[Floats]:
+    """The numbers of those who count, as they might have come out: along all contrasts at once."""
+    there = ~np.isnan(at)
+    random = np.random.default_rng(REPLICATES)
+    slopes, sizes = [], []
+    for moving in _together(beliefs):
+        shifts = [np.asarray(each(*arrays), dtype=np.float64)[there] for arrays in _shifts(beliefs, moving, None)]
+        contrasts = len(shifts) // 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            both = zip(shifts[::2], shifts[1::2], strict=True)
+            pairs = [(np.log(up / down) if by_ratio else up - down) / 2 for up, down in both]
+        slopes += [np.where(np.isfinite(one), one, 0.0) for one in pairs]
+        drawn = random.normal(size=(REPLICATES, contrasts))
+        sizes.append(drawn / np.sqrt(random.chisquare(contrasts, size=(REPLICATES, 1))))
+    for row in np.hstack(sizes):
+        step = np.tensordot(row, slopes, axes=1)
+        yield at[there] * np.exp(step) if by_ratio else at[there] + step
 
 
 def _spread(
@@ -252,7 +309,7 @@ class Ends:
     low: Floats  # (people,) nan: never counted
     high: Floats
     counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
-    several: bool  # kinds of people of whom it is not known on which side they are
+    kinds: int  # of people of whom it is not known on which side they are, up to a few
     together: list[float]  # the measure where all err alike
 
 
@@ -271,11 +328,9 @@ def _ends(
             low, high, counts = np.fmin(low, now), np.fmax(high, now), counts & there
             together.append(float(over(now[there])))
     apart = np.flatnonzero((low < high) | (~counts & ~np.isnan(low)))
-    several = len(apart) > 1 and any(
-        bool((rows != rows[0]).any())
-        for rows in (b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at))
-    )
-    return Ends(low, high, counts, several, together)
+    rows = [b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at)]
+    kinds = min(len(np.unique(np.hstack(rows), axis=0)), MOST_APART) if len(apart) and rows else 1
+    return Ends(low, high, counts, kinds, together)
 
 
 def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
@@ -302,16 +357,17 @@ def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float | Non
     """
     several = [shifted(b, level) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
     yield from zip(*several, strict=False)
-    if any(beliefs[place].diagnostics.modes or (level and _denied(beliefs[place])) for place in moving):
+    if any(beliefs[place].diagnostics.modes or (level and _apart(beliefs[place])) for place in moving):
         chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
         for number in range(max(len(c) for c in chains if c is not None)):
             yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
 
 
 @lru_cache(maxsize=6)
-def _denied(belief: Belief) -> bool:
-    """Whether some chain believes nothing of what another does."""
-    assert belief.chains is not None
+def _apart(belief: Belief) -> bool:
+    """Whether chains lie in several places, or some chain believes nothing of what another does."""
+    if belief.chains is None or belief.diagnostics.modes:
+        return belief.chains is not None
     least = belief.chains.min(axis=0)
     return bool(((least <= 0) & (belief.probability > 0)).any())
 

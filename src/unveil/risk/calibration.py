@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.belief import Belief, Estimate
+from unveil.data.belief import Belief, Estimate, t_quantile
 from unveil.errors import UsageError
-from unveil.risk._compare import Floats, checked_truth, estimated, estimated_share, harmful
+from unveil.risk._compare import LEVEL, Floats, checked_truth, estimated, estimated_share, harmful, shifted
 from unveil.risk._compare import at_least as reaches
 from unveil.risk.threat import right_guess
 
@@ -28,14 +28,12 @@ def calibration_error(belief: Belief, truth: NDArray[np.integer], *, bins: int =
     if bins < 1:
         raise UsageError(f"bins={bins}: choose 1 or more")
 
-    def error(p: Floats) -> float:
+    def parts(p: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
         sure = p.max(axis=1)
-        right = right_guess(Belief(np.array(p)), codes)
         place = np.minimum((sure * bins).astype(np.int64), bins - 1)
-        gap = np.bincount(place, weights=right - sure, minlength=bins)
-        return float(np.abs(gap).sum() / len(p))
+        return place, sure, right_guess(Belief(np.array(p)), codes)
 
-    return estimated(error, belief, least=0.0, most=1.0)
+    return _gaps(parts, belief, bins)
 
 
 def confident_wrong(
@@ -76,6 +74,36 @@ def overconfidence(
     luck = 1.96 * math.sqrt(max(share * (1 - share), 1 / (len(believed) + 1) / 4) / len(believed))
     low, high = (math.hypot(found.value - end, luck) for end in (found.low, found.high))
     return Estimate(found.value, max(found.value - low, -1.0), min(found.value + high, 1.0))
+
+
+def _gaps(parts: Callable[[Floats], tuple[NDArray[np.int64], Floats, Floats]], belief: Belief, bins: int) -> Estimate:
+    """Mean distance of belief and success, bin by bin, with an interval that holds guesses between near equals.
+
+    A guess that may fall either way makes a bin's gap any number between: its least size may be 0 though both ends
+    are far from it. What moves people from bin to bin is seen where all err alike, along the contrasts of the chains.
+    """
+
+    def error(place: NDArray[np.int64], sure: Floats, right: Floats) -> float:
+        return float(np.abs(np.bincount(place, weights=right - sure, minlength=bins)).sum() / len(sure))
+
+    place, sure, right = parts(belief.probability)
+    value = error(place, sure, right)
+    if belief.chains is None:
+        return Estimate.exact(value)
+    small, wide = ([parts(p) for p in shifted(belief, level)] for level in (None, LEVEL))
+    spread = t_quantile(len(belief.chains)) * float(np.mean([(error(*one) - value) ** 2 for one in small])) ** 0.5
+    found = [error(*one) for one in (*wide, *map(parts, belief.chains if belief.diagnostics.modes else ()))]
+    low, high = min(value - spread, *found), max(value + spread, *found)
+    least, most = (
+        np.bincount(place, weights=of([right, *(one[2] for one in wide)], axis=0) - sure, minlength=bins)
+        for of in (np.min, np.max)
+    )
+    reach = (high - low) / 2  # what errors of the beliefs themselves change, beside the guesses
+    nearest = np.where(least * most < 0, 0.0, np.minimum(np.abs(least), np.abs(most))).sum() / len(sure)
+    furthest = np.maximum(np.abs(least), np.abs(most)).sum() / len(sure)
+    unseen = float(belief.diagnostics.facts.get("unseen_mode", 0.0))
+    low, high = min(low, float(nearest) - reach, value - unseen), max(high, float(furthest) + reach, value + unseen)
+    return Estimate(value, max(min(low, value), 0.0), min(max(high, value), 1.0))
 
 
 def _true(p: Floats, codes: NDArray[np.int64]) -> Floats:

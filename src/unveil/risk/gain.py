@@ -3,7 +3,7 @@
 And privacy loss: how far what is believed of a person lies from what was believed anyway (Li 2010, section 5.2.1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -72,17 +72,14 @@ def belief_ratio_quantile(
     attacker: Belief, learner: Belief, *, q: float = 0.95, harmless: Sequence[int] = ()
 ) -> Estimate:
     """The q-quantile over people of the largest p_A / p_L."""
-    counts = _compared(attacker, learner, harmless)
-    over = partial(quantile, q=q)
-    return stepped(lambda a, l: _ratio(a, l, counts), attacker, learner, over=over, ordered=True, least=0.0)
+    return _quantile(_ratio, attacker, learner, harmless, q, (0.0, np.inf))
 
 
 def belief_ratio_share(
     attacker: Belief, learner: Belief, *, at_least: float = 2.0, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people whose largest p_A / p_L is at least this."""
-    counts = _compared(attacker, learner, harmless)
-    return estimated_share(lambda a, l: reaches(_ratio(a, l, counts), at_least), attacker, learner)
+    return _share(_ratio, attacker, learner, harmless, at_least)
 
 
 def belief_difference_max(attacker: Belief, learner: Belief, *, harmless: Sequence[int] = ()) -> Estimate:
@@ -94,19 +91,14 @@ def belief_difference_quantile(
     attacker: Belief, learner: Belief, *, q: float = 0.95, harmless: Sequence[int] = ()
 ) -> Estimate:
     """The q-quantile over people of the largest p_A - p_L."""
-    counts = _compared(attacker, learner, harmless)
-    over = partial(quantile, q=q)
-    return stepped(
-        lambda a, l: _difference(a, l, counts), attacker, learner, over=over, ordered=True, least=-1.0, most=1.0
-    )
+    return _quantile(_difference, attacker, learner, harmless, q, (-1.0, 1.0))
 
 
 def belief_difference_share(
     attacker: Belief, learner: Belief, *, at_least: float = 0.2, harmless: Sequence[int] = ()
 ) -> Estimate:
     """Share of people whose largest p_A - p_L is at least this."""
-    counts = _compared(attacker, learner, harmless)
-    return estimated_share(lambda a, l: reaches(_difference(a, l, counts), at_least), attacker, learner)
+    return _share(_difference, attacker, learner, harmless, at_least)
 
 
 def confident(belief: Belief, *, at_least: float = 0.8, harmless: Sequence[int] = ()) -> Estimate:
@@ -249,6 +241,22 @@ def _ratio(attacker: Floats, learner: Floats, counts: NDArray[np.bool_]) -> Floa
 
 def _difference(attacker: Floats, learner: Floats, counts: NDArray[np.bool_]) -> Floats:
     return np.asarray((attacker[:, counts] - learner[:, counts]).max(axis=1))
+
+
+_Gain = Callable[[Floats, Floats, NDArray[np.bool_]], Floats]
+
+
+def _quantile(
+    gain: _Gain, attacker: Belief, learner: Belief, harmless: Sequence[int], q: float, span: tuple[float, float]
+) -> Estimate:
+    counts, (least, most) = _compared(attacker, learner, harmless), span
+    over = partial(quantile, q=q)
+    return stepped(lambda a, l: gain(a, l, counts), attacker, learner, over=over, ordered=True, least=least, most=most)
+
+
+def _share(gain: _Gain, attacker: Belief, learner: Belief, harmless: Sequence[int], at_least: float) -> Estimate:
+    counts = _compared(attacker, learner, harmless)
+    return estimated_share(lambda a, l: reaches(gain(a, l, counts), at_least), attacker, learner)
 
 
 def _check_level(level: float) -> None:

@@ -26,7 +26,12 @@ def place_people(release: Release, table: Table, asked: int) -> NDArray[np.int64
     Cost: kinds of people × cells.
     """
     block = release.block_of(asked)
-    names = [i for i in (*release.with_role(Role.QUASI_IDENTIFIER), asked) if i in block.attributes]
+    known = [i for i in release.with_role(Role.QUASI_IDENTIFIER) if i != asked]
+    if known and not set(known) & set(block.attributes):  # buckets: the quasi-identifiers stand apart
+        block = release.block_of(known[0])
+        if not set(known) <= set(block.attributes):
+            return None
+    names = [i for i in (*known, asked) if i in block.attributes]
     codes = [table.columns[table.index(release.attributes[i].name)].astype(np.int64) for i in names]
     kind = row_numbers(codes)
     first = example_rows(kind)

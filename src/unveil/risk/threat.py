@@ -91,7 +91,7 @@ def relative_threat_quantile(attacker: Belief, learner: Belief, truth: Codes, *,
     check_same(attacker, learner)
     codes = checked_truth(attacker, truth)
     over = partial(quantile, q=q)
-    return stepped(lambda a, l: _relative(a, l, codes), attacker, learner, over=over, least=0.0)
+    return stepped(lambda a, l: _relative(a, l, codes), attacker, learner, over=over, ranked=True, least=0.0)
 
 
 def relative_threat_share(attacker: Belief, learner: Belief, truth: Codes, *, at_least: float = 2.0) -> Estimate:

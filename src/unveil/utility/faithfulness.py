@@ -118,8 +118,11 @@ def _drawn(
     codes = []
     for index in others:
         bounds = np.cumsum(ideal.shares(index)[0], axis=1)
-        at = random.random(draws)[:, None] * bounds[value, -1:]
-        codes.append((bounds[value] < at).sum(axis=1).astype(np.int64))
+        at = random.random(draws) * bounds[value, -1]
+        drawn = np.empty(draws, dtype=np.int64)
+        for held in np.unique(value):  # a search in each row of bounds: draws × codes would not fit into memory
+            drawn[value == held] = np.searchsorted(bounds[held], at[value == held])
+        codes.append(drawn)
     short, pooled, error = [], [], 0.0
     for start in range(0, draws, AT_ONCE):
         piece = slice(start, start + AT_ONCE)

@@ -8,7 +8,8 @@ import pytest
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
 from unveil.audit import run_audit
-from unveil.audit.belief_measures import Measure, People, Sample, measures_of
+from unveil.audit.belief_measures import measures_of
+from unveil.audit.people import Measure, People, Sample
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief, Estimate
 from unveil.data.table import Table

@@ -10,6 +10,8 @@ from planted_pairs import planted_pair
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.masked import Masked
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, build_release
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.risk.composition import EarlierRelease, Overlap, Web
@@ -140,6 +142,65 @@ def test_a_published_channel_is_inverted(pair):
     assert abs((belief.argmax(axis=1) == truth)[sure].mean() - belief.max(axis=1)[sure].mean()) < 0.05  # calibrated
 
 
+def moved_ages(table, seed=0):
+    columns = list(_columns(table))
+    columns[0] = columns[0] + np.random.default_rng(seed).integers(-1, 2, table.rows)
+    return Masked(table.attributes, tuple(columns), (0,))
+
+
+def test_a_perturbed_release_is_read_with_earlier_ones(pair):
+    """Ages moved by at most 1 beside exact zips and diagnoses: they tell most people."""
+    table, old, _, _ = pair
+    new, earlier = moved_ages(table), {"old": EarlierRelease(release=old)}
+    options = QUICK | {"original": table, "earlier": earlier}
+    found = unveil.run_audit({"new": new}, within={"age": 1.0}, **options)
+    kind = kind_of(found, "composition")
+    assert kind["verdict"] == "exceeded"
+    facts = found.document.diagnostics["composition"]["new"]["diagnosis"]
+    assert facts["sure"] > 0.6 * table.rows
+    # Whose row is whose says how far numbers were moved; without either nobody can say that it is within.
+    paired = unveil.run_audit({"new": new}, assignments={"new": np.arange(table.rows)}, **options)
+    assert paired.document.diagnostics["composition"]["new"]["diagnosis"]["sure"] == facts["sure"]
+    unknown = kind_of(unveil.run_audit({"new": new}, **options), "composition")
+    assert unknown["verdict"] in ("exceeded", "not judged")
+    bare = unveil.run_audit({"new": new}, **(options | {"original": None}))
+    assert kind_of(bare, "composition")["verdict"] == "not judged"
+
+
+def test_a_channel_on_what_is_known_links_by_its_chances(pair):
+    """Zips that a published channel changed still tell rows apart."""
+    table, _, _new, _ = pair
+    rng, codes = np.random.default_rng(2), table.attributes[1].codes
+    matrix = 0.9 * np.eye(codes) + 0.1 / codes
+    columns = list(_columns(table))
+    zips = Attribute("zip", Role.QUASI_IDENTIFIER, Kind.ORDINAL, table.attributes[1].values)
+    shown = np.where(rng.random(table.rows) < 0.9, table.columns[1], rng.integers(0, codes, table.rows))
+    columns[1] = shown.astype(np.int64)
+    attributes = (table.attributes[0], zips, table.attributes[2])
+    release = Masked(attributes, tuple(columns), (1,), {1: matrix})
+    found = audited(pair, {"pram": EarlierRelease(release=release)})
+    assert value_of(found, "newly_sure") > 0.7  # ages are exact, and zips nearly so
+
+
+def test_a_number_of_many_values_is_composed_in_bins(pair):
+    """Income beside the diagnosis: cut by age and by zip, the two tell it."""
+    table = pair[0]
+    rng = np.random.default_rng(3)
+    places = np.arange(2000, dtype=np.float64)
+    income = Attribute("income", Role.SENSITIVE, Kind.NUMERIC, tuple(map(str, range(2000))), low=places, high=places)
+    column = rng.permutation(2000)[: table.rows].astype(income.dtype)
+    columns = tuple(c[:200] for c in (*table.columns[:2], column))
+    known = Table((*table.attributes[:2], income), columns)
+    first, second = (
+        unveil.anonymizer("mondrian:k=3").anonymize(one, Engine(seed=1)).release
+        for one in (Table(known.attributes[1:], known.columns[1:]), known)
+    )
+    found = unveil.run_audit({"new": second}, original=known, earlier={"old": EarlierRelease(release=first)}, **QUICK)
+    facts = found.document.diagnostics["composition"]["new"]
+    assert {"income in 10 bins", "income in 100 bins"} <= set(facts)
+    assert kind_of(found, "composition")["verdict"] == "exceeded"
+
+
 def test_other_domains_and_other_people_are_translated(pair):
     """The earlier release has a value that nobody has any more, and half of the people."""
     table, _, _, planted = pair
@@ -178,3 +239,35 @@ def _columns(table):
         c.astype(np.float64) if a.kind.measured else c.astype(np.int64)
         for a, c in zip(table.attributes, table.columns, strict=True)
     )
+
+
+def test_loops_that_do_not_settle_are_inconclusive():
+    """Ages moved by up to 6 beside wide zips: everybody may be many rows, and messages keep turning."""
+    table, _, new, _ = planted_pair(160, 4)
+    moved = table.columns[0] + np.random.default_rng(4).uniform(-6, 6, table.rows)
+    columns = (moved, np.full(table.rows, np.nan), table.columns[2].astype(np.int64))
+    release = EarlierRelease(release=Masked(table.attributes, columns, (0, 1)), within={"age": 6.0, "zip": 1e9})
+    found = unveil.run_audit({"new": new}, original=table, earlier={"noisy": release}, **QUICK)
+    facts = found.document.diagnostics["composition"]["new"]["diagnosis"]
+    assert facts["settled"] is False
+    assert kind_of(found, "composition")["verdict"] == "inconclusive"
+    assert found.document.diagnostics["exit_code"] == 3
+
+
+def test_a_frustrated_loop_is_inconclusive():
+    """Three people in pairs, each pair holding two different values: no way around an odd loop fits."""
+    x = Attribute("x", Role.QUASI_IDENTIFIER, Kind.ORDINAL, tuple(map(str, range(9))))
+    s = Attribute("s", Role.SENSITIVE, Kind.CATEGORICAL, ("a", "b"))
+    place = np.arange(9)
+    table = Table((x, s), (place.astype(x.dtype), (place % 2).astype(s.dtype)))
+
+    def paired(one, other):
+        group = np.where((place == one) | (place == other), 0, 1)
+        values = np.where(group == 0, place == one, place % 2).astype(np.int64)
+        parts = [BlockRows((0,), group, (place,)), BlockRows((1,), group, (values,))]
+        return build_release((x, s), [Regions.singles(9), Regions.singles(2)], parts)[0]
+
+    earlier = {f"{i}{j}": EarlierRelease(release=paired(i, j)) for i, j in ((1, 2), (0, 2))}
+    found = unveil.run_audit({"new": paired(0, 1)}, original=table, earlier=earlier, **QUICK)
+    assert kind_of(found, "composition")["verdict"] in ("inconclusive", "exceeded")
+    assert any("contradict" in text for text in found.document.diagnostics["remarks"])

@@ -9,8 +9,7 @@ from unveil.audit import run_audit
 from unveil.audit.case import Case
 from unveil.audit.first_look import first_look
 from unveil.catalog import anonymizer
-from unveil.cli import output
-from unveil.engine import Engine
+from unveil.engine import WHOLE, Engine, progress_lines
 from unveil.errors import UsageError
 
 
@@ -49,12 +48,12 @@ def test_when_time_is_over_what_was_reached_is_reported_and_is_no_pass() -> None
 
 
 def test_without_a_terminal_progress_is_a_line_now_and_then(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock = iter([0.0, 1.0, 12.0, 13.0, 30.0])
+    clock = iter([0.0, 0.0, 1.0, 1.0, 12.0, 12.0, 13.0, 13.0, 30.0, 30.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    progress = output._lines()
+    lines: list[str] = []
+    progress = progress_lines(lines.append)
     for done in range(1, 5):
-        progress("chains", done, 8)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == ["chains: 25%, about 33 s left of this", "chains: 50%, about 29 s left of this"]
+        progress("chains", done * WHOLE // 8, WHOLE)
+    assert lines == ["25% chains, about 36 s left", "50% chains, about 30 s left"]

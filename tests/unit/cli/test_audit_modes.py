@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from test_cli import run
 
-from modes import Hidden, by_counts, drawn_table, misled
+from tests.mode_oracles import by_counts
+from tests.modes import Hidden, drawn_table, misled
 from thorough import chosen
 
 SCHEMA = """version = 1

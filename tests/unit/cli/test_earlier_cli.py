@@ -109,15 +109,73 @@ def test_a_ledger_is_read_without_naming_its_releases(folder, tmp_path, call, au
     call("ledger", "add", folder / "new.csv", "--schema", folder / "schema.toml", "--ledger", own)
     found = audit(folder, "--ledger", own, "--json", "-")
     assert "composition" not in json.loads(found.stdout)["diagnostics"]
-    # A copy that was touched is named, and nothing is within.
-    copied = next(ledger.rglob("old.csv"))
-    copied.write_text(copied.read_text().replace("flu", "gout", 1))
-    found = audit(folder, "--ledger", ledger, "--json", "-")
-    kinds = json.loads(found.stdout)["diagnostics"]["judgement"]["new.csv"]["kinds"]
-    kind = next(k for k in kinds if k["kind"] == "composition")
-    assert kind["verdict"] == "not judged"
-    assert "changed since it was added" in kind["sentence"]
     assert audit(folder, "--ledger", tmp_path / "nowhere").exit_code == 2
+
+
+def _swapped_index(ledger):
+    (ledger / "ledger.toml").rename(ledger.parent / "elsewhere.toml")
+    (ledger / "ledger.toml").symlink_to(ledger.parent / "elsewhere.toml")
+
+
+def _linked_out(ledger):
+    copied = next(ledger.rglob("old.csv"))
+    copied.rename(ledger.parent / "old.csv")
+    copied.symlink_to(ledger.parent / "old.csv")
+
+
+def _rewritten(name, old, new):
+    def spoil(ledger):
+        path = next(ledger.rglob(name))
+        path.write_text(path.read_text().replace(old, new, 1))
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_rewritten("old.csv", "flu", "gout"), "was changed since it was added"),
+        (_rewritten("schema.toml", '"sensitive"', '"insensitive"'), "another schema"),
+        (lambda ledger: next(ledger.rglob("old.csv")).unlink(), "is gone"),
+        (lambda ledger: next(ledger.rglob("schema.toml")).unlink(), "is gone"),
+        (_linked_out, "outside the ledger"),
+        (_swapped_index, "outside the ledger"),
+        (_rewritten("ledger.toml", 'file = "', 'file = "../'), "outside the ledger"),
+        (_rewritten("ledger.toml", "changed = 0.0", "changed = 1.5"), "changed"),
+        (_rewritten("ledger.toml", "changed = 0.0", "colour = 'red'"), "colour"),
+        (_rewritten("ledger.toml", "[[releases]]", "[[releases"), "ledger.toml"),
+        (_rewritten("ledger.toml", 'people = "same"', 'people = "same"\nshared = 5'), "overlapping"),
+    ],
+)
+def test_a_spoilt_ledger_is_one_line_for_every_command(folder, tmp_path, call, audit, spoil, said):
+    ledger, schema = tmp_path / "ledger", ("--schema", folder / "schema.toml")
+    call("ledger", "add", folder / "old.csv", *schema, "--ledger", ledger)
+    spoil(ledger)
+    made = tmp_path / "next.csv"
+    anonymize = call(
+        "anonymize", folder / "data.csv", *schema, "--ledger", ledger, "--with", "mondrian:k=5", "-o", made
+    )
+    for found in (audit(folder, "--ledger", ledger), anonymize):
+        assert found.exit_code == 2
+        assert said in found.stderr.splitlines()[-1]
+        assert "Traceback" not in found.stderr
+    assert not made.exists()
+
+
+def test_two_runs_add_at_once_and_no_entry_is_lost(folder, tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from unveil.formats.ledger import add_to_ledger, check_copies, read_ledger
+
+    for number in range(6):
+        (tmp_path / f"old{number}.csv").write_bytes((folder / "old.csv").read_bytes() + b"\n" * number)
+    ledger = tmp_path / "ledger"
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda n: add_to_ledger(ledger, tmp_path / f"old{n}.csv", folder / "schema.toml"), range(6)))
+    entries = read_ledger(ledger)
+    assert len({entry.name for entry in entries}) == 6
+    for entry in entries:
+        check_copies(ledger, entry)
 
 
 def test_anonymize_under_a_ledger_keeps_together_what_each_keeps(folder, tmp_path, call):

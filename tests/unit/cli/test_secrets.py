@@ -47,11 +47,14 @@ def command(folder: Path, secret: Path, *rest: Any) -> tuple[Any, ...]:  # noqa:
             *around, *few, *rest)  # fmt: skip
 
 
+@pytest.mark.parametrize("published", [WIDE, ROWS[::-1]], ids=["kept", "exceeded"])
 def test_an_external_document_is_no_oracle(
+    published: list[tuple[str, ...]],
     folder: Path,  # noqa: F811
     secret: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    (folder / "wide.csv").write_text(table(published))  # what is exceeded comes with a command that would help
     files = ("--json", folder / "a.json", "--report", folder / "r.html", "--people", folder / "p.csv", "--verbose")
     code, out, _ = run(*command(folder, secret, *files, "--variant", "external"), capsys=capsys)
     assert code in (0, 1, 3)

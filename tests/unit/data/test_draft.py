@@ -464,6 +464,13 @@ COLUMNS = {
     "x5": [f"the patient came in at {i} and left later" for i in range(60)],
     "Geburtsdatum": [f"{1 + i % 28:02d}.03.{1950 + i % 40}" for i in range(60)],
     "Fallnr": [f"F{i}" for i in range(60)],
+    "last_name": ["Abernathy", "Lockridge", "Winterbourne"] * 20,  # few families, and names all the same
+    "FirstName": ["Ann", "Bob"] * 30,
+    "Given name": ["Ann", "Bob"] * 30,
+    "NAME": ["Abernathy", "Lockridge"] * 30,
+    "Nom de famille": ["Abernathy", "Lockridge"] * 30,
+    "Nombre completo": ["Abernathy", "Lockridge"] * 30,
+    "e_mail": ["none given", "see file"] * 30,
 }
 
 
@@ -504,6 +511,13 @@ def test_categories_of_several_words_stay_what_they_are():
     found = drafted(ward=["Innere Medizin", "Chirurgie West"] * 2_000, title=titles)
     assert evidence_of(found, "ward").role is Role.QUASI_IDENTIFIER
     assert evidence_of(found, "title").role is Role.QUASI_IDENTIFIER
+
+
+def test_two_spellings_of_a_long_word_are_one_value_however_often_each_is_written():
+    toml = drafted(race=["White", "white", "White ", "Black"] * 30, code=["m", "M", "f"] * 40).toml
+    assert 'domain = ["Black", "White"]' in toml
+    assert "'white' (30 rows) is read as 'White'" in toml
+    assert 'domain = ["M", "f", "m"]' in toml  # one letter may be a code
 
 
 def test_missing_words_are_found_and_said(tmp_path):

@@ -144,3 +144,16 @@ def test_identifiers_are_counted_and_dropped(tmp_path: Path) -> None:
     table = read_table(path, made_schema({"name": {"role": IDENTIFIER}, "x": {"role": QI}}))
     assert [a.name for a in table.attributes] == ["x"]
     assert table.repeated == {"name": 2}
+
+
+def test_a_cell_of_a_million_members_is_refused_with_its_place(tmp_path: Path) -> None:
+    cell = "{" + ",".join(map(str, range(1_000_000))) + "}"
+    frame = pl.DataFrame({"age": ["1", cell], "job": ["cook", "nurse"]})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    said = "age': a cell of 6,888,891 characters, over 1,000,000; shorten it"
+    for source, place in ((tmp_path / "t.csv", "line 3"), (tmp_path / "t.parquet", "row 2"), (frame, "row 2")):
+        with pytest.raises(ReleaseError, match=said) as error:
+            read_columns(source, error=ReleaseError)
+        assert place in str(error.value)
+        assert len(str(error.value)) < 300

@@ -74,6 +74,46 @@ def test_the_check_can_fail() -> None:
     assert held("global_threat", student=True) < 0.92 < held("global_threat")
 
 
+def test_a_quantile_of_people_who_err_alone_is_no_wider_than_it_must_be() -> None:
+    """Held in 95% of runs, by at most three times what an interval of one width for all runs would need."""
+    random, count, size = np.random.default_rng(3), 120, 0.004
+    high = random.uniform(0.55, 0.95, size=count)
+    attacker, learner = (np.stack([p, 1 - p], axis=1) for p in (high, high / 2))
+    truth = np.zeros(count, dtype=np.int64)
+    right = risk.relative_threat_quantile(Belief(attacker), Belief(learner), truth).value
+    found = [
+        risk.relative_threat_quantile(
+            around(attacker, random.normal(0, size, (CHAINS, count))),
+            around(learner, random.normal(0, size, (CHAINS, count))),
+            truth,
+        )
+        for _ in range(120)
+    ]
+    assert np.mean([one.low <= right <= one.high for one in found]) >= 0.95 - 3 * (0.95 * 0.05 / 120) ** 0.5
+    needed = np.quantile([abs(one.value - right) for one in found], 0.95)
+    assert np.mean([one.high - one.low for one in found]) / 2 < 3 * needed
+
+
+@pytest.mark.parametrize("student", [True, False])
+def test_calibration_is_held_where_guesses_tie(student: bool) -> None:
+    """Nobody is surer than right at a tie, but chains beside it guess everyone one way: Student's interval misses."""
+    random, count = np.random.default_rng(5), 40
+    half, truth = np.full((count, 2), 0.5), np.arange(count) % 4 // 3
+    right = risk.calibration_error(Belief(half), truth).value
+    held = 0
+    for _ in range(100):
+        belief = around(half, random.normal(0, 0.02, size=(CHAINS, 1)) * np.ones(count))
+        found = risk.calibration_error(belief, truth)
+        if student:
+            assert belief.chains is not None
+            each = np.array([risk.calibration_error(Belief(c), truth).value for c in belief.chains])
+            reach = t.ppf(0.975, CHAINS - 1) * each.std(ddof=1) / CHAINS**0.5
+            held += each.mean() - reach <= right <= each.mean() + reach
+        else:
+            held += found.low - 1e-9 <= right <= found.high + 1e-9
+    assert held < 92 if student else held >= 95 - 3 * 2.2
+
+
 def test_an_exact_statistic_has_no_interval() -> None:
     exact = Belief(np.array([[0.5, 0.5], [0.9, 0.1]]))
     found = risk.global_threat(exact, np.array([0, 0]))

@@ -24,6 +24,7 @@ LEAST_FOLDS, MOST_FOLDS, FEW_ROWS = 5, 10, 5000
 RATE, RIDGE, LEAST_WEIGHT = 0.2, 10.0, 10.0
 POINTS_KEPT, ATTRIBUTES_KEPT = 0.8, 0.7  # of each tree
 DEPTHS = (3, 2, 5)
+TRYING = 0.35  # of the time goes into choosing the depth
 EVERY = 10  # rounds between looks at what was held out
 PATIENCE = 30  # rounds without a better look
 LONGER = 1.4  # the other folds may go on for so much longer than the first did
@@ -148,12 +149,17 @@ def fit_bag(
     if like is not None:
         depth, most = like.forests[0].depth, like.rounds
     else:
-        tried = [fits[0].boost(depth, settings.rounds, engine) for depth in DEPTHS]
+        step = TRYING / len(DEPTHS)
+        tried = [
+            fits[0].boost(depth, settings.rounds, engine.part("", step * place, step * (place + 1)))
+            for place, depth in enumerate(DEPTHS)
+        ]
         best = max(tried, key=lambda one: max(one.path))
         depth = best.forest.depth
         most = min(int(LONGER * EVERY * int(np.argmax(best.path))) + EVERY, settings.rounds) if max(best.path) else 0
     with ThreadPoolExecutor(max(min(engine.workers, folds), 1)) as pool:
-        paths = list(pool.map(lambda one: one.boost(depth, most, engine, patient=True), fits))
+        own = engine.part("", TRYING if like is None else 0.0).abreast(folds)
+        paths = list(pool.map(lambda one, engine: one.boost(depth, most, engine, patient=True), fits, own))
     looks = max(len(one.path) for one in paths)
     total = [sum(one.path[min(look, len(one.path) - 1)] for one in paths) for look in range(looks)]
     rounds = int(np.argmax(total)) * EVERY if like is None else like.rounds
@@ -324,6 +330,7 @@ class _Fit:
             forest.leaf.append(leaf)
             if tree % EVERY == 0:
                 path.append(self.held_score(p))
+                engine.report("boosting", tree, most)
                 late = len(path) - 1 - int(np.argmax(path)) >= PATIENCE // EVERY
                 if engine.stop.is_set() or (late and not patient):
                     break

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.averages import Averages
 from unveil.attackers.posterior.checkpoint import Checkpoint
 from unveil.attackers.posterior.convergence import Chains
+from unveil.attackers.posterior.course import Course
 from unveil.attackers.posterior.draws import LinkedDraws
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
@@ -222,16 +223,18 @@ def learn(
         {(kind, id(targets)): (kind, targets) for one, targets in asking.values() for kind in one.asks()}.values()
     )
     check_prior(release, asked, prior)
-    unread = Unread(release, prior, engine)  # for whoever asks for nothing
+    course = Course(engine, [not one.asks() for one, _ in asking.values()])
+    unread = Unread(release, prior, course.engine)  # for whoever asks for nothing
     if not questions:
         learned = unread
     elif learned is None or not learned.reusable:
-        learned = posterior(release, asked, prior, engine, chains, questions=questions)
+        learned = posterior(release, asked, prior, course.engine, chains, questions=questions)
     found: dict[str, Belief] = {}
     while True:
         for name, (one, targets) in list(asking.items()):
             if name in found and not one.asks():
                 continue
+            course.turn(alone=not one.asks())
             try:
                 found[name] = one.believe(learned if one.asks() else unread, targets)
             except NotApplicable as reason:
@@ -243,7 +246,9 @@ def learn(
         agree = all(one.converged for one in judged)
         done = agree and all(one.precise for one in judged) and not learned.alarm()
         wanted = max((one.wanted for one in judged), default=1.0)
-        if done or not learned.run_on(agree=agree, times=float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))):
+        times = float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))
+        course.round(times / max(MARGIN * wanted, times))
+        if done or not learned.run_on(agree=agree, times=times):
             break
     learned.finish(done=done)
     facts, alarm = learned.facts(), learned.alarm(starts)

@@ -61,8 +61,8 @@ class CrossFitted:
         fold = random.permutation(release.groups) % folds
         done = like.models if like is not None else (None,) * len(bags)
         models = tuple(
-            fit_bag(bag, columns, fold, settings, engine.named(f"block {bag.number}"), times, one)
-            for bag, one in zip(bags, done, strict=True)
+            fit_bag(bag, columns, fold, settings, own.named(f"block {bag.number}"), times, one)
+            for own, bag, one in zip(engine.abreast(len(bags)), bags, done, strict=True)
         )
         return cls.matching(release, asked, columns, fold, models, tuple(model.of_entries() for model in models))
 

@@ -5,29 +5,28 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages, DistinctTargets, Running
 from unveil.attackers.posterior.averages import shares as shares_of
-from unveil.attackers.posterior.chain import Chain, Draw, each_alone
+from unveil.attackers.posterior.chain import Chain, each_alone
 from unveil.attackers.posterior.chain_facts import Reading, chain_facts, parted, readings_in_words
 from unveil.attackers.posterior.checkpoint import Arrays, Checkpoint
-from unveil.attackers.posterior.convergence import BATCHES, FAR, PRECISION, Chains
+from unveil.attackers.posterior.convergence import BATCHES, FAR, Chains
 from unveil.attackers.posterior.draws import conditional_term
 from unveil.attackers.posterior.hidden import HiddenModel
-from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
+from unveil.attackers.posterior.hidden_terms import joint_term, support_term
+from unveil.attackers.posterior.questions import HiddenAnswers, Question, ThinnedStates, add_state, averages_of
 from unveil.attackers.posterior.tempering import Likelihood, Tempering
-from unveil.data.belief import Prior, Targets
+from unveil.data.belief import Targets
 from unveil.data.contrasts import contrast_weights, shift_size
-from unveil.data.release import Release
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, Stopped
+from unveil.errors import NotApplicable
 from unveil.kernels import matching
 
-__all__ = ["HiddenPosterior", "averages_of"]
+__all__ = ["HiddenPosterior"]
 
 MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
 TASK = "learning through hidden links"
@@ -41,35 +40,7 @@ TERMS = {"joint": joint_term, "support": support_term, "conditional": conditiona
 
 
 @dataclass(slots=True, eq=False)
-class ThinnedStates:
-    """States of one chain, thinned as they come: between `most` and twice as many."""
-
-    most: int
-    states: list[Draw] = field(default_factory=list)
-    seen: int = 0
-    every: int = 1
-
-    def add(self, draw: Draw) -> None:
-        """One more state."""
-        self.seen += 1
-        if self.seen % self.every == 0:
-            self.states.append(replace(draw, weights=None, expected=None, reckoned={}))
-        if len(self.states) == 2 * self.most:
-            self.states, self.every = self.states[1::2], 2 * self.every
-
-
-@dataclass(slots=True, eq=False)
-class Question:
-    """Something asked of every state: the term whose mean is wanted, and its running means, one a chain."""
-
-    kind: str
-    targets: Targets
-    term: Term
-    running: list[Running]
-
-
-@dataclass(slots=True, eq=False)
-class HiddenPosterior:
+class HiddenPosterior(HiddenAnswers):
     """Chains where they stand, some of their states, and the answers so far."""
 
     model: HiddenModel
@@ -128,16 +99,6 @@ class HiddenPosterior:
         """See Posterior: later questions are answered from the few states that were kept."""
         return False
 
-    @property
-    def release(self) -> Release:
-        """The release it was learned from."""
-        return self.model.release
-
-    @property
-    def prior(self) -> Prior:
-        """What was held before."""
-        return self.model.prior
-
     def run(self) -> None:
         """Every chain to the end of this round."""
         lock, done = Lock(), [sum(chain.sweep for chain in self.chains)]
@@ -158,7 +119,7 @@ class HiddenPosterior:
                         self.fits[number].append(ladder.likelihood.log_posterior(chain.drawn, chain.pi))
                     for question in self.questions:
                         for state in states:
-                            _look(question.term, question.running[number], state)
+                            add_state(question.term, question.running[number], state)
                 with lock:
                     done[0] += 1
                     if done[0] % 20 == 0 or done[0] == total:
@@ -241,7 +202,7 @@ class HiddenPosterior:
                 if draw is not None:
                     fits.append(likelihood.log_posterior(chain.drawn, chain.pi))
                     for question, one in zip(self.questions, running, strict=True):
-                        _look(question.term, one, draw)
+                        add_state(question.term, one, draw)
             better = float(np.mean(fits) - np.mean(mine)) if fits and mine else -np.inf
             apart = self._apart(running) if better >= (BETTER if self.ladders[0].hot else -BETTER) else 0.0
             if apart <= max(FAR, noise * (1 + len(self.chains) * drawn / long) ** 0.5):
@@ -254,7 +215,7 @@ class HiddenPosterior:
         """How far the chains' contrasts lie from 0: at most, of 99% of the people."""
         found = [0.0]
         for question in self.questions:
-            each = shares_of(_averages(question.term, question.running, self.settings.precision).mean)
+            each = shares_of(question.averages(self.settings.precision).mean)
             contrast = np.abs(np.tensordot(contrast_weights(len(each)), each, axes=1)).max(axis=2, initial=0.0)
             found += [float(np.quantile(one, 0.99)) for one in contrast if len(one)]
         return max(found)
@@ -266,7 +227,7 @@ class HiddenPosterior:
             mean = one.mean()
             assert mean is not None
             here = shares_of(question.term.weights(mean))
-            pooled = _averages(question.term, question.running, self.settings.precision).mean.mean(axis=0)
+            pooled = question.averages(self.settings.precision).mean.mean(axis=0)
             apart = np.abs(here - shares_of(pooled)).max(axis=1, initial=0.0)
             found += [float(np.quantile(apart, 0.99))] if len(apart) else []
         return max(found)
@@ -280,17 +241,9 @@ class HiddenPosterior:
             for weight, part in parted(self.model, states)
         ]
 
-    def joint(self, targets: Targets) -> Averages:
-        """See Posterior."""
-        return self._of_everyone("joint", targets)
-
     def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
         """See Posterior."""
         return self._answer("joint", targets).mean
-
-    def support(self, targets: Targets) -> Averages:
-        """See Posterior."""
-        return self._of_everyone("support", targets)
 
     def conditional(self, targets: Targets) -> Averages:
         """See Posterior."""
@@ -306,7 +259,7 @@ class HiddenPosterior:
                 raise reason
         for question in self.questions:
             if question.kind == kind and question.targets is targets:
-                return _averages(question.term, question.running, self.settings.precision)
+                return question.averages(self.settings.precision)
         return averages_of(
             TERMS[kind](self.model, targets),
             [kept.states for kept in self.kept],
@@ -346,98 +299,28 @@ class HiddenPosterior:
             if self.ladders:
                 found |= self.ladders[number].arrays(f"{at}/ladder")
             found[f"{at}/fits"] = np.array(self.fits[number])
-            found[f"{at}/kept"] = np.array([kept.most, kept.seen, kept.every, len(kept.states)])
-            for name, each in _saved_states(kept.states).items():
-                found[f"{at}/states/{name}"] = each
+            found |= kept.arrays(at)
             for which, question in enumerate(self.questions):
-                found |= _running_arrays(question.running[number], f"{at}/question{which}")
+                found |= question.arrays(number, f"{at}/question{which}")
         return found
 
     def _restore(self, arrays: Arrays) -> None:
         self.goal, self.disagreed = arrays["goal"].tolist()
-        blocks, layout = range(len(self.model.hidden)), self.model.layout
         for number, chain in enumerate(self.chains):
             at = f"chain{number}"
             chain.restore(self.model, arrays, at)
             if self.ladders:
                 self.ladders[number].restore(self.model, arrays, f"{at}/ladder")
             self.fits[number] = arrays[f"{at}/fits"].tolist()
-            most, seen, every, states = arrays[f"{at}/kept"].tolist()
-            self.kept[number] = ThinnedStates(most, [], seen, every)
-            saved = f"{at}/states"
-            for state in range(states):
-                theta, mean = (layout.split(arrays[f"{saved}/{name}"][state]) for name in ("theta", "mean"))
-                partner = tuple(arrays[f"{saved}/partner/{b}"][state] for b in blocks)
-                pi, pi_mean, key, current = (arrays[f"{saved}/{n}"][state] for n in ("pi", "pi_mean", "key", "current"))
-                self.kept[number].states.append(Draw(theta, mean, pi, pi_mean, partner, np.uint64(key), current))
+            self.kept[number] = ThinnedStates.of_arrays(self.model, arrays, at)
             for which, question in enumerate(self.questions):
-                question.running[number] = _running_of(arrays, f"{at}/question{which}")
+                question.restore(number, arrays, f"{at}/question{which}")
 
 
 def _start(model: HiddenModel, engine: Engine, number: int) -> Chain:
     """Anywhere, but every third chain where each attribute alone points."""
     chain = Chain.start(model, engine)
     return chain if number % 3 != 2 else chain.put(model, each_alone(model))
-
-
-def _saved_states(states: Sequence[Draw]) -> Arrays:
-    """One array for each part of a state, not one for each state: files of thousands of arrays are slow."""
-    if not states:
-        return {}
-    found = {name: np.stack([getattr(draw, name) for draw in states]) for name in ("pi", "pi_mean", "key", "current")}
-    found |= {name: np.stack([getattr(draw, name).flat for draw in states]) for name in ("theta", "mean")}
-    partners = zip(*(draw.partner for draw in states), strict=True)
-    return found | {f"partner/{b}": np.stack(partner) for b, partner in enumerate(partners)}
-
-
-def _look(term: Term, running: Running, draw: Draw) -> None:
-    term.add(draw, running.room(term.shape))
-    full = running.added()
-    if full is not None:
-        running.close(term.few(full))
-
-
-def averages_of(term: Term, chains: Sequence[Sequence[Draw]], workers: int, precision: float = PRECISION) -> Averages:
-    """The mean of a term over the states of each chain, chains side by side."""
-
-    def one(states: Sequence[Draw]) -> Running:
-        running = Running()
-        for draw in states:
-            _look(term, running, draw)
-        return running
-
-    with ThreadPoolExecutor(workers) as pool:
-        return _averages(term, list(pool.map(one, chains)), precision)
-
-
-def _averages(term: Term, running: Sequence[Running], precision: float) -> Averages:
-    means = [mean for r in running if (mean := r.mean()) is not None and r.states]
-    if len(means) < len(running):
-        raise Stopped("stopped before anything was learned")
-    mean = np.stack([term.weights(found) for found in means])
-    count = min(len(r.batches) for r in running)
-    return Averages(mean, np.stack([np.stack(r.batches[-count:]) for r in running], axis=1), precision)
-
-
-def _running_arrays(running: Running, at: str) -> Arrays:
-    found: Arrays = {f"{at}/counts": np.array([running.states, running.size, running.in_part, len(running.batches)])}
-    if running.total is not None:
-        found[f"{at}/total"] = running.total
-    if running.part is not None:
-        found[f"{at}/part"] = running.part
-    if running.batches:
-        found[f"{at}/batches"] = np.stack(running.batches)
-    return found
-
-
-def _running_of(arrays: Arrays, at: str) -> Running:
-    states, size, in_part, _ = arrays[f"{at}/counts"].tolist()
-    total, part = (arrays.get(f"{at}/{name}") for name in ("total", "part"))
-    return Running(states, _floats(total), size, _floats(part), in_part, list(arrays.get(f"{at}/batches", ())))
-
-
-def _floats(array: NDArray[Any] | None) -> NDArray[np.float64] | None:
-    return None if array is None else np.array(array, dtype=np.float64)
 
 
 def _cost(model: HiddenModel) -> int:

@@ -17,9 +17,9 @@ from unveil.attackers.posterior.chain import Draw
 from unveil.attackers.posterior.chain_facts import Reading, parted, readings_in_words
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import Term, joint_term, support_term
+from unveil.attackers.posterior.questions import HiddenAnswers
 from unveil.attackers.posterior.tempering import Likelihood
-from unveil.data.belief import Prior, Targets
-from unveil.data.release import Release
+from unveil.data.belief import Targets
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.kernels.tempering import log_likelihoods
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IntegratedPosterior:
+class IntegratedPosterior(HiddenAnswers):
     """Places of the parameters with their weights."""
 
     model: HiddenModel
@@ -54,34 +54,16 @@ class IntegratedPosterior:
         """See Posterior."""
         return True
 
-    @property
-    def release(self) -> Release:
-        """The release it was learned from."""
-        return self.model.release
-
-    @property
-    def prior(self) -> Prior:
-        """What was held before."""
-        return self.model.prior
-
-    def joint(self, targets: Targets) -> Averages:
-        """See Posterior."""
-        return self._averages("joint", targets)
-
     def joint_mean(self, targets: Targets) -> Floats:
         """See Posterior."""
         distinct, _ = self.distinct.of(targets)
         return self._mean("joint", distinct)[None]
 
-    def support(self, targets: Targets) -> Averages:
-        """See Posterior."""
-        return self._averages("support", targets)
-
     def conditional(self, targets: Targets) -> Averages:
         """See Posterior."""
         raise NotApplicable("conditional_learner was not asked from the start: ask it together with the others")
 
-    def _averages(self, kind: str, targets: Targets) -> Averages:
+    def _of_everyone(self, kind: str, targets: Targets) -> Averages:
         distinct, number = self.distinct.of(targets)
         mean = self._mean(kind, distinct)[None]
         return Averages(mean, mean[None, :, :0], number=number)

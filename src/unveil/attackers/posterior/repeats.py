@@ -17,6 +17,7 @@ __all__ = ["Repeats", "remembered"]
 
 MOST_REMEMBERED = 8  # fits: four releases, believed and weighed
 MOST_BELIEVED = 3  # cross-fits whose mean is believed, where rows are few
+BELIEVED_FIRST = 0.6  # of the whole work
 HALVES = 2  # folds of those that say how sure it is
 
 Floats = NDArray[np.float64]
@@ -38,10 +39,11 @@ class Repeats:
     @classmethod
     def of(cls, release: Release, asked: int, settings: Settings, engine: Engine) -> "Repeats":
         """Fit them all, or take what was fitted before."""
-        believed = remembered(release, asked, replace(settings, repeats=0), engine)
+        most = BELIEVED_FIRST if settings.repeats else 1.0
+        believed = remembered(release, asked, replace(settings, repeats=0), engine.part("", 0.0, most))
         if not settings.repeats or not believed[0].learned:
             return cls(believed, (), 1.0)
-        weighed = remembered(release, asked, settings, engine)
+        weighed = remembered(release, asked, settings, engine.part("", most, 1.0))
         seen = (len(believed[0].models[0].forests) - 1) / len(believed[0].models[0].forests)
         return cls(believed, weighed, ((HALVES - 1) / HALVES / seen) ** 0.5)
 
@@ -71,21 +73,26 @@ class Repeats:
 def _fit(release: Release, asked: int, settings: Settings, engine: Engine) -> tuple[CrossFitted, ...]:
     """Those that are believed; with repeats, those that say how sure that is."""
     if not settings.repeats:
-        first = CrossFitted.of(release, asked, settings, engine)
-        more = MOST_BELIEVED - 1 if release.rows < FEW_ROWS and first.learned else 0
+        turns = _turns(engine, MOST_BELIEVED if release.rows < FEW_ROWS else 1)
+        first = CrossFitted.of(release, asked, settings, turns[0])
         others = (
-            CrossFitted.of(release, asked, settings, engine.named(f"again {number}"), like=first)
-            for number in range(more)
+            CrossFitted.of(release, asked, settings, turn.named(f"again {number}"), like=first)
+            for number, turn in enumerate(turns[1:])
         )
-        return first, *others
+        return (first, *others) if first.learned else (first,)
     first = remembered(release, asked, replace(settings, repeats=0), engine)[0]
     found = []
-    for number in range(settings.repeats):
-        own = engine.named(f"repeat {number}")
+    for number, turn in enumerate(_turns(engine, settings.repeats)):
+        own = turn.named(f"repeat {number}")
         times = own.named("times").generator().standard_exponential(release.groups)
         halves = replace(settings, folds=HALVES)
         found.append(CrossFitted.of(release, asked, halves, own, times=times, like=first))
     return tuple(found)
+
+
+def _turns(engine: Engine, count: int) -> list[Engine]:
+    """The engines of parts one after the other."""
+    return [engine.part("", n / count, (n + 1) / count) for n in range(count)]
 
 
 _lock = threading.Lock()

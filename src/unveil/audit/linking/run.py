@@ -32,6 +32,7 @@ from unveil.risk.linkage.people import people_frame
 from unveil.risk.linkage.published import Published, published_of
 from unveil.risk.linkage.register import Register, register_of_table
 from unveil.risk.linkage.sweep import SubsetLinks, known_points, link_by_subsets
+from unveil.risk.perturbation import PerturbedColumn, read_perturbed
 from unveil.risk.uniqueness import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["LINKING", "READERS", "Link", "run_link"]
 
 LINKING = ("distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency")
-READERS = (*LINKING, "counted", *ESTIMATORS)
+READERS = (*LINKING, "counted", "wildcards", *ESTIMATORS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +95,13 @@ def run_link(
     """
     started = time.monotonic()
     engine = Engine(seed=0) if engine is None else engine
+    noticed: tuple[PerturbedColumn, ...] = ()
+    if table is not None and (held is None or isinstance(release, Release)):
+        reading = read_perturbed(release, table)
+        release, noticed, table = reading.release, reading.columns, reading.as_read(table)
+        population = None if population is None else reading.as_read(population)
+        if origin is not None and reading.group is not None:
+            origin = reading.group[np.asarray(origin)]
     if held is None:
         if table is None:
             raise UsageError("nobody is held: give the original, or a file of people")
@@ -173,7 +181,8 @@ def run_link(
             "readers": [_reader_row(reader, one, published, names) for reader, one in found.items()],
             "sentences": _sentences(found, published, held, names) + alone.sentences(),
             "uniqueness": alone.facts(),
-            "remarks": _remarks(published, held, table)
+            "remarks": [column.sentence(f"{column.rows:,}") for column in noticed]
+            + _remarks(published, held, table)
             + [one.remark for one in worst_readers.values() if one.remark is not None]
             + [one.remark for one in found.values() if one.remark is not None]
             + _unsettled(found)
@@ -196,9 +205,15 @@ def _check_limits(limits: Sequence[str]) -> None:
     measured = [*linking, *sampling, "sample_unique", "minimal_unique", "dis_suda.max", "dis_suda.mean"]
     measured += [f"reid.{key}" for key in ("trained", "tested", "bound")]
     measured += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
-    measured += ["journalist_risk.max", "journalist_risk.mean"]
+    measured += [
+        "journalist_risk.max",
+        "journalist_risk.mean",
+        "wildcard_k",
+        "household_risk.max",
+        "household_risk.mean",
+    ]
     for part in check_limits(limits, READERS, measured=measured, readers=()):
-        estimates = part.measure in ("population_unique", "expected_links", "record_risk")
+        estimates = part.measure in ("population_unique", "expected_links", "record_risk", "household_risk")
         allowed = READERS[len(LINKING) :] if estimates else LINKING if part.measure in linking else ()
         if part.reader is not None and part.reader not in allowed:
             raise UsageError(f"{part.id}: {part.measure} has no reader {shown(part.reader)}; leave it out")

@@ -51,6 +51,7 @@ def attribute(options: AttributeOptions) -> None:
     disagree or precision was not reached.
     """
     from unveil.audit.attribute import describe_attack
+    from unveil.audit.perturbed import case_as_read, perturbed_remarks
     from unveil.data.belief import sensitive_attribute
     from unveil.data.masked import Masked
     from unveil.formats.people import people_content, people_frame
@@ -62,12 +63,16 @@ def attribute(options: AttributeOptions) -> None:
     asked = one_name(options.asked)
     one_set(options.known)
     case = load_case(replace(options, attacker=options.attacker or ["bayesian"]))
-    ((name, release),) = case.releases.items()
+    (name,) = case.releases
+    case, perturbed = case_as_read(case, name)
+    for remark in perturbed_remarks(case, name, perturbed):
+        say(f"unveil: {remark}")
+    release = case.releases[name]
     if isinstance(release, Masked):
         _check_masked(options, release)
     index = sensitive_attribute(release, asked)
     with long_work() as (progress, stop):
-        case = case.at(replace(case.engine, progress=progress, stop=stop))
+        case = case.at(replace(case.engine, progress=progress, stop=stop).part())
         result = _attack_masked(case, release, index) if isinstance(release, Masked) else _attack(case, index, options)
     column = release.attributes[index]
     truth = None if case.original is None else case.original.columns[case.original.index(column.name)]

@@ -27,6 +27,7 @@ __all__ = ["Derived", "Proposal", "derived_columns", "is_missing", "propose"]
 
 FOLD_ROWS = 50  # in fewer rows, a rare spelling says nothing
 FOLD_SHARE = 0.2  # of the rows of a value that its rarer spellings may have together
+LONG_WORD = 4  # letters: White and white are one value however often each is written; m and M may be two
 MOST_RECODES = 20
 MOST_WORDS = 3  # words among numbers or dates that are taken for marks of missing values
 
@@ -174,7 +175,7 @@ def _propose_spellings(
     for spellings in groups.values():
         common = max(spellings, key=lambda text: (spellings[text], text))
         rare = {text: n for text, n in spellings.items() if text != common}
-        if rare and sum(rare.values()) <= FOLD_SHARE * sum(spellings.values()):
+        if rare and (len(common) >= LONG_WORD or sum(rare.values()) <= FOLD_SHARE * sum(spellings.values())):
             recode |= dict.fromkeys(rare, common)
             rows_of |= rare
     if 0 < len(recode) <= MOST_RECODES:

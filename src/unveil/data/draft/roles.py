@@ -16,6 +16,7 @@ from unveil.data.draft.words import (
     SENSITIVE_WORDS,
     WEIGHT_WORDS,
     hinted,
+    says_only_name,
 )
 from unveil.data.texts import MANY, names_people
 
@@ -71,7 +72,7 @@ def weigh(column: Column, told: ProjectColumn | None) -> ColumnEvidence:
 def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
     present = column.rows - column.missing
     apart = (distinct - (column.missing > 0)) / present if present else 0.0  # distinctness where a value is present
-    if hinted(column.name, NAMING_WORDS):
+    if hinted(column.name, NAMING_WORDS) or (says_only_name(column.name) and column.places is None):
         return Role.IDENTIFIER, ["the name says that it names a person"]
     if column.places is None and not column.published:
         people = names_people(column.texts, column.counts[: len(column.texts)])

@@ -3,6 +3,7 @@
 A word ending or beginning with `*` also fits compounds: *nummer is in Fallnummer, geburt* in Geburtsdatum.
 """
 
+import itertools
 import re
 import unicodedata
 
@@ -27,6 +28,7 @@ __all__ = [
     "WEIGHT_WORDS",
     "hinted",
     "named_as",
+    "says_only_name",
 ]
 
 CODE_WORDS = (
@@ -37,7 +39,10 @@ NAMING_WORDS = (
     "ssn nin nhs mrn bsn cpf cnp dni nif nie pesel svnr nir steuernummer sozialversicherungsnummer "
     "versichertennummer passport ausweis *ausweisnummer iban *kontonummer email mail courriel mel correo phone "
     "telephone telefon* telefoon* telefono* tel mobile mobil handy movil cellulare portable fax uuid guid username "
-    "login benutzername ip mac firstname lastname surname forename fullname maidenname vorname* nachname* "
+    "login benutzername ip mac firstname lastname surname forename fullname maidenname givenname familyname middlename "
+    "secondname christianname birthname patientname clientname customername employeename personname contactname "
+    "doctorname physicianname surnames vorname* nachname* nomfamille nomnaissance nomjeune nomusage nomusuel "
+    "nompatient nomprenom nomcomplet nombrecompleto nombrepaciente nomecompleto nomecognome nomepaziente volledigenaam "
     "familienname* geburtsname* voornaam achternaam prenom prenoms apellido apellidos cognome cognomi address "
     "addresses adres adresse adressen anschrift direccion domicilio indirizzo endereco street strasse *strasse *str "
     "hausnummer straat rue calle kennzeichen *nachname *vorname matricola fallnummer *fallnummer fallnr "
@@ -134,10 +139,23 @@ def _fits(word: str, pattern: str) -> bool:
     return word.startswith(pattern[:-1]) if pattern.endswith("*") else word == pattern
 
 
+_SMALL_WORDS = frozenset(
+    ["of", "the", "de", "du", "des", "d", "la", "le", "l", "del", "der", "die", "das", "van", "het", "di", "da"]
+)
+
+
 def hinted(name: str, words: str) -> bool:
-    """Whether a column's name has one of these words in it."""
+    """Whether a column's name has one of these words in it; last_name and "nom de famille" are also one word."""
     patterns = words.split()
-    return any(_fits(word, pattern) for word in words_of(name) for pattern in patterns)
+    found = words_of(name)
+    large = [word for word in found if word not in _SMALL_WORDS]
+    found += [one + other for one, other in itertools.pairwise(large)]
+    return any(_fits(word, pattern) for word in found for pattern in patterns)
+
+
+def says_only_name(name: str) -> bool:
+    """Whether a column is called Name, Nom, Naam and no more."""
+    return len(found := words_of(name)) == 1 and found[0] in ("name", "names", "nom", "noms", "nome", "naam", "namen")
 
 
 def named_as(name: str, names: dict[str, str], taken: set[str]) -> str:

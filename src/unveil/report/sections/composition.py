@@ -68,7 +68,9 @@ def _facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         said += [f"values changed with probability {one['changed']:g}"] if one["changed"] else []
         said += [] if one["date"] is None else [str(one["date"])]
         found.append((label(one["name"]), clean(", ".join(said))))
-    found += [(label(name), f"could not be combined: {clean(why, 300)}") for name, why in facts["left_out"].items()]
+    found += [
+        (label(name), f"not combined, or not wholly: {clean(why, 300)}") for name, why in facts["left_out"].items()
+    ]
     if "rounds" not in facts:
         return found
     exact, people = facts["exact"], facts["people"]

@@ -68,27 +68,35 @@ def view_of(name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attr
     published = earlier.release
     if asked.name not in {a.name for a in published.attributes}:
         raise NotApplicable(f"it does not publish {asked.name}")
-    channel = None
+    channels: Mapping[int, Floats] = {}
+    unstated: list[str] = []
     if isinstance(published, Masked):
-        release, channel = _unmasked(published, asked.name, earlier.within)
+        release, channels = _unmasked(published, asked.name, earlier.within), published.channel
+        perturbed = [published.attributes[i].name for i in published.masked if i not in channels]
+        unstated = [n for n in perturbed if n in people.known and n not in earlier.within]
+        if codes := [a.name for a in published.attributes if a.name in earlier.within and not a.kind.measured]:
+            raise NotApplicable(f"{codes[0]} is not a number, so it cannot have been moved within a distance")
     else:
         release = published
     index = release.index(asked.name)
     if release.attributes[index].kind.measured and release.attributes[index].codes > 1000:
         raise NotApplicable(f"{asked.name} has over 1,000 values; declare bins for it")
-    known, nowhere = {}, np.zeros(people.count, dtype=bool)
+    known, likelihood, nowhere = {}, {}, np.zeros(people.count, dtype=bool)
     for i, attribute in enumerate(release.attributes):
         if i == index or attribute.name not in people.known or attribute.role is Role.SENSITIVE:
             continue
         mine, regions, of_person = people.known[attribute.name]
         known[i], lost = _translated(mine, regions, of_person, attribute)
         nowhere |= lost
+        if i in channels:
+            known[i], likelihood[i] = _through(known[i], channels[i])
     if not known and earlier.group is None and release.groups > 1 and len(release.blocks) > 1:
         raise NotApplicable("nothing that is known of a person is published in it")
     group = None if earlier.group is None else np.asarray(earlier.group, dtype=np.int64)
     targets = Targets(index, known, people.count, group)
-    emission = _emission(release, index, asked, channel, earlier.changed)
-    return ReleaseView(name, release, targets, earlier.overlap, emission, nowhere if nowhere.any() else None)
+    emission = _emission(release, index, asked, channels.get(index), earlier.changed)
+    gone = nowhere if nowhere.any() else None
+    return ReleaseView(name, release, targets, earlier.overlap, emission, gone, likelihood, tuple(unstated))
 
 
 def _overlaps(a: Attribute, b: Attribute) -> NDArray[np.bool_] | None:
@@ -125,6 +133,13 @@ def _translated(
     return Known(Regions.pairs(theirs.codes, owner, code, len(regions)), of_person), empty[of_person]
 
 
+def _through(known: Known, channel: Floats) -> tuple[Known, Floats]:
+    """Which published codes somebody may show, and (known sets, codes) the chance of each."""
+    chance = known.regions.totals(channel) / known.regions.sizes[:, None]
+    owner, code = np.nonzero(chance > 0)
+    return Known(Regions.pairs(channel.shape[1], owner, code, len(chance)), known.of_target), np.asarray(chance)
+
+
 def _emission(release: Release, index: int, asked: Attribute, channel: Floats | None, changed: float) -> Floats | None:
     """(regions, values) the chance of what is published given the value now; None if that is the value itself."""
     regions, theirs = release.regions[index], release.attributes[index]
@@ -145,21 +160,18 @@ def _emission(release: Release, index: int, asked: Attribute, channel: Floats | 
     return np.asarray(found)
 
 
-def _unmasked(masked: Masked, asked: str, within: Mapping[str, float]) -> tuple[Release, Floats | None]:
-    """A perturbed table as rows whose cells are sets: what was perturbed lies within a stated distance, or anywhere."""
-    channel = None
+def _unmasked(masked: Masked, asked: str, within: Mapping[str, float]) -> Release:
+    """A perturbed table as rows whose cells are sets: what was perturbed lies within a stated distance, or anywhere.
+
+    Codes that a published channel changed stand as they are published: the channel says what they may have been.
+    """
     regions, numbers = [], []
     for index, (attribute, column) in enumerate(zip(masked.attributes, masked.columns, strict=True)):
-        perturbed = index in masked.masked
-        if attribute.name == asked and perturbed:
-            if index not in masked.channel:
-                raise NotApplicable(f"its {asked} was perturbed, and the chances of each change are not published")
-            channel = masked.channel[index]
+        perturbed = index in masked.masked and index not in masked.channel
+        if attribute.name == asked and perturbed and asked not in within:
+            why = "how far it may have been moved" if attribute.kind.measured else "with what chances"
+            raise NotApplicable(f"its {asked} was perturbed, and it is not stated {why}")
         low, high, whole = _span(attribute, column, within.get(attribute.name) if perturbed else 0.0)
-        if attribute.name == asked and channel is not None:
-            whole = column == SUPPRESSED
-        elif perturbed and index in masked.channel:
-            whole = np.ones(len(column), dtype=bool)
         if whole.any():
             low, high = np.where(whole, 0, low), np.where(whole, attribute.codes - 1, high)
         pair = row_numbers([low, high])
@@ -171,7 +183,7 @@ def _unmasked(masked: Masked, asked: str, within: Mapping[str, float]) -> tuple[
     others = [numbers[i] for i in everything if masked.attributes[i].name != asked]
     group = row_numbers(others, masked.rows)
     part = BlockRows(everything, group, tuple(numbers))
-    return build_release(masked.attributes, regions, [part])[0], channel
+    return build_release(masked.attributes, regions, [part])[0]
 
 
 def _span(

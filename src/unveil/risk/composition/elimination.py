@@ -1,5 +1,6 @@
 """Exact beliefs in small connected parts: the sum over every joint matching of people with the rows of all releases."""
 
+import math
 from collections.abc import Sequence
 from itertools import product
 
@@ -18,6 +19,7 @@ MOST_MOVES = 4000  # of one person
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Person = tuple[int, list[list[int]], Floats]
 
 
 def exact_beliefs(
@@ -82,7 +84,7 @@ def _part(
 
     held: list[dict[int, dict[int, int]]] = [{} for _ in links]
     capacity: dict[tuple[int, int], float] = {}
-    people: list[tuple[int, list[list[int]], Floats]] = []  # class position or -1, links by release, weights
+    people: list[Person] = []  # class position or -1, links by release, weights
     for position, x in enumerate(classes.tolist()):
         mine = [order[begin[x] : begin[x + 1]].tolist() for order, begin in of_class]
         people += [(position, mine, p[x])] * int(size[x])
@@ -110,41 +112,44 @@ def _part(
     people = _ordered(people, links)
     values_kept = p.shape[1]
     start, value, weight, uses = [0], [], [], []
-    width = 2 * len(links)
-    for _, mine, prior in people:
-        options = []
-        for number, one in enumerate(links):
-            if not mine[number]:
-                continue
-            several = len(mine[number]) > 1
-            options.append([
-                (
-                    number,
-                    int(np.searchsorted(one.start, link, side="right") - 1),
-                    item((number, "entry", int(one.entry[link]), 0), capacity[number, int(one.entry[link])])
-                    if (number, int(one.entry[link])) in shared
-                    else -1,
-                    float(one.weight[link]) if several else 1.0,
-                )
-                for link in mine[number]
-            ])  # fmt: skip
+    width = sum(2 + (0 if one.slices is None else len(one.slices.blocks)) for one in links)
+
+    def places(x: int, number: int, mine: list[int]) -> list[tuple[int, int, float, list[int]]]:
+        """Where somebody may stand in a release: its number, a group, how well that fits, and what it uses up."""
+        one, found = links[number], []
+        for link in mine:
+            group = int(np.searchsorted(one.start, link, side="right") - 1)
+            entry = int(one.entry[link])
+            key = (number, "entry", entry, 0)
+            used = [item(key, capacity[number, entry])] if (number, entry) in shared else []
+            fit = float(one.weight[link]) if len(mine) > 1 else 1.0
+            others = [] if one.slices is None else one.slices.ways(x, group)
+            for chosen in product(*others):
+                more = [
+                    item((number, "block", b, e), float(one.slices.blocks[b].rows[e]))  # type: ignore[union-attr]
+                    for b, (e, _) in enumerate(chosen)
+                ]
+                found.append((number, group, fit * math.prod(f for _, f in chosen), used + more))
+        return found
+
+    for position, mine, prior in people:
+        x = int(classes[position]) if position >= 0 else -1
+        options = [places(x, number, some) for number, some in enumerate(mine) if some]
+        if any(len(some) > MOST_MOVES for some in options):
+            return None
         for s in range(values_kept):
             if prior[s] <= 0:
                 continue
             for chosen in product(*options):
                 ways: list[tuple[float, list[int]]] = [(float(prior[s]), [])]
-                for number, group, entry, fit in chosen:
+                for number, group, fit, taking in chosen:
                     emission = links[number].emission
                     taken = held[number][group]
                     if emission is None:
                         outcomes = [(taken[s], 1.0)] if s in taken else []
                     else:
                         outcomes = [(i, float(emission[c, s])) for c, i in taken.items() if emission[c, s] > 0]
-                    ways = [
-                        (w * fit * chance, [*used, i, *([entry] if entry >= 0 else [])])
-                        for w, used in ways
-                        for i, chance in outcomes
-                    ]
+                    ways = [(w * fit * chance, [*used, i, *taking]) for w, used in ways for i, chance in outcomes]
                 for w, used in ways:
                     value.append(s)
                     weight.append(w)
@@ -168,9 +173,7 @@ def _part(
     return found
 
 
-def _ordered(
-    people: list[tuple[int, list[list[int]], Floats]], links: Sequence[GroupLinks]
-) -> list[tuple[int, list[list[int]], Floats]]:
+def _ordered(people: list[Person], links: Sequence[GroupLinks]) -> list[Person]:
     """People group by group, so that few groups are half filled at any time."""
     groups = [
         {

@@ -1,6 +1,6 @@
 """What several releases of the same people tell together about one attribute of each person."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +30,22 @@ class ReleaseView:
     overlap: Overlap = field(default_factory=Overlap)
     emission: Floats | None = None  # (regions of the asked attribute, values): chance of what is published; None: equal
     nowhere: NDArray[np.bool_] | None = None  # (people,) who fit no row whatever it shows
+    likelihood: Mapping[int, Floats] = field(default_factory=dict)  # by perturbed attribute: (known sets, codes)
+    unstated: tuple[str, ...] = ()  # known of people and perturbed, nobody says how far: taken for anything
+
+    def repeats(self, other: "ReleaseView") -> bool:
+        """Whether it is the same release, said of the same people: published once more, it tells nothing."""
+        return (
+            self.release == other.release
+            and (self.overlap, other.overlap) == (Overlap(), Overlap())
+            and self.targets.known.keys() == other.targets.known.keys()
+            and not self.likelihood
+            and not other.likelihood
+            and self.nowhere is other.nowhere is None
+            and _equal(self.emission, other.emission)
+            and _equal(self.targets.group, other.targets.group)
+            and np.array_equal(self.targets.distinct()[1], other.targets.distinct()[1])
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +98,7 @@ class Web:
         else:
             found = propagate(self.ties, self.size, prior, tree=tree)
         belief = np.where(done[:, None], exact, found.belief)
+        belief = np.where(belief.sum(axis=1, keepdims=True) > 0, belief, prior)  # whom nothing fits: see `impossible`
         impossible = np.where(done, False, found.impossible | against)
         loose = ~done & (found.moving > 0)
         change = found.change if loose.any() else 0.0
@@ -89,7 +106,16 @@ class Web:
         sure = done | (tree & (found.moving < 1e-9))
         settled = found.settled or worst <= 1e-9
         n = self.number
-        return JointBelief(belief[n], sure[n], found.rounds, change, worst, settled, impossible[n])
+        belief, sure = belief[n], sure[n]
+        if p is not None:  # people who cannot be told apart hear the same, each with a p(s | x) of their own
+            own = np.maximum(p, 1e-12)
+            own = own / own.sum(axis=1, keepdims=True)
+            apart = np.abs(own - prior[n]).max(axis=1) > 1e-9
+            belief[apart] *= own[apart] / prior[n[apart]]
+            belief[apart] /= belief[apart].sum(axis=1, keepdims=True)
+            part = self.parts.part[n]
+            sure &= ~np.isin(part, part[apart])
+        return JointBelief(belief, sure, found.rounds, change, worst, settled, impossible[n])
 
     def left(self, which: Sequence[int] | None = None) -> NDArray[np.bool_]:
         """(people, values) which values every one of these releases (all) leaves to each person."""
@@ -129,11 +155,20 @@ def weave(views: Sequence[ReleaseView], values: int) -> Web:
             overlap=one.overlap,
             emission=one.emission,
             nowhere=None if one.nowhere is None else one.nowhere[first],
+            likelihood=one.likelihood,
         )
         for one in views
     )
-    ties, differences, against = subtract_nested(links, size)
+    told_once = list(links)
+    for place, one in enumerate(views):
+        if any(one.repeats(other) for other in views[:place]):
+            told_once[place] = links[place].of_groups(np.zeros(links[place].groups, dtype=bool))
+    ties, differences, against = subtract_nested(told_once, size)
     return Web(number, size, values, links, tuple(ties), tuple(differences), against, parts_of(ties, size))
+
+
+def _equal(a: NDArray[np.generic] | None, b: NDArray[np.generic] | None) -> bool:
+    return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def _places(links: GroupLinks, classes: int) -> Ints:

@@ -1,20 +1,24 @@
 """Whether a release keeps everybody as safe together with the earlier ones as the worse of them does alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unveil.data.attribute import Role
+from unveil.data.attribute import Attribute, Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.risk.composition.earlier import EarlierRelease, KnownPeople, view_of
-from unveil.risk.composition.exposure import SURE
-from unveil.risk.composition.inference import weave
+from unveil.risk.composition.exposure import SURE, exposure_of
+from unveil.risk.composition.inference import ReleaseView, weave
+from unveil.risk.news import disclosed_people
 
 __all__ = ["Keeping", "kept_together"]
 
 SLACK = 0.01  # of a belief
+MOST_LIKELY = 0.05  # share of people believed at 80% or more: an audit's default limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +31,40 @@ class Keeping:
     alone: float  # the surest belief from the new release
     before: float  # ... from the earlier ones
     together: float  # ... from all
+    told: int  # people whose value all releases together tell: at 95%, by elimination or by subtraction
+    told_before: int  # ... the earlier ones alone
+    likely: float  # share of people whose value is believed at 80% or more, by a reader of all
+    likely_before: float  # ... of the earlier ones
     values: int  # the fewest values that are left to anybody
     settled: bool
 
     @property
     def kept(self) -> bool:
-        """Nobody is told more."""
-        return self.settled and not self.worse and not self.sure
+        """Nobody is told more, and what is told together is within the default limits of an audit."""
+        return self.settled and not (self.worse or self.sure or self.told) and self.likely <= MOST_LIKELY
+
+    @property
+    def lost(self) -> bool:
+        """Whether the earlier releases alone are beyond those limits: nothing published after them takes that back."""
+        return self.told_before > 0 or self.likely_before > MOST_LIKELY
+
+
+class _Told(NamedTuple):
+    """(people,) of whom a reader who does not know the groups is sure and right, whose value is told, or likely."""
+
+    sure: NDArray[np.bool_]
+    told: NDArray[np.bool_]
+    likely: NDArray[np.bool_]
+
+
+def _told(views: Sequence[ReleaseView], attribute: Attribute, truth: NDArray[np.integer]) -> _Told:
+    web = weave(views, attribute.codes)
+    p = web.beliefs().probability
+    share = np.bincount(truth, minlength=attribute.codes) / len(truth)
+    counted = exposure_of(web, harmless=attribute.harmless)
+    at = [disclosed_people(p, truth, share, at_least=least, harmless=attribute.harmless) for least in (SURE, 0.8)]
+    told = at[0] | counted.one_left | (counted.differenced if len(views) > 1 else False)
+    return _Told(p[np.arange(len(truth)), truth] >= SURE, told, at[1])
 
 
 def kept_together(table: Table, made: Anonymized, earlier: Mapping[str, EarlierRelease]) -> list[Keeping]:
@@ -60,18 +91,21 @@ def kept_together(table: Table, made: Anonymized, earlier: Mapping[str, EarlierR
         worse = together > np.maximum(alone, before) + SLACK
         unplaced = [replace(view, targets=replace(view.targets, group=None)) for view in views]
         truth = table.columns[table.index(attribute.name)]
-        sure = [
-            weave(some, attribute.codes).beliefs().probability[np.arange(len(truth)), truth] >= SURE
-            for some in (unplaced, unplaced[:1], unplaced[1:])
-        ]
+        all_told, new_told, old_told = (
+            _told(some, attribute, truth) for some in (unplaced, unplaced[:1], unplaced[1:])
+        )
         found.append(
             Keeping(
                 attribute.name,
                 int(worse.sum()),
-                int((sure[0] & ~sure[1] & ~sure[2]).sum()),
+                int((all_told.sure & ~new_told.sure & ~old_told.sure).sum()),
                 float(alone.max()),
                 float(before.max()),
                 float(together.max()),
+                int(all_told.told.sum()),
+                int(old_told.told.sum()),
+                float(all_told.likely.mean()),
+                float(old_told.likely.mean()),
                 int(web.left().sum(axis=1).min()),
                 joint.converged,
             )

@@ -1,6 +1,6 @@
 """Links: where in a release each person may stand, by what is published of them, and what the groups there hold."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -11,6 +11,7 @@ from unveil.attackers.posterior.fits import block_fits
 from unveil.data.belief import Targets
 from unveil.data.release import Block, Release, example_rows, row_numbers
 from unveil.errors import NotApplicable, UsageError
+from unveil.risk.composition.slices import BlockLinks, SliceLinks
 
 __all__ = ["GroupLinks", "Overlap", "link_people"]
 
@@ -48,13 +49,14 @@ class GroupLinks:
     person: NDArray[np.int32]  # (links,) class of people; the number of classes: strangers
     count: Floats  # (links,) expected people
     entry: Ints  # (links,) rows that cannot be told apart
-    weight: Floats  # (links,) how well they fit, up to a factor for each class and each entry
+    weight: Floats  # (links,) how well they fit, up to a factor for each class and each entry; other blocks aside
     certain: NDArray[np.bool_]  # (links,) the count is a fact
     present: Floats  # (classes,) probability that somebody of the class is in the release at all
     value_start: Ints  # (groups + 1,)
     column: NDArray[np.int32]  # (group values,) what is published of the sensitive value
     held: Floats  # (group values,) rows
     emission: Floats | None  # (columns, values) probability of what is published given the value; None: the value
+    slices: SliceLinks | None = None  # of a sliced release, where other blocks say more than who may stand where
 
     @property
     def groups(self) -> int:
@@ -95,6 +97,7 @@ class GroupLinks:
             value_start=value_start,
             column=self.column[values],
             held=held[values],
+            slices=None if self.slices is None else self.slices.cut(alive),
         )
 
     def of_groups(self, which: NDArray[np.bool_]) -> "GroupLinks":
@@ -124,16 +127,18 @@ def link_people(
     overlap: Overlap,
     emission: Floats | None = None,
     nowhere: NDArray[np.bool_] | None = None,
+    likelihood: Mapping[int, Floats] | None = None,
 ) -> GroupLinks:
     """The links of classes of people, `size` (classes,) each, to the rows of a release that fit them.
 
     `emission` (regions of the asked attribute, values); None: its regions are single values, the same codes.
-    `nowhere`: classes that fit no row whatever is published.
+    `nowhere`: classes that fit no row whatever is published. `likelihood`: by perturbed attribute, the chance of every
+    published code given what is known.
     """
-    entry, group, capacity, target, weight = _fits(release, targets)
+    entry, group, capacity, target, weight, share, blocks = _fits(release, targets, likelihood or {})
     if nowhere is not None and nowhere.any():
         keep = ~nowhere[target]
-        entry, target, weight = entry[keep], target[keep], weight[keep]
+        entry, target, weight, share = entry[keep], target[keep], weight[keep], share[keep]
     people, rows = int(size.sum()), int(capacity.sum())
     reachable = min(
         int(size[np.unique(target)].sum()),
@@ -141,7 +146,7 @@ def link_people(
     )
     shared = {"same": people, "subset": rows, "superset": people, "overlapping": overlap.shared or reachable}
     inside = min(shared[overlap.people], people, rows, reachable)
-    count, absent, strange = _expected(entry, target, weight, size, capacity, inside)
+    count, absent, strange = _expected(entry, target, weight * share, size, capacity, inside)
     alone = np.bincount(target, minlength=targets.count)[target] == 1
     only = np.bincount(entry, minlength=len(capacity))[entry] == 1
     certain = (alone & (absent[target] < 1e-9)) | (only & (strange[entry] < 1e-9))
@@ -160,6 +165,11 @@ def link_people(
     start = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(where, minlength=groups), out=start[1:])
     value_start, column, held = _held(release, targets, emission is None, groups)
+    slices = None
+    if blocks:
+        own = release.block_of(targets.asked)
+        home = own.group[example_rows(_told_apart(release, targets))]
+        slices = SliceLinks.where_open(home, where[~certain], where[person == targets.count], blocks)
     return GroupLinks(
         start,
         person[order].astype(np.int32),
@@ -172,6 +182,7 @@ def link_people(
         column,
         held,
         emission,
+        slices,
     )
 
 
@@ -195,39 +206,47 @@ def _told_apart(release: Release, targets: Targets) -> Ints:
     return row_numbers(columns, len(own.cell))
 
 
-def _fits(release: Release, targets: Targets) -> tuple[Ints, Ints, Ints, Ints, Floats]:
-    """(pairs,) entry; (entries,) group and rows; (pairs,) target and weight."""
+def _fits(
+    release: Release, targets: Targets, likelihood: Mapping[int, Floats]
+) -> tuple[Ints, Ints, Ints, Ints, Floats, Floats, list[BlockLinks]]:
+    """(pairs,) entry; (entries,) group and rows; (pairs,) target, weight and share of the group whose other blocks fit.
+
+    Last: those other blocks, entry by entry.
+    """
     own = release.block_of(targets.asked)
     block, known = _sets(release, targets)
     if block is not None:
         number = row_numbers([block.group, *(block.region(i) for i in known)])
         first = example_rows(number)
         capacity = np.bincount(number, weights=block.count).astype(np.int64)
-        entry, target, weight = _pairs(release, block, known, targets, number)
-        return entry, block.group[first], capacity, target, weight
+        entry, target, weight = _pairs(release, block, known, targets, number, likelihood)
+        return entry, block.group[first], capacity, target, weight, np.ones(len(weight)), []
     number = _told_apart(release, targets)
     capacity = np.bincount(number, weights=own.count).astype(np.int64)
     first = example_rows(number)
-    entry, target, weight = _pairs(release, own, known, targets, number)
+    entry, target, weight = _pairs(release, own, known, targets, number, likelihood)
+    share, blocks = np.ones(len(entry)), []
     others = [b for b in release.blocks if b is not own and any(i in targets.known for i in b.attributes)]
     for other in others:  # how much of the group shows cells that fit, block by block
         cells = [i for i in other.attributes if i in targets.known]
         theirs = row_numbers([other.group, *(other.region(i) for i in cells)])
-        rows = np.bincount(theirs, weights=other.count)
-        place, who, fit = _pairs(release, other, cells, targets, theirs)
-        group = other.group[example_rows(theirs)][place]
-        key = who * release.groups + group
-        distinct, inverse = np.unique(key, return_inverse=True)
-        share = np.bincount(inverse, weights=fit * rows[place] / release.sizes[group])
-        mine = target * release.groups + own.group[first][entry]
-        at = np.minimum(np.searchsorted(distinct, mine), max(len(distinct) - 1, 0))
-        keep = distinct[at] == mine if len(distinct) else np.zeros(len(mine), dtype=bool)
-        entry, target, weight = entry[keep], target[keep], weight[keep] * share[at[keep]]
-    return entry, np.arange(len(capacity)), capacity, target, weight
+        rows = np.bincount(theirs, weights=other.count).astype(np.float64)
+        place, who, fit = _pairs(release, other, cells, targets, theirs, likelihood)
+        blocks.append(BlockLinks.of(who, other.group[example_rows(theirs)][place], place, fit, rows, release.groups))
+        found = blocks[-1].share(release.sizes)
+        at = blocks[-1].find(target, own.group[first][entry])
+        keep = at >= 0
+        entry, target, weight, share = entry[keep], target[keep], weight[keep], share[keep] * found[at[keep]]
+    return entry, np.arange(len(capacity)), capacity, target, weight, share, blocks
 
 
 def _pairs(
-    release: Release, block: Block, known: Sequence[int], targets: Targets, number: Ints
+    release: Release,
+    block: Block,
+    known: Sequence[int],
+    targets: Targets,
+    number: Ints,
+    likelihood: Mapping[int, Floats],
 ) -> tuple[Ints, Ints, Floats]:
     """(pairs,) number of the set of entries, target, and weight, of every target that fits."""
     sets = int(number.max(initial=-1)) + 1
@@ -248,7 +267,12 @@ def _pairs(
         found = block_fits(release, block, targets)
         weight = np.ones(len(found.target))
         for i in known:
-            weight = weight * found.overlaps[i].shared(np.ones(release.attributes[i].codes))[found.pair[i]]
+            if i in likelihood:  # a code stands for itself, and what is suppressed for any
+                shown = release.regions[i].single()[block.region(i)[found.entry]]
+                chance = likelihood[i][targets.known[i].of_target[found.target], np.maximum(shown, 0)]
+                weight = weight * np.where(shown >= 0, chance, 1.0)
+            else:
+                weight = weight * found.overlaps[i].shared(np.ones(release.attributes[i].codes))[found.pair[i]]
         pair, inverse = np.unique(found.target * sets + number[found.entry], return_inverse=True)
         total = np.bincount(inverse, weights=weight) / np.maximum(np.bincount(inverse), 1)
         return pair % sets, pair // sets, total

@@ -39,6 +39,8 @@ def subtract_nested(links: Sequence[GroupLinks], size: Ints) -> tuple[list[Group
             for outer in range(len(found)):
                 if inner == outer or found[inner].emission is not None or found[outer].emission is not None:
                     continue
+                if found[outer].slices is not None:  # who is taken off it would leave gaps in its other blocks
+                    continue
                 done, hit, wrong = _subtract(found[inner], found[outer], size)
                 against += wrong
                 if done is not None:
@@ -50,7 +52,9 @@ def subtract_nested(links: Sequence[GroupLinks], size: Ints) -> tuple[list[Group
     remainders = []
     for release, hit in touched.items():
         one = found[release]
-        mine = np.flatnonzero((one.person < len(size)) & hit[np.minimum(one.person, len(size) - 1)])
+        # Of whoever may stand elsewhere, too, the remainder says nothing for certain.
+        here = home_of(one, size)[one.person] == one.group
+        mine = np.flatnonzero(here & (one.person < len(size)) & hit[np.minimum(one.person, len(size) - 1)])
         group = one.group[mine]
         values = np.diff(one.value_start)[group]
         rows = np.add.reduceat(np.append(one.held, 0.0), one.value_start[:-1])[group].astype(np.int64)
@@ -135,6 +139,11 @@ def parts_of(links: Sequence[GroupLinks], size: Ints) -> ConnectedParts:
         rows.append(one.person[real].astype(np.int64))
         columns.append(one.group[real] + offset)
         offset += one.groups
+        if one.slices is not None:  # who may take the same cells of another block is tied together, too
+            tied = real & one.slices.open[one.group]
+            rows.append(one.person[tied].astype(np.int64))
+            columns.append(one.slices.home[one.group[tied]] + offset)
+            offset += int(one.slices.home.max()) + 1
     row, column = np.concatenate(rows), np.concatenate(columns)
     graph = coo_array((np.ones(len(row), dtype=np.int8), (row, column)), shape=(offset, offset))
     count, label = connected_components(graph, directed=False)
@@ -159,5 +168,9 @@ def parts_of(links: Sequence[GroupLinks], size: Ints) -> ConnectedParts:
         whole = np.abs(one.count - np.round(one.count)) < 1e-6
         closed[of_link[strange & ~whole]] = False
         offset += one.groups
+        if one.slices is not None:
+            closed[of_link[one.slices.strange[one.group]]] = False
+            simple[of_link[one.slices.open[one.group]]] = False
+            offset += int(one.slices.home.max()) + 1
     tree = simple & closed & (np.abs(edges - (people + corners - 1)) < 1e-6)
     return ConnectedParts(part, np.round(people).astype(np.int64), tree, closed)

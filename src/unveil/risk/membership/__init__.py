@@ -9,10 +9,4 @@ from unveil.risk.membership.scores import *
 from unveil.risk.membership.shadow import *
 from unveil.risk.membership.tuples import *
 
-__all__: list[str] = []
-__all__ += belief.__all__
-__all__ += matching.__all__
-__all__ += presence.__all__
-__all__ += scores.__all__
-__all__ += shadow.__all__
-__all__ += tuples.__all__
+__all__ = [*belief.__all__, *matching.__all__, *presence.__all__, *scores.__all__, *shadow.__all__, *tuples.__all__]

@@ -17,7 +17,9 @@ from unveil.data.schema import Schema
 from unveil.formats.columns import Columns
 from unveil.formats.paths import sheet_file
 from unveil.formats.published import Sidecar, published_columns, read_sidecar
+from unveil.formats.surroundings import Surrounding, surroundings
 from unveil.formats.tables import READERS
+from unveil.risk.published_file.beside import beside_the_table
 from unveil.risk.published_file.blocks import paired_blocks
 from unveil.risk.published_file.claims import claimed_masking, claimed_noise
 from unveil.risk.published_file.columns import doubtful_roles, exact_values, identifying_columns, leftover_columns
@@ -44,6 +46,7 @@ __all__ = [
 # Each check with the kind of disclosure it is about, whether it needs the original, and what it says if all is well.
 CHECKS: dict[Callable[[PublishedFile], list[Leak]], tuple[Disclosure, bool, str]] = {
     leftover_columns: ("linking", False, "No identifier, key or unexplained column is left in the file."),
+    beside_the_table: ("linking", False, "Nothing but the table is in the file."),
     doubtful_roles: ("inference", False, "No column's name speaks against its role."),
     exact_values: ("singling out", False, "Columns with bins show no exact values."),
     identifying_columns: ("singling out", False, "No column beside the quasi-identifiers singles people out."),
@@ -73,11 +76,12 @@ def published_file(
     origin: NDArray[np.int64] | None = None,
     key: str | None = None,
     raw: bytes | None = None,
+    around: tuple[Surrounding, ...] = (),
 ) -> PublishedFile:
     """A published file from what `formats.tables.read_columns` reads of it and, if there is one, of the original.
 
     `origin`: (rows,) the original row of each published one, counted from 0, where an assignment says it. `raw`: the
-    bytes of a text file, for its quotes.
+    bytes of a text file, for its quotes. `around`: what the file holds beside the table.
     """
     return PublishedFile(
         columns=columns.columns,
@@ -90,6 +94,7 @@ def published_file(
         origin=origin,
         key=key,
         raw=raw,
+        around=around,
         decimal=columns.decimal,
         original_decimal="." if original is None else original.decimal,
     )
@@ -115,9 +120,8 @@ def read_published_file(
     second = None if beside is None else published_columns(path.parent / beside, **reading)
     text = sheet_file(path)[0].suffix.lower() not in (*READERS, ".deid")
     raw = path.read_bytes() if text else None
-    return published_file(
-        columns, schema, sidecar=sidecar, second=second, original=original, origin=origin, key=key, raw=raw
-    )
+    held: dict[str, Any] = {"second": second, "origin": origin, "key": key, "raw": raw, "around": surroundings(path)}
+    return published_file(columns, schema, sidecar=sidecar, original=original, **held)
 
 
 def read_as_a_stranger(file: PublishedFile) -> tuple[Leak, ...]:

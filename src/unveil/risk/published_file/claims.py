@@ -1,12 +1,14 @@
 """What a sidecar claims, against the original: masked columns, chances of PRAM, noise on counts."""
 
 import re
+from itertools import combinations
 
 import numpy as np
 
 from unveil.data.attribute import Kind
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
+from unveil.risk.published_file.statistics import guess
 
 __all__ = ["claimed_masking", "claimed_noise"]
 
@@ -24,11 +26,56 @@ def claimed_masking(file: PublishedFile) -> list[Leak]:
             leak = _unchanged(file, name) if file.origin is not None else None
             if leak is not None:
                 found.append(leak)
+    if file.origin is not None and not found:
+        found += _noise_told(file)
     if file.origin is None:
         found += [leak for leak in (_shares(file, n) for n in file.sidecar.channel) if leak is not None]
     if file.origin is None and not found:
         found += _whole_rows(file)
     return found
+
+
+def _noise_told(file: PublishedFile) -> list[Leak]:
+    """What was added or changed, told by another column: the same noise twice, or a mark on the rows that changed."""
+    assert file.original is not None
+    assert file.origin is not None
+    known = np.flatnonzero(file.origin >= 0)
+    noise: dict[str, np.ndarray] = {}
+    found = []
+    for name in (n for n in file.sidecar.masked if n in file.columns and n in file.original):
+        here, there, x, y = _before_and_after(file, name)
+        changed = ((here != there) & ~(x == y)).astype(np.int64)
+        if len(known) < 20 or not changed.any():
+            continue
+        for other in (n for n in file.others if n not in file.sidecar.masked):
+            mark = guess(file.codes(other)[known], changed)
+            if mark.lift >= 0.5 and mark.right > 0.9:
+                sentence = f"{other} tells which values of {name} were changed: right for {percent(mark.right)}."
+                found.append(_claim(file, name, sentence, int((changed == 0).sum()), mark.right))
+        if np.isfinite(x).all() and np.isfinite(y).all() and changed.mean() > 0.5:
+            noise[name] = x - y
+    for (one, a), (other, b) in combinations(noise.items(), 2):
+        if a.std() > 0 and b.std() > 0 and abs(float(np.corrcoef(a, b)[0, 1])) > 0.95:
+            sentence = (
+                f"{one} and {other} were given the same noise: who knows one of a person takes it off the other, and "
+                f"their difference is as it was, of {file.persons(len(known))}."
+            )
+            found.append(_claim(file, one, sentence, len(known), 1.0))
+    return found
+
+
+def _before_and_after(file: PublishedFile, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Texts as published and as they were, of the rows whose owner is known; then both as numbers."""
+    assert file.original is not None
+    assert file.origin is not None
+    published, source = file.columns[name], file.original[name]
+    known = file.origin >= 0
+    of = np.asarray(source.text_of_row)[file.origin[known]]
+    here = np.array([t.strip() for t in published.texts], dtype=object)[file.codes(name)][known]
+    there = np.array([t.strip() for t in source.texts], dtype=object)[of]
+    kind = file.schema.declaration(name).kind
+    y = places(source.texts, kind if kind.measured else Kind.NUMERIC, file.original_decimal)[of]
+    return here, there, file.numbers(name)[file.codes(name)][known], y
 
 
 def _shares(file: PublishedFile, name: str) -> Leak | None:
@@ -59,21 +106,7 @@ def _shares(file: PublishedFile, name: str) -> Leak | None:
 
 
 def _unchanged(file: PublishedFile, name: str) -> Leak | None:
-    assert file.original is not None
-    assert file.origin is not None
-    published, source = file.columns[name], file.original[name]
-    known = file.origin >= 0
-    here = np.array([t.strip() for t in published.texts], dtype=object)[file.codes(name)][known]
-    there = np.array([t.strip() for t in source.texts], dtype=object)[np.asarray(source.text_of_row)][
-        file.origin[known]
-    ]
-    x = file.numbers(name)[file.codes(name)][known]
-    y = places(
-        source.texts,
-        file.schema.declaration(name).kind if file.schema.declaration(name).kind.measured else Kind.NUMERIC,
-        file.original_decimal,
-    )
-    y = y[np.asarray(source.text_of_row)][file.origin[known]]
+    here, there, x, y = _before_and_after(file, name)
     same = (here == there) | (np.isfinite(x) & (x == y))
     share, rows = float(same.mean()), len(same)
     if rows < 20:
@@ -104,6 +137,20 @@ def _unchanged(file: PublishedFile, name: str) -> Leak | None:
                 f"ranks are the same, and everybody who knows {name} finds the row.",
                 rows,
                 1.0,
+            )
+    steps = np.unique(y) if np.isfinite(y).all() else np.zeros(0)
+    if np.isfinite(x).all() and 5 <= len(steps) <= rows // 2 and not file.sidecar.method.startswith(_KEEPING):
+        above = np.clip(np.searchsorted(steps, x), 1, len(steps) - 1)
+        nearest = np.where(x - steps[above - 1] <= steps[above] - x, steps[above - 1], steps[above])
+        back = float((nearest == y).mean())
+        if back > 0.9 > share:
+            return _claim(
+                file,
+                name,
+                f"{name} is said to be masked, but the nearest value that occurs at all is the true one of "
+                f"{file.persons(round(back * rows), back)}: rounding takes the noise off.",
+                round(back * rows),
+                back,
             )
     if share < 0.9 or file.sidecar.method.startswith(_KEEPING) or len(np.unique(there)) < 5:
         return None  # less than that is a weak mask, which linkage measures, not a false claim

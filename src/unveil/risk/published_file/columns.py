@@ -259,7 +259,7 @@ def _few_share(file: PublishedFile, name: str) -> Leak | None:
     small = shown.sum() <= _HOUSEHOLD * sets and sets >= 20
     if share < _SHARE and not small:
         return None
-    if alone < few / 4 and form not in ("time", "text"):
+    if alone <= few / 4 and form not in ("time", "text"):
         return Leak(
             "identifying_columns",
             "linking",

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent, places
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent, places
 from unveil.risk.published_file.statistics import Prediction, guess, information
+from unveil.risk.published_file.together import clues_of, sample_of, tells_most
 
 __all__ = ["given_back", "telling_columns"]
 
@@ -37,14 +37,14 @@ def telling_columns(file: PublishedFile) -> list[Leak]:
         if values is None or len(np.unique(values)) < 2:
             continue
         told = False
-        found += _told_across(file, secret)
+        found += _told_across(file, secret) + _two_tell_a_third(file, secret, values)
         for name in [n for n in insensitive if file.together(n, secret)]:
             leak = _told(file, (name,), secret, guess(known[name], values))
             if leak is not None:
                 found.append(leak)
                 told = True
         if not told:
-            found += _in_pairs(file, [n for n in insensitive if file.together(n, secret)], known, secret, values)
+            found += _together(file, [n for n in insensitive if file.together(n, secret)], secret, values)
         for name in file.secrets:
             if name != secret and name in known and file.together(name, secret):
                 leak = _told(file, (name,), secret, guess(known[name], values), background=True)
@@ -202,29 +202,64 @@ def _joined(one: Ids, other: Ids) -> Ids:
     return row_numbers([one, other])
 
 
-def _in_pairs(file: PublishedFile, names: list[str], known: dict[str, Ids], secret: str, values: Ids) -> list[Leak]:
-    """Two columns that tell together what neither tells alone; the classes count as one of them."""
-    sets = {n: len(np.unique(known[n])) for n in names}
-    found = []
-    for one, other in list(combinations(names, 2))[:45]:
-        if sets[one] * sets[other] <= file.rows // 2:
-            pair = guess(_joined(known[one], known[other]), values)
-            if pair.lift >= _STRONG:
-                leak = _told(file, (one, other), secret, pair)
-                if leak is not None:
-                    found.append(leak)
-    if found or not file.keys:
-        return found
-    classes = len(np.unique(file.classes))
-    for name in names:
-        if classes * sets[name] <= file.rows // 2:
-            pair = guess(_joined(file.classes, known[name]), values)
-            alone = guess(file.classes, values)
-            if pair.lift >= _STRONG and pair.right - alone.right > 0.3:
-                leak = _told(file, (name,), secret, pair)
-                if leak is not None:
-                    found.append(leak)
-    return found
+def _two_tell_a_third(file: PublishedFile, secret: str, values: Ids) -> list[Leak]:
+    """Two or three other secrets together, none of which tells this one alone."""
+    names = [n for n in file.secrets if n != secret and file.together(n, secret)]
+    if len(names) < 2:
+        return []
+    sample = sample_of(file.rows)
+    clues = clues_of([(n, file.columns[n], file.numbers(n), file.absent(n)) for n in names], sample)
+    told = tells_most(clues, values[sample], least=_STRONG, singles=False, share=2 * len(file.secrets))
+    if told is None:
+        return []
+    people = round(told.agree * file.rows)
+    return [
+        Leak(
+            "telling_columns",
+            "background",
+            "exceeded",
+            f"Who knows {told.words} of a person also knows {secret}: {percent(told.agree)} of those who agree in them "
+            f"agree in it, against {percent(told.usual)} else; that is about {file.persons(people)}.",
+            f"publish {secret} apart from {told.columns[-1]}, or not at all",
+            (*told.columns, secret),
+            people,
+            told.agree,
+        )
+    ]
+
+
+def _together(file: PublishedFile, names: list[str], secret: str, values: Ids) -> list[Leak]:
+    """Columns that tell a secret together, by a part of their values, or to somebody who knows the class too."""
+    sample = sample_of(file.rows)
+    clues = clues_of([(n, file.columns[n], file.numbers(n), file.absent(n)) for n in names], sample)
+    values, share = values[sample], len(file.secrets)
+    told = tells_most(clues, values, least=_STRONG, share=share)
+    words = ""
+    if told is not None:
+        part = told.clues[0].alone  # "the last sign of …", not a column's name
+        words = f"{told.words} {'together tell' if len(told.clues) > 1 else 'tells'} {secret}"
+        words = words[0].upper() + words[1:] if part and words.startswith(("the ", "whether ")) else words
+    classes = file.classes[sample]
+    if told is None and file.keys and len(np.unique(classes)) <= len(sample) // 8:
+        every = [clue._replace(alone=True) for clue in clues]
+        told = tells_most(every, values, given=classes, least=_STRONG, share=2 * share)
+        words = "" if told is None else f"Who knows the quasi-identifiers and {told.words} of a person knows {secret}"
+    if told is None:
+        return []
+    people = round(told.agree * file.rows)
+    return [
+        Leak(
+            "telling_columns",
+            "inference",
+            "exceeded",
+            f"{words}: {percent(told.agree)} of those who agree in {told.them} agree in {secret}, "
+            f"against {percent(told.usual)} else; that is about {file.persons(people)}.",
+            f"drop {told.columns[-1]}, or make it sensitive and hide its link with the quasi-identifiers",
+            (*told.columns, secret),
+            people,
+            told.agree,
+        )
+    ]
 
 
 def given_back(file: PublishedFile) -> list[Leak]:
@@ -253,8 +288,41 @@ def given_back(file: PublishedFile) -> list[Leak]:
             if leak is not None:
                 found.append(leak)
         if not any(name in leak.columns for leak in found):
-            found += _sums(file, name, extra, people)
+            found += _sums(file, name, extra, people) or _given_together(file, name, extra, good, truth, people)
     return found + _left_out(file, extra)
+
+
+def _given_together(
+    file: PublishedFile, name: str, extra: list[str], good: NDArray[np.bool_], truth: Ids, people: int
+) -> list[Leak]:
+    """The same by several columns together, or by a part of one."""
+    assert file.original is not None
+    shown, apart = file.cells(name).texts_of_value
+    if not apart:
+        return []
+    rows = np.flatnonzero(good)
+    sample = sample_of(len(rows))
+    columns = []
+    for other in [n for n in extra if n != name and file.together(name, n)]:
+        column = file.original[other]
+        columns.append((other, column, _numbers(file, column.texts), absent_texts(column.texts, file.schema)))
+    told = tells_most(clues_of(columns, rows[sample]), truth[sample], given=shown[truth[sample]] + 1, least=_STRONG)
+    if told is None:
+        return []
+    return [
+        Leak(
+            "given_back",
+            "inference" if file.role(name) is Role.SENSITIVE else "singling out",
+            "exceeded",
+            f"{name} is withheld or coarsened for {file.persons(people)}, but {told.words} "
+            f"{'together give' if len(told.clues) > 1 else 'gives'} it back: {percent(told.agree)} of those who "
+            f"agree in {told.them} have the same {name}, against {percent(told.usual)} of those who agree in its cell.",
+            f"drop {told.columns[-1]}, or coarsen it as {name} is coarsened",
+            (*told.columns, name),
+            round(told.agree * people),
+            told.agree,
+        )
+    ]
 
 
 def _ids(file: PublishedFile, name: str) -> Ids:

@@ -17,8 +17,9 @@ from unveil.errors import UnveilError
 from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import Columns
 from unveil.formats.published import Sidecar
+from unveil.formats.surroundings import Surrounding
 
-__all__ = ["Cells", "Leak", "PublishedFile", "Severity", "percent", "places", "plural"]
+__all__ = ["Cells", "Leak", "PublishedFile", "Severity", "absent_texts", "percent", "places", "plural"]
 
 Severity = Literal["exceeded", "suspicious", "fine", "not judged"]
 Disclosure = Literal["singling out", "linking", "inference", "membership", "background", "composition", "file"]
@@ -106,6 +107,7 @@ class PublishedFile:
     origin: Ids | None = None  # (rows,) the original row of each published row, where it is known
     key: str | None = None  # a column that pairs the rows with the original's
     raw: bytes | None = None  # the file as it is, where it is text
+    around: tuple[Surrounding, ...] = ()  # what the file holds beside the table
     decimal: str = "."
     original_decimal: str = "."
     least: int = 0  # the least count of people or rows that a sentence shows; 0: every count
@@ -204,8 +206,7 @@ class PublishedFile:
 
     def absent(self, name: str) -> NDArray[np.bool_]:
         """(texts,) whether a text withholds the value: empty, a missing token, `*` or NA."""
-        tokens = {"", "NA", "<NA>", "NaN", "null", *self.schema.document.missing}
-        return np.array([t.strip() in tokens or not t.strip().strip("*") for t in self.columns[name].texts], dtype=bool)
+        return absent_texts(self.columns[name].texts, self.schema)
 
     @cached_property
     def shared(self) -> list[str]:
@@ -265,6 +266,12 @@ class PublishedFile:
             good &= ~cells.whole[cells.text_of_row] & (region[cells.text_of_row] >= 0)
         both = row_numbers([np.concatenate(pair) for pair in zip(rows, people, strict=True)])
         return names, both[: self.rows], both[self.rows :], np.flatnonzero(good)
+
+
+def absent_texts(texts: Sequence[str], schema: Schema) -> NDArray[np.bool_]:
+    """(texts,) whether each is empty, a missing token, `*` or NA."""
+    tokens = {"", "NA", "<NA>", "NaN", "null", *schema.document.missing}
+    return np.array([t.strip() in tokens or not t.strip().strip("*") for t in texts], dtype=bool)
 
 
 def places(texts: Sequence[str], kind: Kind, decimal: str) -> NDArray[np.float64]:

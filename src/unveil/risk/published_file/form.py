@@ -247,7 +247,30 @@ def group_names(file: PublishedFile) -> list[Leak]:
         if hidden.mean() > 0.5 and fits.mean() > 0.95 and turned.mean() < 0.8:
             kind = "inference" if file.role(other) is Role.SENSITIVE else "singling out"
             found.append(_group_leak(file, name, other, int((fits & hidden).sum()), float(fits.mean()), kind))
-    return found or _sizes_of_names(file, name)
+    return found or _sizes_of_names(file, name) or _finer_than_cells(file, name)
+
+
+def _finer_than_cells(file: PublishedFile, name: str) -> list[Leak]:
+    """Names that tell rows apart which are alike in all that is known: they mean something that no cell shows."""
+    if not file.linked or not file.keys:
+        return []
+    classes = len(np.unique(file.classes))
+    both = len(np.unique(file.classes * (int(file.codes(name).max()) + 1) + file.codes(name)))
+    if both < 1.5 * classes + 2:
+        return []
+    return [
+        Leak(
+            "group_names",
+            "file",
+            "suspicious",
+            f"{name} cuts {classes:,} classes of rows with the same quasi-identifiers into {both:,}: what it goes by "
+            f"is not shown, and whoever knows it finds smaller classes, of {file.persons(file.rows)}.",
+            f"drop the column {name}: rows with the same cells are a group without it",
+            (name,),
+            file.rows,
+            1 - classes / both,
+        )
+    ]
 
 
 def _sizes_of_names(file: PublishedFile, name: str) -> list[Leak]:

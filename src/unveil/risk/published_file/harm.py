@@ -64,8 +64,10 @@ def _beliefs(file: PublishedFile, name: str) -> tuple[Sequence[str], _Beliefs | 
     if name in file.columns and all(file.together(k, name) for k in file.keys):
         texts = file.columns[name].texts
         shown = ~file.absent(name)[file.codes(name)]
-        kind, value, weight = _counted(file.classes[shown], file.codes(name)[shown], times[shown])
-        people = _sums(file.classes[shown], times[shown])
+        # Perturbed values make no classes: how far they can be linked is for the attackers to try.
+        classes = file.joint([k for k in file.keys if k not in file.sidecar.masked])[shown]
+        kind, value, weight = _counted(classes, file.codes(name)[shown], times[shown])
+        people = _sums(classes, times[shown])
         return texts, _normal(people, kind, value, weight)
     label = file.sidecar.group
     if label is None or label not in file.columns:

@@ -20,18 +20,23 @@ __all__ = ["row_order", "runs_of"]
 
 LEAST = 60  # rows; fewer say too little
 _DRAWS = 3
+_OTHER_ORDERS = 12.0  # log of the orders that a few rows could have, at least
+_FURTHER = 200_000  # rows in all, of random orders that a find is tried against
 _FIRST_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def row_order(file: PublishedFile) -> list[Leak]:
     """Whether rows stand in the original's order, or in that of one of its columns."""
-    if file.original is None or file.rows < LEAST or file.people < LEAST or not file.linked:
+    if file.original is None or not file.linked or not file.rows:
         return []
     run = runs_of(file, [n for n in file.columns if n != file.key], np.zeros(file.rows, dtype=np.int64))
     content = file.joint([n for n in file.columns if n != file.key])
     if len(np.unique(run * (int(content.max()) + 1) + content)) == int(run[-1]) + 1:
         return []  # the order follows from the cells
-    best = _by_classes(file, run) or _in_pieces(file, run) or _by_place(file, run) or _by_column(file, run)
+    if min(file.rows, file.people) < LEAST:
+        best = _exactly(file, run, content)
+    else:
+        best = _by_classes(file, run) or _in_pieces(file, run) or _by_place(file, run) or _by_column(file, run)
     if best is None:
         return stand_together(file, run, LEAST)
     column, strength, how = best
@@ -166,6 +171,8 @@ def _by_classes(file: PublishedFile, explained: Ids) -> tuple[str | None, float,
     lines = [_lines(row, _place_in_run(run, order), kinds, sizes[run]) for order in orders]
     # With fewer rows two random orders lie further apart.
     limit = 0.6 if len(row) >= 200 else 0.3
+    # A column of few values leaves most places open, so that random orders differ much: a find is tried against more.
+    further: list[Lines] = []
     best: tuple[str | None, float, str] | None = None
     for column, value in _orders(file):
         low, high = _span_in_run(group, value[people])
@@ -176,7 +183,16 @@ def _by_classes(file: PublishedFile, explained: Ids) -> tuple[str | None, float,
             if told[0] >= limit * told[1]:
                 continue  # no better than the first random order, so than the best of them
             chance = min(told[1], *(_distance(line, by_person, people_of, ends) for line in lines[2:]))
-            if chance > 1 and told[0] < limit * chance and (best is None or 1 - told[0] / chance > best[1] + 0.02):
+            if (
+                chance <= 1
+                or told[0] >= limit * chance
+                or (best is not None and 1 - told[0] / chance <= best[1] + 0.02)
+            ):
+                continue
+            if not further:
+                drawn = (within_runs(explained[good], draw) for _ in range(int(np.clip(_FURTHER // len(row), 8, 300))))
+                further = [_lines(row, _place_in_run(run, order), kinds, sizes[run]) for order in drawn]
+            if told[0] < limit * min(_distance(line, by_person, people_of, ends) for line in further):
                 best = column, 1 - told[0] / chance, " backwards" if turned else ""
     return best
 
@@ -289,6 +305,28 @@ def _by_place(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | 
             if seen - chance > spread and gain > 0.5 and (best is None or gain > best[1] + 0.02):
                 best = column, gain, " backwards" if turned else ""
     return best
+
+
+def _exactly(file: PublishedFile, run: Ids, content: Ids) -> tuple[str | None, float, str] | None:
+    """A few rows, all of which fit the person at their place, where hardly any other order would do."""
+    from scipy.special import gammaln
+
+    if file.rows != file.people or not file.shared:
+        return None
+    alike = np.unique(run * (int(content.max()) + 1) + content, return_counts=True)[1]
+    others = float(gammaln(np.bincount(run) + 1.0).sum() - gammaln(alike + 1.0).sum())
+    if others < _OTHER_ORDERS:
+        return None
+    draw = np.random.default_rng(0)
+    drawn = [within_runs(run, draw) for _ in range(300)]
+    for column, value in _orders(file):
+        for turned in (False, True):
+            order = np.argsort(-value if turned else value, kind="stable")
+            if _agreement(file, np.arange(file.rows), order) < 1:
+                continue
+            if max(_agreement(file, d, order) for d in drawn) < 0.9:
+                return column, 1.0, " backwards" if turned else ""
+    return None
 
 
 def _by_column(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | None:

@@ -28,10 +28,10 @@ class Prediction(NamedTuple):
 def guess(known: Ids, secret: Ids, *, least: int = 10, purity: float = 0.95) -> Prediction:
     """Predict `secret` from `known`, each row left out of its own set: chance gives no lift, however many sets."""
     rows = len(known)
-    blind = _left_out(np.zeros(rows, dtype=np.int64), secret)[0]
+    share = np.bincount(secret) / rows
+    blind = float(share.max())  # not left out: of two values that are equally frequent it would always name the other
     right, counts = _left_out(known, secret)
     of_known, of_secret, number, size = counts
-    share = np.bincount(secret) / rows
     top = (number >= purity * size[of_known]) & (size[of_known] >= least) & (share[of_secret] <= 0.5)
     # As many of one value by chance: share ** number, times the sets that were tried.
     chance = number * np.log(np.maximum(share[of_secret], 1e-300)) + np.log(len(number))

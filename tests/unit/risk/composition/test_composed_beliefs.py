@@ -27,6 +27,11 @@ def woven(releases, x, codes, values, overlap=None):
     return weave(views, values)
 
 
+def told_once(releases):
+    """The same file published again is the same file: its rows are not drawn a second time."""
+    return [one for i, one in enumerate(releases) if not any(one.release == other.release for other in releases[:i])]
+
+
 def random_case(rng, most=8):
     people, values = int(rng.integers(2, most + 1)), int(rng.integers(2, 5))
     codes = int(rng.integers(2, people + 3))
@@ -43,7 +48,7 @@ def test_random_pairs_and_triples_are_exact_where_they_are_called_exact():
         releases = [random_plain(rng, x, s, codes, values) for _ in range(2 + (case % 5 == 0))]
         p = p if case % 2 else np.full_like(p, 1 / values)
         found = woven(releases, x, codes, values).beliefs(p if case % 2 else None)
-        error = np.abs(found.probability - enumerated(x, releases, p)).max(axis=1)
+        error = np.abs(found.probability - enumerated(x, told_once(releases), p)).max(axis=1)
         assert not found.impossible.any()
         assert error[found.exact].max(initial=0) < 1e-8
         exact += int(found.exact.sum())

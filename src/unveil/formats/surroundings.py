@@ -1,0 +1,85 @@
+"""What a published file holds beside its table: a sidecar with its remarks, other sheets, comments, metadata."""
+
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from unveil.errors import UnveilError, shown
+from unveil.formats.paths import SPREADSHEETS, sheet_file
+from unveil.formats.published import is_sidecar
+from unveil.formats.sheets import other_sheets
+from unveil.formats.statistical import FAMILY
+
+__all__ = ["Surrounding", "surroundings"]
+
+# Parts of a workbook that hold data of their own: whoever opens it does not see them at once.
+_HELD = {
+    "pivotcache": "a pivot table's copy of its data",
+    "comments": "comments on cells",
+    "threadedcomments": "comments on cells",
+    "embeddings": "an embedded file",
+    "externallinks": "values of another workbook",
+    "revisions": "earlier versions",
+    "media": "a picture",
+}
+_DESCRIBED = ("docprops", "customxml", "meta.xml")
+_TAG = re.compile(r"<[^>]*>")
+_MOST = 2**24  # bytes of one part that are looked through
+
+
+class Surrounding(NamedTuple):
+    """One thing beside the table."""
+
+    where: str
+    text: str
+    data: bool  # whether it is data of its own, that nobody who reads the table asked for
+
+
+def surroundings(path: Path) -> tuple[Surrounding, ...]:
+    """Everything beside the table that can be found; damaged files are for the reader of the table to refuse."""
+    file, _ = sheet_file(path)
+    found = list(_sidecar(file))
+    try:
+        if file.suffix.lower() in SPREADSHEETS:
+            found += _workbook(path, file)
+        elif file.suffix.lower() in (".parquet", ".pq"):
+            found += _parquet(file)
+        elif file.suffix.lower() in (".arrow", ".feather", ".ipc", *FAMILY):
+            found.append(Surrounding("the file's labels and notes", file.read_bytes()[:_MOST].decode("latin-1"), False))
+    except (UnveilError, OSError, zipfile.BadZipFile, ValueError):
+        pass
+    return tuple(found)
+
+
+def _sidecar(file: Path) -> Iterator[Surrounding]:
+    beside = file.with_suffix(".toml")
+    if beside.is_file() and is_sidecar(beside):
+        yield Surrounding(f"the sidecar {beside.name}", beside.read_text("utf-8", "replace"), False)
+
+
+def _workbook(path: Path, file: Path) -> Iterator[Surrounding]:
+    for name, hidden, texts in other_sheets(path):
+        yield Surrounding(f"the {'hidden ' if hidden else ''}sheet {shown(name)}", "\n".join(texts), True)
+    if not zipfile.is_zipfile(file):
+        return
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            folders = member.filename.lower().split("/")
+            held = next((words for part, words in _HELD.items() if any(f.startswith(part) for f in folders)), None)
+            if held is None and not any(f.startswith(_DESCRIBED) for f in folders):
+                continue
+            with archive.open(member) as part:
+                text = part.read(_MOST).decode("utf-8", "replace")
+            yield Surrounding(
+                f"{held or 'the properties'} ({shown(member.filename)})", _TAG.sub("\n", text), bool(held)
+            )
+
+
+def _parquet(file: Path) -> Iterator[Surrounding]:
+    import polars as pl
+
+    for key, text in pl.read_parquet_metadata(file).items():
+        if key != "ARROW:schema":
+            yield Surrounding(f"the metadata {shown(key)}", text, False)

@@ -1,0 +1,91 @@
+"""Rows that cannot be true of the people they are about: the pigeonhole principle, column by column."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.posterior.fits import block_fits
+from unveil.data.belief import Known, Targets
+from unveil.data.release import Block, BlockRows, Release, build_release, example_rows, row_numbers
+
+__all__ = ["Cells", "blamed", "misfits", "shown_cells"]
+
+TOLERATED = 0.01  # of the rows: a few corrections of the data are not a perturbed column
+
+Cells = tuple[Release, NDArray[np.int64], NDArray[np.int64]]
+
+
+def tolerated(rows: int, people: int) -> float:
+    """How many rows may misfit before a column is doubted; copies and made-up rows are another check's."""
+    return max(3.0, TOLERATED * rows) + max(rows - people, 0)
+
+
+def shown_cells(release: Release, block: Block, kept: Sequence[int]) -> Cells:
+    """The distinct cells of these attributes as a release of one row each, (cells,) rows, (entries,) cell of each."""
+    columns = [block.region(i) for i in kept]
+    number = row_numbers(columns, len(block.cell))
+    first = example_rows(number)
+    part = BlockRows(tuple(range(len(kept))), np.arange(len(first)), tuple(c[first] for c in columns))
+    made, new = build_release([release.attributes[i] for i in kept], [release.regions[i] for i in kept], [part])
+    rows = np.zeros(len(first), dtype=np.int64)
+    np.add.at(rows, new[number], block.count)
+    return made, rows, new[number]
+
+
+def placed(cells: Release, people: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.int64], ...]:
+    """Which cells each kind of person fits: (fits,) kind, (fits,) cell, (kinds,) times, (people,) kind."""
+    known = {i: Known.exactly(a, c) for i, (a, c) in enumerate(zip(cells.attributes, people, strict=True))}
+    distinct, kind = Targets(-1, known, len(people[0])).distinct()
+    fits = block_fits(cells, cells.blocks[0], distinct)
+    return fits.target, fits.entry, np.bincount(kind, minlength=distinct.count), kind
+
+
+def misfits(release: Release, block: Block, people: Mapping[int, NDArray[np.integer]], kept: Sequence[int]) -> int:
+    """Rows that prove, by these attributes, that published cells do not hold the truth.
+
+    Rows of a cell beyond the people who can have it; and people who can have suppressed rows alone, beyond those.
+    Nobody need be told whose row is whose. 0 of every release whose cells hold the truth.
+    """
+    if not kept:
+        return 0
+    cells, rows, _ = shown_cells(release, block, kept)
+    kind, cell, times, _ = placed(cells, [people[i] for i in kept])
+    shown = cells.blocks[0]
+    blank, missing = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
+    for i, attribute in enumerate(cells.attributes):
+        region = shown.region(i)
+        blank &= cells.regions[i].whole[region]
+        if attribute.missing:  # another tool's NA may be a withheld value: it speaks against no column
+            missing |= cells.regions[i].single()[region] == attribute.codes - 1
+    blank |= missing
+    fitting = np.bincount(cell, weights=times[kind], minlength=len(rows))
+    lost = np.ones(len(times), dtype=bool)
+    lost[kind[~blank[cell]]] = False
+    total, everybody = int(rows.sum()), int(times.sum())
+    unplaced = int(times[lost].sum()) - int(rows[blank].sum()) - max(everybody - total, 0)
+    return max(unplaced, 0) + int(np.maximum(rows - fitting, 0)[~blank].sum())
+
+
+def blamed(release: Release, block: Block, people: Mapping[int, NDArray[np.integer]]) -> dict[int, int]:
+    """The attributes that cannot show true values, each with the rows that prove it; none if all can.
+
+    A column whose own histogram cannot come from the original first; then, while cells and people still do not fit
+    each other, the column without which they fit best.
+    """
+    kept = [i for i in people if not release.regions[i].whole.all()]
+    rows, persons = int(release.sizes.sum()), len(next(iter(people.values()), ()))
+    allowed = tolerated(rows, persons)
+    together = misfits(release, block, people, kept)
+    if together <= allowed:
+        return {}
+    alone = {i: misfits(release, block, people, [i]) for i in kept}
+    found = {i: n for i, n in alone.items() if n > allowed}
+    kept = [i for i in kept if i not in found]
+    left = misfits(release, block, people, kept)
+    while left > allowed and kept:
+        without = {i: misfits(release, block, people, [j for j in kept if j != i]) for i in kept}
+        worst = min(kept, key=lambda i: (without[i], -alone[i]))
+        found[worst] = left - without[worst]
+        kept, left = [i for i in kept if i != worst], without[worst]
+    return found
