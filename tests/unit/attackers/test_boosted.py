@@ -13,6 +13,7 @@ from unveil.attackers.boosted import Boosted
 from unveil.attackers.posterior import bags, boosting, cross_fitted
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.cross_fitted import CrossFitted
+from unveil.attackers.posterior.repeats import Repeats
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known, Targets
@@ -24,7 +25,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped, UsageError
 
 ROWS = 1600
-QUICK = Boosted()
+QUICK = Boosted(repeats=0)
 Ints = NDArray[np.int64]
 
 
@@ -163,7 +164,7 @@ def test_less_is_known() -> None:
 
 def test_membership_in_doubt() -> None:
     release, targets, _ = everybody("pair")
-    model = cross_fitted.remembered(release, targets.asked, Settings(), Engine(seed=1).named("boosted"))
+    model = Repeats.of(release, targets.asked, Settings(), Engine(seed=1).named("boosted"))
     some = targets.take(np.arange(50))
     parts = [attack(Boosted(membership=m), release, some, engine=Engine(seed=1)) for m in (1.0, 0.3, 0.0)]
     assert parts[1].probability == pytest.approx(0.3 * parts[0].probability + 0.7 * parts[2].probability)
