@@ -144,7 +144,7 @@ def _release_part(case: Case, name: str) -> Part:
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
         findings += wider_findings(case, name, wider, answered, original, sample)
-        panel = ask_panel(case, name, found[attribute], sample)
+        panel = ask_panel(case.at(readers.engine), name, found[attribute], sample)
         findings += panel.findings
         panels += [panel.facts] if panel.facts else []
         if combined:
