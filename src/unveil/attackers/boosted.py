@@ -1,6 +1,6 @@
 """Boosted: learns p(s | x) by gradient boosting on the likelihood of groups, then shares each group's values out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,8 +8,9 @@ from unveil.attackers.learner_without import LearnerWithout
 from unveil.attackers.posterior.averages import shares
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.contract import Posterior
-from unveil.attackers.posterior.cross_fitted import CrossFitted, remembered
+from unveil.attackers.posterior.cross_fitted import CrossFitted
 from unveil.attackers.posterior.fits import check_targets, refuse_misfits
+from unveil.attackers.posterior.repeats import Repeats
 from unveil.data.belief import Belief, Diagnostics, Targets, Threat, describe_targets
 from unveil.errors import UsageError
 
@@ -22,13 +23,13 @@ class Boosted:
 
     A group's rows are asked of models that have not seen the group (cross-fitting); depth, rounds, temperature and the
     weight of naive Bayes beside the trees are chosen by how well held-out groups are predicted. `folds`: 0 is 5, or 10
-    below 5,000 rows. `repeats` with groups weighed at random give intervals. With `membership` below 1 the target
-    is in the table only with that probability.
+    below 5,000 rows. `repeats` with groups weighed at random give intervals; 0: none. With `membership` below 1 the
+    target is in the table only with that probability.
     """
 
     folds: int = 0
     rounds: int = 300
-    repeats: int = 0
+    repeats: int = 4
     membership: float = 1.0
 
     def __post_init__(self) -> None:
@@ -47,6 +48,10 @@ class Boosted:
         """What the same models say of somebody whose group they have not seen."""
         return LearnerWithout(model="boosted", folds=self.folds, rounds=self.rounds, repeats=self.repeats)
 
+    def plain(self) -> "Boosted":
+        """The same without intervals, from the same fits."""
+        return replace(self, repeats=0)
+
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""
         return ()
@@ -57,7 +62,7 @@ class Boosted:
         check_targets(release, targets)
         distinct, number = targets.distinct()
         settings = Settings(self.folds, self.rounds, self.repeats)
-        fitted = remembered(release, targets.asked, settings, posterior.engine.named("boosted"))
+        fitted = Repeats.of(release, targets.asked, settings, posterior.engine.named("boosted"))
         belief, chains = fitted.members(distinct)
         if self.membership == 1:
             refuse_misfits(targets, belief, number)
@@ -73,5 +78,5 @@ class Boosted:
             group="known" if targets.group is not None else "not known",
             population=CrossFitted.WORDS,
         )
-        how = Diagnostics("cross-fitted boosting", facts=fitted.facts())
+        how = Diagnostics("cross-fitted boosting", facts=fitted.facts(), refits=True)
         return Belief(shares(belief), chains, how, threat).of(number)

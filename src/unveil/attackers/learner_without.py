@@ -8,9 +8,10 @@ import numpy as np
 from unveil.attackers.posterior.averages import Averages, belief_of, shares, watched
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.contract import Posterior
-from unveil.attackers.posterior.cross_fitted import CrossFitted, remembered
+from unveil.attackers.posterior.cross_fitted import CrossFitted
 from unveil.attackers.posterior.fits import check_targets
 from unveil.attackers.posterior.left_out import LeftOut
+from unveil.attackers.posterior.repeats import Repeats
 from unveil.data.belief import Belief, Diagnostics, Targets, Threat, describe_targets
 
 __all__ = ["LearnerWithout"]
@@ -28,7 +29,7 @@ class LearnerWithout:
     model: Literal["bayesian", "boosted"] = "bayesian"
     folds: int = 0
     rounds: int = 300
-    repeats: int = 0
+    repeats: int = 4
 
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""
@@ -41,10 +42,10 @@ class LearnerWithout:
         known = describe_targets(release, targets)
         if self.model == "boosted":
             settings = Settings(self.folds, self.rounds, self.repeats)
-            fitted = remembered(release, targets.asked, settings, posterior.engine.named("boosted"))
+            fitted = Repeats.of(release, targets.asked, settings, posterior.engine.named("boosted"))
             distinct, number = targets.distinct()
             threat = Threat(target=known, membership="not known, and the group left out", population=CrossFitted.WORDS)
-            how = Diagnostics("cross-fitted boosting", facts=fitted.facts())
+            how = Diagnostics("cross-fitted boosting", facts=fitted.facts(), refits=True)
             belief, chains = fitted.anybody(distinct)
             return Belief(shares(belief), chains, how, threat).of(number)
         threat = Threat(

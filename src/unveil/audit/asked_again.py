@@ -106,6 +106,7 @@ def asked_again(case: Case, name: str, found: Answers, findings: Sequence[Findin
     engine = replace(case.readers.engine, progress=None, checkpoints=None)
     reader = str(finding.reader)
     attackers = {} if reader == "learner" else {reader: case.readers.attackers[reader]}
+    attackers = {n: one.plain() if hasattr(one, "plain") else one for n, one in attackers.items()}  # no intervals
 
     def value(version: Release) -> float:
         if case.engine.stop.is_set():
@@ -146,7 +147,8 @@ def _worst(
     best: tuple[float, Finding, str, float] | None = None
     for f in findings:
         mine = f.release == name and f.attribute == found.attribute.name and f.verdict == "exceeded"
-        if not mine or f.minus is not None or f.reader is None or f.reader not in exact or not exact[f.reader].exact:
+        belief = exact.get(f.reader or "")
+        if not mine or f.minus is not None or belief is None or not (belief.exact or belief.diagnostics.refits):
             continue
         for text in (f.limit or "").split("; "):
             limit = parse_limit(text)

@@ -137,7 +137,8 @@ def _convergence(belief: Belief, truth: NDArray[np.integer] | None) -> Chart:
     """Spread of chains: R-hat of the watched people, error of each person's belief, the global threat by chain."""
     if belief.chains is None:
         return {"r_hat": None, "error": None, "chains": []}
-    error = belief.chains.std(axis=0, ddof=1).max(axis=1) / np.sqrt(len(belief.chains))
+    error = belief.chains.std(axis=0, ddof=1).max(axis=1)
+    error /= 1.0 if belief.diagnostics.refits else np.sqrt(len(belief.chains))
     threat = [] if truth is None else [risk.global_threat(Belief(c.copy()), truth).value for c in belief.chains]
     r_hat = belief.diagnostics.r_hat
     return {

@@ -85,7 +85,7 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
             refused[member.name] = "the panel may cost no more than the audit's own readers"
             continue
         left -= cost
-        case.engine.report(f"{name}, {answered.attribute.name}: panel", done, len(members))
+        case.engine.report("panel", done, len(members))
         try:
             attack = asking.attack(member)
         except (NotApplicable, Stopped) as reason:
@@ -109,7 +109,6 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
                 "distance": asking.distance(attack),
             }
         )
-    case.engine.report(f"{name}, {answered.attribute.name}: panel", len(members), len(members))
     return Panel(tuple(findings), asking.facts(name, rows, refused, places))
 
 
@@ -221,7 +220,9 @@ class _Asking:
         """What it believes, beside its own learner."""
         readers, release, targets = self.case.readers, self.answered.release, self.answered.targets
         if member.unknown is not None:
-            attackers = {n: readers.attackers[n] for n in self.own}
+            everyone = {n: readers.attackers[n] for n in self.own}
+            # From the same fits, but without intervals: those of the panel are for luck.
+            attackers = {n: one.plain() if hasattr(one, "plain") else one for n, one in everyone.items()}
             known = {i: k for i, k in targets.known.items() if i != member.unknown}
             targets = replace(targets, known=known)
         else:

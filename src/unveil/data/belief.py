@@ -221,6 +221,7 @@ class Diagnostics:
     modes: tuple[tuple[int, ...], ...] = ()  # of chains that disagree: which lie together, the largest company first
     r_hat: NDArray[np.float64] | None = None  # (watched people,) of each one's belief
     wanted: float = 1.0  # times as much as was drawn: what the precision asks for, going by the error there is
+    refits: bool = False  # chains are beliefs fitted again: each errs as the belief itself does, not as one of a mean
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -38,8 +38,8 @@ def card_text(document: Document) -> str:
         lines += [f"  {SIGNS.get(v, '?')} {kind}: {v}" + (f". {why}" if why else "") for kind, v, why in kinds]
     if len(lines) > MOST_LINES:  # every release's verdict first
         heads = [line for line in lines if not line.startswith("  ")]
-        kinds = [line for line in lines if line.startswith(("  ✕", "  ?"))]
-        lines = (heads + kinds)[: MOST_LINES - 1]
+        open_kinds = [line for line in lines if line.startswith(("  ✕", "  ?"))]
+        lines = (heads + open_kinds)[: MOST_LINES - 1]
         lines.append("… found.document has all of it; unveil.report.render_page draws it")
     return "\n".join(line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines) or (
         f"{document.document}: no verdict"

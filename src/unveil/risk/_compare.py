@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import repeat
 from typing import Any
 
@@ -94,6 +94,9 @@ def estimated(
     Equally many chains are taken in pairs: of readers of one run they share their draws, of separate runs they are
     independent, and the spread of the pairs is right for both.
     """
+    if refits := _refitted(beliefs):
+        rest = partial(estimated, measure, least=least, most=most)
+        return _over_refits(measure, rest, beliefs, refits, least, most)
     value = float(measure(*(b.probability for b in beliefs)))
     counts = {len(b.chains) for b in beliefs if b.chains is not None}
     if not counts:
@@ -104,6 +107,39 @@ def estimated(
     else:
         low, high = _separate(measure, beliefs, value)
     return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
+
+
+def _refitted(beliefs: Sequence[Belief]) -> list[int]:
+    """Which beliefs were fitted again."""
+    return [place for place, b in enumerate(beliefs) if b.chains is not None and b.diagnostics.refits]
+
+
+def _over_refits(
+    measure: Callable[..., float],
+    rest: Callable[..., Estimate],
+    beliefs: Sequence[Belief],
+    refits: Sequence[int],
+    least: float,
+    most: float,
+) -> Estimate:
+    """Beliefs that were fitted again differ from what is believed as that does from what it might have been, so that
+    the measure of each says how far the measure may lie off. The error of chains (`rest`) adds in squares.
+    """
+    found = rest(*(replace(b, chains=None) if place in refits else b for place, b in enumerate(beliefs)))
+    count = min(len(b.chains) for b in (beliefs[place] for place in refits) if b.chains is not None)
+    each = [_nth(measure, beliefs, refits, i) for i in range(count)]
+    if not np.isfinite([found.value, *each]).all():
+        return Estimate(found.value, min(found.low, *each), max(found.high, *each))
+    half = t_quantile(count) * float(np.std(each, ddof=1))
+    low = found.value - math.hypot(found.value - found.low, half)
+    high = found.value + math.hypot(found.high - found.value, half)
+    return Estimate(found.value, max(low, min(least, found.value)), min(high, max(most, found.value)))
+
+
+def _over(each: Callable[..., Floats], over: Callable[[Floats], float], arrays: Sequence[Floats]) -> float:
+    """Over the people who count."""
+    now = np.asarray(each(*arrays), dtype=np.float64)
+    return float(over(now[~np.isnan(now)]))
 
 
 def _nth(measure: Callable[..., float], beliefs: Sequence[Belief], moving: Sequence[int], chain: int) -> float:
@@ -157,6 +193,9 @@ def stepped(
     are right with 95%. A guess between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change
     little by little, but for people who may not count at all, and `ordered` if each is the largest of several.
     """
+    if refits := _refitted(beliefs):
+        rest = partial(stepped, each, over=over, ordered=ordered, drawn=drawn, least=least, most=most)
+        return _over_refits(lambda *arrays: _over(each, over, arrays), rest, beliefs, refits, least, most)
     at = np.asarray(each(*(b.probability for b in beliefs)), dtype=np.float64)
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
@@ -241,8 +280,7 @@ def _spread(
         chains = min(len(b.chains) for b in (beliefs[place] for place in moving) if b.chains is not None)
         found = []
         for arrays in _shifts(beliefs, moving, None):
-            now = np.asarray(each(*arrays), dtype=np.float64)
-            found.append(float(over(now[~np.isnan(now)])))
+            found.append(_over(each, over, arrays))
         if np.isfinite([value, *found]).all():
             total += t_quantile(chains) ** 2 * float(np.mean((np.array(found) - value) ** 2))
     return math.sqrt(total)

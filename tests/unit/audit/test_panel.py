@@ -152,16 +152,19 @@ def test_who_would_cost_too_much_is_not_asked(monkeypatch: pytest.MonkeyPatch) -
     assert len(row["not_asked"]) == 6
 
 
-def test_time_that_is_over_ends_the_panel() -> None:
+def test_time_that_is_over_ends_the_panel(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(seed=0, workers=1)
     table, release = made("together")
+    first = panel_module._Asking.attack
 
-    def stop(task: str, done: int, total: int) -> None:
-        if task.endswith("panel") and done == 2:
+    def attack(self: panel_module._Asking, member: panel_module.Member) -> Any:
+        found = first(self, member)
+        if member.count == 5:
             engine.stop.set()
+        return found
 
-    told = Engine(seed=0, workers=1, progress=stop, stop=engine.stop)
-    found = run_audit({"r": release}, original=table, engine=told, attackers=READERS, chains=SHORT, background=None)
+    monkeypatch.setattr(panel_module._Asking, "attack", attack)
+    found = run_audit({"r": release}, original=table, engine=engine, attackers=READERS, chains=SHORT, background=None)
     row = facts(found)
     assert [m["reader"] for m in row["members"]] == ["panel:count=0.1", "panel:count=5"]
     assert "the time was over" in row["not_asked"].values()

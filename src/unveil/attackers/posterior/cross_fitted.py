@@ -1,6 +1,5 @@
 """What cross-fitted models say of targets: as members of the table, and as anybody of whom the same is known."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -9,21 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.bags import Bag, Matched, ValueColumns, bags_of, drawn_codes, margins_of
-from unveil.attackers.posterior.boosting import FEW_ROWS, BagModel, Settings, fit_bag
+from unveil.attackers.posterior.boosting import BagModel, Settings, fit_bag
 from unveil.attackers.posterior.fits import BlockFits, Fitted, Overlaps, block_fits
 from unveil.data.belief import Targets
 from unveil.data.release import Release, example_rows, row_numbers
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
 
-__all__ = ["CrossFitted", "Repeats", "remembered"]
+__all__ = ["CrossFitted"]
 
 STATES = 1 << 16  # groups with more states on both sides are matched by scaling
 MOST_WORK = 4e9  # rows · states of all groups that are matched exactly: the cheapest first
 MOST_NUMBERS = 400_000_000  # rows and values, of beliefs that are kept
 FITS_AT_ONCE = 2_000_000
-MOST_REMEMBERED = 4  # releases
-MOST_BELIEVED = 3  # cross-fits whose mean is believed, where rows are few
 MOST_DRAWS = 8  # points that a widened cell is tried at, where less than a value is known
 
 Floats = NDArray[np.float64]
@@ -334,61 +331,6 @@ class CrossFitted:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Repeats:
-    """The same models with other folds: some that are believed, and some that say how sure that is.
-
-    What is believed comes from all groups alike. How sure it is comes from weighing groups at random (Bayesian
-    bootstrap), with two folds, so that each model has seen half of the groups: wider than need be, never narrower.
-    Their own mean would be less sure than right, so that only their differences from it count.
-    """
-
-    believed: tuple[CrossFitted, ...]
-    weighed: tuple[CrossFitted, ...]
-
-    @classmethod
-    def of(cls, release: Release, asked: int, settings: Settings, engine: Engine) -> "Repeats":
-        """Fit them all."""
-        more = MOST_BELIEVED - 1 if release.rows < FEW_ROWS else 0
-        turns = [engine.part("", n / (1 + more), (n + 1) / (1 + more)) for n in range(1 + more)]
-        first = CrossFitted.of(release, asked, settings, turns[0])
-        if not first.learned:
-            return cls((first,), ())
-        others = [
-            CrossFitted.of(release, asked, settings, turn.named(f"again {number}"), like=first)
-            for number, turn in enumerate(turns[1:])
-        ]
-        weighed = []
-        for number in range(settings.repeats):
-            own = engine.named(f"repeat {number}")
-            times = own.named("times").generator().standard_exponential(release.groups)
-            halves = replace(settings, folds=2)
-            weighed.append(CrossFitted.of(release, asked, halves, own, times=times, like=first))
-        return cls((first, *others), tuple(weighed))
-
-    def members(self, targets: Targets) -> tuple[Floats, Floats | None]:
-        """(targets, values) what is believed of members, all 0 where no row fits; and (repeats, targets, values)."""
-        return self._both([one.members(targets) for one in (*self.believed, *self.weighed)])
-
-    def anybody(self, targets: Targets) -> tuple[Floats, Floats | None]:
-        """The same of anybody whose group is left out."""
-        return self._both([one.anybody(targets) for one in (*self.believed, *self.weighed)])
-
-    def _both(self, found: list[Floats]) -> tuple[Floats, Floats | None]:
-        each = np.stack([weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300) for weight in found])
-        point = each[: len(self.believed)].mean(axis=0)
-        if not self.weighed:
-            return point, None
-        some = each[len(self.believed) :]
-        around = np.maximum(point + some - some.mean(axis=0), 0.0)
-        total = around.sum(axis=2, keepdims=True)
-        return point, np.asarray(np.where(total > 0, around / np.maximum(total, 1e-300), point))
-
-    def facts(self) -> dict[str, float | str]:
-        """Of the first, and how many there are."""
-        return self.believed[0].facts() | {"repeats": float(len(self.weighed))}
-
-
 def _ready(columns: ValueColumns, bag: Bag) -> Matched:
     """Every group, exactly as far as states and work allow."""
     row, everyone = np.arange(len(bag.count)), np.arange(len(bag.sizes))
@@ -405,22 +347,3 @@ def _ready(columns: ValueColumns, bag: Bag) -> Matched:
 def _states(count: Ints, start: Ints) -> Floats:
     logs = np.add.reduceat(np.log(count + 1.0), start[:-1])
     return np.exp(np.minimum(logs, 40.0)).round()
-
-
-_lock = threading.Lock()
-_memory: dict[tuple[int, int, Settings, int, str], tuple[Release, Repeats]] = {}
-
-
-def remembered(release: Release, asked: int, settings: Settings, engine: Engine) -> Repeats:
-    """What was learned from a release; the last few are kept, as a run asks about the same release several times."""
-    key = id(release), asked, settings, engine.seed, engine.name
-    with _lock:
-        kept = _memory.get(key)
-    found = None if kept is None else kept[1]
-    if found is None:
-        found = Repeats.of(release, asked, settings, engine)
-        with _lock:
-            _memory[key] = release, found  # the release stays, so that its id is not used again
-            while len(_memory) > MOST_REMEMBERED:
-                del _memory[next(iter(_memory))]
-    return found
