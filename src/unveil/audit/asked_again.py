@@ -76,7 +76,13 @@ def asked_again(case: Case, name: str, found: Answers, findings: Sequence[Findin
     Only readers who believe something exact are asked: a difference between chains is no finding.
     """
     release, index = found.release, found.targets.asked
-    if not isinstance(release, Release) or found.truth is None or case.readers.joined or release.rows > MOST_ROWS:
+    if (
+        not isinstance(release, Release)
+        or found.truth is None
+        or not found.learner.exact
+        or case.readers.joined
+        or release.rows > MOST_ROWS
+    ):
         return None
     known = [i for i in release.with_role(Role.QUASI_IDENTIFIER) if i != index]
     if len(release.blocks) != 1 or not 0 < len(known) <= MOST_COLUMNS:
