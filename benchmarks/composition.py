@@ -31,6 +31,10 @@ def measure() -> Iterator[Row]:
         note = "time for ten times the people, over ten times the time; rounds grow a little"
         yield Row(f"two {scheme}: growth beyond linear", ratio, unit="times", floor="<= 4", note=note)
 
+    five = _views(_table(PEOPLE[0]), "anatomy:l=4", 5)
+    spent_on_five = best_cpu(lambda: weave(five, VALUES).beliefs(), 1)
+    yield Row(f"five anatomy:l=4, {PEOPLE[0]:,} people", spent_on_five, unit="s CPU", floor="<= 10")
+
 
 def _table(people: int) -> Table:
     random = np.random.default_rng(0)
@@ -44,10 +48,10 @@ def _table(people: int) -> Table:
     return Table((*known, secret), (*columns, value.astype(secret.dtype)))
 
 
-def _views(table: Table, scheme: str) -> list[ReleaseView]:
+def _views(table: Table, scheme: str, releases: int = 2) -> list[ReleaseView]:
     fewer = table if scheme.startswith("anatomy") else Table(table.attributes[1:], table.columns[1:])
     views = []
-    for seed, one in enumerate((table, fewer)):
+    for seed, one in enumerate((table, *[fewer] * (releases - 1))):
         release = anonymizer(scheme).anonymize(one, Engine(seed=seed)).release
         views.append(ReleaseView(str(seed), release, targets_of_table(one, release, release.index("s"))))
     return views

@@ -50,10 +50,10 @@ def _modes(found: dict[str, list[Trial]]) -> list[str]:
     lines = [
         "# The sampler against exact posteriors",
         "",
-        "`make accept` writes this page; do not edit it. Tables with an exactly known posterior, each with ten seeds",
-        "and the default budget, and probed from the truth and its mirror image as an audit does. A run is *fooled* if",
-        f"it is called converged while its error is over {RIGHT:g} stated standard errors; *good* if it is converged",
-        f"and right. All runs are of one code (digest {code_digest()}).",
+        "`make accept` writes this page; do not edit it. Tables with an exactly known posterior, up to ten seeds of",
+        "each with the default budget, probed from the truth and its mirror image as an audit does. A run is *fooled*",
+        f"if it is called converged while its error is over {RIGHT:g} stated standard errors; *good* if it is",
+        f"converged and right. All runs are of one code (digest {code_digest()}).",
         "",
     ]
     everyone = everybody()
@@ -66,7 +66,8 @@ def _modes(found: dict[str, list[Trial]]) -> list[str]:
             lines += ["Not run.", ""]
             continue
         runs = len({(t.table, t.seed) for t in some})
-        lines += [f"{runs:,} of {wanted * SEEDS:,} runs (table and seed), two readers each.", ""]
+        whole = min(sum(t.table == one and t.reader == "learner" for t in some) for one in {t.table for t in some})
+        lines += [f"{runs:,} of {wanted * SEEDS:,} runs (table and seed), two readers each; {whole} seeds of all.", ""]
         lines += [
             "| tables | runs | readers | fooled | good | precise | alarms | largest error / stated | CPU s a run |"
         ]
@@ -141,7 +142,8 @@ def _coverage(found: list[Coverage]) -> list[str]:
         "Why some hold more often than 98%. A count against a threshold (`share_2x`, `disclosed`): people exactly on",
         "it count in the truth and, in half of all runs, not in what chains say, which does not average out: whoever",
         "is too near to tell counts on both sides, and away from ties nobody is near. A guess (`global_threat`,",
-        "`accuracy`, `mode_gain`): steps, see above. `interval_width`, `relative_threat.skewness` and",
+        "`accuracy`, `mode_gain`): steps, and Student's factor, which is that of one error for all and too large where",
+        "many people err alone. `interval_width`, `relative_threat.skewness` and",
         "`calibration_error`: both sides likewise, wider than need be and never too narrow. `overconfidence` holds the",
         "luck of counting few people as well.",
         "",

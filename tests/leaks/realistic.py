@@ -140,9 +140,9 @@ def full_domain_of_twenty(draw: random.Random) -> Fields:
 
 
 @control("made by unveil")
-def anatomy_of_eight(draw: random.Random) -> Fields:
+def anatomy_of_six(draw: random.Random) -> Fields:
     people = {n: v for n, v in _people(draw, 2_000).items() if n not in ("age", "job")}
-    return _made(people, "anatomy:l=8")
+    return _made(people, "anatomy:l=6")
 
 
 @control("made by unveil")
@@ -156,7 +156,7 @@ def mondrian_of_two_secrets(draw: random.Random) -> Fields:
     people = _people(draw, 4_000)
     people["debt"] = [draw.choices(("none", "some", "much"), weights=(5, 3, 2))[0] for _ in people["age"]]
     kind = {"debt": attribute("s", domain=["much", "none", "some"])}
-    return _made(people, "mondrian:k=30", "t_closeness:t=0.25", attributes=kind)
+    return _made(people, "mondrian:k=400", "t_closeness:t=0.25", attributes=kind)
 
 
 @control("made by unveil")
@@ -165,7 +165,7 @@ def mondrian_of_three_secrets(draw: random.Random) -> Fields:
     people["debt"] = [draw.choices(("none", "some", "much"), weights=(5, 3, 2))[0] for _ in people["age"]]
     people["vote"] = [draw.choice("abcd") for _ in people["age"]]
     kind = {"debt": attribute("s", domain=["much", "none", "some"]), "vote": attribute("s", domain=list("abcd"))}
-    return _made(people, "mondrian:k=40", "t_closeness:t=0.25", attributes=kind)
+    return _made(people, "mondrian:k=1000", "t_closeness:t=0.25", attributes=kind)
 
 
 @control("made by unveil")

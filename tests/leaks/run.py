@@ -23,7 +23,19 @@ from typing import Any
 from unittest.mock import patch
 
 import unveil.audit as unveil_audit
-from tests.leaks import afterwards, columns, controls, elsewhere, form, harmless, people, secrets, third
+from tests.leaks import (
+    afterwards,
+    columns,
+    controls,
+    elsewhere,
+    form,
+    fourth,
+    harmless,
+    people,
+    realistic,
+    secrets,
+    third,
+)
 from tests.leaks.case import CONTROLS, LEAKS, Case
 from tests.leaks.page import write_table
 from unveil.audit.run import Audit, judge_measured, measure_releases
@@ -32,7 +44,19 @@ from unveil.risk.published_file import Leak
 
 __all__ = ["Outcome", "audit", "findings", "main", "outcomes"]
 
-del afterwards, columns, controls, elsewhere, form, harmless, people, secrets, third  # imported for what they register
+del (
+    afterwards,
+    columns,
+    controls,
+    elsewhere,
+    form,
+    fourth,
+    harmless,
+    people,
+    realistic,
+    secrets,
+    third,
+)  # imported for what they register
 
 
 @dataclass(frozen=True)
@@ -117,8 +141,11 @@ def _outcome(case: Case, preset: str, code: int, why: str, judged: Audit | None 
     return Outcome(case.name, case.family, case.kind, preset, code, why, said, sentences)
 
 
-def findings(case: Case, folder: Path, *, beliefs: bool = True) -> list[Leak]:
-    """What the checks of the published file find in a case, and what its classes tell; nothing that is fine."""
+def findings(case: Case, folder: Path, *, beliefs: bool = True, least: int = 0) -> list[Leak]:
+    """What the checks of the published file find in a case, and what its classes tell; nothing that is fine.
+
+    `least`: the least count of people that a sentence may show, as in an external report.
+    """
     from unveil.data.schema import read_schema
     from unveil.formats.assignments import read_origin
     from unveil.formats.tables import read_columns
@@ -139,14 +166,17 @@ def findings(case: Case, folder: Path, *, beliefs: bool = True) -> list[Leak]:
     if "assignment.csv" in case.files:
         origin = read_origin(folder / "assignment.csv", original.rows, len(next(iter(case.release.values()))))
     file = read_published_file(arguments[0], schema, original=original, origin=origin, key=key)
+    file = replace(file, least=least)
     found = [leak for leak in read_as_a_stranger(file) if leak.severity in ("exceeded", "suspicious")]
     if not beliefs:
         return found
     found += harmful_classes(file)
     if "--population" in arguments:
         register = read_columns(arguments[arguments.index("--population") + 1])
-        found += likely_members(published_file(read_columns(arguments[0]), schema, original=register))
+        held = published_file(read_columns(arguments[0]), schema, original=register)
+        found += likely_members(replace(held, least=least))
     others = [read_published_file(folder / name, schema, original=original) for name in case.more_releases]
+    others = [replace(other, least=least) for other in others]
     return found + (across_releases([file, *others]) if others else [])
 
 

@@ -1,15 +1,18 @@
 """The fast part: what the generators promise, and what the checks of the published file say about each case."""
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import tests.leaks.run as run
+from tests.leaks import realistic
 from tests.leaks.case import CONTROLS, LEAKS, Case
 from unveil.audit import read_presets
 from unveil.cli.hospital import made_up_hospital
+from unveil.data.attribute import Role
 from unveil.data.schema import read_schema
 from unveil.formats.tables import read_columns, read_table
 from unveil.risk.published_file import read_as_a_stranger, read_published_file
@@ -50,8 +53,17 @@ FOUND_BY = {
     "two releases": {"across_releases", "identifying_columns"},
 }
 SEED = 1
+MADE = [n for n, maker in vars(realistic).items() if n in CONTROLS and callable(maker)]
+LEAST = 10  # of people that an external report shows
+COUNTED = re.compile(r"(?<!fewer than )(?<!hold )(?<![\d,.])(\d[\d,]*) (?:person|people|rows?|lines?)\b")
+WORD = re.compile(r"[\w/]+")
 # Of these the file's own checks say nothing: readers find them.
-BY_READERS = ("nearly_everybody_has_it", "bonuses_by_country", "classes_of_three", "ranks_on_a_bent_scale")
+BY_READERS = (
+    *("nearly_everybody_has_it", "bonuses_by_country", "classes_of_three", "ranks_on_a_bent_scale"),
+    *("one_class_of_the_lowest_third", "cancers_by_their_words"),
+)
+# Found by other checks or readers than their families'; `make leaks` runs them whole.
+ELSEWHERE = ("last_figures_beside_a_range", "height_and_mass_index", "the_same_group_numbers_twice")
 # These are refused before anybody looks: no value of the domain.
 REFUSED = ("blanks_of_no_width", "letters_of_another_alphabet")
 
@@ -82,19 +94,30 @@ def test_cases_depend_on_the_seed_alone() -> None:
         assert make(3).release != make(4).release
 
 
-@pytest.mark.parametrize("name", [n for n in LEAKS if n not in (*BY_READERS, *REFUSED)])
+@pytest.mark.parametrize("name", [n for n in LEAKS if n not in (*BY_READERS, *ELSEWHERE, *REFUSED)])
 def test_the_file_gives_the_leak_away(name: str, cases: dict[str, Case], tmp_path: Path) -> None:
     case = cases[name]
-    found = run.findings(case, tmp_path)
+    found = run.findings(case, tmp_path, least=LEAST)
     assert FOUND_BY[case.family] & {leak.check for leak in found}, found
-    said = " ".join(leak.sentence + leak.fix for leak in found)
-    assert not any(number in said for number in case.original.get("number", [])), "a sentence names a person"
+    # As an external report says it: no count of fewer people than may be shown, and nobody's identifier.
+    said = " ".join(f"{leak.sentence} {leak.fix}" for leak in found)
+    shown = [int(number.replace(",", "")) for number in COUNTED.findall(said)]
+    assert not [number for number in shown if 0 < number < LEAST], said
+    schema = read_schema(tmp_path / "schema.toml")
+    names = [n for n in case.original if n in schema.names and schema.declaration(n).role is Role.IDENTIFIER]
+    assert not {v for n in names for v in case.original[n] if len(v) >= 5} & set(WORD.findall(said)), said
 
 
-@pytest.mark.parametrize("name", list(CONTROLS))
+@pytest.mark.parametrize("name", [n for n in CONTROLS if n not in MADE])
 @pytest.mark.parametrize("seed", [SEED, 2])
 def test_no_false_alarm_about_a_safe_file(name: str, seed: int, tmp_path: Path) -> None:
     assert run.findings(CONTROLS[name](seed), tmp_path) == []
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_false_alarm_about_what_a_careful_steward_makes(name: str, tmp_path: Path) -> None:
+    """What classes tell of the secret is for the readers to say; there chance plays a part."""
+    assert run.findings(CONTROLS[name](SEED), tmp_path, beliefs=False) == []
 
 
 RELEASES = [

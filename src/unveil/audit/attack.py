@@ -157,8 +157,7 @@ def run_attacks(
         everyone |= asking[0].left_out()
     refused: dict[str, str] = {}
     chains = Chains() if chains is None else chains
-    said = refused if lenient else None
-    beliefs, learned = learn(release, index, prior, engine, chains, everyone, said, learned, starts)
+    beliefs, learned = learn(release, index, prior, engine, chains, everyone, refused, learned, starts, lenient=lenient)
     return [one.attack(learned, beliefs, refused, number) for number, one in enumerate(asking)]
 
 

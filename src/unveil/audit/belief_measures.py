@@ -1,7 +1,7 @@
 """The measures of beliefs that an audit reports: their ids, and what they need."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any
@@ -126,7 +126,7 @@ def measures_of(
 def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[int]) -> Iterator[Measure]:
     """What readers are sure of, and could not have said of anybody."""
     own: dict[str, Any] = {"needs_truth": True, "of_learner": True}
-    for level in (80, 95):
+    for level in (80, 90, 95):
         told = partial(_disclosed, share=share, at_least=level / 100, harmless=tuple(harmless))
         yield Measure(f"disclosed.{level}", told, **own)
     yield Measure("misled.80", lambda p: news.misled(p.reader, _truth(p), share, harmless=harmless), **own)
@@ -147,15 +147,19 @@ def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[i
         spared = tuple(k for k in range(len(weight)) if set(np.flatnonzero(half == k).tolist()) <= set(harmless))
         told = partial(_disclosed, share=weight, at_least=0.95, harmless=spared, node=half)
         yield Measure("disclosed_half.95", told, **own)
-    kinds = news.kinds_of(attribute)
-    if kinds is None:
-        return
-    node, labels = kinds
-    weight = np.bincount(node, weights=share, minlength=len(labels)).astype(np.float64)
-    fine = [k for k in range(len(labels)) if set(np.flatnonzero(node == k).tolist()) <= set(harmless)]
-    for level in (80, 95):
-        told = partial(_disclosed, share=weight, at_least=level / 100, harmless=tuple(fine), node=node)
+    kinds: list[dict[str, Any]] = []
+    for node, labels in news.kinds_of(attribute):
+        weight = np.bincount(node, weights=share, minlength=len(labels)).astype(np.float64)
+        fine = (k for k in range(len(labels)) if set(np.flatnonzero(node == k).tolist()) <= set(harmless))
+        kinds.append({"share": weight, "harmless": tuple(fine), "node": node})
+    for level in (80, 95) if kinds else ():
+        told = partial(_most_disclosed, kinds=tuple(kinds), at_least=level / 100)
         yield Measure(f"disclosed_kind.{level}", told, **own)
+
+
+def _most_disclosed(people: People, *, kinds: Sequence[Mapping[str, Any]], at_least: float) -> Estimate:
+    """By the way of taking values as kinds that tells most."""
+    return max((_disclosed(people, at_least=at_least, **kind) for kind in kinds), key=lambda e: (e.value, e.high))
 
 
 def _beyond_mode(people: People, *, share: NDArray[np.float64], harmless: tuple[int, ...]) -> Floats:

@@ -16,6 +16,7 @@ from unveil.audit.composition import compose
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
 from unveil.audit.identity import identity_findings, population_findings, utility_findings
+from unveil.audit.in_turn import in_turn_findings
 from unveil.audit.joint import join_release, join_table, joint_attribute
 from unveil.audit.levels import run_check
 from unveil.audit.linkability import with_linkability
@@ -88,6 +89,7 @@ def _release_part(case: Case, name: str) -> Part:
         *checked.findings,
         *utility_findings(release, name, case.original),
         *wider_counts(case, name, release),
+        *in_turn_findings(case, name, release),
     ]
     membership = None
     case.engine.report("membership", 3, 100)

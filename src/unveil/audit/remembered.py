@@ -31,6 +31,8 @@ _TOLD = {
     "anybody.",
     "raised.of_a_value": "Of the people who have a certain {attribute}, {value} become at least ten times as likely, "
     "by odds, to have it.",
+    "told_in_turn": "Who knows the other quasi-identifiers can be 80% sure of the {attribute} of {n} of {all} people. "
+    "The schema calls it a quasi-identifier: if it is a secret, nobody else is asked about it.",
     "mode_gain": "{who} can guess the {attribute} of {n} of {all} people more than by naming the most frequent one.",
     "distinct_l": "In some class everybody has the same {attribute}: whoever finds the class knows it.",
     "k_anonymity": "Rows in the smallest class: {value}. Who knows the quasi-identifiers of a person finds the row.",
@@ -83,6 +85,11 @@ def fix_of_finding(kind: str, finding: Finding, anonymize: str) -> str:
         return (
             "Publish one secret only, or hide which goes with which: give the others the role identifier in one schema "
             f"each, and make a release of each: {anonymize} {_COARSER}"
+        )
+    if finding.measure == "told_in_turn":
+        return (
+            f'Set role = "sensitive" for {finding.attribute} in the schema and make the release once more: {anonymize} '
+            f"{_COARSER}; or, if anybody may know it, say so: --waive \"inference:{finding.attribute}='…'\""
         )
     if finding.measure in ("claim_precision", "model_gain"):  # of masked releases only
         return f"Perturb more, or widen cells instead: {anonymize} {_COARSER}"

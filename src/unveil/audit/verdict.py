@@ -35,10 +35,12 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "distinct_l >= 2",
         "disclosed.80 <= 0.05",
         "disclosed.95 <= 0.01",
+        "random_worlds.disclosed.90 <= 0",
         "random_worlds.disclosed.95 <= 0",
         "disclosed_kind.80 <= 0.05",
         "random_worlds.disclosed_kind.95 <= 0",
         "disclosed_half.95 <= 0.05",
+        "random_worlds.disclosed_half.95 <= 0",
         "narrowed.80 <= 0.05",
         "random_worlds.narrowed.95 <= 0",
         "misled.80 <= 0.1",
@@ -54,12 +56,14 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "other_secrets.disclosed.80 <= 0.1",
         "other_secrets.disclosed_kind.80 <= 0.1",
         "other_secrets.narrowed.80 <= 0.1",
+        "told_in_turn <= 0.05",
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
     "background": ("background.exposed_by_fact <= 0.05", "background.fewer_values.3 <= 0.05"),
     "composition": ("composed.disclosed.95 <= 0", "one_value_left <= 0", "differenced <= 0"),
 }
 _LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}
+IN_TURN = "told_in_turn"  # of quasi-identifiers
 _LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links")
 _ORDER: dict[str, int] = {
     "no limit": 0,
@@ -222,7 +226,14 @@ def _rows(
             continue
         places: list[str | None] = [None]
         if kind == "inference":  # also of what is asked about in turn, and of attributes together
-            others = [f.attribute for f in findings if kind_of_finding(f) == kind and f.attribute not in sensitive]
+            others = [
+                f.attribute
+                for f in findings
+                if kind_of_finding(f) == kind
+                and f.attribute not in sensitive
+                # A quasi-identifier that nothing tells is no row of its own.
+                and (f.measure != IN_TURN or f.verdict != "within")
+            ]
             places = [*sensitive, *dict.fromkeys(others)] or [None]
         for attribute in places:
             mine = [
@@ -264,7 +275,9 @@ def _row(
         own = [f for f in exceeded if kind_of(f.reader or "") != PANEL]  # told first: the panel varies them
         worst_one = max(own or exceeded, key=_excess)
         fix = fix_of_finding(kind, worst_one, anonymize)
-        return KindVerdict(**place, verdict="exceeded", sentence=sentence_of(worst_one, people), fix=fix)
+        # Whether a quasi-identifier that can be told is a secret, only the steward can say.
+        word: Any = "not judged" if worst_one.measure == IN_TURN else "exceeded"
+        return KindVerdict(**place, verdict=word, sentence=sentence_of(worst_one, people), fix=fix)
     stated = [f for f in findings if set((f.limit or "").split("; ")) - set(DEFAULT_LIMITS.get(kind, ()))]
     if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
         silent = kind in ("membership", "composition") and reason.startswith("Not considered")

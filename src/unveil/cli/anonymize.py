@@ -122,8 +122,8 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
     for one in kept:
         if one.lost:
             raise RequirementError(
-                f"the ledger alone tells {one.told_before:,} people's {one.attribute} and makes "
-                f"{one.likely_before:.0%} of people's likely; nothing published after it takes that back"
+                f"a reader of the ledger alone is told the {one.attribute} of {one.told_before:,} people and is 80% "
+                f"sure of that of {one.likely_before:.1%}; nothing published after it takes that back"
             )
         if not one.kept:
             more = max(one.worse, one.sure, one.told)

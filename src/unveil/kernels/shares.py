@@ -10,6 +10,7 @@ __all__ = ["expected_counts", "share_chain", "warm"]
 
 _ONE = np.uint64(1)
 _FEW = 12  # rows that are dearer to draw at once than one by one
+_REACH = 3.5  # how far a path goes, in standard deviations: half a turn is the furthest from where it began
 _ROWS_OF_ATOM = 8  # with more rows an atom, a draw of all their atoms costs more noise and time than it saves
 
 
@@ -226,7 +227,8 @@ def share_chain(
             moved[a] = x[a]
             other[a] = force[a]
         # Jittered lengths: a path that closes on itself would not explore.
-        length = steps // 4 + 1 + np.int64(uniform(key, counter) * (steps - steps // 4))
+        most = min(steps, max(3, np.int64(np.ceil(_REACH / step))))
+        length = most // 4 + 1 + np.int64(uniform(key, counter) * (most - most // 4))
         stride = step * (0.8 + 0.4 * uniform(key, counter + _ONE))
         counter += _ONE + _ONE
         reached = level

@@ -8,6 +8,7 @@ from unveil.report.wording import SIGNS, VERDICTS, clean, label
 
 __all__ = ["card_text", "render_card"]
 
+MOST_LINES, LONGEST = 10, 160
 _COLOURS = {"within": "#2e7d32", "exceeded": "#b3261e", "inconclusive": "#8a6100"}
 
 
@@ -35,7 +36,14 @@ def card_text(document: Document) -> str:
     for name, verdict, kinds in _rows(document):
         lines.append(f"{name}: {VERDICTS.get(verdict, verdict)}")
         lines += [f"  {SIGNS.get(v, '?')} {kind}: {v}" + (f". {why}" if why else "") for kind, v, why in kinds]
-    return "\n".join(lines[:24]) or f"{document.document}: no verdict"
+    if len(lines) > MOST_LINES:  # every release's verdict first
+        heads = [line for line in lines if not line.startswith("  ")]
+        open_kinds = [line for line in lines if line.startswith(("  ✕", "  ?"))]
+        lines = (heads + open_kinds)[: MOST_LINES - 1]
+        lines.append("… found.document has all of it; unveil.report.render_page draws it")
+    return "\n".join(line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines) or (
+        f"{document.document}: no verdict"
+    )
 
 
 def render_card(document: Document) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "narrowed",
     "raised",
     "raised_of_value",
+    "sure",
 ]
 
 CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
@@ -40,7 +41,7 @@ def disclosed_people(
 ) -> NDArray[np.bool_]:
     """(people,) whose own value, if it is not harmless, is believed at least this much, and that is news."""
     own = p[np.arange(len(p)), truth]
-    told = _sure(own, share[truth], at_least)
+    told = sure(own, share[truth], at_least)
     return np.asarray(told & ~np.isin(truth, list(harmless)))
 
 
@@ -64,9 +65,9 @@ def misled(
     counts[list(harmless)] = False
 
     def wrong(p: Floats) -> NDArray[np.bool_]:
-        sure = _sure(p, share, at_least) & counts
-        sure[np.arange(len(p)), codes] = False
-        return np.asarray(sure.any(axis=1))
+        believed = sure(p, share, at_least) & counts
+        believed[np.arange(len(p)), codes] = False
+        return np.asarray(believed.any(axis=1))
 
     return estimated_share(wrong, belief)
 
@@ -166,23 +167,36 @@ def halves(attribute: Attribute, share: Floats) -> NDArray[np.int64]:
     return np.asarray(half, dtype=np.int64)
 
 
-def kinds_of(attribute: Attribute) -> tuple[NDArray[np.int64], tuple[str, ...]] | None:
-    """(values,) the kind of each value, and the kinds' labels; None if values are of no kinds.
+def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, ...]]]:
+    """Every way of taking values as kinds: (values,) the kind of each, and the kinds' labels.
 
-    The schema's classes, else the first level of the hierarchy that joins values, else the letter that codes such as
-    F32.1 begin with.
+    The schema's classes, else every level of the hierarchy that joins values, else the letter that codes such as F32.1
+    begin with, else the first word, and the last, of values of several words.
     """
     if any(members for _, members in attribute.classes):
-        return coarse_codes(attribute)
+        return [coarse_codes(attribute)]
     if attribute.hierarchy is not None:
-        for level in range(1, attribute.hierarchy.height):
-            if 1 < len(attribute.hierarchy.labels[level]) < attribute.codes:
-                return coarse_codes(attribute, level=level)
+        levels = range(1, attribute.hierarchy.height)
+        held = [n for n in levels if 1 < len(attribute.hierarchy.labels[n]) < attribute.codes]
+        if held:
+            return [coarse_codes(attribute, level=level) for level in held]
+    if attribute.kind.measured:
+        return []
     letters = [value[0].upper() if CODE.fullmatch(value) else "" for value in attribute.values]
-    labels = tuple(sorted(set(letters)))
-    if attribute.kind.measured or letters.count("") > 0.1 * len(letters) or not 1 < len(labels) < attribute.codes:
-        return None
-    return np.array([labels.index(letter) for letter in letters], dtype=np.int64), labels
+    if letters.count("") <= 0.1 * len(letters):
+        return _labelled(letters, attribute.codes)
+    words = [value.casefold().split() or [""] for value in attribute.values]
+    if sum(len(w) > 1 for w in words) < 0.5 * len(words):
+        return []
+    firsts = [_labelled([w[end] for w in words], attribute.codes // 2 + 1) for end in (0, -1)]
+    return [kinds for found in firsts for kinds in found]
+
+
+def _labelled(names: Sequence[str], below: int) -> list[tuple[NDArray[np.int64], tuple[str, ...]]]:
+    labels = tuple(sorted(set(names)))
+    if not 1 < len(labels) < below:
+        return []
+    return [(np.array([labels.index(name) for name in names], dtype=np.int64), labels)]
 
 
 def in_kinds(belief: Belief, node: NDArray[np.int64], kinds: int) -> Belief:
@@ -197,7 +211,7 @@ def _normal(p: Floats) -> Floats:
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def _sure(p: Floats, share: Floats, at_least: float) -> NDArray[np.bool_]:
+def sure(p: Floats, share: Floats, at_least: float) -> NDArray[np.bool_]:
     """Beliefs of at least this, with odds TIMES those of the share: p (1 - f) >= TIMES f (1 - p)."""
     return np.asarray(
         (p >= at_least - ROUNDING) & (p * (1 - share) >= TIMES * share * (1 - p) - ROUNDING) & (share < 1)

@@ -65,7 +65,9 @@ def shares_of(learned: LinkedPosterior, index: int, batch: int, chain: int, valu
     if posterior.sampler is None or posterior.exact[value]:
         return posterior.tree[value]
     sampler = posterior.sampler
-    return sampler.running[chain, value].share[batch][sampler.atom] * sampler.within[value]
+    noise = np.resize(sampler._noise(chain, value, BATCHES), (BATCHES, sampler.prior.shape[1]))
+    share = sampler.running[chain, value].share[batch] - noise[batch]
+    return share[sampler.atom] * sampler.within[value]
 
 
 def test_the_joint_of_every_batch_is_a_product_of_its_shares(learned: LinkedPosterior) -> None:

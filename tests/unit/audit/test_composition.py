@@ -189,13 +189,19 @@ def test_a_number_of_many_values_is_composed_in_bins(pair):
     places = np.arange(2000, dtype=np.float64)
     income = Attribute("income", Role.SENSITIVE, Kind.NUMERIC, tuple(map(str, range(2000))), low=places, high=places)
     column = rng.permutation(2000)[: table.rows].astype(income.dtype)
-    columns = tuple(c[:200] for c in (*table.columns[:2], column))
-    known = Table((*table.attributes[:2], income), columns)
-    first, second = (
-        unveil.anonymizer("mondrian:k=3").anonymize(one, Engine(seed=1)).release
-        for one in (Table(known.attributes[1:], known.columns[1:]), known)
-    )
-    found = unveil.run_audit({"new": second}, original=known, earlier={"old": EarlierRelease(release=first)}, **QUICK)
+    known = Table((*table.attributes[:2], income), (*table.columns[:2], column))
+    codes = table.attributes[0].codes
+    wide = Regions.intervals(codes, [0], [codes - 1])
+    narrow = Regions.intervals(codes, np.arange(0, codes, 4), np.arange(3, codes, 4))
+
+    def cut(key):
+        group = table.columns[key].astype(np.int64) // 4
+        cells = (group, 0 * group) if key == 0 else (0 * group, group)
+        regions = [narrow, wide] if key == 0 else [wide, narrow]
+        part = BlockRows((0, 1, 2), group, (*cells, column.astype(np.int64)))
+        return build_release(known.attributes, [*regions, Regions.singles(2000)], [part])[0]
+
+    found = unveil.run_audit({"new": cut(0)}, original=known, earlier={"old": EarlierRelease(release=cut(1))}, **QUICK)
     facts = found.document.diagnostics["composition"]["new"]
     assert {"income in 10 bins", "income in 100 bins"} <= set(facts)
     assert kind_of(found, "composition")["verdict"] == "exceeded"

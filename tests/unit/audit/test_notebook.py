@@ -31,7 +31,7 @@ def test_frames_in_an_audit_out(library: str) -> None:
     frames = [f.to_pandas() if library == "pandas" else f for f in (release, original)]
     found = unveil.audit(release=frames[0], original=frames[1], roles=ROLES, limits=["k_anonymity >= 2"])
     assert {f.id: f.value for f in found.document.findings}["k_anonymity"] >= 2
-    assert len(repr(found).splitlines()) <= 24
+    assert len(repr(found).splitlines()) <= 10
     assert "release: " in repr(found)
     assert "person 1" not in repr(found)
     html = found._repr_html_()
@@ -39,6 +39,35 @@ def test_frames_in_an_audit_out(library: str) -> None:
     assert "<table>" in html
     again = unveil.audit_frames(release=frames[0], original=frames[1], roles=ROLES, limits=["k_anonymity >= 2"])
     assert again.verdict == found.verdict
+
+
+def test_a_saved_notebook_stays_small_however_many_values_there_are() -> None:
+    """What IPython keeps of a cell: the text and the HTML of whatever a first hour shows."""
+    rows = 400
+    draw = np.random.default_rng(5)
+    frame = pl.DataFrame(
+        {
+            "age": draw.integers(0, 90, rows),
+            "code": [f"c{i:04d}" for i in draw.integers(0, 300, rows)],
+            "disease": [f"d{i:03d}" for i in draw.integers(0, 200, rows)],
+        }
+    )
+    roles = {"age": "quasi-identifier", "code": "quasi-identifier", "disease": "sensitive"}
+    found = unveil.audit(
+        {f"release {i}": frame for i in range(3)},
+        frame,
+        roles,
+        attackers={"random_worlds": unveil.attacker("random_worlds")},
+    )
+    formats = pytest.importorskip("IPython.core.formatters").DisplayFormatter()
+    kept = 0
+    for shown in (found, *found.answers.values()):
+        bundle = formats.format(shown)[0]
+        kept += sum(map(len, map(str, bundle.values())))
+        assert len(str(bundle["text/plain"]).splitlines()) <= 10 or shown is not found
+        assert "c0001" not in str(bundle)  # never a domain
+    assert len(repr(found).splitlines()) <= 10
+    assert kept < 60_000
 
 
 def test_several_releases_by_name_and_without_the_original() -> None:

@@ -127,9 +127,20 @@ def test_what_is_news_by_hand() -> None:
 
 def test_codes_have_kinds_by_their_letter() -> None:
     schema = made_schema({"d": {"role": SENSITIVE, "domain": ["F32.1", "F20", "J45", "J10.0"]}})
-    node, labels = news.kinds_of(schema.attribute("d")) or (np.zeros(0), ())
+    [(node, labels)] = news.kinds_of(schema.attribute("d"))
     assert (labels, node.tolist()) == (("F", "J"), [0, 0, 1, 1])
-    assert news.kinds_of(SCHEMA.attribute("ill")) is None
+    assert news.kinds_of(SCHEMA.attribute("ill")) == []
+
+
+def test_values_of_several_words_have_kinds_by_their_words() -> None:
+    names = ["cancer of the lung", "cancer of the skin", "injury of the lung", "injury of the skin", "none"]
+    schema = made_schema(
+        {"d": {"role": SENSITIVE, "domain": [*names, "infection of the lung", "infection of the skin"]}}
+    )
+    first, last = news.kinds_of(schema.attribute("d"))
+    assert first[1] == ("cancer", "infection", "injury", "none")
+    assert last[1] == ("lung", "none", "skin")
+    assert [last[1][k] for k in last[0]][:5] == ["lung", "skin", "lung", "skin", "none"]
 
 
 def test_limits_that_point_the_wrong_way_are_refused() -> None:

@@ -146,7 +146,8 @@ def test_control_and_sample_and_joint(folder: Path, capsys: pytest.CaptureFixtur
     assert code == 3  # what a sample did not ask about is not known
     assert document["diagnostics"]["controls"] == 60
     assert document["diagnostics"]["sampled_people"] == 30
-    assert {f["attribute"] for f in document["findings"]} == {None, "disease", "job", "disease × job"}
+    # Sex is shown exactly, and asked about in turn.
+    assert {f["attribute"] for f in document["findings"]} == {None, "disease", "job", "disease × job", "sex"}
     assert document["settings"]["control"] == "others.csv"
 
 
@@ -178,6 +179,27 @@ def test_a_job_that_has_nothing_to_do_with_age_gives_no_age_back(
     _, out, _ = run(*audit(folder, "--json", "-", releases=("m.csv",)), capsys=capsys)
     checks = next(iter(json.loads(out)["diagnostics"]["file"].values()))
     assert [c["check"] for c in checks if c["severity"] == "exceeded"] == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "said"),
+    [
+        ("k_anonymity <= 5", 2, "points the wrong way: more is safer; write k_anonymity >= 5"),
+        ("reid >= 0.2", 2, "points the wrong way: less is safer; write reid <= 0.2"),
+        ("prosecutor_risk.max <= 9", 0, "prosecutor_risk.max <= 9 cannot fail: it is never above 1."),
+        ("k_anonymity >= 1", 0, "k_anonymity >= 1 cannot fail: it is never below 1."),
+        ("learner.global_threat <= 0.9", 0, "says nothing of the people in the file"),
+        ("k_anonymity >= 16", 1, ""),
+    ],
+)
+def test_a_limit_that_cannot_fail_is_refused_or_named(
+    limit: str, code: int, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = run(*audit(folder, "--json", "-", "--limit", limit), capsys=capsys)
+    assert found == code
+    told = err if code == 2 else " ".join(json.loads(out)["diagnostics"]["remarks"])
+    assert said in told
+    assert bool(said) or "cannot fail" not in told
 
 
 def test_a_configuration_file_and_options_that_win(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers.posterior.bags import Bag, Matched, ValueColumns
 from unveil.engine import Engine
+from unveil.errors import Stopped
 from unveil.kernels import boosting as kernels
 
 __all__ = ["FEW_ROWS", "BagModel", "Settings", "fit_bag"]
@@ -139,6 +140,7 @@ def fit_bag(
     like: BagModel | None = None,
 ) -> BagModel:
     """Cross-fit, then choose. `times` (groups,): how often each group counts. `like`: whose choices are taken over."""
+    _go_on(engine)
     folds = int(fold.max(initial=0)) + 1
     weight = np.ones(len(fold)) if times is None else times
     start = np.stack([np.log(columns.shares(weight * (fold != f))) for f in range(folds)])
@@ -154,12 +156,14 @@ def fit_bag(
             fits[0].boost(depth, settings.rounds, engine.part("", step * place, step * (place + 1)))
             for place, depth in enumerate(DEPTHS)
         ]
+        _go_on(engine)
         best = max(tried, key=lambda one: max(one.path))
         depth = best.forest.depth
         most = min(int(LONGER * EVERY * int(np.argmax(best.path))) + EVERY, settings.rounds) if max(best.path) else 0
     with ThreadPoolExecutor(max(min(engine.workers, folds), 1)) as pool:
         own = engine.part("", TRYING if like is None else 0.0).abreast(folds)
         paths = list(pool.map(lambda one, engine: one.boost(depth, most, engine, patient=True), fits, own))
+    _go_on(engine)
     looks = max(len(one.path) for one in paths)
     total = [sum(one.path[min(look, len(one.path) - 1)] for one in paths) for look in range(looks)]
     rounds = int(np.argmax(total)) * EVERY if like is None else like.rounds
@@ -171,6 +175,12 @@ def fit_bag(
     if like is not None:
         return replace(model, mixed=like.mixed, temperature=like.temperature)
     return _chosen(model, columns)
+
+
+def _go_on(engine: Engine) -> None:
+    """Models that were cut short say less than they could: none are better."""
+    if engine.stop.is_set():
+        raise Stopped("stopped before boosting had learned")
 
 
 def _chosen(model: BagModel, columns: ValueColumns) -> BagModel:

@@ -20,7 +20,7 @@ from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.data.belief import Belief, Prior, Targets
 from unveil.data.release import Release
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, UsageError
+from unveil.errors import NotApplicable, Stopped, UsageError
 
 MARGIN = 1.05  # more than the error of a round asks for: it is itself an estimate
 LEAST_MORE, MOST_MORE = 1.2, 8.0  # times what was drawn, in one round
@@ -208,12 +208,15 @@ def learn(
     refused: dict[str, str] | None = None,
     learned: Posterior | None = None,
     starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
+    *,
+    lenient: bool = True,
 ) -> tuple[dict[str, Belief], Posterior]:
     """What attackers of one release believe, by name: chains run on until all are precise or the budget ends.
 
     The next round is as long as the error of this one asks for: it falls with the root of what is drawn. Chains that
     disagree go on, too, and nothing of what they drew is forgotten.
-    With `refused` an attacker that does not apply is named there with the reason; else that is an error. `learned`:
+    With `refused` an attacker that does not apply (if `lenient`) or was stopped before it had learned anything is named
+    there with the reason; else that is an error. `learned`:
     what was learned from this release for this attribute before, which goes on from there if it is reusable. `starts`:
     shares by attribute from which the sampler is tried, such as an audit's original: if a chain from there fits as well
     and believes something else, nothing is called converged.
@@ -237,8 +240,8 @@ def learn(
             course.turn(alone=not one.asks())
             try:
                 found[name] = one.believe(learned if one.asks() else unread, targets)
-            except NotApplicable as reason:
-                if refused is None or name == "":
+            except (NotApplicable, Stopped) as reason:  # stopped: what the others said is kept
+                if refused is None or name == "" or not (lenient or isinstance(reason, Stopped)):
                     raise
                 refused[name] = str(reason)
                 del asking[name]

@@ -27,6 +27,7 @@ __all__ = ["LinkedPosterior"]
 TASK = "learning from overlapping regions"
 MOST_NUMBERS = 200_000_000  # of all batches of all attributes: 800 MB
 MOST_SPREAD_OUT = 60_000_000  # of all batches of one attribute
+FIRST = 4  # the first round is this part of the sweeps that were asked for, if that is precise
 FEWEST = 16  # batches, or they say nothing of whether chains agree: then two, as few as can be merged
 
 
@@ -64,13 +65,14 @@ class LinkedPosterior:
         return {i: a.sampler for i, a in self.attributes.items() if a.sampler is not None and a.sampler.running}
 
     def run(self) -> None:
-        """The first round."""
+        """The first round: a part of what a hidden matching needs, for here states hardly depend on those before."""
         samplers = self.samplers()
         if not samplers:
             return
-        self.goal = _batches(samplers.values(), self.settings.sweeps)
+        sweeps = max(self.settings.sweeps // FIRST, BATCHES)
+        self.goal = _batches(samplers.values(), sweeps)
         for sampler in samplers.values():
-            sampler.size = max(self.settings.sweeps // self.goal, 1)
+            sampler.size = max(sweeps // self.goal, 1)
         self.drawn = self.goal * next(iter(samplers.values())).size
         if self.saved is not None:
             self._restore(self.saved.load())
@@ -88,7 +90,8 @@ class LinkedPosterior:
                 return True
         size = next((s.size for s in samplers.values()), 0)
         ahead = self.goal * size  # as much again
-        if not samplers or self.engine.stop.is_set() or self.drawn + ahead > self.settings.most_sweeps:
+        most = max(self.settings.most_sweeps, self.settings.sweeps)
+        if not samplers or self.engine.stop.is_set() or self.drawn + ahead > most:
             return False
         for sampler in samplers.values():
             sampler.merge()
@@ -107,7 +110,7 @@ class LinkedPosterior:
             index, task = which
             sampler = samplers[index]
             if (index, *task) not in self.burned and not self.engine.stop.is_set():
-                sampler.burn_in(task, max(self.settings.sweeps // 5, 50))
+                sampler.burn_in(task, max(self.settings.sweeps // 10, 50))
                 with lock:
                     self.burned.add((index, *task))
             while len(sampler.running[task].share) < self.goal and not self.engine.stop.is_set():

@@ -110,6 +110,7 @@ class ShareChains:
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
     size: int = 0  # draws in a batch
     sets_of: dict[int, Sets] = field(default_factory=dict)  # by value, once made
+    fitted: dict[tuple[int, int], tuple[int, Floats | None]] = field(default_factory=dict)  # to so many draws
 
     @classmethod
     def start(
@@ -231,9 +232,15 @@ class ShareChains:
     def _noise(self, chain: int, value: int, batches: int | None) -> Floats:
         """(batches or 1, atoms) how much of a chain's shares goes with functions whose means are 0."""
         mine = self.running[chain, value].control
-        everyone = (self.running[other, value].control for other in range(self.chains) if other != chain)
-        fitted = coefficients([one for one in everyone if one is not None])
-        if mine is None or fitted is None:
+        if mine is None:
+            return np.zeros((1, 1))
+        others = [self.running[other, value].control for other in range(self.chains) if other != chain]
+        everyone = [one for one in others if one is not None]
+        draws = sum(one.draws for one in everyone)
+        if self.fitted.get((chain, value), (-1, None))[0] != draws:
+            self.fitted[chain, value] = draws, coefficients(everyone)
+        fitted = self.fitted[chain, value][1]
+        if fitted is None:
             return np.zeros((1, 1))
         zero = mine.zero.mean()[None] if batches is None else mine.zero.stacked(batches)
         sets = self._sets(value)

@@ -130,7 +130,7 @@ def _told(
     spread = 6 * np.sqrt(max(found.blind * (1 - found.blind), 1e-6) / rows)
     significant = found.right - found.blind > spread and rows >= 20
     strong = (significant and found.lift >= _STRONG) or found.learned >= _STRONG
-    pure = found.pure >= 10 and not background
+    pure = found.pure >= 5 and not background
     weak = (significant and found.lift >= _WEAK) or found.learned >= 2 * _WEAK
     if not strong and not pure and (background or not weak):
         return None

@@ -1,0 +1,65 @@
+"""Quasi-identifiers asked about in turn: what the others tell together, what one of them tells anyway, and nothing."""
+
+import numpy as np
+import pytest
+
+from small import QI, SENSITIVE, made_schema, made_table
+from unveil.audit import run_audit
+from unveil.audit.case import Case
+from unveil.audit.in_turn import in_turn_findings
+
+NAMES = ("a", "b", "c")
+SCHEMA = made_schema(
+    {name: {"role": QI, "domain": ["0", "1"]} for name in NAMES} | {"s": {"role": SENSITIVE, "domain": list("wxyz")}}
+)
+
+
+def table(c: np.ndarray, seed: int = 1, rows: int = 400) -> tuple[np.ndarray, ...]:
+    draw = np.random.default_rng(seed)
+    return (*draw.integers(2, size=(2, rows)), c, draw.integers(4, size=rows))
+
+
+def told(columns: tuple[np.ndarray, ...]) -> dict[str, object]:
+    rows = [(*(str(v) for v in row[:3]), "wxyz"[row[3]]) for row in zip(*columns, strict=True)]
+    people = made_table(SCHEMA, *rows)
+    case = Case(releases={"r": people.as_release()}, original=people)
+    return {f.attribute: f.value for f in in_turn_findings(case, "r", people.as_release())}
+
+
+def test_what_two_others_tell_together_is_told() -> None:
+    a, b, _, s = table(np.zeros(400, dtype=int))
+    assert told((a, b, a ^ b, s)) == {"a": 1.0, "b": 1.0, "c": 1.0}
+
+
+def test_what_one_other_tells_of_everybody_is_no_news() -> None:
+    a, b, _, s = table(np.zeros(400, dtype=int))
+    assert told((a, b, a, s)) == {"a": 0.0, "b": 0.0, "c": 0.0}
+
+
+def test_chance_tells_nothing_in_large_classes() -> None:
+    assert set(told(table(np.random.default_rng(5).integers(2, size=400))).values()) == {0.0}
+
+
+def test_the_steward_is_asked_whether_it_is_a_secret() -> None:
+    a, b, _, s = table(np.zeros(400, dtype=int))
+    rows = [(*(str(v) for v in row[:3]), "wxyz"[row[3]]) for row in zip(a, b, a ^ b, s, strict=True)]
+    people = made_table(SCHEMA, *rows)
+    case: dict[str, object] = {"original": people, "membership": None, "background": None}
+    found = run_audit({"r": people.as_release()}, **case)  # type: ignore[arg-type]
+    row = next(k for k in found.document.diagnostics["judgement"]["r"]["kinds"] if k["attribute"] == "c")
+    assert row["verdict"] == "not judged"
+    assert row["sentence"].startswith("Who knows the other quasi-identifiers can be 80% sure of the c of 400 of 400")
+    assert "--waive \"inference:c='…'\"" in row["fix"]
+    waived = {f"inference:{n}": "anybody sees it" for n in NAMES}
+    again = run_audit({"r": people.as_release()}, waive=waived, **case)  # type: ignore[arg-type]
+    rows_now = [k for k in again.document.diagnostics["judgement"]["r"]["kinds"] if k["attribute"] in NAMES]
+    assert {k["waived"] for k in rows_now} == {"anybody sees it"}
+
+
+@pytest.mark.parametrize("known", [("a",)])
+def test_a_narrowed_question_is_not_widened_again(known: tuple[str, ...]) -> None:
+    a, b, c, s = table(np.zeros(400, dtype=int))
+    rows = [(*(str(v) for v in row[:3]), "wxyz"[row[3]]) for row in zip(a, b, c, s, strict=True)]
+    people = made_table(SCHEMA, *rows)
+    case = Case(releases={"r": people.as_release()}, original=people, known=known)
+    assert list(in_turn_findings(case, "r", people.as_release())) == []
