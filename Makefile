@@ -76,7 +76,7 @@ first-hour: setup
 	@$(BIN)/python -m tests.first_hour
 
 fuzz: setup
-	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py --hypothesis-profile=fuzz -n auto
+	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py --hypothesis-profile=fuzz -n auto
 
 constraints:
 	@$(BIN)/python -m pip install --quiet uv

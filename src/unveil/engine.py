@@ -1,5 +1,6 @@
 """Engine: what every long piece of work is handed: a seed by name, threads, progress, a stop flag, checkpoints."""
 
+import glob
 import hashlib
 import os
 import re
@@ -18,13 +19,14 @@ import numpy as np
 from unveil.errors import OutputError, UsageError
 
 __all__ = [
-    "WHOLE", "Engine", "Meter", "Progress", "duration", "free_bytes", "open_checkpoint", "progress_lines",
-    "save_checkpoint",
+    "WHOLE", "Engine", "Meter", "Progress", "bound_memory", "duration", "free_bytes", "memory_bound",
+    "open_checkpoint", "progress_lines", "save_checkpoint",
 ]  # fmt: skip
 
 SIZE = 32  # bytes of the digest of the rest, with which a file starts
 PIECE = 1 << 20
 CGROUP = Path("/sys/fs/cgroup")
+_bound: int | None = None
 
 WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of so many
 EVERY = 10.0  # seconds between two lines where there is no terminal
@@ -217,10 +219,10 @@ def open_checkpoint(path: Path) -> Iterator[IO[bytes] | None]:
 
 def save_checkpoint(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill the file; the earlier one stands until the new one is whole."""
-    part = path.with_suffix(".part")
+    part = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}.part")  # another run may save to the same folder
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)
+        _remove_stale(path)
         with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
             file.write(b"\0" * SIZE)
             write(file)
@@ -230,13 +232,33 @@ def save_checkpoint(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             file.write(digest)
         os.replace(part, path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise OutputError(f"{path.parent}: the checkpoint cannot be written ({error.strerror})") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what a run that was killed has left of this checkpoint."""
+    for part in path.parent.glob(f"{glob.escape(path.stem)}.*.part"):
+        owner = part.name.removeprefix(path.stem).split("-")[0].strip(".")
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc/self").exists():
+            part.unlink(missing_ok=True)
+
+
+def bound_memory(most: int | None) -> None:
+    """What this process may use from now on, by its own estimates; None: what is free."""
+    global _bound
+    _bound = most
+
+
+def memory_bound() -> int | None:
+    """What `bound_memory` was told."""
+    return _bound
 
 
 def free_bytes() -> int | None:
-    """The memory that can still be had: the machine's, or a container's where that is less; None: nobody says."""
-    found = []
+    """The memory that can still be had: the bound, the machine's or a container's, the least; None: nobody says."""
+    found = [] if _bound is None else [_bound]
     try:
         text = Path("/proc/meminfo").read_text()
         found += [int(kilobytes) << 10 for kilobytes in re.findall(r"MemAvailable:\s*(\d+) kB", text)]

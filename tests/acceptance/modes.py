@@ -23,19 +23,8 @@ from unveil.engine import Engine
 
 SEEDS = 10
 RIGHT = 5.0  # standard errors
-LEARNING = [
-    "contract",
-    "hidden",
-    "hidden_posterior",
-    "hidden_terms",
-    "questions",
-    "integrated",
-    "chain",
-    "chain_facts",
-    "tempering",
-    "flips",
-]
-LEARNING += ["averages", "convergence", "parameters", "products", "partial_sums"]
+LEARNING = ("hidden", "hidden_posterior", "hidden_terms", "questions", "integrated", "chain", "chain_facts", "flips")
+LEARNING += ("tempering", "averages", "convergence", "parameters", "products", "partial_sums")
 TRIED = (
     *(f"attackers/posterior/{name}.py" for name in LEARNING),
     *(f"attackers/{name}.py" for name in ("learner", "bayesian")),
@@ -154,11 +143,12 @@ def kept_trials(kept: Path) -> dict[tuple[str, int, str], Trial]:
     return found
 
 
-def second_ways(kept: Path) -> dict[str, tuple[str, float]]:
-    """Of every table: which other algorithm gives its posterior too, and how far apart they are."""
+def second_ways(kept: Path, most: float = MOST) -> dict[str, tuple[str, float]]:
+    """Of every table that takes no more than `most` states: which other algorithm gives its posterior too, and how far
+    apart they are; those of before from `kept`."""
     found = json.loads(kept.read_text()) if kept.exists() else {}
     for name, table in everybody().items():
-        if name not in found and countable(table) and min(listed(table), integrated_over(table)) <= MOST:
+        if name not in found and countable(table) and min(listed(table), integrated_over(table)) <= most:
             how, second = second_way(table)
             apart = max(float(np.abs(one - other).max()) for one, other in zip(by_counts(table), second, strict=True))
             found[name] = how, apart

@@ -51,6 +51,13 @@ CONFIGURATIONS: dict[str, list[tuple[str, Callable[[Counts], bool]]]] = {
         ("k=3,l=2,suppress=0.1,measure=discernibility", different(2)),
     ],
     "injector": [("l=2", different(2)), ("l=3,min_expectation=0.8", different(3)), ("l=2,predicates=2", different(2))],
+    "local_suppression": [
+        ("k=4", at_least(4)),
+        ("k=3,l=2,importance=1+2+5", different(2)),
+        ("k=3,strata=sex", at_least(3)),
+        ("k=3,count=wildcards", at_least(1)),
+        ("require=probabilistic_l:l=2", no_more_than(1 / 2)),
+    ],
     "mondrian": [
         ("k=3", at_least(3)),
         ("k=3,require=b_t_privacy:t=0.4", at_least(3)),

@@ -112,5 +112,6 @@ def test_the_command_line_finds_them(installed: Path, tmp_path: Path) -> None:
 
     unveil("anonymize", "people.csv", "--schema", "schema.toml", "--with", "shuffle:size=4", "-o", "out.csv")
     unveil("audit", "out.csv", "--schema", "schema.toml", "--original", "people.csv",
-           "--attacker", "doubter:doubt=0.2", "--json", "audit.json")  # fmt: skip
+           "--attacker", "doubter:doubt=0.2", "--sweeps", "50", "--most-sweeps", "50",
+           "--json", "audit.json")  # fmt: skip
     assert "doubter" in (tmp_path / "audit.json").read_text()

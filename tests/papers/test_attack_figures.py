@@ -5,7 +5,7 @@ import pytest
 
 from enumeration import enumerate_attacker, linked_attacker, linked_learner_joint, pseudo_counts
 from papers import boreale_2020, kifer_2009
-from papers._printed import printed_release
+from papers._printed import printed_release, printed_schema
 from small import QI, SENSITIVE, made_schema
 from unveil.attackers import Attacker, attack
 from unveil.attackers.bayesian import Bayesian
@@ -180,3 +180,28 @@ def test_tuple_200_of_table_1(alpha: float, expected: float) -> None:
     assert belief.chains is not None
     error = belief.chains[:, 0].std(axis=0, ddof=1).max() / 2
     assert error < 5e-4
+
+
+def test_ties_in_order_are_anatomy() -> None:
+    """Every group holds each value once; equally frequent values are taken in their order, rows left over join."""
+    values = ["a", "b", "c", "a", "b", "c", "a"]
+    schema = printed_schema({"sex": {"role": "quasi-identifier"}, "occupation": {"role": "sensitive"}})
+    table = Table.from_columns(schema, {"sex": ["f"] * 7, "occupation": values})
+    made = kifer_2009.ties_in_order(table, 2)
+    groups = [sorted(v for v, g in zip(values, made.group_of_row, strict=True) if g == h) for h in range(3)]
+    assert groups == [["a", "b"], ["a", "c"], ["a", "b", "c"]]
+
+
+def test_samples_of_a_thousand_reach_as_far_as_they_vary() -> None:
+    """Against samples that are drawn."""
+    random = np.random.default_rng(0)
+    belief = Belief(random.dirichlet(np.ones(3) / 2, size=5000))
+    truth = random.integers(3, size=5000)
+    reach = kifer_2009.sampled_reach(belief, truth)
+    drawn = np.array(
+        [
+            kifer_2009.errors_a_thousand(belief.of(some), truth[some])
+            for some in (random.choice(5000, 1000, replace=False) for _ in range(300))
+        ]
+    )
+    assert 1.96 * drawn.std(axis=0) == pytest.approx(reach, rel=0.2)

@@ -198,6 +198,7 @@ PRIOR, COUNT, NONE = np.array([1.0, 0.5, 2.0, 1.5]), np.array([3, 5, 2]), np.zer
 SUMS = START, MEMBER, NONE, NONE
 # The same sets, of pieces: 4 is atoms 0 and 2, 5 is 4 and atom 3.
 SHARED = np.array([0, 2, 4, 5]), np.array([0, 1, 1, 2, 5]), np.array([2, 3]), np.array([0, 4])
+ALONE = np.zeros(4), np.zeros((3, 0)), np.zeros((0, 0)), np.zeros((0, 4))  # no control variates
 WEIGHT = np.array([0.7, 0.2, 0.5, 0.9, 0.1, 0.3, 1.0])
 
 
@@ -223,6 +224,7 @@ def _chain(weight: np.ndarray | None) -> list[np.ndarray]:
             np.uint64(first),
             share,
             ratio,
+            ALONE,
         )
     return [mass, at, share, ratio, np.array([step, accepted, float(counter)])]
 
@@ -303,7 +305,18 @@ def test_a_plain_set_is_one_of_weight_1() -> None:
             for adapt, draws in ((True, 200), (False, 16_000)):
                 share[:], ratio[:] = 0, 0
                 step, _, counter = shares.share_chain(
-                    *sets, 1 / np.sqrt(mass)[:, None], at, step, 6, adapt, draws, np.uint64(key), np.uint64(counter), share, ratio
+                    *sets,
+                    1 / np.sqrt(mass)[:, None],
+                    at,
+                    step,
+                    6,
+                    adapt,
+                    draws,
+                    np.uint64(key),
+                    np.uint64(counter),
+                    share,
+                    ratio,
+                    ALONE,
                 )
             found.append(np.concatenate([share[0], ratio[0]]) / 16_000)
         return np.stack(found)

@@ -91,3 +91,12 @@ def test_unit_tests_mirror_the_source() -> None:
     loose = {name for name in entries(ROOT / "tests" / "unit") if not name.endswith("/")}
     modules = {f"test_{name}" for name in ENTRIES if name.endswith(".py")}
     assert loose <= modules | {"test_house.py", "test_public.py"}  # the public names are those of __init__.py
+
+
+def test_every_pinned_package_is_listed_with_its_licence() -> None:
+    root = Path(__file__).parents[2]
+    pinned = {line.partition("==")[0] for line in (root / "constraints.txt").read_text().splitlines()}
+    page = (root / "docs" / "dependencies.md").read_text()
+    listed = dict(re.findall(r"^\| ([\w.-]+) \| ([^|\n]*) \|", page, re.MULTILINE))
+    assert pinned == set(listed) - {"package"}
+    assert all(licence.strip() for licence in listed.values())

@@ -1,22 +1,28 @@
 """Which columns carry what was found: classes counted again without each column, and with it one level coarser."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.audit.shape import CarrierRow
+from unveil.audit.numbers import spoken
+from unveil.audit.shape import CarrierFinding, CarrierGroup, CarrierRow
 from unveil.audit.verdict import Judgement
 from unveil.data.attribute import Attribute, Role
 from unveil.data.regions import Regions
 from unveil.data.release import Block, Release, row_numbers
+from unveil.formats.cells import write_cells
 
-__all__ = ["carrier_rows", "told_carriers"]
+__all__ = ["carrier_groups", "carrier_rows", "told_carriers", "wider"]
 
 FEW = 3  # rows of a class below which somebody is singled out: the default limit on k
 ENOUGH = 0.1  # share of what is wrong that leaving a column out must take away for it to be named
 MOST_NAMED = 2
+MOST_GROUPS, LONGEST = 5, 60  # classes that are shown, and characters of a cell
 
 Ids = NDArray[np.int64]
 
@@ -54,9 +60,9 @@ def carrier_rows(release: Release) -> list[CarrierRow]:
     for index in known:
         attribute = release.attributes[index]
         rows.append(row(attribute.name, "without", counted({i: c for i, c in cells.items() if i != index})))
-        wider = _wider(attribute, release.regions[index])
-        if wider is not None:
-            rows.append(row(attribute.name, "one level coarser", counted({**cells, index: wider[cells[index]]})))
+        above = wider(attribute, release.regions[index])
+        if above is not None:
+            rows.append(row(attribute.name, "one level coarser", counted({**cells, index: above[1][cells[index]]})))
     return rows
 
 
@@ -74,8 +80,10 @@ def _count(block: Block, columns: Sequence[Ids], asked: Sequence[Ids]) -> _Count
     return _Counted(int(size.min()), int(size[size < FEW].sum()), tuple(guessed))
 
 
-def _wider(attribute: Attribute, regions: Regions) -> Ids | None:
-    """Of each region: the node one level above the lowest that holds it; None without a hierarchy."""
+def wider(attribute: Attribute, regions: Regions) -> tuple[list[Ids], Ids] | None:
+    """The nodes one level above the lowest that hold the regions, as codes, and that of each region; None without a
+    hierarchy.
+    """
     hierarchy = attribute.hierarchy
     if hierarchy is None or hierarchy.height < 2:
         return None
@@ -85,25 +93,104 @@ def _wider(attribute: Attribute, regions: Regions) -> Ids | None:
         level = next(h for h in range(hierarchy.height + 1) if len(np.unique(hierarchy.node[h][members])) == 1)
         above = min(level + 1, hierarchy.height)
         found.append(above * attribute.codes + int(hierarchy.node[above][members[0]]))
-    return np.unique(np.array(found, dtype=np.int64), return_inverse=True)[1].astype(np.int64)
+    nodes, number = np.unique(np.array(found, dtype=np.int64), return_inverse=True)
+    inside = [np.flatnonzero(hierarchy.node[n // attribute.codes] == n % attribute.codes) for n in nodes.tolist()]
+    return inside, number.astype(np.int64)
 
 
-def told_carriers(judgement: Judgement, rows: Sequence[CarrierRow]) -> Judgement:
-    """The judgement, with the columns that carry it beside each kind that is exceeded."""
-    if not rows:
-        return judgement
+def carrier_groups(release: Release, attribute: str | None = None) -> list[CarrierGroup]:
+    """The classes that carry most: the smallest, or those in which one value of an attribute stands out most."""
+    known = release.with_role(Role.QUASI_IDENTIFIER)
+    block = next((b for b in release.blocks if set(known) <= set(b.attributes)), None)
+    if block is None or not known:
+        return []
+    index = None if attribute is None else release.index(attribute)
+    if index is not None and index not in block.attributes:
+        return []
+    number = row_numbers([block.region(i).astype(np.int64) for i in known], len(block.count))
+    size = np.bincount(number, weights=block.count).astype(np.int64)
+    first = np.zeros(len(size), dtype=np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    texts = {i: write_cells(release.regions[i], release.attributes[i]) for i in known}
+    if index is None:
+        order = np.argsort(size, kind="stable")
+        top, alike = None, np.zeros(len(size), dtype=np.int64)
+        order = order[size[order] < FEW]
+    else:
+        cell = block.region(index).astype(np.int64)
+        width = int(cell.max(initial=0)) + 1
+        pair, place = np.unique(number * width + cell, return_inverse=True)
+        rows = np.bincount(place, weights=block.count)
+        overall = np.bincount(cell, weights=block.count, minlength=width) / block.count.sum()
+        beyond = rows - size[pair // width] * overall[pair % width]  # rows more than anywhere
+        best = np.lexsort((beyond, pair // width))
+        last = best[np.append(pair[best[1:]] // width != pair[best[:-1]] // width, True)]
+        top, alike = pair[last] % width, rows[last].astype(np.int64)
+        order = np.argsort(-beyond[last], kind="stable")
+        labels = write_cells(release.regions[index], release.attributes[index])
+    return [
+        CarrierGroup(
+            cells={release.attributes[i].name: _short(texts[i][int(block.region(i)[first[c]])]) for i in known},
+            rows=int(size[c]),
+            value="" if top is None else _short(labels[int(top[c])]),
+            alike=int(alike[c]),
+        )
+        for c in order[:MOST_GROUPS].tolist()
+    ]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def told_carriers(
+    judgement: Judgement,
+    rows: Sequence[CarrierRow],
+    groups: Mapping[str, Sequence[CarrierGroup]],
+    findings: Mapping[str, CarrierFinding],
+    anonymize: str,
+) -> Judgement:
+    """The judgement, with the columns that carry it beside each kind that is exceeded, where, and what tries it."""
     kinds = []
     for kind in judgement.kinds:
-        why = ""
-        if kind.verdict == "exceeded" and kind.kind in ("singling out", "linking"):
-            why = _why_few(rows)
-        elif kind.verdict == "exceeded" and kind.kind == "inference" and kind.attribute is not None:
-            why = _why_guessed(rows, kind.attribute)
-        kinds.append(kind.model_copy(update={"why": why}) if why else kind)
+        said, again = _Said(), _Said()
+        if kind.verdict == "exceeded" and kind.kind in ("singling out", "linking") and rows:
+            said = _why_few(rows)
+        elif kind.verdict == "exceeded" and kind.kind == "inference" and kind.attribute is not None and rows:
+            said = _why_guessed(rows, kind.attribute)
+            again = _why_found(rows, kind.attribute, findings.get(kind.attribute))
+        update: dict[str, Any] = {}
+        if said.why or again.why:
+            where = _where(groups.get(kind.attribute or "singling out", ()))
+            update |= {"why": said.why, "asked_again": again.why, "where": where}
+        columns = again.columns or said.columns
+        if columns and anonymize:
+            out = "".join(f" --leave-out {shlex.quote(name)}" for name in columns)
+            update["command"] = f"{anonymize}{out} --with mondrian:k=5,l=3"
+        kinds.append(kind.model_copy(update=update) if update else kind)
     return judgement.model_copy(update={"kinds": tuple(kinds)})
 
 
-def _named(rows: Sequence[CarrierRow], before: float, gained: dict[str, float]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A sentence, and the columns whose leaving out it recommends."""
+
+    why: str = ""
+    columns: tuple[str, ...] = ()
+
+
+def _where(groups: Sequence[CarrierGroup]) -> str:
+    """The class that carries most."""
+    if not groups:
+        return ""
+    first = groups[0]
+    cells = ", ".join(f"{name} {text}" for name, text in first.cells.items() if text != "*")
+    if not first.value:
+        return f"One of them: {cells}." if cells else ""
+    return f"Most in one class: {first.alike:,} of {first.rows:,} rows have {first.value} ({cells or 'all rows'})."
+
+
+def _named(before: float, gained: Mapping[str, float]) -> list[str]:
     order = sorted((name for name in gained if gained[name] >= ENOUGH * before), key=lambda name: -gained[name])
     return order[:MOST_NAMED]
 
@@ -112,35 +199,65 @@ def _of(rows: Sequence[CarrierRow], column: str) -> dict[str, CarrierRow]:
     return {row.change: row for row in rows if row.column == column}
 
 
-def _why_few(rows: Sequence[CarrierRow]) -> str:
+def _why_few(rows: Sequence[CarrierRow]) -> _Said:
     first = rows[0]
     if not first.few:
-        return ""
+        return _Said()
     without = {row.column: float(first.few - row.few) for row in rows if row.change == "without" and row.column}
-    told = []
-    for name in _named(rows, first.few, without):
+    told, named = [], _named(first.few, without)
+    for name in named:
         found = _of(rows, name)
         text = f"without {name} {found['without'].few:,} rows"
         if "one level coarser" in found:
             text += f", with it one level coarser {found['one level coarser'].few:,}"
         told.append(text)
     if not told:
-        return f"No column alone carries it: {first.few:,} rows stand in classes of fewer than {FEW}."
-    return f"{first.few:,} rows stand in classes of fewer than {FEW}; {'; '.join(told)}."
+        return _Said(f"No column alone carries it: {first.few:,} rows stand in classes of fewer than {FEW}.")
+    return _Said(f"{first.few:,} rows stand in classes of fewer than {FEW}; {'; '.join(told)}.", tuple(named[:1]))
 
 
-def _why_guessed(rows: Sequence[CarrierRow], attribute: str) -> str:
+def _why_found(rows: Sequence[CarrierRow], attribute: str, of: CarrierFinding | None) -> _Said:
+    """What the finding that decides would be: readers were asked again."""
+    if of is None:
+        return _Said()
+    first = rows[0].found[attribute]
+    number = partial(spoken, measure=of.measure, statistic=of.statistic)
+    without = {r.column: r.found[attribute] for r in rows if r.change == "without" and r.column}
+    beyond = first - of.bound
+    named = _named(beyond, {name: first - value for name, value in without.items()})
+    whose = "" if of.people == of.everybody else f", {of.people:,} at random asked again"
+    head = f"{of.title}{whose}: {number(first)}"
+    told = []
+    for name in named:
+        text = f"without {name} {number(without[name])}"
+        coarser = _of(rows, name).get("one level coarser")
+        if coarser is not None:
+            text += f", with it one level coarser {number(coarser.found[attribute])}"
+        told.append(text)
+    best = min(without, key=lambda name: without[name])
+    if without[best] <= of.bound:
+        return _Said(f"{head}; {'; '.join(told)}.", (best,))
+    if of.together:
+        told.append(f"without {' and '.join(of.together)} {number(of.without_both)}")
+    if not named:
+        told.insert(0, f"no column alone carries it, without {best} it is {number(without[best])}")
+    enough = of.together if of.together and of.without_both <= of.bound else ()
+    return _Said(f"{head}; {'; '.join(told)}.", tuple(enough or named[:1]))
+
+
+def _why_guessed(rows: Sequence[CarrierRow], attribute: str) -> _Said:
     first = rows[0].guessed.get(attribute)
     if first is None:
-        return ""
+        return _Said()
     without = {r.column: first - r.guessed[attribute] for r in rows if r.change == "without" and r.column}
-    told = []
-    for name in _named(rows, first - rows[1].guessed[attribute], without):
+    told, named = [], _named(first - rows[1].guessed[attribute], without)
+    for name in named:
         found = _of(rows, name)
         text = f"without {name} {found['without'].guessed[attribute]:.0%}"
         if "one level coarser" in found:
             text += f", with it one level coarser {found['one level coarser'].guessed[attribute]:.0%}"
         told.append(text)
     if not told:
-        return ""
-    return f"Who looks up a class and says its most frequent value is right for {first:.0%}; {'; '.join(told)}."
+        return _Said()
+    why = f"Who looks up a class and says its most frequent value is right for {first:.0%}; {'; '.join(told)}."
+    return _Said(why, tuple(named[:1]))

@@ -77,6 +77,7 @@ class Case:
     asked: Sequence[str] | None = None  # only these attributes
     joint: bool = False  # all sensitive attributes as one, too
     sample: int | None = None  # ask about so many people, drawn at random
+    panel: bool = True  # readers a little unlike these, too: see audit.panel
     membership: MembershipQuestion | None = MembershipQuestion()  # noqa: RUF009  frozen; None: it is not measured
     earlier_releases: Sequence[str] | None = None  # published about these people; None: nobody said, (): nothing was
     population_register: Literal["available", "none"] | None = None  # to a recipient; None: nobody said
@@ -287,6 +288,7 @@ class Case:
         found |= {"waived": dict(self.waive)} if self.waive else {}
         found |= {"cells": list(self.cells)} if self.cells else {}
         found |= {} if self.key is None else {"key": self.key}
+        found |= {} if self.panel else {"panel": False}
         found |= {"combinations": [list(names) for names in self.combinations]} if self.combinations else {}
         return found
 

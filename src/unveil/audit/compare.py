@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from unveil.audit.document import Finding, amount
-from unveil.audit.measures import measure
+from unveil.audit.measures import PANEL, kind_of, measure
 
 __all__ = ["compared", "dominance"]
 
@@ -55,7 +55,10 @@ def compared(one: Finding, other: Finding, direction: int) -> int:
 
 
 def _direction(finding: Finding) -> int:
-    """Which way is better; what anybody learns in general, and what the original would teach, are no fault of it."""
-    if finding.reader in ("learner", "ideal"):
+    """Which way is better; what anybody learns in general, and what the original would teach, are no fault of it.
+
+    The panel varies readers that are compared anyway.
+    """
+    if finding.reader in ("learner", "ideal") or kind_of(finding.reader or "") == PANEL:
         return 0
     return measure(finding.measure).direction(finding.statistic)

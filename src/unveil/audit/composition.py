@@ -289,10 +289,14 @@ def _belief(
 
 def _unsettled(joint: JointBelief, check: SampledCheck | None) -> str:
     if joint.impossible.any():
-        return "no value fits every release for some people: not the same people, or their values changed"
+        return "for some people no value fits every release: they are not the same people, or their values changed"
     if not joint.settled:
-        return f"beliefs still change by {joint.worst:.3f} after {joint.rounds} rounds"
-    return f"beliefs are {check.gap:.3f} from sampled matchings" if check is not None else "not settled"
+        return (
+            f"beliefs from all releases together still change by {joint.worst:.3f} after {joint.rounds} rounds; do not "
+            "rely on them"
+        )
+    gap = 0.0 if check is None else check.gap
+    return f"beliefs from all releases together are {gap:.3f} from sampled matchings; do not rely on them"
 
 
 def _agreement(one: JointBelief, other: JointBelief) -> float:

@@ -87,9 +87,15 @@ def utility_findings(release: Release, name: str, table: Table | None = None) ->
     """Beside what a check measures: suppressed rows, group sizes, and with the original the error of random counts."""
     return [
         Finding.exact("suppressed_share", name, None, suppressed_rows(release) / release.rows),
-        Finding.exact("groups.mean_size", name, None, release.rows / release.groups),
+        Finding.exact("groups.mean_size", name, None, _mean_size(release)),
         _query_error(release, name, table),
     ]
+
+
+def _mean_size(release: Release) -> float:
+    """Rows a group, without suppressed ones, which are not hidden among each other; unless all are."""
+    shown = release.sizes[~release.suppressed()]
+    return float((shown if len(shown) else release.sizes).mean())
 
 
 def _query_error(release: Release, name: str, table: Table | None) -> Finding:

@@ -99,13 +99,13 @@ def judge_release(
         stated=stated,
         without=without,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
-        anonymize=_anonymize(case),
+        anonymize=anonymize_command(case),
         narrowed=narrowed_by(case),
         unsure=unsure,
     )
 
 
-def _anonymize(case: Case) -> str:
+def anonymize_command(case: Case) -> str:
     """The beginning of the command that would make a release of the original; an external document does not name it."""
     if case.original is None:
         return ""
@@ -130,7 +130,8 @@ def _answered(case: Case) -> dict[Kind, str]:
 def _notes(case: Case) -> list[str]:
     """What nobody answered, and no kind of its own speaks of."""
     unknown = case.population_register is None and case.population is None
-    return ["a population register not considered"] if unknown else []
+    found = ["a population register not considered"] if unknown else []
+    return found if case.panel else [*found, "the panel not asked"]
 
 
 def _reasons(

@@ -1,6 +1,7 @@
 """Check: the level of every privacy model on a release, ours or another tool's."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from itertools import islice, product
 from typing import Any
@@ -38,6 +39,7 @@ from unveil.privacy.models import (
     TCloseness,
 )
 from unveil.privacy.reference import reference_of
+from unveil.risk.uniqueness import wildcard_counts
 from unveil.utility import certainty_penalty, discernibility
 
 __all__ = ["Check", "natural_distance", "run_check"]
@@ -97,6 +99,8 @@ def run_check(
     findings = []
     for model in _asked(KAnonymity(), require):
         findings.append(_finding(model.name, name, None, model, model.level(sizes[:, None], one)))
+    with suppress(NotApplicable):  # no row withholds some of its cells
+        findings.append(Finding.exact("wildcard_k", name, None, float(wildcard_counts(release).k)))
     if population is not None:
         people = groups_and_population(release, population)
         for model in _asked(DeltaPresence(), require):

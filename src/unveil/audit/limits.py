@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unveil.audit.document import Finding, FindingId, Verdict, amount, number
-from unveil.audit.measures import READERS, kind_of, measure, parse_ids, stands_for
+from unveil.audit.measures import PANEL, READERS, kind_of, measure, parse_ids, reads, stands_for
 from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 
@@ -131,7 +131,9 @@ def check_limits(
             if measured is not None and part.measure not in measured and part.name not in measured:
                 raise UsageError(f"{shown(text)}: {part.name} is not measured here{_close(part.name, measured)}")
             kinds = {kind_of(name) for name in attackers}
-            if part.reader is not None and part.reader not in (*attackers, *kinds, *readers):
+            if readers is READERS and kind_of(part.reader or "") == PANEL:
+                pass  # its members depend on the release
+            elif part.reader is not None and part.reader not in (*attackers, *kinds, *readers):
                 raise UsageError(f"{shown(text)}: unknown reader {shown(part.reader)}{_close(part.reader, attackers)}")
             value = (part.statistic or "").removeprefix("value:")
             if (part.statistic or "").startswith("value:") and labels is not None and value not in labels:
@@ -219,9 +221,9 @@ def judge(
 ) -> tuple[Finding, ...]:
     """The findings with their limits and verdicts; a difference that is limited becomes a finding of its own.
 
-    An id without a reader stands for every attacker that ran, one with an attacker's kind for all of that kind unless
-    one has just that name: each is judged, so the worst decides. `unreliable`: "disagree" makes every verdict
-    inconclusive, "imprecise" keeps a limit from counting as kept.
+    An id without a reader stands for every attacker that ran and for the panel, one with an attacker's kind for all of
+    that kind unless one has just that name: each is judged, so the worst decides. `unreliable`: "disagree" makes every
+    verdict inconclusive, "imprecise" keeps a limit from counting as kept.
     """
     states = {} if unreliable is None else unreliable
     places: dict[tuple[str, str | None], list[Finding]] = {}
@@ -273,7 +275,7 @@ def _meant(
     rights = rights or [f for f in shared if stands_for(limit.right, f, attackers)]
     for left in lefts:
         for right in rights:
-            both = left.reader in attackers and right.reader in attackers
+            both = reads(left.reader, attackers) and reads(right.reader, attackers)
             free = limit.left.reader is None and limit.right.reader is None
             if (left.attribute, right.attribute) == (None, None) and attribute is not None:
                 continue

@@ -17,6 +17,7 @@ from unveil.privacy.models import MODELS
 __all__ = [
     "COMPOSED",
     "COMPOSED_LEARNED",
+    "PANEL",
     "READERS",
     "MeasureRecord",
     "definitions_of",
@@ -25,11 +26,13 @@ __all__ = [
     "measures",
     "parse_id",
     "parse_ids",
+    "reads",
     "stands_for",
     "title_of",
 ]
 
 COMPOSED, COMPOSED_LEARNED = "composed", "composed_learned"  # who read all releases: nothing learned, and learned
+PANEL = "panel"  # the kind of readers a little unlike the attackers: `panel:count=0.1`
 # Who reads without being an attacker.
 READERS = ("learner", "learner_without", "ideal", "background", "known", "all_columns", "other_secrets")
 Kind = Literal[
@@ -137,7 +140,8 @@ def kind_of(reader: str) -> str:
 
 
 def stands_for(part: FindingId, finding: FindingId, attackers: Collection[str]) -> bool:
-    """Whether a finding is one that an id names: without a reader every attacker's, by a kind all of that kind.
+    """Whether a finding is one that an id names: without a reader every attacker's and the panel's, by a kind all of
+    that kind.
 
     A statistic that is left out stands for every combination of known attributes.
     """
@@ -145,10 +149,16 @@ def stands_for(part: FindingId, finding: FindingId, attackers: Collection[str]) 
     if part.measure != finding.measure or not (every or part.statistic == finding.statistic):
         return False
     if part.reader is None:
-        return finding.reader is None or finding.reader in attackers
+        return finding.reader is None or reads(finding.reader, attackers)
     if part.reader == finding.reader:
         return True
-    return part.reader not in attackers and finding.reader in attackers and kind_of(finding.reader or "") == part.reader
+    kind = kind_of(finding.reader or "")
+    return part.reader not in attackers and reads(finding.reader, attackers) and kind == part.reader
+
+
+def reads(reader: str | None, attackers: Collection[str]) -> bool:
+    """Whether a limit without a reader's name means this one: an attacker, or one of the panel."""
+    return reader in attackers or kind_of(reader or "") == PANEL
 
 
 def title_of(finding: FindingId) -> str:

@@ -37,3 +37,4 @@ class Part:
     composition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by attribute: with earlier releases
     combinations: tuple[dict[str, Any], ...] = ()  # one row a combination and sensitive attribute
     perturbed: tuple[PerturbedColumn, ...] = ()  # columns that do not show true values, though nothing said so
+    panel: tuple[Mapping[str, Any], ...] = ()  # one row a sensitive attribute: see audit.panel

@@ -1,6 +1,6 @@
 """What is measured of one release: levels, utility, membership, what every reader believes, background knowledge."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from unveil.audit.linkability import with_linkability
 from unveil.audit.masked import masked_part
 from unveil.audit.measures import measure
 from unveil.audit.membership import known_of, masked_membership, membership_of
+from unveil.audit.panel import ask_panel
 from unveil.audit.part import Part
 from unveil.audit.people import Sample
 from unveil.audit.perturbed import case_as_read, perturbed_remarks
@@ -104,6 +105,7 @@ def _release_part(case: Case, name: str) -> Part:
     exposed: dict[int, list[dict[str, Any]]] = {}  # by attribute: what combinations expose
     composition: dict[str, Any] = {}
     refused: dict[str, str] = {}
+    panels: list[Mapping[str, Any]] = []
     stages = _stages(case, release)
     for version, asked, original, control, bins in _asked(case, release, refused, remarks):
         attribute = version.attributes[asked].name
@@ -144,6 +146,9 @@ def _release_part(case: Case, name: str) -> Part:
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))
         remarks += remarks_of_answers(case, name, found[attribute])
         findings += wider_findings(case, name, wider, answered, original, sample)
+        panel = ask_panel(case, name, found[attribute], sample)
+        findings += panel.findings
+        panels += [panel.facts] if panel.facts else []
         if combined:
             besides = answered.besides[len(wider) :]
             exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
@@ -174,6 +179,7 @@ def _release_part(case: Case, name: str) -> Part:
         background=background,
         composition=composition,
         combinations=tuple(combination_rows(case, name, release, exposed)),
+        panel=tuple(panels),
     )
 
 

@@ -1,7 +1,7 @@
 """What a person would remember of an exceeded kind: how many people, what is learned, by whom; and what fixes it."""
 
 from unveil.audit.document import Finding
-from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, title_of
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, PANEL, title_of
 from unveil.audit.numbers import spoken
 from unveil.risk.published_file import Leak
 
@@ -15,6 +15,7 @@ _WHO = {
     COMPOSED: "Together with what is already out, a reader",
     COMPOSED_LEARNED: "Together with what is already out, a reader",
     "other_secrets": "A reader who knows a person's other secrets",
+    PANEL: "A reader a little unlike the audit's own",
 }
 _READER = "Knowing that they are in the file, a reader"
 # {n} of {all} people, {attribute}, {value}.

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from unveil.audit.asked_again import asked_again
 from unveil.audit.asking import Answers
 from unveil.audit.background import add_background
-from unveil.audit.carriers import carrier_rows, told_carriers
+from unveil.audit.carriers import carrier_groups, carrier_rows, told_carriers
 from unveil.audit.case import Case
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.combination_limits import combination_findings
@@ -23,7 +24,7 @@ from unveil.audit.diagnosis import (
     worst_attributes,
 )
 from unveil.audit.document import Document, Finding
-from unveil.audit.judging import file_check, judge_by_default, judge_release, read_files
+from unveil.audit.judging import anonymize_command, file_check, judge_by_default, judge_release, read_files
 from unveil.audit.limits import judge, limits_that_say_nothing, limits_without_findings, worst
 from unveil.audit.linkability import linked
 from unveil.audit.masked import masked_charts
@@ -32,7 +33,7 @@ from unveil.audit.part import Part
 from unveil.audit.release_part import part_of
 from unveil.audit.remarks import count_words
 from unveil.audit.result import EXIT_CODES, RunResult
-from unveil.audit.shape import CarrierRow
+from unveil.audit.shape import CarrierFinding, CarrierGroup, CarrierRow
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.verdict import Judgement
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
@@ -165,8 +166,13 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         )
         for p in parts
     }
-    carriers = _carriers(case, judgements)
-    judgements = {name: told_carriers(one, carriers.get(name, ())) for name, one in judgements.items()}
+    carriers = _carriers(case, judgements, parts, findings)
+    judgements = {
+        name: told_carriers(one, of.rows, of.groups, of.findings, anonymize_command(case))
+        if (of := carriers.get(name)) is not None
+        else one
+        for name, one in judgements.items()
+    }
     verdicts = {name: one.verdict for name, one in judgements.items()}
     stopped = case.engine.stop.is_set()
     if stopped:  # what was not reached can be no pass
@@ -230,10 +236,11 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         ),
         "membership": {p.name: p.membership.facts for p in parts if p.membership is not None},
         "background": background,
+        **({"panel": panel} if (panel := [dict(row) for p in parts for row in p.panel]) else {}),
         **({"composition": {p.name: p.composition for p in parts}} if case.earlier or case.not_combined else {}),
         "remarks": remarks,
         "definitions": definitions_of(findings),
-        **({"carriers": {n: [row.model_dump() for row in rows] for n, rows in carriers.items()}} if carriers else {}),
+        **(_carrier_facts(carriers) if carriers else {}),
         **more,
     }
     charts: dict[str, dict[str, Any]] = {
@@ -266,15 +273,50 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
     )
 
 
-def _carriers(case: Case, judgements: Mapping[str, Judgement]) -> dict[str, list[CarrierRow]]:
+def _carrier_facts(carriers: "Mapping[str, _Carriers]") -> dict[str, Any]:
+    return {
+        "carriers": {n: [row.model_dump() for row in c.rows] for n, c in carriers.items()},
+        "carrier_findings": {n: {a: f.model_dump() for a, f in c.findings.items()} for n, c in carriers.items()},
+        "carrier_groups": {
+            n: {k: [g.model_dump() for g in some] for k, some in c.groups.items()} for n, c in carriers.items()
+        },
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Carriers:
+    """Of one release: its columns, its classes, and what readers say of it changed."""
+
+    rows: list[CarrierRow] = field(default_factory=list)
+    groups: dict[str, list[CarrierGroup]] = field(default_factory=dict)
+    findings: dict[str, CarrierFinding] = field(default_factory=dict)
+
+
+def _carriers(
+    case: Case, judgements: Mapping[str, Judgement], parts: Sequence[Part], findings: Sequence[Finding]
+) -> dict[str, _Carriers]:
     """Of releases that exceed a limit: what each column has to do with it. An external document names no counts."""
-    found: dict[str, list[CarrierRow]] = {}
-    for name, one in judgements.items():
-        release = case.releases[name]
-        exceeded = any(
-            k.verdict == "exceeded" and k.kind in ("singling out", "linking", "inference") for k in one.kinds
-        )
-        if isinstance(release, Release) and exceeded and not case.least:
-            rows = carrier_rows(release)
-            found |= {name: rows} if rows else {}
+    found: dict[str, _Carriers] = {}
+    for part in parts:
+        release = case.releases[part.name]
+        exceeded = {
+            (k.kind, k.attribute)
+            for k in judgements[part.name].kinds
+            if k.verdict == "exceeded" and k.kind in ("singling out", "linking", "inference")
+        }
+        if not isinstance(release, Release) or not exceeded or case.least:
+            continue
+        rows = carrier_rows(release)
+        if not rows:
+            continue
+        one = found[part.name] = _Carriers(rows)
+        if any(kind != "inference" for kind, _ in exceeded):
+            one.groups["singling out"] = carrier_groups(release)
+        for attribute in sorted(str(a) for kind, a in exceeded if kind == "inference" and a in part.answers):
+            if attribute in {a.name for a in release.attributes}:  # not several of them as one
+                one.groups[attribute] = carrier_groups(release, attribute)
+            again = asked_again(case, part.name, part.answers[attribute], findings)
+            if again is not None:
+                one.findings[attribute] = again.described(len(part.answers[attribute].row))
+                one.rows[:] = [again.beside(row) for row in one.rows]
     return found

@@ -25,6 +25,7 @@ class AuditSettings(DocumentPart):
     combinations: list[list[str]] = Field([])
     cells: list[str] = Field([])
     key: str | None = None
+    panel: bool = True
     wrong: float
     alpha: float
     beta: float
@@ -181,6 +182,30 @@ class CombinationRow(DocumentPart):
     sure: list[Number] | None = None
 
 
+class PanelMember(DocumentPart):
+    """One reader a little unlike the audit's own."""
+
+    reader: str
+    kind: Literal["pseudo-counts", "joined attributes", "known attributes"]
+    words: str
+    attacker: str  # who of its attackers guesses most right
+    right: Number  # share of people
+    disclosed: Number  # share of people whose own value is 80% sure
+    distance: float  # mean total variation from what the audit's own attacker believes
+
+
+class PanelFacts(DocumentPart):
+    """The panel on one release and attribute."""
+
+    release: str
+    attribute: str
+    members: list[PanelMember]
+    worst: dict[str, str]  # by kind: the reader who is sure of most people
+    not_asked: dict[str, str]  # each with why
+    right: list[float] | None  # of all readers: least and most people guessed right
+    disagree: float  # share of people of whom two readers guess different values
+
+
 class FileCheck(DocumentPart):
     """What one check of the published file found."""
 
@@ -201,6 +226,31 @@ class CarrierRow(DocumentPart):
     smallest: int
     few: int  # rows in classes of fewer than 3
     guessed: dict[str, float]  # by attribute: rows that have the most frequent value of their class, as a share
+    found: dict[str, float] = Field(default_factory=dict)  # by attribute: see carrier_findings
+
+
+class CarrierFinding(DocumentPart):
+    """The exceeded finding of an attribute for which readers were asked again with columns changed."""
+
+    finding: str
+    title: str
+    measure: str
+    statistic: str | None
+    limit: str
+    bound: float
+    people: int  # who were asked about again
+    everybody: int
+    together: tuple[str, ...] = ()  # two columns, where none alone is enough
+    without_both: float = 0.0
+
+
+class CarrierGroup(DocumentPart):
+    """A class of rows that carries what was found: its cells, its rows, and how many have its most frequent value."""
+
+    cells: dict[str, str]
+    rows: int
+    value: str = ""  # the most frequent value of the attribute
+    alike: int = 0
 
 
 class EarlierFacts(DocumentPart):
@@ -277,7 +327,10 @@ class AuditDiagnostics(DocumentPart):
     definitions: dict[str, Definition]
     composition: dict[str, dict[str, CompositionFacts]] = Field({})
     combinations: list[CombinationRow] = Field([])
+    panel: list[PanelFacts] = Field([])
     carriers: dict[str, list[CarrierRow]] = Field({})
+    carrier_findings: dict[str, dict[str, CarrierFinding]] = Field({})  # by release and attribute
+    carrier_groups: dict[str, dict[str, list[CarrierGroup]]] = Field({})  # by release and kind; inference by attribute
 
 
 class AuditDocument(Document):

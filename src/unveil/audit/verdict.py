@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
-from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure, title_of
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, PANEL, kind_of, measure, title_of
 from unveil.audit.remembered import fix_of_finding, fix_of_leaks, sentence_of
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
@@ -84,7 +84,10 @@ class KindVerdict(DocumentPart):
     verdict: Literal["within", "exceeded", "inconclusive", "not judged", "not considered"]
     sentence: str
     fix: str = ""
-    why: str = ""  # the columns that carry it, computed
+    why: str = ""  # the columns that carry it: classes counted again
+    asked_again: str = ""  # the same of the finding that decides: readers asked again
+    where: str = ""  # the class that carries most
+    command: str = ""  # which tries to publish without these columns
     waived: str | None = None  # the steward's reason
 
 
@@ -268,7 +271,9 @@ def _row(
         fix = fix_of_leaks(list(leaks), anonymize)
         return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fix)
     if verdict == "exceeded":
-        worst_one = max((f for f in findings if f.verdict == "exceeded"), key=_excess)
+        exceeded = [f for f in findings if f.verdict == "exceeded"]
+        own = [f for f in exceeded if kind_of(f.reader or "") != PANEL]  # told first: the panel varies them
+        worst_one = max(own or exceeded, key=lambda f: (_excess(f), f.statistic or ""))
         fix = fix_of_finding(kind, worst_one, anonymize)
         # Whether a quasi-identifier that can be told is a secret, only the steward can say.
         word: Any = "not judged" if worst_one.measure == IN_TURN else "exceeded"

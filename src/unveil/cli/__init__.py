@@ -1,7 +1,11 @@
 """The command line: parse, load, call one function, print. Heavy modules are imported where they are used."""
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import Annotated, Any
 
 import typer
@@ -65,7 +69,8 @@ def main() -> None:
     """Run the command and end with its exit code: 2 and one line for a mistake of the user's, 70 for one of ours."""
     _usable_streams()
     start_early(sys.argv[1:])
-    code = _run()
+    with _ended_cleanly():
+        code = _run()
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output left, e.g. head: the exit code stands
@@ -82,6 +87,28 @@ def _usable_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open to the end
         if hasattr(stream := getattr(sys, name), "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def _ended_cleanly() -> Iterator[None]:
+    """Who ends us by a signal gets what an interrupt gets: nothing half-written, no temporary file."""
+
+    def ended(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    main = current_thread() is main_thread()
+    before = {number: signal.signal(number, ended) for number in numbers if main and _unset(number)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _unset(number: signal.Signals) -> bool:
+    """Whether nobody has decided on this signal: nohup has."""
+    return signal.getsignal(number) is signal.SIG_DFL
 
 
 def _run() -> int:
@@ -101,7 +128,9 @@ def _run() -> int:
     except MemoryError:
         say("unveil: not enough memory for this table; try --sample N, fewer --workers, or a larger machine")
         return CRASHED
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a panic of a native library is no Exception
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # usage errors of the command line itself
             return _show(error)
         return _crashed(error)
@@ -121,7 +150,7 @@ def _unwritable(error: OSError) -> int:
     return 2
 
 
-def _crashed(error: Exception) -> int:
+def _crashed(error: BaseException) -> int:
     """One line to report; the values in it may be of the data, so that it is for the reader to decide."""
     if os.environ.get("UNVEIL_TRACEBACK"):
         import traceback

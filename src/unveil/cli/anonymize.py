@@ -10,7 +10,7 @@ from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import dialect_of, load_schema
 from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
-from unveil.errors import RequirementError, Stopped, UsageError
+from unveil.errors import RequirementError, Stopped, UsageError, shown
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
@@ -18,13 +18,16 @@ ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: w
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnonymizeOptions(opt.TableDialect, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
+class AnonymizeOptions(opt.TableDialect, opt.MemoryBound, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
     """The options of anonymize."""
 
     output: Path | None = opt.output_option(
         "The release to write: .csv, .parquet, .arrow, .xlsx, .sav, .zsav, .dta or .xpt", "RELEASE"
     )
     assignment: Path | None = opt.option("Also write which row went where. Keep it secret.", "FILE")
+    leave_out: list[str] = opt.option(
+        "A column that is not published, as if it were an identifier; repeatable.", "COLUMN", default=list
+    )
     seed: int | None = opt.option("Seed of what is drawn; from the operating system if not given. Keep it secret.")
 
 
@@ -49,8 +52,12 @@ def anonymize(options: AnonymizeOptions) -> None:
     method = anonymizer(options.with_, options.require)
     schema = load_schema(options)
     published = [name for name in schema.names if schema.declaration(name).role != "identifier"]
+    for name in options.leave_out:
+        if name not in published:
+            choose = ", ".join(published)
+            raise UsageError(f"--leave-out {shown(name)}: not a column that is published; choose from {choose}")
     check_ending(output, "a release", names=published)  # said before the work, not after it
-    table = read_table(data, schema, **dialect_of(options))
+    table = read_table(data, schema, **dialect_of(options)).without(options.leave_out)
     warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
     seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
@@ -85,6 +92,7 @@ def anonymize(options: AnonymizeOptions) -> None:
 def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engine: Any) -> Any:
     """A release that keeps everybody as safe together with those in the ledger as the worse of them does alone."""
     from unveil.anonymizers.parts.successive import anonymize_after
+    from unveil.audit.together import beyond_limits
     from unveil.data.release import Release
     from unveil.risk.composition import kept_together
 
@@ -104,7 +112,12 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
         made, placed = anonymize_after(method, table, releases, engine.named(f"attempt {attempt}"))
         earlier = {n: replace(e, group=placed[n]) if (placed[n] >= 0).all() else e for n, e in found["earlier"].items()}
         kept = kept_together(table, made, earlier)
-        if all(one.kept for one in kept):
+        if any(one.lost for one in kept):
+            break
+        if not all(one.kept for one in kept):
+            continue
+        beyond = beyond_limits(table, made.release, found["earlier"], engine)
+        if not beyond.together:
             break
     for one in kept:
         if one.lost:
@@ -113,11 +126,18 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
                 f"{one.likely_before:.0%} of people's likely; nothing published after it takes that back"
             )
         if not one.kept:
-            how = f"{max(one.worse, one.sure, one.told):,} people" if one.settled else "an unknown number of people"
+            more = max(one.worse, one.sure, one.told)
+            how = f"{more:,} people" if more else f"{one.likely:.0%} of people, at 80% or more,"
+            how = how if one.settled else "an unknown number of people"
             raise RequirementError(
                 f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
                 f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"
             )
+    if beyond.together:
+        raise RequirementError(f"together with the ledger it is beyond an audit's limits: {beyond.together[0]}")
+    for sentence in beyond.alone:
+        say(f"this release is beyond an audit's limits even alone: {sentence}")
+    for one in kept:
         say(
             f"together with the ledger a reader is at most {one.together:.0%} sure of anybody's {one.attribute} "
             f"(this release alone {one.alone:.0%}, the ledger alone {one.before:.0%})"

@@ -50,6 +50,12 @@ class AuditOptions(
     sample: int | None = opt.option("Ask about a random sample of people only.", "N")
     minutes: float = opt.option("Report what was reached after this long.", "M", default=10.0)
     joint: bool = opt.flag("--joint", "Also guess all sensitive attributes as one.")
+    panel: bool = opt.option(
+        "Ask readers a little unlike these, too: other pseudo-counts, joined attributes, one attribute less.",
+        None,
+        "--panel/--no-panel",
+        default=True,
+    )
     membership_prior: float | None = opt.option(
         "Probability, before the release, that somebody is in the table; a half if not given.", "P"
     )

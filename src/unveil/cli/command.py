@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
+from unveil.cli.memory import memory_size
 from unveil.data.toml import read_toml
 from unveil.errors import UsageError, shown
 from unveil.formats.databases import located
@@ -109,6 +110,10 @@ def command(
                     source = context.get_parameter_source(key)
                     if source is None or source.name == "DEFAULT":
                         values[key] = value
+            if "memory" in values:
+                from unveil.engine import bound_memory
+
+                bound_memory(None if values["memory"] is None else memory_size(values["memory"]))
             run(kind(**values))
 
         face.__name__, face.__doc__ = run.__name__, run.__doc__

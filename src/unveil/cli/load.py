@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 FILES = ("data", "schema", "original", "control", "population", "presets", "prior", "config", "others", "targets")
+PLAIN = ("wrong", "alpha", "beta", "joint", "panel", "sample", "preset", "release_type", "recipient", "variant")
 MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
 
 
@@ -232,7 +233,7 @@ def _stated(options: Any) -> dict[str, Any]:
     from unveil.audit import read_presets
 
     found: dict[str, Any] = {}
-    for name in ("wrong", "alpha", "beta", "joint", "sample", "preset", "release_type", "recipient", "variant"):
+    for name in PLAIN:
         if hasattr(options, name):
             found[name] = getattr(options, name)
     found |= {"least_count": options.least_count} if hasattr(options, "least_count") else {}
@@ -306,9 +307,11 @@ def _load_releases(
     options: Any, schema: Any, paths: Mapping[str, Path], original: Any, table: Any, *, grouped: bool, masked: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The releases by name, and whose row is whose."""
+    import numpy as np
+
     from unveil.formats.assignments import read_paired
     from unveil.formats.masked import is_masked, read_masked
-    from unveil.formats.releases import read_release
+    from unveil.formats.releases import read_release, read_release_rows
 
     if not paths:
         if isinstance(options, OneRelease):
@@ -336,28 +339,26 @@ def _load_releases(
                 path, schema, key, original=original, table=table, dialect=dialect_of(options), **written
             )
             continue
-        reader = read_masked if is_masked(path) else read_release
-        releases[name] = reader(path, schema, attributes=domains, **written)
+        if is_masked(path):
+            releases[name] = read_masked(path, schema, attributes=domains, **written)
+            group = np.arange(releases[name].rows)
+        else:
+            releases[name], group = read_release_rows(path, schema, attributes=domains, **written)
         if aligned:
-            assignments[name] = _aligned(releases[name], table)
+            assignments[name] = _aligned(releases[name], table, group)
     for name, path in zip(paths, assignment, strict=False):
         assignments[name] = _load_assignment(path, table, releases[name])
     return releases, assignments
 
 
-def _aligned(release: Any, table: Any) -> Any:
-    """Row i is row i."""
-    import numpy as np
-
-    from unveil.data.masked import Masked
-
-    if not isinstance(release, Masked):
-        raise UsageError("--aligned: rows of a grouped release have no order; give --assignment, or nothing")
-    if table is not None and table.rows != release.rows:
+def _aligned(release: Any, table: Any, group: Any) -> Any:
+    """Row i is row i: of a masked release its number, of a grouped one the group of each row."""
+    if table is not None and not table.rows == release.rows == len(group):
         raise UsageError(
-            f"--aligned: the original has {table.rows:,} rows and the release {release.rows:,}; give --assignment"
+            f"--aligned: the original has {table.rows:,} rows and the release {len(group):,}, which stand for "
+            f"{release.rows:,} people; give --assignment"
         )
-    return np.arange(release.rows)
+    return group
 
 
 def _load_assignment(path: Path, table: Any, release: Any) -> Any:

@@ -1,13 +1,17 @@
 """Whether a command may need more memory than there is: said before it begins, with what would help."""
 
+import re
 from typing import Any
 
 from unveil.cli.output import say
-from unveil.engine import free_bytes
+from unveil.engine import free_bytes, memory_bound
+from unveil.errors import UsageError, shown
 
-__all__ = ["belief_bytes", "table_bytes", "warn_of_memory"]
+__all__ = ["belief_bytes", "memory_size", "table_bytes", "warn_of_memory"]
 
 PER_CELL = 60  # bytes of a table's cell, as measured: its code, its copy in a release, and what is sorted
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def table_bytes(table: Any) -> int:
@@ -32,9 +36,22 @@ def belief_bytes(case: Any) -> int:
     return total if case.original is None else total + table_bytes(case.original)
 
 
+def memory_size(text: str) -> int:
+    """Bytes of a size such as 8G, 500M or 1.5 GB."""
+    found = _SIZE.fullmatch(text.strip())
+    size = float(found[1]) * _UNITS[found[2].upper()] if found else 0.0
+    if found is None or size < 2**20:
+        raise UsageError(f"--memory {shown(text)} is not a size; write 8G, 500M or 1.5G")
+    return int(size)
+
+
 def warn_of_memory(needed: int, instead: str) -> None:
-    """One line where the work may need more than is free."""
-    free = free_bytes()
+    """One line where the work may need more than is free; beyond what --memory says, it is refused."""
+    free, bound = free_bytes(), memory_bound()
+    if bound is not None and needed > bound:
+        raise UsageError(
+            f"this may need about {needed / 1e9:.1f} GB of memory, more than --memory {bound / 1e9:.1f} GB; {instead}"
+        )
     if free is not None and needed > free:
         say(
             f"unveil: this may need about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free; if it "

@@ -22,6 +22,7 @@ __all__ = [
     "EngineSettings",
     "KnownOptions",
     "Limits",
+    "MemoryBound",
     "OneRelease",
     "Original",
     "Pairing",
@@ -154,7 +155,7 @@ class Pairing:
 class AlignedRows:
     """The same, where rows kept their order."""
 
-    aligned: bool = flag("--aligned", "Row i of the release is row i of the original (perturbed releases).")
+    aligned: bool = flag("--aligned", "Row i of the release is row i of the original.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +225,14 @@ class ChainLengths:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineSettings:
+class MemoryBound:
+    """How much memory a command may use."""
+
+    memory: str | None = option("Refuse what may need more memory than this, e.g. 8G.", "SIZE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings(MemoryBound):
     """How the work is done."""
 
     seed: int = option("Seed of chains, samples and models: the same seed, the same figures.", default=0)

@@ -179,10 +179,13 @@ def read_hierarchy_bytes(path: Path) -> bytes:
 
 
 def parse_hierarchy(raw: bytes, source: str) -> HierarchyTable:
-    """A hierarchy in ARX's CSV shape, from the bytes of a file."""
-    rows, lines = hierarchy_rows(raw, source)
-    if rows and len(rows[0]) == 1 and "," in rows[0][0]:
-        raise SchemaError(f"{source}, line {lines[0]}: no ';' found; separate the levels with ';'")
+    """A hierarchy in ARX's CSV shape, or with commas as other tools write it, from the bytes of a file."""
+    commas = b"," in raw and b";" not in raw
+    rows, lines = hierarchy_rows(raw, source, "," if commas else ";")
+    if commas and len({len(row) for row in rows}) > 1:
+        raise SchemaError(
+            f"{source}: no ';' found, and with ',' rows have different numbers of levels; separate the levels with ';'"
+        )
     return HierarchyTable(rows=tuple(rows), source=source, lines=tuple(lines))
 
 

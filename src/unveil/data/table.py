@@ -1,7 +1,7 @@
 """Table: the originals, integer-coded in the smallest unsigned type. Only anonymizers and risk measures see it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class Table(AttributeList):
     attributes: tuple[Attribute, ...]
     columns: tuple[NDArray[np.unsignedinteger], ...]  # per attribute: (rows,) codes
     weight: NDArray[np.float64] | None = None  # (rows,) sampling weights
+    household: NDArray[np.int64] | None = None  # (rows,) equal numbers for people who live together
     repeated: Mapping[str, int] = field(default_factory=dict)  # per identifier: rows that share its value with others
     name: str = "table"
     dictionary: Dictionary | None = None  # codes and labels of the statistical file it was read from
@@ -53,6 +54,8 @@ class Table(AttributeList):
             if self.weight.shape != (self.rows,) or not (self.weight > 0).all():
                 raise TableError(f"{self.name}: weights must be one positive number a row")
             self.weight.flags.writeable = False
+        if self.household is not None and self.household.shape != (self.rows,):
+            raise TableError(f"{self.name}: households must be one number a row")
 
     @property
     def holder(self) -> str:
@@ -69,6 +72,15 @@ class Table(AttributeList):
         title = f"Table {self.name}: {self.rows:,} people, {len(self.attributes)} attributes"
         lines = self.described([a.codes for a in self.attributes])
         return title, ("attribute", "role", "kind", "values"), lines
+
+    def without(self, names: Collection[str]) -> "Table":
+        """The table without some of its attributes."""
+        kept = [i for i, a in enumerate(self.attributes) if a.name not in names]
+        if len(kept) == len(self.attributes):
+            return self
+        return replace(
+            self, attributes=tuple(self.attributes[i] for i in kept), columns=tuple(self.columns[i] for i in kept)
+        )
 
     def check_texts(self) -> None:
         """Refuse to publish a column whose texts point at people, unless the schema says release = true, and why.
@@ -127,7 +139,7 @@ def code_table(
     for key in schema.names:
         column = columns[key]
         if schema.declaration(key).role is Role.IDENTIFIER:
-            if not schema.declaration(key).shared:
+            if not (schema.declaration(key).shared or key == schema.document.household):
                 times = np.bincount(column.text_of_row, weights=repeats)
                 repeated[key] = int(times[times > 1].sum())
             continue
@@ -142,7 +154,19 @@ def code_table(
     if schema.document.weight is not None:
         weight = _numbers(columns[schema.document.weight], schema.document.weight, name, place, decimal)
         weight = weight if repeats is None else np.repeat(weight, repeats)
-    return Table(tuple(attributes), tuple(coded), weight=weight, repeated=repeated, name=name, dictionary=dictionary)
+    household = None
+    if schema.document.household is not None:
+        household = np.asarray(columns[schema.document.household].text_of_row, dtype=np.int64)
+        household = household if repeats is None else np.repeat(household, repeats)
+    return Table(
+        tuple(attributes),
+        tuple(coded),
+        weight=weight,
+        household=household,
+        repeated=repeated,
+        name=name,
+        dictionary=dictionary,
+    )
 
 
 def _code_values(values: Sequence[object], missing: str) -> CodedColumn:

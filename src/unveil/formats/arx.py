@@ -93,7 +93,7 @@ def read_project(path: str | Path) -> Project:
                     f"{path}, {folder}definition.xml: {shown(name or '')} has {fault}; save it again in ARX"
                 )
             roles[name], kinds[name] = role, entry.get("datatype", "").strip()
-            if "microAggregationFunction" in entry:
+            if "microaggregationfunction" in {key.lower() for key in entry}:  # versions of ARX spell it differently
                 masked.append(name)
             found = next((f for f in _places(folder, entry.get("ref"), name) if f in archive.names), None)
             if found is not None:

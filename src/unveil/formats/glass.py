@@ -390,17 +390,18 @@ def _unpacked(answer: IO[bytes], source: Any, error: type[UnveilError]) -> "Colu
             raise error(str(head["refused"]))
         if "failed" in head:
             raise error(f"{source}: cannot be read ({head['failed']}); is it whole?")
-        return _columns(raw, head)
+        return _columns(answer, raw, head)
 
 
-def _columns(raw: Any, head: dict[str, Any]) -> "Columns":
+def _columns(answer: IO[bytes], raw: Any, head: dict[str, Any]) -> "Columns":
     import polars as pl
 
     from unveil.data.table import CodedColumn
     from unveil.formats.columns import Columns
 
-    starts = [0, *head["ends"]]
-    codes, *texts = (pl.read_ipc_stream(io.BytesIO(raw[a:b])) for a, b in pairwise(starts))
+    answer.seek(0)
+    codes = pl.read_ipc_stream(answer)  # from the file itself: copied once
+    texts = (pl.read_ipc_stream(io.BytesIO(raw[start:end])) for start, end in pairwise(head["ends"]))
     columns = {}
     for name, code, text in zip(head["names"], codes, texts, strict=True):
         values = code.to_numpy()

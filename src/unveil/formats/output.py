@@ -6,18 +6,25 @@ import io
 import os
 import secrets
 import stat
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from unveil.errors import OutputError, shown
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Content", "content_bytes", "csv_bytes", "write_whole"]
 
+JUST_NOW = 2.0  # seconds
 Content = bytes | Callable[[BinaryIO], object] | None  # None: the file is removed
 
 
@@ -37,6 +44,8 @@ def write_whole(
     try:
         for path in files:
             plans.append(_planned(path, {plan.target for plan in plans}))
+        for folder in {plan.target.parent for plan in plans}:
+            _remove_stale(folder)
         final = mode & ~_umask()
         for plan, (path, content) in zip(plans, files.items(), strict=True):
             with _explained(plan):
@@ -134,6 +143,7 @@ class _Plan:
     kept: Path | None = None  # the earlier file, under another name
     placing: bool = False  # the last rename was begun
     removed: bool = False  # nothing takes its place
+    locks: list[int] = field(default_factory=list)  # descriptors that say that the temporary files are in use
 
 
 def _planned(path: str | os.PathLike[str], taken: set[Path]) -> _Plan:
@@ -198,6 +208,7 @@ def _fill(plan: _Plan, content: bytes | Callable[[BinaryIO], object], mode: int)
     # Recorded before it exists: an interrupt in between must not leave it behind.
     plan.draft = _beside(plan.target)
     handle = os.open(plan.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    _lock(plan, handle)
     with os.fdopen(handle, "wb") as file:
         if callable(content):
             content(file)
@@ -213,18 +224,26 @@ def _put(plan: _Plan, *, keep: bool) -> None:
     if plan.removed:
         plan.placing = True
         if plan.target.exists():
-            plan.kept = _beside(plan.target)
-            os.replace(plan.target, plan.kept)
+            _keep(plan, os.replace)
         return
     assert plan.draft is not None
     if keep and plan.target.exists():
-        plan.kept = _beside(plan.target)
         try:
-            os.link(plan.target, plan.kept)
+            _keep(plan, os.link)
         except OSError:  # not every file system knows hard links
-            os.replace(plan.target, plan.kept)
+            _keep(plan, os.replace)
     plan.placing = True
     os.replace(plan.draft, plan.target)
+
+
+def _keep(plan: _Plan, move: Callable[[Path, Path], object]) -> None:
+    """The earlier file under another name, as in use."""
+    with contextlib.suppress(OSError):
+        handle = os.open(plan.target, os.O_RDONLY)
+        _lock(plan, handle)
+        os.close(handle)
+    plan.kept = _beside(plan.target)
+    move(plan.target, plan.kept)
 
 
 def _placed(plan: _Plan) -> bool:
@@ -249,6 +268,30 @@ def _clean(plan: _Plan, committed: bool) -> None:
         if path is not None:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
+    for handle in plan.locks:
+        os.close(handle)
+
+
+def _lock(plan: _Plan, handle: int) -> None:
+    """Say that a file is in use until the plan is done; a process that is killed says it no longer."""
+    if fcntl is not None:
+        plan.locks.append(os.dup(handle))
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(plan.locks[-1], fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove temporary files of ours that nobody uses: their process was killed."""
+    for path in folder.glob(".unveil-*.tmp") if fcntl is not None else ():
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                if time.time() - os.fstat(handle).st_ctime < JUST_NOW:  # made, and not yet locked
+                    continue
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(handle)
 
 
 def _sync_folder(folder: Path) -> None:

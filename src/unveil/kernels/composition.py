@@ -10,7 +10,7 @@ from numba import njit
 
 from unveil.kernels.random import draw, uniform
 
-__all__ = ["alternate", "eliminate", "scaled_marginals", "tell", "warm"]
+__all__ = ["alternate", "eliminate", "exchange", "scaled_marginals", "tell", "warm"]
 
 
 @njit(cache=True, nogil=True)
@@ -261,8 +261,52 @@ def alternate(group, start, member, value, weight, steps, most, key, seen, moved
     return turned
 
 
+@njit(cache=True, nogil=True)
+def exchange(start, cell, value, excess, sweeps, key):
+    """Exchange values within buckets until there are as many people of each cell and value as wanted.
+
+    `start` (buckets + 1,), `cell` (rows,) and `value` (rows,), which changes; `excess` (cells, values): how many more
+    there are than wanted, kept up to date. Moves that make nothing worse are taken, so that plateaus are walked over.
+    Returns how many rows are still wrong.
+    """
+    wrong = 0
+    for x in range(excess.shape[0]):
+        for s in range(excess.shape[1]):
+            wrong += max(excess[x, s], 0)
+    counter = np.uint64(0)
+    for _ in range(sweeps):
+        if wrong == 0:
+            break
+        for g in range(start.shape[0] - 1):
+            size = start[g + 1] - start[g]
+            for i in range(start[g], start[g + 1]):
+                j = start[g] + np.int64(draw(key, counter) % np.uint64(size))
+                counter += np.uint64(1)
+                x, y, s, t = cell[i], cell[j], value[i], value[j]
+                if x == y or s == t:
+                    continue
+                before = abs(excess[x, s]) + abs(excess[y, t]) + abs(excess[x, t]) + abs(excess[y, s])
+                after = abs(excess[x, s] - 1) + abs(excess[y, t] - 1) + abs(excess[x, t] + 1) + abs(excess[y, s] + 1)
+                if after <= before:
+                    excess[x, s] -= 1
+                    excess[y, t] -= 1
+                    excess[x, t] += 1
+                    excess[y, s] += 1
+                    value[i], value[j] = t, s
+                    wrong += (after - before) // 2
+    return wrong
+
+
 def warm():
     """Compile every kernel here."""
+    exchange(
+        np.array([0, 2], np.int64),
+        np.array([0, 1], np.int64),
+        np.array([0, 1], np.int64),
+        np.array([[1, -1], [-1, 1]], np.int64),
+        2,
+        np.uint64(1),
+    )
     start, one = np.array([0, 2], np.int64), np.ones((3, 2)) / 2
     person, value = np.array([0, 1], np.int32), np.array([0, 1], np.int32)
     marginal, pairs = np.full(4, 0.5), np.array([0, 4], np.int64)

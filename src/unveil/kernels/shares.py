@@ -171,8 +171,9 @@ def _across(root, vector, out):
 
 @njit(cache=True, nogil=True)
 def share_chain(
-    prior, start, atom, weight, count, sums, root, x, step, steps, adapt, draws, key, counter, total_share, total_ratio
-):
+    prior, start, atom, weight, count, sums, root, x, step, steps, adapt, draws, key, counter, total_share, total_ratio,
+    control,
+):  # fmt: skip
     """Batches of draws by Hamiltonian Monte Carlo (Neal 2011); returns step length, accepted share and counter reached.
 
     The density of the shares is prod share^(prior - 1) · prod over sets of share(set)^count, where share(set) is the
@@ -186,12 +187,23 @@ def share_chain(
     given how the rows divide among the atoms of their sets in expectation (Rao-Blackwell), and to its row of
     `total_ratio` (batches, atom) each atom's part of its set, weight · share / share(set); with few rows and without
     weights its mean given one draw of the rows' atoms.
+    `control` (centre, total, gram, cross): where `total` (batches, 2 · atoms) has columns, functions whose means are
+    known to be 0 are added to it, the slope in steps of the root and of each atom (x - centre) · slope + 1; to `gram`
+    and `cross` their products with each other (below the diagonal) and with the shares.
     Cost of a draw: up to `steps` passes over the sets' pieces and the root, and one over their atoms.
     """
     atoms, nodes = prior.shape[0], sums[2].shape[0]
     size, slope, kept = np.empty(atoms + nodes), np.empty(atoms + nodes), np.empty(atoms + nodes)
-    moved, push, shift, force, other = np.empty(atoms), np.empty(atoms), np.empty(atoms), np.empty(atoms), np.empty(atoms)
+    moved, push, shift, force, other = (
+        np.empty(atoms),
+        np.empty(atoms),
+        np.empty(atoms),
+        np.empty(atoms),
+        np.empty(atoms),
+    )
     allotted, noted, expected = np.empty(atoms), np.empty(atoms + nodes, np.int64), np.empty(atoms)
+    centre, total_zero, gram, cross = control
+    zero = np.zeros(total_zero.shape[1])
     rows = 0
     for i in range(count.shape[0]):
         rows += count[i]
@@ -199,6 +211,7 @@ def share_chain(
     level = _slope(x, prior, weight, count, sums, size, slope, atoms > 0)  # True would be a type of its own
     _across(root, slope[:atoms], force)
     _expect(size, slope, rows, expected)
+    _vanish(x, centre, slope, force, zero)
     kept[:] = size
     accepted = 0
     for draw in range(draws * total_share.shape[0]):
@@ -243,6 +256,7 @@ def share_chain(
                 x[a] = moved[a]
                 force[a] = other[a]
             _expect(size, slope, rows, expected)
+            _vanish(x, centre, slope, force, zero)
             kept[:] = size
         if adapt:
             chance = np.exp(min(gain, 0.0)) if gain > -np.inf else 0.0
@@ -250,6 +264,13 @@ def share_chain(
             step = min(max(step, 1e-4), 2.0)
         for a in range(atoms):
             total_share[batch, a] += expected[a]
+        for i in range(zero.shape[0]):
+            each, beside, shares = zero[i], gram[i], cross[i]
+            total_zero[batch, i] += each
+            for j in range(i + 1):
+                beside[j] += each * zero[j]
+            for a in range(atoms):
+                shares[a] += each * expected[a]
         if few:
             # Given which atom each row has, the shares are Dirichlet and their means are known: less noise than x.
             counter = _allot(kept, count, sums, key, counter, prior, noted, allotted)
@@ -280,6 +301,18 @@ def _expect(size, slope, rows, out):
 
 
 @njit(cache=True, nogil=True)
+def _vanish(x, centre, slope, force, out):
+    """Fill `out` (2 · atoms, or nothing) with functions of the state whose means over the density are 0."""
+    atoms = x.shape[0]
+    for i in range(out.shape[0]):
+        if i < atoms:
+            out[i] = force[i]
+        else:
+            a = i - atoms
+            out[i] = (x[a] - centre[a]) * slope[a] + 1.0
+
+
+@njit(cache=True, nogil=True)
 def _add_parts(size, atom, weight, begin, end, each, total_ratio):
     """Add to the parts of one set's atoms."""
     if weight is None and end - begin > 8 and atom[end - 1] - atom[begin] == end - begin - 1:  # neighbours
@@ -295,7 +328,8 @@ def warm():
     """Compile every kernel here."""
     members, count = (np.array([0, 2, 4], np.int64), np.array([0, 1, 1, 2], np.int64)), np.array([3, 2], np.int64)
     sums = *members, np.zeros(0, np.int64), np.zeros(0, np.int64)
-    rest = 0.1, 2, True, 1, np.uint64(1), np.uint64(0), np.zeros((1, 3)), np.zeros((1, 4))
+    control = np.zeros(3), np.zeros((1, 6)), np.zeros((6, 6)), np.zeros((6, 3))
+    rest = 0.1, 2, True, 1, np.uint64(1), np.uint64(0), np.zeros((1, 3)), np.zeros((1, 4)), control
     for weight in (None, np.ones(4)):
         expected_counts(np.ones(3), weight, count, sums, 1)
         share_chain(np.ones(3), *members, weight, count, sums, np.ones((3, 1)), np.zeros(3), *rest)

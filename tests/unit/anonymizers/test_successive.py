@@ -88,5 +88,27 @@ def test_what_cannot_be_followed_is_refused_with_what_can_be_kept(table):
     with pytest.raises(UsageError, match="anatomy"):
         anonymize_after(unveil.anonymizer("mondrian:k=5"), table, {"old": buckets}, Engine(seed=2))
     wide = made("mondrian:k=5", table, 1).release
+    with pytest.raises(UsageError, match="only recoding and anatomy"):
+        anonymize_after(unveil.anonymizer("slicing:l=2"), table, {"old": wide}, Engine(seed=2))
     with pytest.raises(RequirementError):
         anonymize_after(unveil.anonymizer("mondrian:k=700"), table, {"old": wide}, Engine(seed=2))
+
+
+def test_people_who_look_alike_are_placed_in_no_time():
+    """3,000 people of 40 kinds in buckets of three: a search over all ways would not end."""
+    rng = np.random.default_rng(0)
+    x = Attribute("x", Role.QUASI_IDENTIFIER, Kind.ORDINAL, tuple(map(str, range(40))))
+    s = Attribute("s", Role.SENSITIVE, Kind.CATEGORICAL, tuple(map(str, range(9))))
+    alike = Table((x, s), (rng.integers(0, 40, 3000).astype(x.dtype), rng.integers(0, 9, 3000).astype(s.dtype)))
+    old = made("anatomy:l=3", alike, 1)
+    placed = place_rows(alike, old.release)
+    for index in (0, 1):
+        shown = old.release.block_of(index)
+        codes = old.release.regions[index].single()[shown.region(index)]
+        want = np.zeros((old.release.groups, alike.attributes[index].codes), dtype=int)
+        np.add.at(want, (shown.group, codes), shown.count)
+        mine = np.zeros_like(want)
+        np.add.at(mine, (placed, alike.columns[index]), 1)
+        assert np.array_equal(mine, want)
+    new, where = anonymize_after(unveil.anonymizer("anatomy:l=3"), alike, {"old": old.release}, Engine(seed=2))
+    assert kept(alike, new, old, where).worse == 0

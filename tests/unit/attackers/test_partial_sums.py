@@ -92,7 +92,7 @@ def test_chains_over_shared_sums_agree_with_enumeration(way: str) -> None:
             share, ratio = np.zeros((2, 4)), np.zeros((2, len(atom)))
             step, _, counter = shares.share_chain(
                 prior, start, atom, None, count, sums, 1 / np.sqrt(mass)[:, None], at, step, 8, adapt, draws, np.uint64(key),
-                np.uint64(counter), share, ratio,
+                np.uint64(counter), share, ratio, (prior, np.zeros((2, 0)), np.zeros((0, 0)), np.zeros((0, 4))),
             )  # fmt: skip
         found.append(np.concatenate([share.mean(axis=0), ratio.mean(axis=0)]) / 2000)
     mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(len(found))

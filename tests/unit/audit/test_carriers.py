@@ -1,13 +1,19 @@
 """Which column carries it: a hand-made release that keeps the exact length of stay, and a recount row by row."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
+import pytest
 
 from small import QI, SENSITIVE, made_schema
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import run_audit
 from unveil.audit.carriers import carrier_rows
 from unveil.data.hierarchy_builders import interval_hierarchy
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, build_release
 from unveil.data.schema import Schema
 from unveil.data.table import Table
 
@@ -87,3 +93,40 @@ def test_the_audit_says_that_the_exact_length_of_stay_carries_it():
         {"by hand": table.as_release()}, original=table, membership=None, background=None, variant="external"
     )
     assert "carriers" not in external.document.diagnostics
+
+
+def test_readers_are_asked_again_and_say_what_an_audit_of_the_changed_release_would() -> None:
+    """The hand-made release: exact length of stay kept. Without it, and one level coarser, audited for themselves."""
+    table = hospital()
+    quick = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
+    options: dict[str, Any] = {"membership": None, "background": None, "attackers": quick}
+    found = run_audit({"by hand": table.as_release()}, original=table, **options).document
+    kind = next(k for k in found.diagnostics["judgement"]["by hand"]["kinds"] if k["kind"] == "inference")
+    of = found.diagnostics["carrier_findings"]["by hand"]["disease"]
+    again = {(r["column"], r["change"]): r["found"].get("disease") for r in found.diagnostics["carriers"]["by hand"]}
+    value = {f.id: f.value for f in found.findings}
+    assert again["", "as it is"] == value[of["finding"]]
+    wide = np.minimum(np.arange(40) // 10, 3)
+    stay = table.index("stay")
+    for change, region_of in (("without", np.zeros(40, dtype=np.int64)), ("one level coarser", wide)):
+        regions = [Regions.singles(a.codes) for a in table.attributes]
+        regions[stay] = Regions.sets(40, [np.flatnonzero(region_of == r) for r in range(int(region_of.max()) + 1)])
+        columns = [np.asarray(c, dtype=np.int64) for c in table.columns]
+        columns[stay] = region_of[columns[stay]]
+        part = BlockRows((0, 1, 2, 3), np.arange(table.rows), tuple(columns))
+        other = build_release(table.attributes, regions, [part])[0]
+        own = {f.id: f.value for f in run_audit({"r": other}, original=table, **options).document.findings}
+        assert again["stay", change] == pytest.approx(own[of["finding"]], abs=1e-12)
+    first, without, coarser = (
+        again[key] for key in (("", "as it is"), ("stay", "without"), ("stay", "one level coarser"))
+    )
+    assert f": {first:.1%}; without stay {without:.0%}, with it one level coarser {coarser:.0%}" in kind["asked_again"]
+    assert kind["command"].endswith(" --leave-out stay --with mondrian:k=5,l=3")
+    people = texts(table)
+    groups = found.diagnostics["carrier_groups"]["by hand"]
+    for group in groups["singling out"]:
+        alike = [p for p in people if all(p[name] == cell for name, cell in group["cells"].items())]
+        assert len(alike) == group["rows"] < 3
+    for group in groups["disease"]:
+        alike = [p for p in people if all(p[name] == cell for name, cell in group["cells"].items())]
+        assert (len(alike), sum(p["disease"] == group["value"] for p in alike)) == (group["rows"], group["alike"])

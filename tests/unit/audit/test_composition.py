@@ -10,6 +10,8 @@ from planted_pairs import planted_pair
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.masked import Masked
+from unveil.data.regions import Regions
+from unveil.data.release import BlockRows, build_release
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.risk.composition import EarlierRelease, Overlap, Web
@@ -237,3 +239,35 @@ def _columns(table):
         c.astype(np.float64) if a.kind.measured else c.astype(np.int64)
         for a, c in zip(table.attributes, table.columns, strict=True)
     )
+
+
+def test_loops_that_do_not_settle_are_inconclusive():
+    """Ages moved by up to 6 beside wide zips: everybody may be many rows, and messages keep turning."""
+    table, _, new, _ = planted_pair(160, 4)
+    moved = table.columns[0] + np.random.default_rng(4).uniform(-6, 6, table.rows)
+    columns = (moved, np.full(table.rows, np.nan), table.columns[2].astype(np.int64))
+    release = EarlierRelease(release=Masked(table.attributes, columns, (0, 1)), within={"age": 6.0, "zip": 1e9})
+    found = unveil.run_audit({"new": new}, original=table, earlier={"noisy": release}, **QUICK)
+    facts = found.document.diagnostics["composition"]["new"]["diagnosis"]
+    assert facts["settled"] is False
+    assert kind_of(found, "composition")["verdict"] == "inconclusive"
+    assert found.document.diagnostics["exit_code"] == 3
+
+
+def test_a_frustrated_loop_is_inconclusive():
+    """Three people in pairs, each pair holding two different values: no way around an odd loop fits."""
+    x = Attribute("x", Role.QUASI_IDENTIFIER, Kind.ORDINAL, tuple(map(str, range(9))))
+    s = Attribute("s", Role.SENSITIVE, Kind.CATEGORICAL, ("a", "b"))
+    place = np.arange(9)
+    table = Table((x, s), (place.astype(x.dtype), (place % 2).astype(s.dtype)))
+
+    def paired(one, other):
+        group = np.where((place == one) | (place == other), 0, 1)
+        values = np.where(group == 0, place == one, place % 2).astype(np.int64)
+        parts = [BlockRows((0,), group, (place,)), BlockRows((1,), group, (values,))]
+        return build_release((x, s), [Regions.singles(9), Regions.singles(2)], parts)[0]
+
+    earlier = {f"{i}{j}": EarlierRelease(release=paired(i, j)) for i, j in ((1, 2), (0, 2))}
+    found = unveil.run_audit({"new": paired(0, 1)}, original=table, earlier=earlier, **QUICK)
+    assert kind_of(found, "composition")["verdict"] in ("inconclusive", "exceeded")
+    assert any("contradict" in text for text in found.document.diagnostics["remarks"])

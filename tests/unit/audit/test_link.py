@@ -349,6 +349,7 @@ def folder(tmp_path: Path) -> Path:
         "age,sex,disease\n" + "\n".join(f"{c},{'flu' if i % 2 else 'cold'}" for i, c in enumerate(cells)) + "\n"
     )
     write_masked(masked([5, 4, 3, 2, 1, 0]), tmp_path / "noisy.csv")
+    (tmp_path / "short.csv").write_text("".join((tmp_path / "wide.csv").read_text().splitlines(keepends=True)[:-1]))
     (tmp_path / "origin.csv").write_text("row,published\n" + "".join(f"{i},{7 - i}\n" for i in range(1, 7)))
     return tmp_path
 
@@ -421,12 +422,24 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "33.33% of 2 people" in " ".join(out.split())
 
 
+def test_rows_that_kept_their_order_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a grouped release the order says each row's group, as an assignment does."""
+    (folder / "groups.csv").write_text("row,group\n" + "".join(f"{i},{g}\n" for i, g in enumerate("112333", 1)))
+    base = (folder / "wide.csv", "-s", folder / "schema.toml", "--original", folder / "data.csv", "--json", "-")
+    answers = [
+        json.loads(run(*base, *told, capsys=capsys)[1])
+        for told in (("--aligned",), ("--assignment", folder / "groups.csv"))
+    ]
+    assert answers[0]["findings"] == answers[1]["findings"]
+    assert answers[0]["diagnostics"]["truth"] == "given"
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
         (("wide.csv",), "give the people to link"),
         (("wide.csv", "--original", "data.csv", "--mapping", "m.toml"), "--mapping goes with"),
-        (("wide.csv", "--original", "data.csv", "--aligned"), "have no order"),
+        (("short.csv", "--original", "data.csv", "--aligned"), "the original has"),
         (("noisy.csv", "--original", "data.csv", "--aligned", "--assignment", "origin.csv"), "in several ways"),
         (("wide.csv", "--original", "data.csv", "--known", "town"), "unknown attribute 'town'"),
         (("wide.csv", "--original", "data.csv", "--limit", "alpha <= 3"), "unknown measure"),

@@ -12,6 +12,7 @@ import pytest
 from unveil import cli
 from unveil.cli import hospital
 from unveil.formats import output
+from unveil.kernels._compile import DEMO
 
 SCHEMA = """version = 1
 confirmed = true
@@ -173,11 +174,38 @@ def test_hierarchies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, out.splitlines()[0]) == (0, "2023-12-01;2023-12;2023;*")
 
 
-def test_the_demo_runs_whole(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, out, _ = run("demo", "-o", tmp_path / "demo", capsys=capsys)
-    assert code == 0
+# Runs the demo, then lists the kernel modules whose kernels it called.
+DEMO_SCRIPT = """
+import json, sys
+from numba.core.dispatcher import Dispatcher
+from unveil.cli import main
+sys.argv = ["unveil", "demo", "-o", sys.argv[1]]
+try:
+    main()
+except SystemExit as stopped:
+    assert not stopped.code, stopped
+kernels = [
+    kernel
+    for name, module in list(sys.modules.items())
+    if name.startswith("unveil.kernels.")
+    for kernel in vars(module).values()
+    if isinstance(kernel, Dispatcher) and kernel.signatures
+]
+called = {kernel.py_func.__module__.rsplit(".", 1)[1] for kernel in kernels}
+print(json.dumps([any(kernel.stats.cache_misses for kernel in kernels), sorted(called)]))
+"""
+WARMED_BY = {"cells": "partition", "mondrian": "partition", "splits": "partition"}
+
+
+def test_the_demo_runs_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a process of its own: it calls the kernels that make demo compiles, and its advice can be followed."""
+    for _ in range(2):
+        command = [sys.executable, "-c", DEMO_SCRIPT, tmp_path / "demo"]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        compiled, called = json.loads(out.splitlines()[-1])
+        if not compiled:  # a kernel that is compiled here and now makes those inside it look called
+            break
+    assert {WARMED_BY.get(name, name) for name in called} == set(DEMO)
     assert "mondrian.csv" in out
     assert "anatomy.csv" in out
     for name in ("hospital.csv", "schema.toml", "mondrian.csv", "anatomy.csv", "anatomy-sensitive.csv", "anatomy.toml"):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from test_cli import run as run_cli
 
 from exports import FRENCH, GERMAN, SURNAMES, Export, hospital_export
 from first_hour import names_in, walk
@@ -60,3 +61,29 @@ def test_a_release_in_the_notation_of_its_input_reads_back_as_it_was(tmp_path: P
     write_release(made, tmp_path / "release.csv", like=table)
     assert read_release(tmp_path / "release.csv", schema, attributes=table.attributes) == made
     assert read_release(tmp_path / "release.csv", schema).rows == made.rows  # without the original, too
+
+
+def test_a_column_is_left_out_of_a_release_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text(
+        "age,sex,ill\n" + "".join(f"{20 + i % 4},{'fm'[i % 2]},{'ab'[i // 2 % 2]}\n" for i in range(40))
+    )
+    roles = "".join(
+        f'[attributes.{n}]\nrole = "{r}"\n'
+        for n, r in (("age", "quasi-identifier"), ("sex", "quasi-identifier"), ("ill", "sensitive"))
+    )
+    (tmp_path / "s.toml").write_text(f"version = 1\nconfirmed = true\n{roles}")
+    command = [
+        "anonymize",
+        tmp_path / "t.csv",
+        "-s",
+        tmp_path / "s.toml",
+        "--with",
+        "mondrian:k=4",
+        "-o",
+        tmp_path / "r.csv",
+    ]
+    assert run_cli(*command, "--leave-out", "age", capsys=capsys)[0] == 0
+    assert (tmp_path / "r.csv").read_text().startswith("sex,ill\n")
+    assert run_cli("check", tmp_path / "r.csv", "-s", tmp_path / "s.toml", capsys=capsys)[0] == 0
+    code, _, err = run_cli(*command, "--leave-out", "agee", capsys=capsys)
+    assert (code, "--leave-out 'agee': not a column that is published; choose from age, sex, ill" in err) == (2, True)

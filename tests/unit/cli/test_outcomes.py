@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,9 +24,10 @@ from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
 from unveil.cli import app, memory
 from unveil.cli import audit as audit_verb
+from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import console, harmless, long_work
-from unveil.engine import free_bytes
-from unveil.errors import Stopped
+from unveil.engine import bound_memory, free_bytes
+from unveil.errors import Stopped, UsageError
 
 MAIN = "import sys; sys.argv[0] = 'unveil'; from unveil.cli import main; main()"
 
@@ -319,3 +321,20 @@ def test_signals_in_quick_succession_are_one_interruption() -> None:
         time.sleep(0.6)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+def test_memory_bounds_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    making = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=5", "-o")
+    needed = table_bytes(SimpleNamespace(rows=10**7, attributes=range(4)))
+    bound_memory(2**30)
+    try:
+        with pytest.raises(UsageError, match=r"may need about 2\.4 GB of memory, more than --memory 1\.1 GB; do less"):
+            warn_of_memory(needed, "do less")
+    finally:
+        bound_memory(None)
+    assert run(*making, folder / "one.csv", "--memory", "1.5 GB", capsys=capsys)[0] == 0
+    for wrong in ("much", "-1G", "0", "1000"):
+        code, _, err = run(*making, folder / "two.csv", f"--memory={wrong}", capsys=capsys)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "is not a size; write 8G" in err
+    assert not (folder / "two.csv").exists()

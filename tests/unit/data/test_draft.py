@@ -92,6 +92,13 @@ def domain(texts, name="x", key="domain"):
     return tomllib.loads(drafted(**{name: texts}).toml)["attributes"][name].get(key)
 
 
+def test_a_column_of_nothing_but_stars_is_withheld():
+    found = drafted(zip=["*"] * 5, age=["30", "31", "32", "33", "34"], part=["*", "a", "b", "*", "c"])
+    assert evidence_of(found, "zip").role is Role.IDENTIFIER
+    assert "every cell is withheld" in found.toml
+    assert evidence_of(found, "part").role is not Role.IDENTIFIER
+
+
 def test_domains_by_their_ends():
     assert domain(["17", "18", "20"]) == {"from": 17, "to": 20, "step": 1}
     assert domain(["1000", "3000", "2000"]) == {"from": 1000, "to": 3000, "step": 1000}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from unveil.data.hierarchy import HierarchyTable, number_text, read_hierarchy
+from unveil.data.hierarchy import HierarchyTable, number_text, parse_hierarchy, read_hierarchy
 from unveil.data.hierarchy_builders import date_hierarchy, interval_hierarchy, prefix_hierarchy
 from unveil.errors import SchemaError
 
@@ -50,7 +50,8 @@ def test_missing_is_a_node_of_its_own_below_the_top():
         ("a;A;X;*\nb;A;Y;*\n", r"line 2: not nested: 'A' lies in 'Y' here and in 'X' on line 1"),
         ("a;A;B;*\nb;C;A;*\n", "the label 'A' names two different sets"),
         ("a;b;*\nb;b;*\n", "the label 'b' names two different sets"),
-        ("a,A,*\n", r"line 1: no ';' found"),
+        ("a,A,*\nb,B,C,*\n", r"no ';' found, and with ',' rows have different"),
+        ("a,A\nb,B\n", r"line 1: ends with 'A'"),
         ('a;"A;*\n', "not a hierarchy in CSV"),
     ],
 )
@@ -271,3 +272,8 @@ def test_date_parts_refused():
 )
 def test_number_text(value, text):
     assert number_text(value) == text
+
+
+def test_levels_may_be_separated_by_commas() -> None:
+    plain, other = parse_hierarchy(b"a;A;*\nb;B;*\n", "h.csv"), parse_hierarchy(b'a,A,*\n"b","B",*\n', "h.csv")
+    assert plain.rows == other.rows

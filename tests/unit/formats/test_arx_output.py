@@ -106,6 +106,12 @@ def test_one_command_audits_it(tmp_path: Path) -> None:
         read_schema(path)
 
 
+def test_microaggregation_is_known_as_arx_3_7_spells_it(tmp_path: Path) -> None:
+    spelt = MEAN.replace("microAggregationFunction", "microaggregationFunction")
+    path = saved(tmp_path, made_newer_project(BINARY, input__definition_dot_xml=spelt))
+    assert is_masked(path)
+
+
 def test_microaggregated_columns_are_masked(tmp_path: Path) -> None:
     """In the project, and in the CSV that ARX exports, where identifiers are columns of `*`."""
     rows = [("34.5", "81541"), ("34.5", "81549"), ("46", "81667"), ("46", "81667"), ("70", "80331")]

@@ -1,6 +1,5 @@
 """What is compiled ahead, and where compiled kernels are kept."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,39 +8,7 @@ from pathlib import Path
 import pytest
 
 import unveil.kernels as family
-from unveil.kernels._compile import DEMO, kernel_modules
-
-# Runs the demo, then lists the kernel modules whose kernels it called.
-DEMO_SCRIPT = """
-import json, sys
-from numba.core.dispatcher import Dispatcher
-from unveil.cli import main
-sys.argv = ["unveil", "demo", "-o", sys.argv[1]]
-try:
-    main()
-except SystemExit as stopped:
-    assert not stopped.code, stopped
-kernels = [
-    kernel
-    for name, module in list(sys.modules.items())
-    if name.startswith("unveil.kernels.")
-    for kernel in vars(module).values()
-    if isinstance(kernel, Dispatcher) and kernel.signatures
-]
-called = {kernel.py_func.__module__.rsplit(".", 1)[1] for kernel in kernels}
-print(json.dumps([any(kernel.stats.cache_misses for kernel in kernels), sorted(called)]))
-"""
-WARMED_BY = {"cells": "partition", "mondrian": "partition", "splits": "partition"}
-
-
-def test_the_demo_calls_the_kernels_that_make_demo_compiles(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", DEMO_SCRIPT, tmp_path / "demo"]
-    for _ in range(2):
-        ran = subprocess.run(command, capture_output=True, text=True, check=True)
-        compiled, called = json.loads(ran.stdout.splitlines()[-1])
-        if not compiled:  # a kernel that is compiled here and now makes those inside it look called
-            break
-    assert {WARMED_BY.get(name, name) for name in called} == set(DEMO)
+from unveil.kernels._compile import kernel_modules
 
 
 def test_a_kernel_that_does_not_exist_is_refused() -> None:

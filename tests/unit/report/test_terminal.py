@@ -173,6 +173,7 @@ def test_readers_of_one_kind_have_their_own_names_everywhere() -> None:
         chains=Chains(chains=2, sweeps=60, burn_in=20, most_sweeps=60),
         engine=Engine(workers=1),
         background=None,
+        panel=False,
     ).document
     error = {f.reader: f.value for f in found.findings if f.name == "absolute_error"}
     assert error[names[0]] != error[names[1]]

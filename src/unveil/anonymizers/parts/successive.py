@@ -18,6 +18,7 @@ from unveil.errors import RequirementError, UsageError
 __all__ = ["anonymize_after", "place_rows"]
 
 SECONDS = 60.0  # to find out who stood where, where that is ambiguous
+SWEEPS = 2000  # of exchanges, tried first
 
 Ints = NDArray[np.int64]
 
@@ -134,6 +135,9 @@ def _place_buckets(table: Table, release: Release, names: Sequence[str], secret:
     held = order[at]
     fits = key[held] == mine
     who, entry, held = who[fits], entry[fits], held[fits]
+    exchanged = _exchanged(release, own.group, shown, own.count, block, entry, cell[first[who]], cell, value)
+    if exchanged is not None:
+        return exchanged
     variable = np.arange(len(who))
     rows = [
         coo_array((np.ones(len(who)), (place, variable)), shape=(count, len(who)))
@@ -150,6 +154,43 @@ def _place_buckets(table: Table, release: Release, names: Sequence[str], secret:
     if found.x is None or found.status != 0:
         raise UsageError("too many people look alike to find out who stood in which of its buckets; repeat it instead")
     return _spread(number, who, block.group[entry], np.round(found.x).astype(np.int64))
+
+
+def _exchanged(
+    release: Release,
+    group: NDArray[np.integer],
+    shown: NDArray[np.integer],
+    held: NDArray[np.integer],
+    block: Block,
+    entry: Ints,
+    cell_of_pair: Ints,
+    cell: Ints,
+    value: Ints,
+) -> Ints | None:
+    """(rows,) buckets found by exchanging values inside them until everybody is there; None: not everybody was.
+
+    Quick where many look alike and a search over all ways is hopeless: there are then many ways that fit.
+    """
+    from unveil.kernels.composition import exchange
+
+    of_entry = np.full(len(block.cell), -1, dtype=np.int64)
+    of_entry[entry] = cell_of_pair
+    several = np.bincount(np.unique(entry * (int(cell.max()) + 1) + cell_of_pair) // (int(cell.max()) + 1))
+    if release.rows != len(cell) or (of_entry < 0).any() or (several > 1).any():
+        return None
+    bucket = np.repeat(block.group, block.count)
+    cells = np.repeat(of_entry, block.count)
+    order = np.argsort(np.repeat(group, held), kind="stable")
+    values = np.repeat(shown, held)[order].astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=release.groups))]).astype(np.int64)
+    excess = np.zeros((int(cell.max()) + 1, int(max(value.max(), values.max())) + 1), dtype=np.int64)
+    np.add.at(excess, (cells, values), 1)
+    np.subtract.at(excess, (cell, value), 1)
+    if exchange(start, cells, values, excess, SWEEPS, np.uint64(0x5EED)):
+        return None
+    placed = np.empty(len(cell), dtype=np.int64)
+    placed[np.lexsort((value, cell))] = bucket[np.lexsort((values, cells))]
+    return placed
 
 
 def _spread(number: Ints, who: Ints, group: Ints, amount: NDArray[np.integer]) -> Ints:
@@ -257,7 +298,7 @@ def _recoded(method: Any, table: Table, placed: Sequence[Ints], engine: Engine) 
         rows = by_outer[begin[number] : begin[number + 1]]
         inner = [rows[cell[rows] == c] for c in np.unique(cell[rows])]
         try:
-            made += [(some, method.anonymize(_part(table, some), engine.named(str(some[0])))) for some in inner]
+            made += [(some, _recoding(method, _part(table, some), engine.named(str(some[0])))) for some in inner]
         except RequirementError:
             refused.append(rows)
     if refused:
@@ -267,6 +308,14 @@ def _recoded(method: Any, table: Table, placed: Sequence[Ints], engine: Engine) 
         except RequirementError:  # they cannot keep it among themselves: everybody's groups are merged
             made = _unions(method, table, np.arange(table.rows), outer, engine)
     return _joined(table, made)
+
+
+def _recoding(method: Any, table: Table, engine: Engine) -> Anonymized:
+    """What the method makes of a part, if that is one recoded block: of slices only the first cells would be left."""
+    found: Anonymized = method.anonymize(table, engine)
+    if len(found.release.blocks) > 1:
+        raise UsageError("only recoding and anatomy can follow earlier releases; use mondrian, full_domain or anatomy")
+    return found
 
 
 def _unions(method: Any, table: Table, rows: Ints, outer: Ints, engine: Engine) -> list[tuple[Ints, Anonymized]]:
@@ -281,7 +330,7 @@ def _unions(method: Any, table: Table, rows: Ints, outer: Ints, engine: Engine) 
     for index in table.with_role(Role.QUASI_IDENTIFIER):
         order = np.lexsort((part.columns[index], group))
         columns[index] = part.columns[index][order][middle][group]
-    found = method.anonymize(Table(table.attributes, tuple(columns), name=table.name), engine)
+    found = _recoding(method, Table(table.attributes, tuple(columns), name=table.name), engine)
     union = row_numbers([found.group_of_row])
     return [(own := rows[union == number], _as_one(table, own)) for number in range(int(union.max()) + 1)]
 

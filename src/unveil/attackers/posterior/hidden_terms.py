@@ -16,7 +16,7 @@ from unveil.data.belief import Known, Targets
 from unveil.data.release import Release
 from unveil.kernels import matching
 
-__all__ = ["Term", "added", "chances", "joint_term", "support_term"]
+__all__ = ["Term", "added", "chances", "expected_pairs", "joint_term", "support_term"]
 
 Floats = NDArray[np.float64]
 COLUMNS_AT_ONCE = 64
@@ -128,7 +128,7 @@ def _linear(
     every, some = (_map(model, who, block, held) for who in (fitted, few))
     shape = (-1, columns)
     pairs = len(block.entry)
-    of = added(lambda draw: _expected(model, block, draw))
+    of = added(lambda draw: expected_pairs(model, block, draw))
     return Term(
         (pairs,), of, lambda mean: (every @ mean).reshape(shape), lambda mean: (some @ mean).reshape(shape), pairs
     )
@@ -223,10 +223,10 @@ def _fold(weights: Floats, values: int) -> Floats:
 
 def chances(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
     """(pairs,) the probability that a row of the pair's column shows the pair's cell, given the parameters."""
-    return _expected(model, block, draw) / block.rows
+    return expected_pairs(model, block, draw) / block.rows
 
 
-def _expected(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
+def expected_pairs(model: HiddenModel, block: HiddenBlock, draw: Draw) -> Floats:
     """(pairs,) the expected number of each, given the parameters."""
     place = [b.number for b in model.hidden].index(block.number)
     if draw.expected is not None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import Averages, BatchMeans, DistinctTargets, watched
 from unveil.attackers.posterior.checkpoint import Arrays, Checkpoint
+from unveil.attackers.posterior.control import ControlVariates
 from unveil.attackers.posterior.convergence import BATCHES, Chains, geweke
 from unveil.attackers.posterior.draws import LinkedDraws, average_over
 from unveil.attackers.posterior.fits import Fitted, check_targets, held_values, knowledge_likelihood
@@ -242,7 +243,13 @@ class LinkedPosterior:
                     f"{name}/step": np.array(one.step),
                     f"{name}/counter": np.array(one.counter),
                 }
-                for what, means in (("share", one.share), ("ratio", one.ratio)):
+                kept = {"share": one.share, "ratio": one.ratio}
+                if (aside := one.control) is not None:
+                    kept["zero"] = aside.zero
+                    sums = {"gram": aside.gram, "cross": aside.cross, "shares": aside.shares, "total": aside.total}
+                    found |= {f"{name}/{what}": array for what, array in sums.items()}
+                    found[f"{name}/draws"] = np.array(aside.draws)
+                for what, means in kept.items():
                     if means.first is not None:
                         found |= {f"{name}/{what}": means.first, f"{name}/{what}/beyond": np.stack(means.beyond)}
         return found
@@ -259,10 +266,13 @@ class LinkedPosterior:
                     self.burned.add((index, chain, value))
                 one.x, one.step = arrays[f"{name}/x"].copy(), float(arrays[f"{name}/step"])
                 one.counter = np.uint64(arrays[f"{name}/counter"])
-                one.share, one.ratio = (
+                one.share, one.ratio, zero = (
                     BatchMeans(arrays.get(f"{name}/{what}"), list(arrays.get(f"{name}/{what}/beyond", ())))
-                    for what in ("share", "ratio")
+                    for what in ("share", "ratio", "zero")
                 )
+                if one.control is not None:
+                    sums = (arrays[f"{name}/{what}"].copy() for what in ("gram", "cross", "shares", "total"))
+                    one.control = ControlVariates(one.control.centre, zero, *sums, draws=int(arrays[f"{name}/draws"]))
 
 
 def _batches(samplers: Iterable[ShareChains], sweeps: int) -> int:

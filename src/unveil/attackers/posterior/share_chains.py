@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.posterior.averages import BatchMeans
+from unveil.attackers.posterior.control import ControlVariates, coefficients
 from unveil.attackers.posterior.partial_sums import PartialSums
 from unveil.data.regions import Regions, rank_sequences
 from unveil.data.smoothing import Centres
@@ -20,9 +21,11 @@ Bools = NDArray[np.bool_]
 
 Sums = tuple[Ints, Ints, Ints, Ints]
 
+NOTHING, NONE = np.zeros(0), (np.zeros((0, 0)), np.zeros((0, 0)))
 EM_ROUNDS = 50
 STEPS = 12  # leapfrog steps of a draw, at most
 MOST_ATOMS = 512  # whose covariance is worked out whole: its root is gone through in every step
+MOST_CONTROLLED = 128  # atoms with control variates
 A_WHILE = 20_000_000  # atoms looked at in one call: well below a second
 
 
@@ -50,6 +53,7 @@ class ShareChain:
     counter: np.uint64
     share: BatchMeans = field(default_factory=BatchMeans)  # of (atoms,)
     ratio: BatchMeans = field(default_factory=BatchMeans)  # of (used region atoms,)
+    control: ControlVariates | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,8 +164,11 @@ class ShareChains:
                 random = engine.named(f"chain {chain} value {value}").generator()
                 key = random.integers(0, 2**64, dtype=np.uint64)
                 # Starts are spread wider than the posterior, so that chains can disagree.
-                x = np.log(mass / mass.sum() * seen.prior.sum()) + random.normal(size=len(mass)) / np.sqrt(mass)
+                centre = np.log(mass / mass.sum() * seen.prior.sum())
+                x = centre + random.normal(size=len(mass)) / np.sqrt(mass)
                 found.running[chain, value] = ShareChain(key, x, 0.3, np.uint64(0))
+                if 1 < found.root[value].shape[1] <= MOST_CONTROLLED:
+                    found.running[chain, value].control = ControlVariates.of(centre)
         return found
 
     def tasks(self) -> list[tuple[int, int]]:
@@ -182,7 +189,7 @@ class ShareChains:
         chain = self.running[task]
         sets = self._sets(task[1])
         batches = min(max(A_WHILE // (self.size * (len(sets.atom) + STEPS * len(sets.prior))), 1), most)
-        share, ratio = self._draw(task, self.size, adapt=False, batches=batches)
+        share, ratio = self._draw(task, self.size, adapt=False, batches=batches, control=chain.control)
         chain.share.extend(share / self.size)
         chain.ratio.extend(ratio / self.size)
         return batches
@@ -192,6 +199,8 @@ class ShareChains:
         for chain in self.running.values():
             chain.share.halve()
             chain.ratio.halve()
+            if chain.control is not None:
+                chain.control.zero.halve()
         self.size *= 2
 
     @property
@@ -215,8 +224,20 @@ class ShareChains:
         share = np.zeros((batches or 1, self.chains, *self.prior.shape))
         for (chain, value), found in self.running.items():
             mine = found.share.mean()[None] if batches is None else found.share.stacked(batches)
+            mine = mine - self._noise(chain, value, batches)
             share[:, chain, value] = mine if self.reading is None else mine @ self.reading.kernel
         return np.asarray(share[..., self.atom] * self.within)
+
+    def _noise(self, chain: int, value: int, batches: int | None) -> Floats:
+        """(batches or 1, atoms) how much of a chain's shares goes with functions whose means are 0."""
+        mine = self.running[chain, value].control
+        everyone = (self.running[other, value].control for other in range(self.chains) if other != chain)
+        fitted = coefficients([one for one in everyone if one is not None])
+        if mine is None or fitted is None:
+            return np.zeros((1, 1))
+        zero = mine.zero.mean()[None] if batches is None else mine.zero.stacked(batches)
+        sets = self._sets(value)
+        return np.asarray((zero @ fitted)[:, sets.own] * sets.within)
 
     def region_shares(self, batch: int | None = None) -> Sampled:
         """Mean shares of regions, over all batches or of one."""
@@ -275,7 +296,15 @@ class ShareChains:
         sums = PartialSums.of(own_start, atom, len(whole)).arrays()
         return Sets(whole, own_start, atom, None, count, sums, place, own, within, own_place, within[member])
 
-    def _draw(self, task: tuple[int, int], draws: int, *, adapt: bool, batches: int = 1) -> tuple[Floats, Floats]:
+    def _draw(
+        self,
+        task: tuple[int, int],
+        draws: int,
+        *,
+        adapt: bool,
+        batches: int = 1,
+        control: ControlVariates | None = None,
+    ) -> tuple[Floats, Floats]:
         chain, value = self.running[task], task[1]
         sets = self._sets(value)
         totals = np.zeros((batches, len(sets.prior))), np.zeros((batches, len(sets.atom)))
@@ -283,9 +312,23 @@ class ShareChains:
             totals[0][:], totals[1][:] = draws, draws
             return totals[0][:, sets.own] * sets.within, totals[1][:, sets.own_place] * sets.place_within
         density = sets.prior, sets.start, sets.atom, sets.weight, sets.count, sets.sums
+        zero = np.zeros((batches, 0 if control is None else len(control.total)))
+        aside = (NOTHING, zero, *NONE) if control is None else (control.centre, zero, control.gram, control.cross)
         step, _, counter = share_chain(
-            *density, self.root[value], chain.x, chain.step, STEPS, adapt, draws, chain.key, chain.counter, *totals
+            *density,
+            self.root[value],
+            chain.x,
+            chain.step,
+            STEPS,
+            adapt,
+            draws,
+            chain.key,
+            chain.counter,
+            *totals,
+            aside,
         )
+        if control is not None:
+            control.extend(totals[0], zero, draws)
         chain.step, chain.counter = float(step), np.uint64(counter)
         # What no region of this value separates is divided as the prior says, whatever is drawn.
         share, ratio = totals

@@ -22,14 +22,17 @@ from unveil.risk.uniqueness import (
     CurvePoint,
     Intervals,
     MinimalUniques,
+    WildcardCounts,
     counted,
     data_intrusion,
     dis_suda,
     expected_links,
+    household_risk,
     intervals_of,
     minimal_uniques,
     population_unique,
     uniqueness_curve,
+    wildcard_counts,
 )
 from unveil.risk.uniqueness.minimal import FRACTION
 
@@ -50,6 +53,8 @@ class Alone:
     intrusion: float = 0.0  # DIS
     intruded: NDArray[np.float64] | None = None  # (rows,) DIS-SUDA
     sampled: float = FRACTION  # the fraction that DIS takes
+    wildcards: WildcardCounts | None = None  # with a withheld cell as any value, where cells are withheld
+    households: dict[str, NDArray[np.float64]] = field(default_factory=dict)  # by estimator: (people,) risk
 
     def sentences(self) -> list[str]:
         """In plain words."""
@@ -59,6 +64,11 @@ class Alone:
         alone = int(counts.alone.sum())
         where = "published cells" if self.keys.of == "release" else "own values in the original"
         said = [f"{alone:,} of {counts.rows:,} people are alone in their {where} of {', '.join(counts.names)}."]
+        if self.wildcards is not None:
+            said.append(
+                f"With a withheld cell as any value, as sdcMicro counts, k is {self.wildcards.k:,} and a match with "
+                f"the population is right for {self.wildcards.mean_risk():.3%} of people on average."
+            )
         if self.found and alone:
             shares = {name: population_unique(counts, one) for name, one in self.found.items()}
             low, high = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
@@ -158,10 +168,8 @@ def ask_uniqueness(
 ) -> Alone:
     """Of the published cells where each value has one; else of the original's own values, if there is an original."""
     notes = []
-    if fraction is None and table is not None and table.weight is not None:
-        fraction = table.rows / float(table.weight.sum())
     try:
-        keys = keys_of_release(release, names, fraction=fraction)
+        keys = keys_of_release(release, names, fraction=fraction, table=table)
     except NotApplicable as reason:
         if table is None or any(n not in [a.name for a in table.attributes] for n in names):
             return Alone(notes=(f"Uniqueness was not measured: {reason}.",))
@@ -183,6 +191,11 @@ def ask_uniqueness(
     sampled = counts.fraction if counts.fraction < 1 else FRACTION
     if counts.fraction == 1 and minimal.risky:
         notes.append(f"DIS-SUDA takes {FRACTION:.0%} of the population as sampled, for --fraction was not given.")
+    households = {}
+    if table is not None and table.household is not None:
+        cell = keys.cells_of(table)
+        of_cell = {name: one.risk for name, one in found.items()} or {"": 1 / counts.count}
+        households = {n: household_risk(np.append(r, 0.0)[cell], table.household) for n, r in of_cell.items()}
     return Alone(
         keys,
         found,
@@ -194,7 +207,21 @@ def ask_uniqueness(
         data_intrusion(counts, sampled),
         dis_suda(counts, minimal, sampled),
         sampled,
+        _with_wildcards(release, table, names, fraction),
+        households,
     )
+
+
+def _with_wildcards(
+    release: Release | Masked, table: Table | None, names: Sequence[str], fraction: float | None
+) -> WildcardCounts | None:
+    """Counts in which a withheld cell is any value; None if no row withholds some of its cells."""
+    if isinstance(release, Masked):
+        return None
+    try:
+        return wildcard_counts(release, table, fraction=fraction, names=names)
+    except NotApplicable:
+        return None
 
 
 def uniqueness_findings(release: str, alone: Alone) -> list[Finding]:
@@ -208,6 +235,16 @@ def uniqueness_findings(release: str, alone: Alone) -> list[Finding]:
         assert alone.intruded is not None
         found.append(Finding.exact("dis_suda.max", release, None, float(alone.intruded.max())))
         found.append(Finding.exact("dis_suda.mean", release, None, float(alone.intruded.mean())))
+    if alone.wildcards is not None:
+        risk = alone.wildcards.risk().risk
+        found += [
+            Finding.exact("wildcard_k", release, None, float(alone.wildcards.k)),
+            Finding.exact("record_risk.max", release, None, float(risk.max()), reader="wildcards"),
+            Finding.exact("record_risk.mean", release, None, alone.wildcards.mean_risk(), reader="wildcards"),
+        ]
+    for name, chance in alone.households.items():
+        found.append(Finding.exact("household_risk.max", release, None, float(chance.max()), reader=name or None))
+        found.append(Finding.exact("household_risk.mean", release, None, float(chance.mean()), reader=name or None))
     for name, one in alone.found.items():
         own = alone.intervals[name]
         found += [

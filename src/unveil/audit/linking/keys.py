@@ -1,14 +1,14 @@
 """Keys: the cells whose uniqueness is asked about, of a release or of the original."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.masked import Masked
 from unveil.data.regions import Regions
-from unveil.data.release import Release
+from unveil.data.release import Release, row_numbers
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
 from unveil.risk.uniqueness import KeyCounts, count_keys, key_counts
@@ -27,22 +27,36 @@ class Keys:
 
     def in_population(self, population: Table) -> NDArray[np.int64]:
         """(cells,) people of the population in each cell."""
+        cell = self.cells_of(population)
+        return np.bincount(cell[cell >= 0], minlength=len(self.counts.count))
+
+    def cells_of(self, people: Table) -> NDArray[np.int64]:
+        """(people,) the cell of each, -1 for none."""
         counts = self.counts
         columns = []
         for name, value in zip(counts.names, self.cell_value, strict=True):
-            place = population.index(name)
-            if population.attributes[place].codes != len(value):
+            place = people.index(name)
+            if people.attributes[place].codes != len(value):
                 raise UsageError(f"the population's domain of {name} is not the release's; declare it in the schema")
-            columns.append(value[population.columns[place]])
+            columns.append(value[people.columns[place]])
         fits = np.logical_and.reduce([column >= 0 for column in columns])
         both = [np.concatenate([value, column[fits]]) for value, column in zip(counts.values, columns, strict=True)]
-        whole = count_keys(counts.names, counts.codes, both)
-        here = whole.of_row[: len(counts.count)]
-        return np.asarray(whole.count[here] - 1)  # the cell itself is one of those counted
+        number = row_numbers(both)
+        here = np.full(int(number.max()) + 1, -1, dtype=np.int64)
+        here[number[: len(counts.count)]] = np.arange(len(counts.count))
+        found = np.full(len(fits), -1, dtype=np.int64)
+        found[fits] = here[number[len(counts.count) :]]
+        return found
 
 
-def keys_of_release(release: Release | Masked, names: Sequence[str], *, fraction: float | None) -> Keys:
-    """The published cells, where every value lies in one of them at most; suppressed rows have none."""
+def keys_of_release(
+    release: Release | Masked, names: Sequence[str], *, fraction: float | None, table: Table | None = None
+) -> Keys:
+    """The published cells, where every value lies in one of them at most; suppressed rows have none.
+
+    `table`: the original, whose weights say for how many of the population a cell's people stand, unless the fraction
+    is given.
+    """
     if isinstance(release, Masked):
         raise NotApplicable("the values of a masked table need not be those of anybody in the population")
     places = [release.index(name) for name in names]
@@ -63,8 +77,18 @@ def keys_of_release(release: Release | Masked, names: Sequence[str], *, fraction
     times = block.count[shown]
     columns = [np.repeat(cell[shown], times) for cell in cells]
     codes = [len(release.regions[i]) for i in places]
+    weighted = table if fraction is None else None
+    if weighted is not None and weighted.weight is not None:
+        fraction = min(weighted.rows / float(weighted.weight.sum()), 1.0)
     counts = count_keys([release.attributes[i].name for i in places], codes, columns, fraction=fraction)
-    return Keys("release", counts, tuple(values), int(block.count[~shown].sum()))
+    keys = Keys("release", counts, tuple(values), int(block.count[~shown].sum()))
+    if weighted is None or weighted.weight is None:
+        return keys
+    cell = keys.cells_of(weighted)
+    people = np.bincount(cell[cell >= 0], minlength=len(counts.count))
+    total = np.bincount(cell[cell >= 0], weights=weighted.weight[cell >= 0], minlength=len(counts.count))
+    mean = np.where(people > 0, total / np.maximum(people, 1), weighted.weight.mean())
+    return replace(keys, counts=replace(counts, weight=np.maximum(mean * counts.count, counts.count)))
 
 
 def keys_of_original(table: Table, names: Sequence[str], *, fraction: float | None) -> Keys:

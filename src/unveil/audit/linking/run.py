@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["LINKING", "READERS", "Link", "run_link"]
 
 LINKING = ("distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency")
-READERS = (*LINKING, "counted", *ESTIMATORS)
+READERS = (*LINKING, "counted", "wildcards", *ESTIMATORS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,9 +205,15 @@ def _check_limits(limits: Sequence[str]) -> None:
     measured = [*linking, *sampling, "sample_unique", "minimal_unique", "dis_suda.max", "dis_suda.mean"]
     measured += [f"reid.{key}" for key in ("trained", "tested", "bound")]
     measured += ["prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "singled_out"]
-    measured += ["journalist_risk.max", "journalist_risk.mean"]
+    measured += [
+        "journalist_risk.max",
+        "journalist_risk.mean",
+        "wildcard_k",
+        "household_risk.max",
+        "household_risk.mean",
+    ]
     for part in check_limits(limits, READERS, measured=measured, readers=()):
-        estimates = part.measure in ("population_unique", "expected_links", "record_risk")
+        estimates = part.measure in ("population_unique", "expected_links", "record_risk", "household_risk")
         allowed = READERS[len(LINKING) :] if estimates else LINKING if part.measure in linking else ()
         if part.reader is not None and part.reader not in allowed:
             raise UsageError(f"{part.id}: {part.measure} has no reader {shown(part.reader)}; leave it out")

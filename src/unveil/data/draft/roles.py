@@ -71,6 +71,8 @@ def weigh(column: Column, told: ProjectColumn | None) -> ColumnEvidence:
 
 def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
     present = column.rows - column.missing
+    if column.texts and not any(text.strip("*") for text in column.texts) and not column.missing:
+        return Role.IDENTIFIER, ["every cell is withheld (*): it tells nothing, and is left out where it is read"]
     apart = (distinct - (column.missing > 0)) / present if present else 0.0  # distinctness where a value is present
     if hinted(column.name, NAMING_WORDS) or (says_only_name(column.name) and column.places is None):
         return Role.IDENTIFIER, ["the name says that it names a person"]

@@ -152,6 +152,7 @@ class SchemaDocument(BaseModel):
     missing: tuple[str, ...] = ()
     weight: str | None = None
     frequency: str | None = None
+    household: str | None = None  # the attribute that says who lives together
     joined: tuple[tuple[str, ...], ...] = ()
     # What only the steward can know; None: not answered, which an audit prints beside its verdict.
     membership: Literal["sensitive", "harmless"] | None = None  # being in the table
@@ -177,6 +178,10 @@ class SchemaDocument(BaseModel):
                 raise ValueError(f"{key}: the column {name!r} has no role then; remove [attributes.{name}]")
         if self.weight is not None and self.weight == self.frequency:
             raise ValueError(f"frequency: {self.weight!r} is the weight already; a column is one of them")
+        if self.household is not None and self.household not in self.attributes:
+            raise ValueError(
+                f"household: unknown attribute {self.household!r}; add it, as an identifier if it numbers them"
+            )
         joined: set[str] = set()
         for name in (name for group in self.joined for name in group):
             if name not in self.attributes:

@@ -14,6 +14,7 @@ from unveil.report.sections.frontier import frontier
 from unveil.report.sections.kinds import kinds
 from unveil.report.sections.linkage import linkage, uniqueness
 from unveil.report.sections.membership import membership, membership_charts, scores
+from unveil.report.sections.panel import panel
 from unveil.report.sections.readers import calibrated, comparison, overlays, places, three_risks, who
 from unveil.report.sections.releases import levels, readings, recognised, sizes, utility
 
@@ -31,6 +32,7 @@ FIRST = (
         differential,
         knowledge,
         calibrated,
+        panel,
         comparison,
         not_tested,
         method,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unveil.audit.document import Document, Finding
-from unveil.audit.measures import measure
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure
 from unveil.report.blocks import Banner, Block, Cell, Details, Grid, Heading, Listing, Paragraph, merged, num
 from unveil.report.reading import (
     Names,
@@ -50,7 +50,7 @@ QUESTIONS = {
 }
 SOURCES = {
     "differential": "Figures 1, 2 and 5 of Kassem, Acs, Castelluccia and Palamidessi 2019. Their figures 3, 4 and 6 "
-    "show the Internet Usage data of 1997, which is no longer available.",
+    "show the Internet Usage data of 1997 (OpenML's data set 981), which no package carries.",
     "disclosure": "Measures as in Torra 2024. docs/disclosure.md has the definitions.",
     "link": "Linkage and uniqueness as in Torra 2024; Fellegi and Sunter 1969. docs/linkage.md has the definitions.",
     "membership": "Shokri et al. 2017; Yeom et al. 2018; Carlini et al. 2022; Torra 2024. docs/membership.md has the "
@@ -176,6 +176,8 @@ def warnings(document: Document, names: Names) -> list[tuple[str, str]]:
         where += f" ({label(reader['attribute'])})" if reader.get("attribute") else ""
         facts = reader.get("facts") or {}
         of_chains |= {f"{where}: {clean(facts[k], 400)}.": None for k in ("readings", "alarm") if k in facts}
+        if reader["reader"] in (COMPOSED, COMPOSED_LEARNED) and "alarm" in facts:
+            continue  # it has no chains, and the alarm says why
         if reader.get("applicable", True) and not (reader.get("converged", True) and reader.get("precise", True)):
             apart = not reader.get("converged", True)
             by_place.setdefault((apart, where), []).append(reader_name(reader["reader"]))

@@ -8,7 +8,7 @@ from unveil.report.blocks import Block, Cell, Grid, Heading, Listing
 from unveil.report.reading import Names, verdict_cell
 from unveil.report.wording import clean, label
 
-__all__ = ["kinds", "kinds_grid", "told_kinds"]
+__all__ = ["kinds", "kinds_grid", "to_try", "told_kinds"]
 
 
 def kinds(document: Document, names: Names) -> list[Block]:
@@ -59,12 +59,26 @@ def told_kinds(document: Document, names: Names, most: int = 3) -> tuple[tuple[s
     )
 
 
+def to_try(document: Document) -> str:
+    """The command that leaves out what carries the first exceeded kind; inference before the others."""
+    rows = [row for _, row in _rows(document) if row.get("command") and row["waived"] is None]
+    rows.sort(key=lambda row: row["kind"] != "inference")
+    return str(rows[0]["command"]) if rows else ""
+
+
 def _told(row: Mapping[str, Any]) -> str:
-    return " ".join(filter(None, (clean(row["sentence"], 200), clean(row.get("why") or "", 300))))
+    return " ".join(filter(None, (clean(row["sentence"], 200), _why(row))))
 
 
 def _small(row: Mapping[str, Any]) -> str:
-    return " ".join(filter(None, (clean(row.get("why") or "", 400), clean(row["fix"], 400))))
+    command = row.get("command") or ""
+    return " ".join(filter(None, (_why(row), clean(row["fix"], 700), clean(f"Or: {command}" if command else "", 400))))
+
+
+def _why(row: Mapping[str, Any]) -> str:
+    """The columns that carry it, and the class that carries most."""
+    columns = row.get("asked_again") or row.get("why") or ""
+    return " ".join(filter(None, (clean(columns, 500), clean(row.get("where") or "", 400))))
 
 
 def _rows(document: Document) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -17,7 +17,7 @@ from unveil.report.sections.common import LITTLE, banner, sentence_rows, warning
 from unveil.report.sections.differential import cases_grid
 from unveil.report.sections.disclosure import disclosure_grid
 from unveil.report.sections.frontier import beside, points_grid
-from unveil.report.sections.kinds import kinds_grid, told_kinds
+from unveil.report.sections.kinds import kinds_grid, to_try, told_kinds
 from unveil.report.sections.linkage import links_grid
 from unveil.report.sections.membership import scores_grid
 from unveil.report.sections.releases import levels_grid
@@ -53,6 +53,8 @@ def summary_of(document: Document, names: Names) -> Summary:
     told = (*told_kinds(document, names), *known_rows(document))
     top: list[Block] = [*_verdicts(document, names), *kinds_grid(document, names), *_sentences(document, names)]
     top += [Listing(told, "plain")] if told else []
+    if (command := to_try(document)) and not names.several:
+        top.append(Listing((("To try", command),), "plain"))
     return Summary(top, grids, *_untested(document))
 
 

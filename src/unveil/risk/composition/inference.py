@@ -98,6 +98,7 @@ class Web:
         else:
             found = propagate(self.ties, self.size, prior, tree=tree)
         belief = np.where(done[:, None], exact, found.belief)
+        belief = np.where(belief.sum(axis=1, keepdims=True) > 0, belief, prior)  # whom nothing fits: see `impossible`
         impossible = np.where(done, False, found.impossible | against)
         loose = ~done & (found.moving > 0)
         change = found.change if loose.any() else 0.0

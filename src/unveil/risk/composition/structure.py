@@ -52,7 +52,9 @@ def subtract_nested(links: Sequence[GroupLinks], size: Ints) -> tuple[list[Group
     remainders = []
     for release, hit in touched.items():
         one = found[release]
-        mine = np.flatnonzero((one.person < len(size)) & hit[np.minimum(one.person, len(size) - 1)])
+        # Of whoever may stand elsewhere, too, the remainder says nothing for certain.
+        here = home_of(one, size)[one.person] == one.group
+        mine = np.flatnonzero(here & (one.person < len(size)) & hit[np.minimum(one.person, len(size) - 1)])
         group = one.group[mine]
         values = np.diff(one.value_start)[group]
         rows = np.add.reduceat(np.append(one.held, 0.0), one.value_start[:-1])[group].astype(np.int64)

@@ -5,11 +5,19 @@ the same two things of a cell: the expected 1/F, and for f = 1 the probability t
 """
 
 # ruff: noqa: F403 - each file names what it offers once, in its own __all__
-from unveil.risk.uniqueness import counts, curve, estimators, intervals, minimal
+from unveil.risk.uniqueness import counts, curve, estimators, intervals, minimal, wildcards
 from unveil.risk.uniqueness.counts import *
 from unveil.risk.uniqueness.curve import *
 from unveil.risk.uniqueness.estimators import *
 from unveil.risk.uniqueness.intervals import *
 from unveil.risk.uniqueness.minimal import *
+from unveil.risk.uniqueness.wildcards import *
 
-__all__ = [*counts.__all__, *curve.__all__, *estimators.__all__, *intervals.__all__, *minimal.__all__]
+__all__ = [
+    *counts.__all__,
+    *curve.__all__,
+    *estimators.__all__,
+    *intervals.__all__,
+    *minimal.__all__,
+    *wildcards.__all__,
+]

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ __all__ = [
     "MANY",
     "CellRisk",
     "benedetti_franconi",
+    "benedetti_franconi_of",
     "counted",
     "expected_links",
     "negative_binomial",
@@ -62,9 +64,14 @@ def expected_links(counts: KeyCounts, found: CellRisk) -> float:
 
 def benedetti_franconi(counts: KeyCounts) -> CellRisk:
     """F given f is negative binomial with f successes of probability f / sum of weights (Benedetti, Franconi 1998)."""
-    share = counts.count / counts.weight
-    risk = _negative_binomial_inverse(counts.count, share, 0.0)
-    return CellRisk(risk, np.where(counts.alone, share, 0.0), {}, share)
+    return benedetti_franconi_of(counts.count, counts.weight)
+
+
+def benedetti_franconi_of(count: NDArray[Any], weight: NDArray[np.float64]) -> CellRisk:
+    """The same of cells of which only f and the sum of weights are known."""
+    share = count / weight
+    risk = _negative_binomial_inverse(count, share, 0.0)
+    return CellRisk(risk, np.where(count == 1, share, 0.0), {}, share)
 
 
 def negative_binomial(counts: KeyCounts) -> CellRisk:

@@ -1,13 +1,18 @@
 """Differencing, crossings and the sampled check, on tables worked by hand and against exact sums."""
 
+import os
+from itertools import combinations
+
 import numpy as np
 import pytest
-from small_releases import buckets, intervals, known
+from small_releases import buckets, enumerated, intervals, known, random_plain
 
 from unveil.engine import Engine
 from unveil.kernels.boxes import points_in_boxes
 from unveil.kernels.composition import alternate
 from unveil.risk.composition import ReleaseView, exposure_of, minimal_sets, sampled_check, weave
+
+CASES = 3000 if os.environ.get("UNVEIL_THOROUGH") == "1" else 120
 
 
 def woven(releases, x, codes, values):
@@ -112,3 +117,61 @@ def test_points_in_boxes_are_found_once_each():
         np.add.at(found, points_in_boxes(point, ends[0], ends[1]), 1)
         inside = ((point[:, None] >= ends[0]) & (point[:, None] <= ends[1])).all(axis=2)
         assert (found == inside).all()
+
+
+def crossed(rng):
+    """Two to three random tiny releases."""
+    people, values = int(rng.integers(3, 7)), int(rng.integers(2, 4))
+    codes = int(rng.integers(3, people + 3))
+    x, s = rng.integers(0, codes, people), rng.integers(0, values, people)
+    releases = [random_plain(rng, x, s, codes, values) for _ in range(int(rng.integers(2, 4)))]
+    return x, s, codes, values, [one for i, one in enumerate(releases) if i == 0 or one.release != releases[0].release]
+
+
+def test_counts_are_those_of_brute_force():
+    rng, seen = np.random.default_rng(7), np.zeros(3, dtype=int)
+    for _ in range(CASES):
+        x, _, codes, values, releases = crossed(rng)
+        told = exposure_of(woven(releases, x, codes, values))
+        places, left = [], [set(range(values)) for _ in x]
+        for one in releases:
+            mine = [tuple(e for e, (fits, _, _) in enumerate(one.entries) if int(v) in fits) for v in x]
+            places.append(mine)
+            for i, entries in enumerate(mine):
+                left[i] &= {v for e in entries for v in one.held[one.entries[e][1]]}
+        rows = list(zip(*places, strict=True))
+        assert told.alone.tolist() == [rows.count(row) == 1 for row in rows]
+        assert told.one_left.tolist() == [len(some) == 1 for some in left]
+        # Whoever is told apart by subtraction has one value in every world.
+        flat = np.full((len(x), values), 1 / values)
+        sure = enumerated(x, releases, flat).max(axis=1) > 1 - 1e-9
+        assert sure[told.differenced].all()
+        seen += told.alone.sum(), told.one_left.sum(), told.differenced.sum()
+    assert (seen > 10).all()
+
+
+def test_minimal_sets_are_those_of_brute_force():
+    rng, found = np.random.default_rng(8), 0
+    for _ in range(CASES):
+        x, _, codes, values, releases = crossed(rng)
+        if len({one.release.rows for one in releases}) != 1 or len(releases) < 3:
+            continue
+        if any(a.release == b.release for a, b in combinations(releases, 2)):
+            continue
+        names = [f"r{i}" for i in range(3)]
+        views = [ReleaseView(n, r.release, known(x, codes)) for n, r in zip(names, releases, strict=True)]
+        flat = np.full((len(x), values), 1 / values)
+        by = {
+            some: enumerated(x, [releases[0], *(releases[i] for i in some)], flat).max(axis=1) >= 0.95
+            for some in ((), (1,), (2,), (1, 2))
+        }
+        exposed = by[1, 2]
+        want = {}
+        for some, mine in by.items():
+            smaller = [by[less] & exposed for less in by if set(less) < set(some)]
+            least = mine & exposed & ~np.any([np.zeros(len(x), dtype=bool), *smaller], axis=0)
+            if least.any():
+                want[tuple(names[i] for i in some)] = int(least.sum())
+        assert minimal_sets(views, values, exposed) == (want, True)
+        found += len(want)
+    assert found > 10

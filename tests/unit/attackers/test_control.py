@@ -1,0 +1,104 @@
+"""Control variates and the whole curvature: chains over wide cells against counting every way to divide the rows."""
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from unveil.attackers.posterior import share_chains
+from unveil.attackers.posterior.control import ControlVariates, coefficients
+from unveil.attackers.posterior.share_chains import ShareChains
+from unveil.data.regions import Regions
+from unveil.engine import Engine
+
+SETS = [(0, 1), (1, 2), (2, 3), (0, 3)]  # first and last code
+COUNT = (14, 10, 12, 8)  # more than eight rows a code: parts of sets are not averaged over drawn rows
+PRIOR = np.array([1.0, 1.0, 0.5, 2.0])
+BATCHES, SIZE = 20, 25
+
+
+def divided(codes: int, rows: int) -> list[tuple[tuple[int, ...], int]]:
+    """Every way to divide rows among codes, and in how many orders."""
+    if codes == 1:
+        return [((rows,), 1)]
+    return [
+        ((first, *rest), comb(rows, first) * orders)
+        for first in range(rows + 1)
+        for rest, orders in divided(codes - 1, rows - first)
+    ]
+
+
+def enumerated() -> tuple[np.ndarray, np.ndarray]:
+    """The exact means of the shares, and of each code's part of each set, in the order of the chains' atoms."""
+    from scipy.special import gammaln
+
+    counts, weight = np.zeros((1, 4)), np.zeros(1)
+    for (low, high), rows in zip(SETS, COUNT, strict=True):
+        ways = divided(high - low + 1, rows)
+        more = np.zeros((len(ways), 4))
+        more[:, low : high + 1] = [way for way, _ in ways]
+        counts = (counts[:, None] + more).reshape(-1, 4)
+        weight = (weight[:, None] + np.log([float(orders) for _, orders in ways])).ravel()
+    shape = counts + PRIOR
+    weight = weight + gammaln(shape).sum(axis=1)
+    weight = np.exp(weight - weight.max())
+    weight /= weight.sum()
+    order = np.argsort(chains_of(0).atom)
+    inside = [[a for a in order if low <= a <= high] for low, high in SETS]
+    parts = [shape[:, a] / shape[:, codes].sum(axis=1) for codes in inside for a in codes]
+    return weight @ (shape / shape.sum(axis=1, keepdims=True)), np.array([weight @ part for part in parts])
+
+
+def chains_of(seed: int) -> ShareChains:
+    """Four chains of one value."""
+    low, high = np.array(SETS, dtype=np.int32).T
+    regions = Regions(4, np.arange(5), low.copy(), high.copy())
+    found = ShareChains.start(
+        regions, np.array([COUNT]), PRIOR[None], np.zeros(1, dtype=bool), Engine(seed=seed), chains=4
+    )
+    found.size = SIZE
+    for task in found.tasks():
+        found.burn_in(task, 100)
+        while len(found.running[task].share) < BATCHES:
+            found.draw_batches(task, BATCHES - len(found.running[task].share))
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[ShareChains]:
+    return [chains_of(seed) for seed in range(24)]
+
+
+def test_many_rows_agree_with_counting_every_way(runs: list[ShareChains]) -> None:
+    exact, parts = enumerated()
+    assert runs[0].root[0].shape == (4, 4), "the curvature of each code alone was taken"
+    for what, found in (
+        (exact, np.stack([one.code_shares()[0, :, 0] for one in runs])),
+        (parts, np.stack([[one.running[chain, 0].ratio.mean() for chain in range(4)] for one in runs])),
+    ):
+        each = found.reshape(-1, len(what))
+        error = each.std(axis=0, ddof=1) / np.sqrt(len(each))
+        assert (np.abs(each.mean(axis=0) - what) <= 5 * error).all(), (each.mean(axis=0) - what) / error
+        assert (np.abs(each.mean(axis=0) + 0.01 - what) > 5 * error).any(), "a planted bias would not be caught"
+
+
+def test_subtracting_noise_leaves_a_fraction_of_it(runs: list[ShareChains]) -> None:
+    """The same chains with and without: less of an error, and one that they state themselves."""
+    exact, _ = enumerated()
+    plain = np.concatenate([[one.running[chain, 0].share.mean()[one.atom] for chain in range(4)] for one in runs])
+    less = np.concatenate([one.code_shares()[0, :, 0] for one in runs])
+    before, after = (np.sqrt(((found - exact) ** 2).mean(axis=0)) for found in (plain, less))
+    assert (after < 0.8 * before).all(), after / before
+    # What batches say of a chain's error is what it is over many chains: the interval is narrower and still right.
+    batches = np.concatenate([one.code_shares(BATCHES)[:, :, 0].std(axis=0, ddof=1) for one in runs])
+    stated = np.sqrt((batches**2).mean(axis=0) / BATCHES)
+    assert (after < 1.5 * stated).all(), after / stated
+
+
+def test_nothing_is_fitted_to_few_draws_or_to_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert coefficients([]) is None
+    assert coefficients([ControlVariates.of(np.zeros(4))]) is None
+    monkeypatch.setattr(share_chains, "MOST_CONTROLLED", 3)
+    found = chains_of(0)
+    assert found.running[0, 0].control is None
+    np.testing.assert_array_equal(found.code_shares()[0, 0, 0], found.running[0, 0].share.mean()[found.atom])
