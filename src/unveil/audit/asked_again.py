@@ -154,7 +154,12 @@ def _worst(
             limit = parse_limit(text)
             if isinstance(f.value, float) and f.value > limit.number and "<=" in text:
                 excess = (f.value - limit.number) / (limit.number + 0.01)
-                if best is None or excess > best[0]:
+                surer = (
+                    best is not None
+                    and excess == best[0]
+                    and (f.reader, f.measure) == (best[1].reader, best[1].measure)
+                )
+                if best is None or excess > best[0] or surer:
                     best = excess, f, text, limit.number
     return None if best is None else best[1:]
 

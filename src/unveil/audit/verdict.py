@@ -273,7 +273,7 @@ def _row(
     if verdict == "exceeded":
         exceeded = [f for f in findings if f.verdict == "exceeded"]
         own = [f for f in exceeded if kind_of(f.reader or "") != PANEL]  # told first: the panel varies them
-        worst_one = max(own or exceeded, key=_excess)
+        worst_one = max(own or exceeded, key=lambda f: (_excess(f), f.statistic or ""))
         fix = fix_of_finding(kind, worst_one, anonymize)
         # Whether a quasi-identifier that can be told is a secret, only the steward can say.
         word: Any = "not judged" if worst_one.measure == IN_TURN else "exceeded"

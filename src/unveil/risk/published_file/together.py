@@ -162,22 +162,20 @@ def tells_most(
         return None
     base = np.zeros(rows, dtype=np.int64) if given is None else _dense(given)
     usual = _agreement(base, secret)[0]
-    best: Told | None = None
 
-    def tried(several: tuple[Clue, ...], key: Ids) -> None:
-        nonlocal best
+    def better(best: Told | None, several: tuple[Clue, ...], key: Ids) -> Told | None:
         agree, pairs = _agreement(key, secret)
         spread = np.sqrt(max(usual * (1 - usual), 1e-3) / max(pairs, 1))
         found = Told(several, agree, usual)
         enough = pairs >= _PAIRS and agree - usual > _SIGNIFICANT * spread and found.lift >= least
         # A larger set must tell clearly more than a smaller one.
-        if enough and (best is None or agree > best.agree + 0.1 * (len(several) > len(best.clues))):
-            best = found
+        more = best is None or agree > best.agree + 0.1 * (len(several) > len(best.clues))
+        return found if enough and more else best
 
-    if singles:
-        for clue in clues:
-            if clue.alone:
-                tried((clue,), _keys(base, [clue.ids]))
+    best: Told | None = None
+    for clue in clues if singles else ():
+        if clue.alone:
+            best = better(best, (clue,), _keys(base, [clue.ids]))
     if best is not None:
         return best
     joined = sorted(
@@ -192,7 +190,7 @@ def tells_most(
         for _, chosen in sets:
             several = tuple(joined[i] for i in chosen)
             if len({c.columns for c in several}) == number:
-                tried(several, _keys(base, [c.ids for c in several]))
+                best = better(best, several, _keys(base, [c.ids for c in several]))
         if best is not None:
             return best
     return None
