@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from unveil.cli.output import say
-from unveil.engine import free_bytes, memory_bound
 from unveil.errors import UsageError, shown
 
 __all__ = ["belief_bytes", "memory_size", "table_bytes", "warn_of_memory"]
@@ -47,6 +46,8 @@ def memory_size(text: str) -> int:
 
 def warn_of_memory(needed: int, instead: str) -> None:
     """One line where the work may need more than is free; beyond what --memory says, it is refused."""
+    from unveil.engine import free_bytes, memory_bound
+
     free, bound = free_bytes(), memory_bound()
     if bound is not None and needed > bound:
         raise UsageError(

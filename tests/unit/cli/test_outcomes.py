@@ -22,7 +22,8 @@ from test_cli import run
 from unveil import report
 from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
-from unveil.cli import app, memory
+from unveil import engine
+from unveil.cli import app
 from unveil.cli import audit as audit_verb
 from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import console, harmless, long_work
@@ -287,7 +288,7 @@ def test_a_lack_of_memory_is_said_before_it_comes(
     for command, instead in ((asking, "--sample N"), ((*making, *out), "release it in parts")):
         assert "GB of memory" not in run(*command, capsys=capsys)[2]
         with monkeypatch.context() as patched:
-            patched.setattr(memory, "free_bytes", lambda: 1000)
+            patched.setattr(engine, "free_bytes", lambda: 1000)
             code, _, err = run(*command, capsys=capsys)
         assert code in (0, 3)
         assert "unveil: this may need about 0.0 GB of memory, and 0.0 GB are free" in err
