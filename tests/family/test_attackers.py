@@ -15,7 +15,7 @@ from enumeration import AGE, ILL, SEX, written_release
 from unveil import catalog
 from unveil.attackers import attack as believe
 from unveil.attackers import fixed_prior
-from unveil.attackers.posterior.contract import Chains
+from unveil.attackers.posterior.contract import Chains, learn, posterior
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Known, Prior, Targets, known_exactly
 from unveil.data.regions import Regions
@@ -363,9 +363,13 @@ def test_any_release(published: Published, data: st.DataObject) -> None:
             )
             known[i] = Known.exactly(release.attributes[i], codes, data.draw(st.sampled_from([0.0, 0.3])))
     targets, prior = Targets(asked, known, count), Prior.uninformative(release, asked)
-    for name in NAMES:
+    everyone = {name: made(name) for name in NAMES}
+    questions = [(kind, targets) for kind in sorted({kind for one in everyone.values() for kind in one.asks()})]
+    shared = posterior(release, asked, prior, Engine(seed=1), SHORT, questions=questions)  # as an audit's attackers do
+    for name, one in everyone.items():
         try:
-            belief = believe(made(name), release, targets, prior, Engine(seed=1), SHORT)
+            found, _ = learn(release, asked, prior, Engine(seed=1), SHORT, {"": (one, targets)}, learned=shared)
+            belief = found[""]
         except NotApplicable:
             continue
         except UsageError as error:

@@ -35,6 +35,7 @@ __all__ = ["Panel", "ask_panel"]
 COUNTS = (0.1, 1.0, 5.0)  # pseudo-counts
 MOST_PAIRS = 3  # of attributes that are joined
 MOST_CODES = 20_000  # of a pair
+MOST_ASKED = 6_000  # known attributes by attackers, in all: each is a match of its own, however few the rows are
 CHARTS = 20  # passes over beliefs for their charts
 LEAST_TREES = 30  # of a fold, tried before boosting gives up
 ASKING = 5  # passes over beliefs that cost as much as asking for them
@@ -73,7 +74,7 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
     if not members or not measures:
         return Panel()
     asking = _Asking(case, answered, measures, sample, len(members))
-    left, refused = asking.own_cost(), {}
+    left, columns_left, refused = asking.own_cost(), MOST_ASKED, {}
     rows, findings = [], []
     places = [_modes(belief) for belief in asking.own.values()]
     for done, member in enumerate(members):
@@ -84,7 +85,10 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
         if cost > left:
             refused[member.name] = "the panel may cost no more than the audit's own readers"
             continue
-        left -= cost
+        if (columns := asking.columns(member)) > columns_left:
+            refused[member.name] = "there are too many columns to ask all of the panel"
+            continue
+        left, columns_left = left - cost, columns_left - columns
         case.engine.report("panel", done, len(members))
         try:
             attack = asking.attack(member)
@@ -209,6 +213,11 @@ class _Asking:
             listed += float(np.prod([release.regions[i].sizes[block.region(i)] for i in pair], axis=0).sum())
         steps = 1 if self.answered.learner.exact and not listed else STEPS
         return float(people * values * (len(self.measures) + ASKING) * asked + steps * (self._rows() + listed))
+
+    def columns(self, member: Member) -> int:
+        """Known attributes that are matched with the release, once for each attacker."""
+        asked = len(self.own) if member.unknown is not None else len(self._learning())
+        return asked * len(self.answered.targets.known)
 
     def _rows(self) -> float:
         return float(self.answered.release.rows * len(self.answered.release.attributes))

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from small import QI, SENSITIVE, made_schema, made_table
+from unveil.attackers.random_worlds import believe_by_counting
 from unveil.audit import run_audit
 from unveil.audit.case import Case
-from unveil.audit.in_turn import in_turn_findings
+from unveil.audit.in_turn import ExactCells, in_turn_findings
+from unveil.data.targets import targets_of_table
 
 NAMES = ("a", "b", "c")
 SCHEMA = made_schema(
@@ -63,3 +65,21 @@ def test_a_narrowed_question_is_not_widened_again(known: tuple[str, ...]) -> Non
     people = made_table(SCHEMA, *rows)
     case = Case(releases={"r": people.as_release()}, original=people, known=known)
     assert list(in_turn_findings(case, "r", people.as_release())) == []
+
+
+def test_counting_exact_cells_is_what_random_worlds_believe() -> None:
+    """And nothing is said of a column where somebody fits no row."""
+    draw = np.random.default_rng(3)
+    rows = [(*(str(v) for v in draw.integers(2, size=3)), "wxyz"[draw.integers(4)]) for _ in range(40)]
+    people = made_table(SCHEMA, *rows)
+    release = made_table(SCHEMA, *rows, *rows[:7]).as_release()
+    some = np.array([0, 3, 3, 11, 39])
+    exact = ExactCells.of(people, release, [0, 1, 2], some)
+    assert exact is not None
+    for asked in range(3):
+        targets = targets_of_table(people, release, asked, known=[n for n in NAMES if n != NAMES[asked]]).take(some)
+        assert exact.beliefs(asked) == pytest.approx(believe_by_counting(release, targets).probability, abs=1e-12)
+    one = made_table(SCHEMA, ("0", "0", "0", "w"), ("1", "1", "0", "x"))
+    stranger = made_table(SCHEMA, ("0", "0", "1", "w"), ("1", "1", "0", "x"))
+    case = Case(releases={"r": one.as_release()}, original=stranger)
+    assert [f.attribute for f in in_turn_findings(case, "r", one.as_release())] == ["c"]

@@ -19,10 +19,9 @@ import typer
 from test_audit_cli import audit, folder  # noqa: F401  the fixture
 from test_cli import run
 
-from unveil import report
+from unveil import engine, report
 from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
-from unveil import engine
 from unveil.cli import app
 from unveil.cli import audit as audit_verb
 from unveil.cli.memory import table_bytes, warn_of_memory
