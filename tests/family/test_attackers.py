@@ -15,7 +15,7 @@ from enumeration import AGE, ILL, SEX, written_release
 from unveil import catalog
 from unveil.attackers import attack as believe
 from unveil.attackers import fixed_prior
-from unveil.attackers.posterior.contract import Chains, learn, posterior
+from unveil.attackers.posterior.contract import Chains, Unread, posterior
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Known, Prior, Targets, known_exactly
 from unveil.data.regions import Regions
@@ -365,11 +365,14 @@ def test_any_release(published: Published, data: st.DataObject) -> None:
     targets, prior = Targets(asked, known, count), Prior.uninformative(release, asked)
     everyone = {name: made(name) for name in NAMES}
     questions = [(kind, targets) for kind in sorted({kind for one in everyone.values() for kind in one.asks()})]
-    shared = posterior(release, asked, prior, Engine(seed=1), SHORT, questions=questions)  # as an audit's attackers do
+    learned = posterior(release, asked, prior, Engine(seed=1), SHORT, questions=questions)  # once for all of them
+    unread = Unread(release, prior, Engine(seed=1))
+    assert isinstance(learned.alarm(), str)
+    assert isinstance(learned.facts(), Mapping)
+    learned.finish(done=True)
     for name, one in everyone.items():
         try:
-            found, _ = learn(release, asked, prior, Engine(seed=1), SHORT, {"": (one, targets)}, learned=shared)
-            belief = found[""]
+            belief = one.believe(learned if one.asks() else unread, targets)
         except NotApplicable:
             continue
         except UsageError as error:
