@@ -25,6 +25,7 @@ RELEASES = {
 LIMITS = ("bayesian.relative_global_threat <= 0.15", "bayesian.confident.80 <= 0.2")
 SURE = 0.95  # what both releases together make of a reader
 SWEEPS, PRECISION = 400, 0.03  # a coarser precision than the usual: the demo is to be quick
+FOLDS, REPEATS = 5, 2  # half of what is usual, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,10 @@ def demo(options: DemoOptions) -> None:
 
 def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
     """Write the hospital, its schema, two releases, their audit; print what the audit says."""
+    from unveil.attackers.bayesian import Bayesian
+    from unveil.attackers.boosted import Boosted
     from unveil.attackers.posterior.contract import Chains
+    from unveil.attackers.random_worlds import RandomWorlds
     from unveil.audit import run_audit
     from unveil.audit.document import describe_inputs
     from unveil.catalog import anonymizer
@@ -84,6 +88,11 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
     found = run_audit(
         releases,
         original=table,
+        attackers={
+            "bayesian": Bayesian(),
+            "boosted": Boosted(folds=FOLDS, repeats=REPEATS),
+            "random_worlds": RandomWorlds(),
+        },
         chains=Chains(sweeps=SWEEPS, burn_in=SWEEPS, most_sweeps=1600, precision=PRECISION),
         engine=Engine(seed=seed),
         limits=LIMITS,

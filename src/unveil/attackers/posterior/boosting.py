@@ -162,7 +162,8 @@ def fit_bag(
         most = min(int(LONGER * EVERY * int(np.argmax(best.path))) + EVERY, settings.rounds) if max(best.path) else 0
     with ThreadPoolExecutor(max(min(engine.workers, folds), 1)) as pool:
         own = engine.part("", TRYING if like is None else 0.0).abreast(folds)
-        paths = list(pool.map(lambda one, engine: one.boost(depth, most, engine, patient=True), fits, own))
+        shape = {"patient": True, "judged": like is None}
+        paths = list(pool.map(lambda one, engine: one.boost(depth, most, engine, **shape), fits, own))
     _go_on(engine)
     looks = max(len(one.path) for one in paths)
     total = [sum(one.path[min(look, len(one.path) - 1)] for one in paths) for look in range(looks)]
@@ -308,8 +309,10 @@ class _Fit:
         rows = bag.mean(p)[self.held_entries]
         return float(_scores(some, columns, None, rows, bag.group[self.held_entries], 0).sum())
 
-    def boost(self, depth: int, most: int, engine: Engine, *, patient: bool = False) -> _Path:
-        """Trees until held-out groups are predicted no better; `patient`: all rounds."""
+    def boost(
+        self, depth: int, most: int, engine: Engine, *, patient: bool = False, judged: bool = True
+    ) -> _Path:  # fmt: skip
+        """Trees until held-out groups are predicted no better; `patient`: all rounds. Unless `judged`, nobody looks."""
         bag, columns, bins = self.bag, self.columns, self.bag.bins
         values, attributes = columns.values, len(bag.attributes)
         weight = self._weight()
@@ -318,7 +321,7 @@ class _Fit:
         score = np.tile(self.start, (len(bag.points), 1))
         p = np.empty_like(score)
         kernels.softmax(score, p)
-        forest, path = Forest(depth), [self.held_score(p)]
+        forest, path = Forest(depth), [self.held_score(p) if judged else 0.0]
         slope = np.empty((len(bag.points), 2 * values), np.float32)
         nodes, widest = (2 << depth) - 1, int(np.diff(bins.place).max())
         fixed = self.expected(p) if bag.linked and not len(columns.allowed) else None
@@ -339,7 +342,7 @@ class _Fit:
             forest.left.append(left)
             forest.leaf.append(leaf)
             if tree % EVERY == 0:
-                path.append(self.held_score(p))
+                path += [self.held_score(p)] if judged else []
                 engine.report("boosting", tree, most)
                 late = len(path) - 1 - int(np.argmax(path)) >= PATIENCE // EVERY
                 if engine.stop.is_set() or (late and not patient):
