@@ -12,6 +12,7 @@ import pytest
 
 from hospitals import hospital_csv, shared_hospital, write_hospital
 from unveil import cli, risk, utility
+from unveil.attackers.boosted import Boosted
 from unveil.audit.attribute import AttributeDocument
 from unveil.audit.differential.shape import DifferentialDocument
 from unveil.audit.disclosure import DisclosureDocument
@@ -50,7 +51,9 @@ def commands(text: str) -> list[list[str]]:
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
     if arguments[1] in ("audit", "frontier") or arguments[1:3] == ["attack", "attribute"]:
-        # The command as written, with short chains: whether they agree is not asked here.
+        # The command as written, with short chains and few trees: whether they agree is not asked here.
+        for option, few in {"folds": 2, "rounds": 40, "repeats": 2}.items():
+            monkeypatch.setitem(Boosted.__init__.__kwdefaults__, option, few)  # type: ignore[misc]
         arguments = [*arguments, "--sweeps", "60", "--precision", "0.9"]
     monkeypatch.setattr(sys, "argv", arguments)
     with pytest.raises(SystemExit) as stopped:

@@ -405,9 +405,11 @@ def test_what_is_impossible_is_ruled_out_exactly() -> None:
 
 
 def test_attackers_who_were_told_nothing_are_told_what_is_impossible() -> None:
+    from unveil.attackers.posterior.contract import Chains
     from unveil.audit.attack import run_attack
     from unveil.audit.given import ReaderView
 
+    few_sweeps = Chains(chains=2, sweeps=200, burn_in=100, most_sweeps=0)  # what is ruled out is so in every draw
     table, anonymized = made("anatomy")
     release = anonymized.release
     everyone = targets_of_table(table, release, 2)
@@ -416,13 +418,15 @@ def test_attackers_who_were_told_nothing_are_told_what_is_impossible() -> None:
         {"random_worlds": RandomWorlds(), "background": BackgroundKnowledge(knowledge=held_of({}))}
     )
     assert attackers["background"].knowledge is given.held
-    plain = run_attack(release, everyone, {"random_worlds": RandomWorlds()}, prior=given.prior)
+    plain = run_attack(release, everyone, {"random_worlds": RandomWorlds()}, prior=given.prior, chains=few_sweeps)
     women = table.columns[1] == 0
     hiv = table.attributes[2].values.index("hiv")
     possible = plain.attackers["random_worlds"].probability[:, hiv] < 1
     who = np.flatnonzero(possible)
     few = ReaderView.of(release, everyone.take(who), table, "facts:say=sex=f never ill=hiv")
-    some = run_attack(release, everyone.take(who), {"random_worlds": RandomWorlds()}, prior=few.prior)
+    some = run_attack(
+        release, everyone.take(who), {"random_worlds": RandomWorlds()}, prior=few.prior, chains=few_sweeps
+    )
     told = few.rule_out(some, ())
     after, before = told.attackers["random_worlds"].probability, some.attackers["random_worlds"].probability
     assert (after[women[who], hiv] == 0).all()
