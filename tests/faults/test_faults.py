@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 THOROUGH = os.environ.get("UNVEIL_THOROUGH") == "1"
-KILLS = 200 if THOROUGH else 3  # a command, each in a process of its own
+KILLS = 200 if THOROUGH else 2  # a command, each in a process of its own
 SCHEMA = """version = 1
 confirmed = true
 [attributes.age]
