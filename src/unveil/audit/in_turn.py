@@ -29,8 +29,8 @@ SURE = 0.8
 
 
 def in_turn_findings(case: Case, name: str, release: Release) -> Iterator[Finding]:
-    """Of each quasi-identifier that is shown exactly, unless its name is that of something neighbours know: the share of
-    people whose own value the others tell a reader who counts rows, beyond what any one of them tells of people in
+    """Of each quasi-identifier that is shown exactly, unless its name is that of something neighbours know: the share
+    of people whose own value the others tell a reader who counts rows, beyond what any one of them tells of people in
     general.
     """
     table = case.original
