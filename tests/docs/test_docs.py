@@ -52,7 +52,8 @@ def commands(text: str) -> list[list[str]]:
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
     if arguments[1] in ("audit", "frontier") or arguments[1:3] == ["attack", "attribute"]:
         # The command as written, with short chains and few trees: whether they agree is not asked here.
-        for option, few in {"folds": 2, "rounds": 40, "repeats": 2}.items():
+        few_trees = {} if arguments[1] == "attack" else {"folds": 2, "rounds": 40, "repeats": 2}
+        for option, few in few_trees.items():
             monkeypatch.setitem(Boosted.__init__.__kwdefaults__, option, few)  # type: ignore[misc]
         arguments = [*arguments, "--sweeps", "60", "--precision", "0.9"]
     monkeypatch.setattr(sys, "argv", arguments)
