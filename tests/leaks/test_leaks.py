@@ -184,6 +184,7 @@ JUDGED = (
     *BY_READERS,
     *REFUSED,
     *("row_numbers", "one_class_of_one_diagnosis", "rare_disease_in_one_class", "one_chapter_of_codes_a_class"),
+    "nine_of_ten_in_a_class_of_ten",
     *("dates_of_death_close_together", "salaries_close_together", "everybody_has_it", "some_classes_are_whole"),
     *("classes_that_cross_each_other", "a_tenth_keeps_exact_cells", "ninety_of_two_thousand", "noise_of_ten_euros"),
 )

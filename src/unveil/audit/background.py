@@ -34,6 +34,8 @@ from unveil.risk.background import (
     omega_error,
     rank_rules,
     seen_by_members,
+    told_by_others,
+    told_by_register,
 )
 from unveil.risk.placement import place_people
 
@@ -48,6 +50,8 @@ MOST_RULES = 50  # of which it is asked whom they would expose
 MOST_FACTS = 10  # shown
 MOST_VALUES = 1000
 LONGEST_FACT = 200
+OTHERS = 2  # people of a group whose values are known: two of a family, or a couple
+LIKELY = 90  # per cent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +156,17 @@ def _section(
     middle = told.bandwidths[len(told.bandwidths) // 2]
     error = omega_error(seen, index, Kernel(bandwidth=(middle,)).prior(table, attribute.name), COST) if estimated else 0
     said = [replace(fact, text=_short(fact.text)) for fact in facts if fact.people >= least][:MOST_FACTS]
+    truth = table.columns[table.index(attribute.name)].astype(np.int64)
+    by_count = told_by_register(release, index, targets_of_table(table, release, index), truth, LIKELY / 100)
+    counted = {
+        f"told_by_others.{OTHERS}": told_by_others(release, index, OTHERS),
+        f"told_by_register.{LIKELY}": by_count,
+    }
     return Section(
-        tuple(_findings(name, attribute.name, told, line, (ruled, plain), len(rules), facts)),
+        (
+            *_findings(name, attribute.name, told, line, (ruled, plain), len(rules), facts),
+            *(Finding.exact(id, name, attribute.name, value, reader=READER) for id, value in counted.items()),
+        ),
         {
             "t": told.t,
             "l": told.l,

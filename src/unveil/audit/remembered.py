@@ -42,6 +42,10 @@ _TOLD = {
     "model_gain": "A model guesses the {attribute} of {n} of {all} people only because their rows are in the file.",
     "fewer_values": "A reader who knows what never goes together narrows {n} of {all} people down to a few values.",
     "exposed_by_fact": "A single rule, known beforehand, exposes {n} of {all} people.",
+    "told_by_others": "Who knows the {attribute} of {level} others of a class knows it of {n} of {all} people: all who "
+    "are left have the same.",
+    "told_by_register": "Who holds a register of these people can be {level}% sure of the {attribute} of {n} of {all} "
+    "people, by counting who fits a class.",
     "one_value_left": "The releases together leave {n} of {all} people a single {attribute}.",
     "differenced": "Groups of one release lie inside those of another: the difference tells the {attribute} of {n} of "
     "{all} people.",

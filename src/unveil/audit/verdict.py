@@ -59,7 +59,12 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "told_in_turn <= 0.05",
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
-    "background": ("background.exposed_by_fact <= 0.05", "background.fewer_values.3 <= 0.05"),
+    "background": (
+        "background.exposed_by_fact <= 0.05",
+        "background.fewer_values.3 <= 0.05",
+        "background.told_by_others.2 <= 0.05",
+        "background.told_by_register.90 <= 0",
+    ),
     "composition": ("composed.disclosed.95 <= 0", "one_value_left <= 0", "differenced <= 0"),
 }
 _LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}

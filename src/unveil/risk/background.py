@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.attackers.background import PeopleGroups
-from unveil.attackers.posterior.roster import put_apart, with_roster
+from unveil.attackers.posterior.roster import fitting_groups, put_apart, with_roster
 from unveil.data.attribute import Role
 from unveil.data.belief import Targets
 from unveil.data.person_prior import PersonPrior
@@ -21,6 +21,7 @@ from unveil.privacy.knowledge.kernel import Kernel
 from unveil.privacy.knowledge.mining.cells import some_sharing, valid_kinds
 from unveil.privacy.knowledge.mining.rules import Rules
 from unveil.privacy.knowledge.overall import OverallShares
+from unveil.risk.news import sure
 
 __all__ = [
     "BackgroundRisk",
@@ -32,6 +33,8 @@ __all__ = [
     "omega_error",
     "rank_rules",
     "seen_by_members",
+    "told_by_others",
+    "told_by_register",
 ]
 
 MOST_COUNTED = 5  # impossible values; as many or more are one class
@@ -200,6 +203,48 @@ def rank_rules(
         after = groups.posterior(seen, left, cost)[0].max(axis=1) >= at_least - 1e-12
         found.append(RankedRule(text, float(rules.people[number]), int(groups.count[after & ~before].sum())))
     return sorted(found, key=lambda fact: -fact.exposed)
+
+
+def told_by_others(release: Release, asked: int, known: int = 2) -> float:
+    """Share of rows whose value is certain to whoever knows those of `known` other people of the group, if these are
+    the right ones: everybody who is left has it.
+
+    Harmless values do not count, nor those of more than half of the rows, which would be guessed anyway.
+    """
+    held = _values_of_groups(release, asked)
+    usual = held.sum(axis=0) > held.sum() / 2
+    usual[list(release.attributes[asked].harmless)] = True
+    told = (release.sizes[:, None] - held <= known) & ~usual
+    return float(held[told].sum() / release.rows)
+
+
+def told_by_register(
+    release: Release, asked: int, people: Targets, truth: NDArray[np.integer], at_least: float
+) -> float:
+    """Share of people whose own value is told, with news, to whoever holds everybody's quasi-identifiers, by counting.
+
+    The rows of a group belong to people who fit it. So of those who fit, at least as many have a value as rows show it,
+    whatever other groups they fit as well. `truth`: (people,) their values.
+    """
+    held = _values_of_groups(release, asked)
+    share = np.bincount(truth, minlength=held.shape[1]) / max(len(truth), 1)
+    number, kind, group = fitting_groups(release, people)
+    fit = np.bincount(group, weights=np.bincount(number)[kind], minlength=release.groups)
+    told = sure(held / np.maximum(fit, release.sizes)[:, None], share[None, :], at_least)
+    told[:, list(release.attributes[asked].harmless)] = False
+    some = told.any(axis=1)[group]
+    pair, value = np.nonzero(told[group[some]])
+    exposed = np.isin(number * held.shape[1] + truth, kind[some][pair] * held.shape[1] + value)
+    return float(exposed.mean())
+
+
+def _values_of_groups(release: Release, asked: int) -> NDArray[np.int64]:
+    """(groups, values) rows; of withheld or wider values none."""
+    block = release.block_of(asked)
+    code = release.regions[asked].single()[block.region(asked)]
+    held = np.zeros((release.groups, release.attributes[asked].codes), dtype=np.int64)
+    np.add.at(held, (block.group[code >= 0], code[code >= 0]), block.count[code >= 0])
+    return held
 
 
 def _valid_numbers(release: Release, groups: PeopleGroups, possible: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ odds are several times those of the value's share among all people.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -171,7 +172,7 @@ def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, .
     """Every way of taking values as kinds: (values,) the kind of each, and the kinds' labels.
 
     The schema's classes, else every level of the hierarchy that joins values, else the letter that codes such as F32.1
-    begin with, else the first word, and the last, of values of several words.
+    begin with, else the first word, and the last, of values of several words, if half of the values share theirs.
     """
     if any(members for _, members in attribute.classes):
         return [coarse_codes(attribute)]
@@ -188,8 +189,9 @@ def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, .
     words = [value.casefold().split() or [""] for value in attribute.values]
     if sum(len(w) > 1 for w in words) < 0.5 * len(words):
         return []
-    firsts = [_labelled([w[end] for w in words], attribute.codes // 2 + 1) for end in (0, -1)]
-    return [kinds for found in firsts for kinds in found]
+    ends = [[w[end] for w in words] for end in (0, -1)]
+    joined = [names for names in ends if sum(n for n in Counter(names).values() if n > 1) >= 0.5 * len(names)]
+    return [kinds for names in joined for kinds in _labelled(names, attribute.codes)]
 
 
 def _labelled(names: Sequence[str], below: int) -> list[tuple[NDArray[np.int64], tuple[str, ...]]]:

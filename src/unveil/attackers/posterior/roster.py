@@ -13,7 +13,7 @@ from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Release, build_release
 from unveil.errors import NotApplicable, UsageError
 
-__all__ = ["Rostered", "member_block", "place_members", "put_apart", "with_roster"]
+__all__ = ["Rostered", "fitting_groups", "member_block", "place_members", "put_apart", "with_roster"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,16 +88,8 @@ def place_members(release: Release, roster: Targets) -> NDArray[np.int64]:
     """(members,) the group of each: as given, else the only group with cells that fit."""
     if roster.group is not None:
         return roster.group
-    distinct, number = roster.distinct()
-    fits = None  # (pairs,) target · groups + group, in every block of which something is known
-    for block in release.blocks:
-        if any(i in roster.known for i in block.attributes):
-            found = block_fits(release, block, distinct)
-            pair = np.unique(found.target * release.groups + found.group)
-            fits = pair if fits is None else np.intersect1d(fits, pair)
-    if fits is None:
-        raise UsageError("a roster needs the quasi-identifiers of everybody in the table")
-    times = np.bincount(fits // release.groups, minlength=distinct.count)
+    number, kind, group = fitting_groups(release, roster)
+    times = np.bincount(kind, minlength=int(number.max(initial=-1)) + 1)
     lost = int((times == 0)[number].sum())
     if lost:
         raise UsageError(
@@ -108,7 +100,21 @@ def place_members(release: Release, roster: Targets) -> NDArray[np.int64]:
         raise NotApplicable(
             f"{several} of the roster's {roster.count} people fit more than one group; say which is theirs"
         )
-    return np.asarray((fits % release.groups)[number])
+    return np.asarray(group[number])
+
+
+def fitting_groups(release: Release, roster: Targets) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(members,) each one's number among kinds of members, and (pairs,) the kinds and the groups that fit them."""
+    distinct, number = roster.distinct()
+    fits = None  # (pairs,) target · groups + group, in every block of which something is known
+    for block in release.blocks:
+        if any(i in roster.known for i in block.attributes):
+            found = block_fits(release, block, distinct)
+            pair = np.unique(found.target * release.groups + found.group)
+            fits = pair if fits is None else np.intersect1d(fits, pair)
+    if fits is None:
+        raise UsageError("a roster needs the quasi-identifiers of everybody in the table")
+    return number, fits // release.groups, fits % release.groups
 
 
 def member_block(release: Release, asked: int) -> Block:

@@ -14,7 +14,7 @@ class Prediction(NamedTuple):
     """How often a value is guessed by the most frequent one among the *other* rows that look alike."""
 
     right: float  # share of rows
-    blind: float  # the same without looking
+    blind: float  # the share of the most frequent value: who does not look names it
     pure: int  # rows in sets that show one rare value (almost) only, beyond chance
     pure_value: int  # the most frequent of these values, -1 if there are none
     learned: float  # the share of the uncertainty that looking removes, beyond chance; 0 if it may be chance
