@@ -292,30 +292,26 @@ def _numbered(name: str, attribute: Attribute, harmless: tuple[int, ...] | None)
                 of_learner=True,
                 each=lambda p: np.asarray(sure(p).any(axis=1), dtype=np.float64),
             )
-        if measure == "confident_wrong":
+        of_truth: dict[str, tuple[Callable[..., Estimate], Callable[[People], Floats]]] = {
+            "confident_wrong": (
+                risk.confident_wrong,
+                lambda p: np.asarray(_elsewhere(sure(p), p).any(axis=1), dtype=np.float64),
+            ),
+            "confident_right": (
+                risk.confident_right,
+                lambda p: np.where(sure(p).any(axis=1), _at_truth(sure(p), p), np.nan),
+            ),
+            "overconfidence": (risk.overconfidence, lambda p: _excess(sure(p), p)),
+        }
+        if measure in of_truth:
+            compared, single = of_truth[measure]
             return Measure(
                 name,
-                lambda p: risk.confident_wrong(p.reader, _truth(p), at_least=level, harmless=harmless),
+                lambda p: compared(p.reader, _truth(p), at_least=level, harmless=harmless),
                 needs_truth=True,
                 of_learner=True,
-                each=lambda p: np.asarray(_elsewhere(sure(p), p).any(axis=1), dtype=np.float64),
-            )
-        if measure == "overconfidence":
-            return Measure(
-                name,
-                lambda p: risk.overconfidence(p.reader, _truth(p), at_least=level, harmless=harmless),
-                needs_truth=True,
-                of_learner=True,
-                each=lambda p: _excess(sure(p), p),
-                span=(-1.0, 1.0),
-            )
-        if measure == "confident_right":
-            return Measure(
-                name,
-                lambda p: risk.confident_right(p.reader, _truth(p), at_least=level, harmless=harmless),
-                needs_truth=True,
-                of_learner=True,
-                each=lambda p: np.where(sure(p).any(axis=1), _at_truth(sure(p), p), np.nan),
+                each=single,
+                span=(-1.0 if measure == "overconfidence" else 0.0, 1.0),
             )
     return None
 

@@ -1,7 +1,7 @@
 """Which columns carry what was found: classes counted again without each column, and with it one level coarser."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -199,18 +199,21 @@ def _of(rows: Sequence[CarrierRow], column: str) -> dict[str, CarrierRow]:
     return {row.change: row for row in rows if row.column == column}
 
 
+def _changed(rows: Sequence[CarrierRow], name: str, number: Callable[[CarrierRow], str], unit: str = "") -> str:
+    """What a number is without a column, and with it one level coarser."""
+    found = _of(rows, name)
+    text = f"without {name} {number(found['without'])}{unit}"
+    coarser = found.get("one level coarser")
+    return text if coarser is None else f"{text}, with it one level coarser {number(coarser)}"
+
+
 def _why_few(rows: Sequence[CarrierRow]) -> _Said:
     first = rows[0]
     if not first.few:
         return _Said()
     without = {row.column: float(first.few - row.few) for row in rows if row.change == "without" and row.column}
-    told, named = [], _named(first.few, without)
-    for name in named:
-        found = _of(rows, name)
-        text = f"without {name} {found['without'].few:,} rows"
-        if "one level coarser" in found:
-            text += f", with it one level coarser {found['one level coarser'].few:,}"
-        told.append(text)
+    named = _named(first.few, without)
+    told = [_changed(rows, name, lambda row: f"{row.few:,}", " rows") for name in named]
     if not told:
         return _Said(f"No column alone carries it: {first.few:,} rows stand in classes of fewer than {FEW}.")
     return _Said(f"{first.few:,} rows stand in classes of fewer than {FEW}; {'; '.join(told)}.", tuple(named[:1]))
@@ -227,13 +230,7 @@ def _why_found(rows: Sequence[CarrierRow], attribute: str, of: CarrierFinding | 
     named = _named(beyond, {name: first - value for name, value in without.items()})
     whose = "" if of.people == of.everybody else f", {of.people:,} at random asked again"
     head = f"{of.title}{whose}: {number(first)}"
-    told = []
-    for name in named:
-        text = f"without {name} {number(without[name])}"
-        coarser = _of(rows, name).get("one level coarser")
-        if coarser is not None:
-            text += f", with it one level coarser {number(coarser.found[attribute])}"
-        told.append(text)
+    told = [_changed(rows, name, lambda row: number(row.found[attribute])) for name in named]
     best = min(without, key=lambda name: without[name])
     if without[best] <= of.bound:
         return _Said(f"{head}; {'; '.join(told)}.", (best,))
@@ -250,13 +247,8 @@ def _why_guessed(rows: Sequence[CarrierRow], attribute: str) -> _Said:
     if first is None:
         return _Said()
     without = {r.column: first - r.guessed[attribute] for r in rows if r.change == "without" and r.column}
-    told, named = [], _named(first - rows[1].guessed[attribute], without)
-    for name in named:
-        found = _of(rows, name)
-        text = f"without {name} {found['without'].guessed[attribute]:.0%}"
-        if "one level coarser" in found:
-            text += f", with it one level coarser {found['one level coarser'].guessed[attribute]:.0%}"
-        told.append(text)
+    named = _named(first - rows[1].guessed[attribute], without)
+    told = [_changed(rows, name, lambda row: f"{row.guessed[attribute]:.0%}") for name in named]
     if not told:
         return _Said()
     why = f"Who looks up a class and says its most frequent value is right for {first:.0%}; {'; '.join(told)}."

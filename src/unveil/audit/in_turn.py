@@ -13,6 +13,7 @@ from unveil.audit.case import Case
 from unveil.audit.document import Finding
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
+from unveil.data.draft.words import KNOWN_WORDS, SENSITIVE_WORDS, hinted
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -28,8 +29,9 @@ SURE = 0.8
 
 
 def in_turn_findings(case: Case, name: str, release: Release) -> Iterator[Finding]:
-    """Of each quasi-identifier that is shown exactly: the share of people whose own value the other quasi-identifiers
-    tell a reader who counts rows, beyond what any one of them tells of people in general.
+    """Of each quasi-identifier that is shown exactly, unless its name is that of something neighbours know: the share
+    of people whose own value the others tell a reader who counts rows, beyond what any one of them tells of people in
+    general.
     """
     table = case.original
     known = release.with_role(Role.QUASI_IDENTIFIER)
@@ -42,6 +44,8 @@ def in_turn_findings(case: Case, name: str, release: Release) -> Iterator[Findin
         attribute = release.attributes[asked]
         if attribute.codes > MOST_VALUES or (release.regions[asked].sizes > 1).any():
             continue  # in wider cells nobody reads a value
+        if hinted(attribute.name, KNOWN_WORDS) and not hinted(attribute.name, SENSITIVE_WORDS):
+            continue  # an age or a postcode is what neighbours know: the confirmed role is believed
         others = [release.attributes[i].name for i in known if i != asked]
         try:
             people = targets_of_table(table, release, asked, known=others).take(rows)

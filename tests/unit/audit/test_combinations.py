@@ -218,7 +218,7 @@ def test_limits_that_no_combination_has(limit: str, sets: list[list[str]], messa
 def test_chains_run_once_for_all_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = attack.learn
-    monkeypatch.setattr(attack, "learn", lambda *given: calls.append(given) or real(*given))
+    monkeypatch.setattr(attack, "learn", lambda *given, **more: calls.append(given) or real(*given, **more))
     counts = []
     for sets in ([], [["age"], ["sex"], ["sex", "age"]]):
         calls.clear()

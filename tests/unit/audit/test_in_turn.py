@@ -7,6 +7,7 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil.audit import run_audit
 from unveil.audit.case import Case
 from unveil.audit.in_turn import in_turn_findings
+from unveil.report import render_page
 
 NAMES = ("a", "b", "c")
 SCHEMA = made_schema(
@@ -50,10 +51,26 @@ def test_the_steward_is_asked_whether_it_is_a_secret() -> None:
     assert row["verdict"] == "not judged"
     assert row["sentence"].startswith("Who knows the other quasi-identifiers can be 80% sure of the c of 400 of 400")
     assert "--waive \"inference:c='…'\"" in row["fix"]
+    page = render_page(found.document)
+    assert "Inference of quasi-identifiers" in page  # one row, not three
+    assert "Inference of c" not in page
     waived = {f"inference:{n}": "anybody sees it" for n in NAMES}
     again = run_audit({"r": people.as_release()}, waive=waived, **case)  # type: ignore[arg-type]
     rows_now = [k for k in again.document.diagnostics["judgement"]["r"]["kinds"] if k["attribute"] in NAMES]
     assert {k["waived"] for k in rows_now} == {"anybody sees it"}
+
+
+def test_what_neighbours_know_is_not_asked_about() -> None:
+    names = {"sex": "a", "postcode": "b", "income": "c"}
+    schema = made_schema(
+        {name: {"role": QI, "domain": ["0", "1"]} for name in names}
+        | {"s": {"role": SENSITIVE, "domain": list("wxyz")}}
+    )
+    a, b, _, s = table(np.zeros(400, dtype=int))
+    people = made_table(schema, *[(str(x), str(y), str(x ^ y), "wxyz"[z]) for x, y, z in zip(a, b, s, strict=True)])
+    case = Case(releases={"r": people.as_release()}, original=people)
+    found = {f.attribute: f.value for f in in_turn_findings(case, "r", people.as_release())}
+    assert found == {"income": 1.0}
 
 
 @pytest.mark.parametrize("known", [("a",)])

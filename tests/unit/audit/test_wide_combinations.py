@@ -51,7 +51,7 @@ def test_chains_run_once_where_links_are_hidden(monkeypatch: pytest.MonkeyPatch)
     release = Anatomy(l=2).anonymize(table, Engine(seed=1)).release
     calls = []
     real = attack.learn
-    monkeypatch.setattr(attack, "learn", lambda *given: calls.append(given) or real(*given))
+    monkeypatch.setattr(attack, "learn", lambda *given, **more: calls.append(given) or real(*given, **more))
     audited(release, table, combinations=[])
     alone = len(calls)
     at_once = audited(release, table)

@@ -146,8 +146,7 @@ def test_control_and_sample_and_joint(folder: Path, capsys: pytest.CaptureFixtur
     assert code == 3  # what a sample did not ask about is not known
     assert document["diagnostics"]["controls"] == 60
     assert document["diagnostics"]["sampled_people"] == 30
-    # Sex is shown exactly, and asked about in turn.
-    assert {f["attribute"] for f in document["findings"]} == {None, "disease", "job", "disease × job", "sex"}
+    assert {f["attribute"] for f in document["findings"]} == {None, "disease", "job", "disease × job"}
     assert document["settings"]["control"] == "others.csv"
 
 

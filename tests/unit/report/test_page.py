@@ -225,3 +225,17 @@ def test_membership_has_its_section_and_its_charts() -> None:
         assert part in text
     assert "13,000,000,000" in text
     assert "Being in the table" not in text_of({**ALL["plain"], "diagnostics": {}, "charts": {}, "findings": []})
+
+
+def test_of_many_readers_the_worst_is_held_against_a_limit_and_the_others_are_folded() -> None:
+    given = document()
+    first = {**given["findings"][0], "limit": "confident.80 <= 0.2", "measure": "confident", "statistic": "80"}
+    given["findings"] = [
+        {**first, "reader": f"panel:count={n}", "value": n / 100, "verdict": "exceeded" if n > 20 else "within"}
+        for n in range(60)
+    ]
+    page = render_page(given)
+    above, below = page.split("Every comparison with a limit", 1)
+    assert "panel:count=59" in above.split('id="limits"')[1]
+    assert "panel:count=58" not in above.split('id="limits"')[1]
+    assert all(f"panel:count={n}" in below for n in range(60))

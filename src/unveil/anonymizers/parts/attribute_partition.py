@@ -106,12 +106,35 @@ def given_columns(table: Table, columns: Sequence[Sequence[str]]) -> Columns:
 def _medoids(together: NDArray[np.float64], which: tuple[int, ...], c: int) -> Columns:
     if c == 1 or c >= len(which):
         return (which,) if c == 1 else tuple((i,) for i in which)
-    import kmedoids
-
     apart = np.clip(1 - together[np.ix_(which, which)], 0.0, None)
-    found = kmedoids.pam(apart, c, init="build")
-    # With points at distance 0, PAM ends with fewer medoids, or gives one no point: any others will do as well.
-    medoids = list(dict.fromkeys([*found.medoids.tolist(), *range(len(which))]))[:c]
+    medoids = medoids_of(apart, c)
     labels = apart[:, medoids].argmin(axis=1)
     labels[medoids] = np.arange(c)
     return tuple(sorted(tuple(i for i, at in zip(which, labels, strict=True) if at == k) for k in range(c)))
+
+
+def medoids_of(apart: NDArray[np.float64], c: int) -> list[int]:
+    """PAM (Kaufman & Rousseeuw 1990): medoids one by one, each the best beside those before, then the best swap of one
+    for another as long as one helps; the first of equals. Cost: c · points² a swap.
+    """
+    points = len(apart)
+    medoids: list[int] = []
+    nearest = np.full(points, np.inf)
+    for _ in range(c):
+        cost = np.minimum(nearest[:, None], apart).sum(axis=0)
+        cost[medoids] = np.inf
+        medoids.append(int(cost.argmin()))
+        nearest = np.minimum(nearest, apart[:, medoids[-1]])
+    total = float(nearest.sum())
+    while True:
+        best, swap = total * (1 - 1e-12), None
+        for at in range(c):
+            others = medoids[:at] + medoids[at + 1 :]
+            without = apart[:, others].min(axis=1) if others else np.full(points, np.inf)
+            cost = np.minimum(without[:, None], apart).sum(axis=0)
+            cost[medoids] = np.inf
+            if cost.min() < best:
+                best, swap = float(cost.min()), (at, int(cost.argmin()))
+        if swap is None:
+            return medoids
+        medoids[swap[0]], total = swap[1], best

@@ -14,7 +14,7 @@ from unveil.data.regions import Regions
 from unveil.data.release import Block, Release, example_rows, row_numbers
 from unveil.kernels import boosting, matching
 
-__all__ = ["Bag", "Bins", "Matched", "ValueColumns", "bags_of", "drawn_codes", "margins_of"]
+__all__ = ["Bag", "Bins", "Floats", "Ints", "Matched", "ValueColumns", "bags_of", "drawn_codes", "margins_of"]
 
 MOST_BINS = 255
 MOST_NUMBERS = 1 << 25  # of the histograms of one tree: attributes of large domains get fewer bins

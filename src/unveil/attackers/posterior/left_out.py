@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unveil.attackers.posterior.bags import Matched, ValueColumns
+from unveil.attackers.posterior.bags import Floats, Ints, Matched, ValueColumns
 from unveil.attackers.posterior.contract import Posterior
 from unveil.attackers.posterior.fits import block_fits, knowledge_likelihood
 from unveil.data.belief import Known, Targets
@@ -25,9 +24,6 @@ STATES = 512  # of a group that is matched exactly
 PAIRS_AT_ONCE = 20_000  # of a target and a group that may be theirs
 LEAST = 1e-12
 MOST_OF_ALL = 0.5  # of the rows: without a larger group hardly anything would be left to learn from
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 
 from unveil.attackers.posterior.fits import BlockFits, Fitted, Overlaps
 from unveil.attackers.posterior.linked import AttributePosterior
-from unveil.attackers.posterior.share_chains import listed_codes
+from unveil.attackers.posterior.share_chains import Floats, listed_codes
 from unveil.data.release import Release, row_numbers
 
 __all__ = ["LinkedSupport"]
 
 AT_ONCE = 4_000_000  # fits, over all batches and chains that are worked on together
 
-Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
 

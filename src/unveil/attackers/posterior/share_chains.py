@@ -13,7 +13,7 @@ from unveil.data.smoothing import Centres
 from unveil.engine import Engine
 from unveil.kernels.shares import expected_counts, share_chain
 
-__all__ = ["CodeShares", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
+__all__ = ["CodeShares", "Floats", "Ints", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,6 +1,6 @@
 """Sections that every document has: its verdict, its sentences, its limits, how it was measured, all its findings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.audit.document import Document, Finding
@@ -70,6 +70,7 @@ TRUTH = {
 READING = {"coordinates": "of each coordinate, summed", "vectors": "between prediction vectors"}
 LITTLE = "how little need be known"
 MOST_FINDINGS = 300  # more are folded
+MOST_LIMITS = 40  # comparisons; of more, those of the worst readers
 
 
 def head(document: Document, names: Names) -> list[Block]:
@@ -230,7 +231,22 @@ def sentence_rows(document: Document, names: Names) -> list[tuple[str, str, str]
 
 
 def limits(document: Document, names: Names) -> list[Block]:
-    """Every comparison with a limit."""
+    """Every comparison with a limit; where many readers were held against one, the worst of them, the others folded."""
+    held = [f for f in document.findings if f.limit]
+    if not held:
+        return []
+    worst: dict[tuple[str | None, ...], Finding] = {}
+    for f in held:
+        place = (f.release, f.attribute, f.measure, f.statistic, None if f.reader != "known" else f.reader)
+        worst[place] = max(worst.get(place, f), f, key=_severity)
+    if len(held) <= MOST_LIMITS or len(worst) == len(held):
+        return [Heading("Limits", id="limits"), _comparisons(held, names)]
+    words = f"The worst reader of each; {len(held):,} comparisons in all."
+    every = Details("Every comparison with a limit", (_comparisons(held, names),))
+    return [Heading("Limits", small=words, id="limits"), _comparisons([*worst.values()], names), every]
+
+
+def _comparisons(findings: Sequence[Finding], names: Names) -> Grid:
     rows = [
         (
             Cell(clean(f.limit, 200), limit_words(f), "code"),
@@ -238,12 +254,17 @@ def limits(document: Document, names: Names) -> list[Block]:
             value_cell(f),
             verdict_cell(f.verdict),
         )
-        for f in document.findings
-        if f.limit
+        for f in findings
     ]
     top = (Cell("Limit"), Cell("Of"), num("Found", "95% interval"), Cell("Verdict"))
-    grid = Grid("Limits", top, merged(sorted(rows, key=lambda row: row[0].text), [0]), kind="tight")
-    return [Heading("Limits", id="limits"), grid] if rows else []
+    return Grid("Limits", top, merged(sorted(rows, key=lambda row: row[0].text), [0]), kind="tight")
+
+
+def _severity(finding: Finding) -> tuple[int, float]:
+    """The verdict, then how far the value lies on the wrong side."""
+    value = finding.value if isinstance(finding.value, int | float) else 0.0
+    order: dict[str, int] = {"inconclusive": 1, "exceeded": 2}
+    return order.get(finding.verdict, 0), -value if ">=" in (finding.limit or "") else value
 
 
 def not_tested(document: Document, names: Names) -> list[Block]:

@@ -1,6 +1,6 @@
 """The table of kinds: what a release gives away in each way there is, in one sentence, and what would fix it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from unveil.audit.document import Document
@@ -82,8 +82,25 @@ def _why(row: Mapping[str, Any]) -> str:
 
 
 def _rows(document: Document) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Rows by release; quasi-identifiers of which it is open whether they are secrets are one row."""
+    known = document.diagnostics.get("roles", {}).get("quasi-identifier", ())
     for release, judgement in document.diagnostics.get("judgement", {}).items():
-        yield from ((release, row) for row in judgement["kinds"] if "verdict" in row)
+        rows = [row for row in judgement["kinds"] if "verdict" in row]
+        doubted = [r for r in rows if r["attribute"] in known and r["verdict"] == "not judged" and r["waived"] is None]
+        for row in rows:
+            if len(doubted) < 2 or row not in doubted:
+                yield release, row
+            elif row is doubted[0]:
+                yield release, {**row, "attribute": "quasi-identifiers", **_together([r["attribute"] for r in doubted])}
+
+
+def _together(names: Sequence[str]) -> dict[str, str]:
+    said = f"Who knows the other quasi-identifiers can be 80% sure, for some people, of: {', '.join(names)}."
+    return {
+        "sentence": f"{said} The schema calls them quasi-identifiers: if one is a secret, no reader is asked about it.",
+        "fix": 'Set role = "sensitive" for what is a secret, and make the release once more; waive what anybody knows: '
+        f"--waive \"inference:{names[0]}='…'\" and so on.",
+    }
 
 
 def _called(row: Mapping[str, Any]) -> str:

@@ -10,14 +10,11 @@ from unveil.data.belief import Targets
 from unveil.data.release import Release, example_rows, row_numbers
 from unveil.errors import UsageError
 from unveil.risk.composition.elimination import exact_beliefs
-from unveil.risk.composition.links import GroupLinks, Overlap, link_people
+from unveil.risk.composition.links import Floats, GroupLinks, Ints, Overlap, link_people
 from unveil.risk.composition.propagation import Propagated, propagate
 from unveil.risk.composition.structure import ConnectedParts, Difference, parts_of, subtract_nested
 
 __all__ = ["JointBelief", "ReleaseView", "Web", "weave"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from unveil.data.release import Block, Release, example_rows, row_numbers
 from unveil.errors import NotApplicable, UsageError
 from unveil.risk.composition.slices import BlockLinks, SliceLinks
 
-__all__ = ["GroupLinks", "Overlap", "link_people"]
+__all__ = ["Floats", "GroupLinks", "Ints", "Overlap", "link_people"]
 
 MOST_PAIRS = 60_000_000  # pairs of a person and a row that fit
 MOST_SCALINGS = 200
