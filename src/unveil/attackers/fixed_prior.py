@@ -1,11 +1,11 @@
 """Fixed prior: a belief about the population given beforehand, and no learning from the release."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.averages import Averages, belief_of, watched
+from unveil.attackers.posterior.averages import Averages, belief_of
 from unveil.attackers.posterior.chain import Draw, start_values, sweep_on
 from unveil.attackers.posterior.contract import Posterior
 from unveil.attackers.posterior.fits import check_targets, knowledge_likelihood, refuse_misfits
@@ -106,9 +106,7 @@ def _log_expected(targets: Targets, theta: Shares, pi: NDArray[np.float64]) -> N
 def _own(found: Averages, own: NDArray[np.float64], log_expected: NDArray[np.float64]) -> Averages:
     """The target's row comes from its own distribution instead of the population's: worlds change by that ratio."""
     least = np.where(own > 0, log_expected, np.inf).min(axis=1, keepdims=True)  # the largest ratio is scaled to 1
-    factor = own * np.exp(np.minimum(least - log_expected, 0))
-    few = factor[watched(len(factor), factor.shape[1])]
-    return replace(found, mean=found.mean * factor, batches=found.batches * few)
+    return found.times(own * np.exp(np.minimum(least - log_expected, 0)))
 
 
 def _states(model: HiddenModel, theta: Shares, pi: NDArray[np.float64], engine: Engine) -> tuple[list[Draw], ...]:

@@ -1,11 +1,11 @@
 """The learner who never read the person's group: what the rest of the release teaches about somebody like them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from unveil.attackers.posterior.averages import Averages, belief_of, shares, watched
+from unveil.attackers.posterior.averages import Averages, belief_of, shares
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.contract import Posterior
 from unveil.attackers.posterior.cross_fitted import CrossFitted
@@ -68,8 +68,4 @@ def _without(posterior: Posterior, targets: Targets) -> Averages:
         np.add.at(total, target, weight)
     away = total > 0  # who fits no row has no group to leave out
     after = np.where(away[:, None], changed / np.maximum(total, 1e-300)[:, None], shares(learner))
-    times = after / np.maximum(shares(learner), 1e-300)
-    few = watched(distinct.count, learner.shape[1])
-    return replace(
-        found, mean=found.mean * times, batches=found.batches * times[few] if found.batches.size else found.batches
-    )
+    return found.times(after / np.maximum(shares(learner), 1e-300))

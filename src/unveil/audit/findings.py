@@ -1,6 +1,9 @@
 """Findings of one release and one sensitive attribute, from what every reader believes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from threading import Event
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +18,24 @@ from unveil.errors import UsageError
 
 __all__ = ["belief_findings", "measure_of", "published_counts"]
 
+GRACE = 4.0  # seconds that measuring goes on after a stop: what was learned is worth a few figures
+
 
 def belief_findings(
-    found: Answers, release: str, *, wanted: Sequence[str] = (), sample: Sample | None = None, least: int = 0
+    found: Answers,
+    release: str,
+    *,
+    wanted: Sequence[str] = (),
+    sample: Sample | None = None,
+    least: int = 0,
+    stop: Event | None = None,
 ) -> Iterator[Finding]:
     """Every measure of every attacker, those of the learner, and what both are held against.
 
-    `wanted`: ids that limits name. `least`: values held by fewer people get no finding of their own.
+    `wanted`: ids that limits name. `least`: values held by fewer people get no finding of their own. `stop`: once it is
+    set, what single values would tell is unknown at once, and the rest after a few seconds.
     """
+    over = _Over(stop)
     name = found.attribute.name
     counts = published_counts(found)
     if found.truth is not None:
@@ -32,7 +45,7 @@ def belief_findings(
     base: dict[str, Estimate] = {}
     for measure in measures:
         if measure.of_learner or measure.has_baseline:
-            estimate = measure_of(measure, learner, sample)
+            estimate = None if over(measure) else measure_of(measure, learner, sample)
             if estimate is not None:
                 base[measure.name] = estimate
             if measure.of_learner:
@@ -48,7 +61,9 @@ def belief_findings(
         ):
             learners["learner_without"] = left_out
         for measure in measures:
-            estimate, against = _largest(measure, belief, learners, found.truth, sample)
+            estimate, against = (
+                (None, None) if over(measure) else _largest(measure, belief, learners, found.truth, sample)
+            )
             under = None if estimate is None else base.get(measure.name)
             yield Finding.of(
                 measure.name,
@@ -72,6 +87,19 @@ def belief_findings(
     if ideal is not None or found.ideal is None or found.truth is None:
         yield Finding.of("global_threat", release, name, ideal, reader="ideal")
     yield Finding.of("faithfulness", release, name, found.faithful)
+
+
+class _Over:
+    """Whether there is no time left for a measure: people by values are gone through several times for each."""
+
+    def __init__(self, stop: Event | None) -> None:
+        self._stop, self._since = stop, inf
+
+    def __call__(self, measure: Measure) -> bool:
+        if self._stop is None or not self._stop.is_set():
+            return False
+        self._since = min(self._since, monotonic())
+        return measure.code is not None or monotonic() - self._since > GRACE
 
 
 def _largest(

@@ -140,7 +140,16 @@ def _release_part(case: Case, name: str) -> Part:
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
             continue
         sample = None if rows is None else Sample(people)
-        measured = list(belief_findings(found[attribute], name, wanted=case.wanted(), sample=sample, least=case.least))
+        measured = list(
+            belief_findings(
+                found[attribute],
+                name,
+                wanted=case.wanted(),
+                sample=sample,
+                least=case.least,
+                stop=case.engine.stop,
+            )
+        )
         findings += measured
         remarks += remarks_of_baselines(f"{name}, {attribute}", measured)
         findings += _unmeasured(case, name, version.attributes[asked], tuple(found[attribute].refused))

@@ -112,7 +112,7 @@ def wider_counts(case: Case, name: str, release: Release) -> list[Finding]:
     try:
         held = register_of_table(case.original, release.attributes, known)
         links = link_by_distance(published_of(release, known), held, engine=case.engine.named("all columns"))
-    except (NotApplicable, UsageError):  # links hidden, or domains too large to compare
+    except (NotApplicable, Stopped, UsageError):  # links hidden, domains too large to compare, or time was up
         pass
     right = None if links is None or links.chance is None else reid(links)
     return [*found, Finding.of("reid", name, None, right, reader=ALL_COLUMNS)]

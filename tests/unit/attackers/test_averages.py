@@ -41,6 +41,20 @@ def test_an_exact_belief_is_precise() -> None:
     assert belief.diagnostics.converged
 
 
+@pytest.mark.parametrize("watched", [0, 2])
+def test_exact_averages_are_mixed_and_weighted_whoever_is_watched(watched: int) -> None:
+    """Where nothing is sampled nobody need be watched: an integrated posterior ended an audit with a crash."""
+    mine, theirs = np.array([[[1.0, 3.0], [2.0, 2.0]]]), np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    found = Averages(mine, mine[None, :, :watched]).mixed(
+        Averages(theirs, theirs[None, :, :watched]), np.array([0.5, 0.0])
+    )
+    assert found.mean.tolist() == [[[0.625, 0.375], [0.0, 1.0]]]
+    assert found.batches.tolist() == [found.mean[:, :watched].tolist()]
+    times = found.times(np.array([[2.0, 0.0], [1.0, 3.0]]))
+    assert times.mean.tolist() == [[[1.25, 0.0], [0.0, 3.0]]]
+    assert times.batches.tolist() == [times.mean[:, :watched].tolist()]
+
+
 @pytest.mark.parametrize(("chains", "length"), [(2, 4), (2, 5), (3, 7), (4, 50), (4, 51), (8, 99)])
 @pytest.mark.parametrize("memory", [-0.7, 0.0, 0.6, 0.97])
 def test_r_hat_and_effective_size_are_those_of_arviz(chains: int, length: int, memory: float) -> None:

@@ -8,6 +8,7 @@ import pytest
 from unveil.attackers.posterior import share_chains
 from unveil.attackers.posterior.control import ControlVariates, coefficients
 from unveil.attackers.posterior.share_chains import ShareChains
+from unveil.data.belief import t_quantile
 from unveil.data.regions import Regions
 from unveil.engine import Engine
 
@@ -49,14 +50,14 @@ def enumerated() -> tuple[np.ndarray, np.ndarray]:
     return weight @ (shape / shape.sum(axis=1, keepdims=True)), np.array([weight @ part for part in parts])
 
 
-def chains_of(seed: int) -> ShareChains:
+def chains_of(seed: int, size: int = SIZE, prior: np.ndarray = PRIOR) -> ShareChains:
     """Four chains of one value."""
     low, high = np.array(SETS, dtype=np.int32).T
-    regions = Regions(4, np.arange(5), low.copy(), high.copy())
+    regions = Regions(4, np.arange(len(SETS) + 1), low.copy(), high.copy())
     found = ShareChains.start(
-        regions, np.array([COUNT]), PRIOR[None], np.zeros(1, dtype=bool), Engine(seed=seed), chains=4
+        regions, np.array([COUNT]), prior[None], np.zeros(1, dtype=bool), Engine(seed=seed), chains=4
     )
-    found.size = SIZE
+    found.size = size
     for task in found.tasks():
         found.burn_in(task, 100)
         while len(found.running[task].share) < BATCHES:
@@ -93,6 +94,36 @@ def test_subtracting_noise_leaves_a_fraction_of_it(runs: list[ShareChains]) -> N
     batches = np.concatenate([one.code_shares(BATCHES)[:, :, 0].std(axis=0, ddof=1) for one in runs])
     stated = np.sqrt((batches**2).mean(axis=0) / BATCHES)
     assert (after < 1.5 * stated).all(), after / stated
+
+
+@pytest.mark.parametrize(("size", "controlled"), [(5, False), (15, True)])
+def test_intervals_hold_the_truth_as_often_as_they_say(size: int, controlled: bool) -> None:
+    """Over 250 seeds: four chains' t interval misses about 5%, whether or not noise is subtracted."""
+    exact, _ = enumerated()
+    beyond = []
+    for seed in range(250):
+        one = chains_of(1000 + seed, size)
+        assert (one._coefficients(0) is not None) == controlled
+        each = one.code_shares()[0, :, 0]
+        beyond.append(np.abs(each.mean(axis=0) - exact) / (each.std(axis=0, ddof=1) / 2))
+    missed = np.array(beyond)
+    assert 0.02 <= (missed > t_quantile(4)).mean() <= 0.08, (missed > t_quantile(4)).mean(axis=0)
+    assert (missed > 3 * t_quantile(4)).mean() < 0.01  # of Student's t with 3 degrees of freedom: .0024
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_share_falls_below_zero(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is subtracted from a small share may be larger than it: a learner then told of "vanishing" probabilities."""
+    one = chains_of(seed, prior=np.array([1.0, 1.0, 1.0, 0.05]))
+    share, batches = one.code_shares()[0, :, 0], one.code_shares(BATCHES)[:, :, 0]
+    assert share.min() > 0
+    assert batches.min() > 0
+    np.testing.assert_allclose(batches.sum(axis=2), 1)
+    plain = np.stack([one.running[chain, 0].share.mean()[one.atom] for chain in range(4)])
+    assert not np.array_equal(share, plain), "nothing was subtracted at all"
+    monkeypatch.setattr(ShareChains, "_above_zero", lambda self, value, fitted: fitted)
+    one.fitted.clear()
+    assert one.code_shares(BATCHES).min() < 0, "the case does not show it"
 
 
 def test_nothing_is_fitted_to_few_draws_or_to_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:

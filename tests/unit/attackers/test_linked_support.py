@@ -65,8 +65,8 @@ def shares_of(learned: LinkedPosterior, index: int, batch: int, chain: int, valu
     if posterior.sampler is None or posterior.exact[value]:
         return posterior.tree[value]
     sampler = posterior.sampler
-    noise = np.resize(sampler._noise(chain, value, BATCHES), (BATCHES, sampler.prior.shape[1]))
-    share = sampler.running[chain, value].share[batch] - noise[batch]
+    plain = sampler.running[chain, value].share.stacked(BATCHES)
+    share = sampler._less_noise(chain, value, plain, BATCHES)[batch]
     return share[sampler.atom] * sampler.within[value]
 
 

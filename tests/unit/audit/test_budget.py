@@ -6,7 +6,7 @@ import pytest
 from small import QI, SENSITIVE, made_schema
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.audit import run_audit
+from unveil.audit import findings, run_audit
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.privacy.models import KAnonymity
@@ -27,7 +27,11 @@ def table() -> Table:
     return Table.from_columns(made_schema(roles), columns)
 
 
-def test_what_was_reached_is_said_and_models_cut_short_are_not(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("grace", [0.0, 600.0])
+def test_what_was_reached_is_said_and_models_cut_short_are_not(
+    grace: float, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measuring goes on for a short while; what single values tell is left at once, as there may be hundreds."""
     made = Mondrian(require=(KAnonymity(k=5),), recoding="order").anonymize(table, Engine(seed=1))
     engine = Engine(seed=1, workers=1)
     whole = LinkedPosterior.run
@@ -37,6 +41,7 @@ def test_what_was_reached_is_said_and_models_cut_short_are_not(table: Table, mon
         engine.stop.set()  # as the timer of --minutes does
 
     monkeypatch.setattr(LinkedPosterior, "run", run)
+    monkeypatch.setattr(findings, "GRACE", grace)
     found = run_audit({"order": made.release}, original=table, engine=engine, limits=["k_anonymity >= 5"])
     diagnostics = found.document.diagnostics
     assert diagnostics["verdict"] in ("inconclusive", "exceeded")  # never a pass
@@ -46,3 +51,7 @@ def test_what_was_reached_is_said_and_models_cut_short_are_not(table: Table, mon
     assert readers["random_worlds"]["applicable"]
     assert not readers["boosted"]["applicable"]
     assert readers["boosted"]["reason"] == "stopped before boosting had learned"
+    measured = {f.id: f.value for f in found.document.findings if f.reader == "random_worlds"}
+    assert (measured["random_worlds.global_threat"] is not None) == (grace > 0)
+    assert all(value is None for id, value in measured.items() if ".value:" in id)
+    assert any(".value:" in id for id in measured)

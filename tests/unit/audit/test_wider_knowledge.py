@@ -127,3 +127,15 @@ def test_hidden_links_and_narrow_questions() -> None:
     narrow = audited(table, release, known=["age"])
     assert not [f for f in narrow.document.findings if f.reader == "all_columns"]
     assert narrow.exit_code in (1, 3)
+
+
+def test_an_audit_stopped_among_nearest_rows_still_ends_with_a_document() -> None:
+    """A million rows and --minutes 3 ended with exit code 130 and nothing: people are compared by all columns first."""
+    table, engine = table_of(2, told=False), Engine(seed=0, workers=1)
+    engine.stop.set()
+    release = anonymizer("full_domain:levels=0").anonymize(table, Engine(seed=0)).release
+    found = run_audit({"r": release}, original=table, control=table, engine=engine, sample=50, limits=["reid <= 0.1"])
+    assert value(found, "all_columns.reid") is None
+    assert value(found, "reid") is None
+    assert found.exit_code == 3
+    assert any("stopped before its end" in text for text in found.document.diagnostics["remarks"])

@@ -1,7 +1,7 @@
 """Weights averaged over a posterior: running means of states as they come, and the beliefs they make."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +23,25 @@ class Averages:
     """
 
     mean: NDArray[np.float64]  # (chains, distinct targets, values); one chain if it is exact
-    batches: NDArray[np.float64]  # (batches, chains, watched targets, values)
+    batches: NDArray[np.float64]  # (batches, chains, watched targets, values); nobody is watched if it is exact
     precision: float = PRECISION  # the Monte-Carlo error that is asked for
     number: NDArray[np.int64] | None = None  # (targets,) the row of each
 
     def mixed(self, other: "Averages", share: NDArray[np.float64]) -> "Averages":
         """`share` (targets,) of these beliefs, the rest of the other's."""
-        few = share[watched(len(share), self.mean.shape[2])][:, None]
         mine, theirs = shares(self.mean), shares(other.mean)
-        return Averages(
-            share[:, None] * mine + (1 - share[:, None]) * theirs,
-            few * shares(self.batches) + (1 - few) * shares(other.batches),
-            self.precision,
-            self.number,
-        )
+        batches = self.batches
+        if batches.size:
+            few = share[watched(len(share), self.mean.shape[2])][:, None]
+            batches = few * shares(batches) + (1 - few) * shares(other.batches)
+        return replace(self, mean=share[:, None] * mine + (1 - share[:, None]) * theirs, batches=batches)
+
+    def times(self, factor: NDArray[np.float64]) -> "Averages":
+        """Every weight multiplied by its target's and value's `factor` (distinct targets, values)."""
+        batches = self.batches
+        if batches.size:
+            batches = batches * factor[watched(*factor.shape)]
+        return replace(self, mean=self.mean * factor, batches=batches)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -326,6 +326,7 @@ class _Fit:
         nodes, widest = (2 << depth) - 1, int(np.diff(bins.place).max())
         fixed = self.expected(p) if bag.linked and not len(columns.allowed) else None
         for tree in range(1, most + 1):
+            _go_on(engine)
             count = self.expected(p) if fixed is None else fixed
             slope[:, :values] = p * weight[:, None] - count
             slope[:, values:] = np.maximum(p * (1 - p), 1e-4) * weight[:, None]
@@ -345,7 +346,7 @@ class _Fit:
                 path += [self.held_score(p)] if judged else []
                 engine.report("boosting", tree, most)
                 late = len(path) - 1 - int(np.argmax(path)) >= PATIENCE // EVERY
-                if engine.stop.is_set() or (late and not patient):
+                if late and not patient:
                     break
         return _Path(forest, path)
 
@@ -362,6 +363,7 @@ class _Fit:
         bag, columns = self.bag, self.columns
         found = np.zeros((int(bag.bins.place[-1]), columns.values))
         for _ in range(BAYES_STEPS):
+            _go_on(self.engine)
             count = np.full(found.shape, BAYES_COUNT)
             kernels.tally(bag.points, bag.bins.place, np.ascontiguousarray(self.expected(p)), count)
             for first, last in zip(bag.bins.place[:-1].tolist(), bag.bins.place[1:].tolist(), strict=True):

@@ -17,7 +17,7 @@ __all__ = ["ControlVariates", "coefficients"]
 Floats = NDArray[np.float64]
 
 RIDGE = 1e-6  # beside products of 1: functions may depend on each other
-DRAWS_OF_EACH = 10  # draws of other chains for each function, or what is fitted is noise itself
+DRAWS_OF_EACH, FEWEST_DRAWS = 20, 750  # of other chains, for each function and in all: fitted to fewer, it is noise
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +54,7 @@ def coefficients(others: Sequence[ControlVariates]) -> Floats | None:
     """
     draws = sum(one.draws for one in others)
     functions = len(others[0].total) if others else 0
-    if not others or draws < DRAWS_OF_EACH * functions:
+    if not others or draws < max(DRAWS_OF_EACH * functions, FEWEST_DRAWS):
         return None
     gram = sum((one.gram for one in others), np.zeros((functions, functions)))
     gram = np.tril(gram) + np.tril(gram, -1).T

@@ -139,7 +139,7 @@ class LinkedPosterior:
         mean = self.joint_mean(targets)
         few = targets.take(watched(targets.count, len(self.value_share)))
         batches = self.batches()
-        watching = self._joint(few, batches) if batches else mean[None][:, :, : few.count]
+        watching = self._joint(few, batches) if batches else mean[None, :, :0]
         return Averages(mean, watching, self.settings.precision, number)
 
     def joint_mean(self, targets: Targets) -> NDArray[np.float64]:
@@ -170,7 +170,7 @@ class LinkedPosterior:
         fitted = Fitted.of(self.release, targets, merged=True)
         mean = self._support(fitted, None)[0]
         if not batches:
-            return Averages(mean, mean[None], self.settings.precision, number)
+            return Averages(mean, mean[None, :, :0], self.settings.precision, number)
         few = watched(targets.count, len(self.value_share))
         if len(few) < targets.count:
             fitted = Fitted.of(self.release, targets.take(few), merged=True)

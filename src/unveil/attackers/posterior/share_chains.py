@@ -110,7 +110,7 @@ class ShareChains:
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
     size: int = 0  # draws in a batch
     sets_of: dict[int, Sets] = field(default_factory=dict)  # by value, once made
-    fitted: dict[tuple[int, int], tuple[int, Floats | None]] = field(default_factory=dict)  # to so many draws
+    fitted: dict[int, tuple[int, list[Floats] | None]] = field(default_factory=dict)  # by value: to so many draws
 
     @classmethod
     def start(
@@ -142,14 +142,7 @@ class ShareChains:
     @classmethod
     def _started(
         cls,
-        sets: tuple[
-            Ints,
-            Floats,
-            Ints,
-            Ints,
-            Floats | None,
-            CodeShares | None,
-        ],
+        sets: tuple[Ints, Floats, Ints, Ints, Floats | None, CodeShares | None],
         prior: Floats,
         counts: Ints,
         exact: Bools,
@@ -225,26 +218,51 @@ class ShareChains:
         share = np.zeros((batches or 1, self.chains, *self.prior.shape))
         for (chain, value), found in self.running.items():
             mine = found.share.mean()[None] if batches is None else found.share.stacked(batches)
-            mine = mine - self._noise(chain, value, batches)
+            mine = self._less_noise(chain, value, mine, batches)
             share[:, chain, value] = mine if self.reading is None else mine @ self.reading.kernel
         return np.asarray(share[..., self.atom] * self.within)
 
-    def _noise(self, chain: int, value: int, batches: int | None) -> Floats:
-        """(batches or 1, atoms) how much of a chain's shares goes with functions whose means are 0."""
-        mine = self.running[chain, value].control
-        if mine is None:
-            return np.zeros((1, 1))
-        others = [self.running[other, value].control for other in range(self.chains) if other != chain]
-        everyone = [one for one in others if one is not None]
-        draws = sum(one.draws for one in everyone)
-        if self.fitted.get((chain, value), (-1, None))[0] != draws:
-            self.fitted[chain, value] = draws, coefficients(everyone)
-        fitted = self.fitted[chain, value][1]
-        if fitted is None:
-            return np.zeros((1, 1))
-        zero = mine.zero.mean()[None] if batches is None else mine.zero.stacked(batches)
+    def _less_noise(self, chain: int, value: int, share: Floats, batches: int | None) -> Floats:
+        """Shares (batches or 1, atoms) without what of them goes with functions whose means are 0."""
+        control, fitted = self.running[chain, value].control, self._coefficients(value)
+        if control is None or fitted is None:
+            return share
+        zero = control.zero.mean()[None] if batches is None else control.zero.stacked(batches)
+        less = share - self._noise(value, zero, fitted[chain])
+        return np.asarray(less / less.sum(axis=1, keepdims=True))  # 1, unless some shares were left as they are
+
+    def _noise(self, value: int, zero: Floats, fitted: Floats) -> Floats:
+        """(batches, atoms) from means of functions (batches, functions)."""
         sets = self._sets(value)
         return np.asarray((zero @ fitted)[:, sets.own] * sets.within)
+
+    def _coefficients(self, value: int) -> list[Floats] | None:
+        """By chain: (functions, own atoms) fitted to the other chains; None where these have too few draws.
+
+        A share that would fall below 0 in any batch is left as it is in all chains: what is subtracted from it is not
+        small beside it, and a belief would be made of a probability that cannot be.
+        """
+        control = [self.running[chain, value].control for chain in range(self.chains)]
+        everyone = [one for one in control if one is not None]
+        draws = sum(one.draws for one in everyone)
+        if self.fitted.get(value, (-1, None))[0] != draws:
+            found = [coefficients([other for other in everyone if other is not one]) for one in everyone]
+            self.fitted[value] = draws, self._above_zero(value, [one for one in found if one is not None])
+        return self.fitted[value][1]
+
+    def _above_zero(self, value: int, fitted: list[Floats]) -> list[Floats] | None:
+        if not fitted or len(fitted) < self.chains:
+            return None
+        below = np.zeros(self.prior.shape[1], dtype=bool)
+        for chain, one in enumerate(fitted):
+            found = self.running[chain, value]
+            if found.control is not None and len(found.share):
+                zero, share = found.control.zero.stacked(len(found.share)), found.share.stacked(len(found.share))
+                below |= (share <= self._noise(value, zero, one)).any(axis=0)
+        left = self._sets(value).own[below]
+        for one in fitted:
+            one[:, left] = 0
+        return fitted
 
     def region_shares(self, batch: int | None = None) -> Sampled:
         """Mean shares of regions, over all batches or of one."""
@@ -321,19 +339,8 @@ class ShareChains:
         density = sets.prior, sets.start, sets.atom, sets.weight, sets.count, sets.sums
         zero = np.zeros((batches, 0 if control is None else len(control.total)))
         aside = (NOTHING, zero, *NONE) if control is None else (control.centre, zero, control.gram, control.cross)
-        step, _, counter = share_chain(
-            *density,
-            self.root[value],
-            chain.x,
-            chain.step,
-            STEPS,
-            adapt,
-            draws,
-            chain.key,
-            chain.counter,
-            *totals,
-            aside,
-        )
+        place = self.root[value], chain.x, chain.step, STEPS, adapt, draws
+        step, _, counter = share_chain(*density, *place, chain.key, chain.counter, *totals, aside)
         if control is not None:
             control.extend(totals[0], zero, draws)
         chain.step, chain.counter = float(step), np.uint64(counter)
