@@ -232,7 +232,7 @@ def told_by_register(
     fit = np.bincount(group, weights=np.bincount(number)[kind], minlength=release.groups)
     told = sure(held / np.maximum(fit, release.sizes)[:, None], share[None, :], at_least)
     told[:, list(release.attributes[asked].harmless)] = False
-    some = told.any(axis=1)[group]
+    some = np.asarray(told.any(axis=1))[group]
     pair, value = np.nonzero(told[group[some]])
     exposed = np.isin(number * held.shape[1] + truth, kind[some][pair] * held.shape[1] + value)
     return float(exposed.mean())
