@@ -225,7 +225,11 @@ def _why_found(rows: Sequence[CarrierRow], attribute: str, of: CarrierFinding | 
         return _Said()
     first = rows[0].found[attribute]
     number = partial(spoken, measure=of.measure, statistic=of.statistic)
-    without = {r.column: r.found[attribute] for r in rows if r.change == "without" and r.column}
+    # Without a quasi-identifier that is asked about itself there is nothing to ask.
+    changed = [r for r in rows if r.change == "without" and r.column and attribute in r.found]
+    without = {r.column: r.found[attribute] for r in changed}
+    if not without:
+        return _Said()
     beyond = first - of.bound
     named = _named(beyond, {name: first - value for name, value in without.items()})
     whose = "" if of.people == of.everybody else f", {of.people:,} at random asked again"
@@ -246,7 +250,8 @@ def _why_guessed(rows: Sequence[CarrierRow], attribute: str) -> _Said:
     first = rows[0].guessed.get(attribute)
     if first is None:
         return _Said()
-    without = {r.column: first - r.guessed[attribute] for r in rows if r.change == "without" and r.column}
+    changed = [r for r in rows if r.change == "without" and r.column and attribute in r.guessed]
+    without = {r.column: first - r.guessed[attribute] for r in changed}
     named = _named(first - rows[1].guessed[attribute], without)
     told = [_changed(rows, name, lambda row: f"{row.guessed[attribute]:.0%}") for name in named]
     if not told:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from small import QI, SENSITIVE, made_schema
+from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import run_audit
@@ -130,3 +130,11 @@ def test_readers_are_asked_again_and_say_what_an_audit_of_the_changed_release_wo
     for group in groups["disease"]:
         alike = [p for p in people if all(p[name] == cell for name, cell in group["cells"].items())]
         assert (len(alike), sum(p["disease"] == group["value"] for p in alike)) == (group["rows"], group["alike"])
+
+
+def test_a_quasi_identifier_that_is_asked_about_itself_is_not_left_out() -> None:
+    """Without a sensitive attribute each quasi-identifier is asked about: a release without it cannot be."""
+    schema = made_schema({name: {"role": QI, "domain": ["0", "1"]} for name in ("a", "b", "c")})
+    people = made_table(schema, *[(str(i % 2), str(i // 2 % 2), str((i % 2) ^ (i // 2 % 2))) for i in range(80)])
+    found = run_audit({"r": people.as_release()}, original=people, membership=None, background=None)
+    assert found.verdict in ("exceeded", "inconclusive")
