@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent, places
+from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts, percent, places
 from unveil.risk.published_file.statistics import Prediction, guess, information
-from unveil.risk.published_file.together import clues_of, sample_of, tells_most
+from unveil.risk.published_file.together import Told, clues_of, sample_of, tells_most
 
 __all__ = ["given_back", "telling_columns"]
 
@@ -212,20 +212,9 @@ def _two_tell_a_third(file: PublishedFile, secret: str, values: Ids) -> list[Lea
     told = tells_most(clues, values[sample], least=_STRONG, singles=False, share=2 * len(file.secrets))
     if told is None:
         return []
-    people = round(told.agree * file.rows)
-    return [
-        Leak(
-            "telling_columns",
-            "background",
-            "exceeded",
-            f"Who knows {told.words} of a person also knows {secret}: {percent(told.agree)} of those who agree in them "
-            f"agree in it, against {percent(told.usual)} else; that is about {file.persons(people)}.",
-            f"publish {secret} apart from {told.columns[-1]}, or not at all",
-            (*told.columns, secret),
-            people,
-            told.agree,
-        )
-    ]
+    words = f"Who knows {told.words} of a person also knows {secret}"
+    fix = f"publish {secret} apart from {told.columns[-1]}, or not at all"
+    return [_telling(file, told, secret, "background", words, fix)]
 
 
 def _together(file: PublishedFile, names: list[str], secret: str, values: Ids) -> list[Leak]:
@@ -246,20 +235,17 @@ def _together(file: PublishedFile, names: list[str], secret: str, values: Ids) -
         words = "" if told is None else f"Who knows the quasi-identifiers and {told.words} of a person knows {secret}"
     if told is None:
         return []
+    fix = f"drop {told.columns[-1]}, or make it sensitive and hide its link with the quasi-identifiers"
+    return [_telling(file, told, secret, "inference", words, fix)]
+
+
+def _telling(file: PublishedFile, told: Told, secret: str, kind: Disclosure, words: str, fix: str) -> Leak:
     people = round(told.agree * file.rows)
-    return [
-        Leak(
-            "telling_columns",
-            "inference",
-            "exceeded",
-            f"{words}: {percent(told.agree)} of those who agree in {told.them} agree in {secret}, "
-            f"against {percent(told.usual)} else; that is about {file.persons(people)}.",
-            f"drop {told.columns[-1]}, or make it sensitive and hide its link with the quasi-identifiers",
-            (*told.columns, secret),
-            people,
-            told.agree,
-        )
-    ]
+    sentence = (
+        f"{words}: {percent(told.agree)} of those who agree in {told.them} agree in {secret}, "
+        f"against {percent(told.usual)} else; that is about {file.persons(people)}."
+    )
+    return Leak("telling_columns", kind, "exceeded", sentence, fix, (*told.columns, secret), people, told.agree)
 
 
 def given_back(file: PublishedFile) -> list[Leak]:
