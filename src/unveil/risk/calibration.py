@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Belief, Estimate, t_quantile
 from unveil.errors import UsageError
-from unveil.risk._compare import LEVEL, Floats, checked_truth, estimated, estimated_share, harmful, shifted
-from unveil.risk._compare import at_least as reaches
+from unveil.risk._checks import at_least as reaches
+from unveil.risk._checks import checked_truth, harmful
+from unveil.risk._compare import LEVEL, Floats, estimated, estimated_share, shifted
 from unveil.risk.threat import right_guess
 
 __all__ = ["calibration_error", "confident_wrong", "overconfidence"]

@@ -15,20 +15,9 @@ from unveil.data.release import Release, row_numbers
 from unveil.errors import UsageError
 from unveil.privacy.distances import Distance, Geometry
 from unveil.privacy.distances import distance as distance_named
-from unveil.risk._compare import (
-    TIE,
-    Floats,
-    check_belief,
-    check_same,
-    checked_truth,
-    estimated,
-    estimated_share,
-    harmful,
-    quantile,
-    ratio,
-    stepped,
-)
-from unveil.risk._compare import at_least as reaches
+from unveil.risk._checks import TIE, check_belief, check_same, checked_truth, harmful, quantile, ratio
+from unveil.risk._checks import at_least as reaches
+from unveil.risk._compare import Floats, estimated, estimated_share, stepped
 
 __all__ = [
     "belief_difference_max",

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import Floats, checked_truth, estimated, estimated_share
+from unveil.risk._checks import checked_truth
+from unveil.risk._compare import Floats, estimated, estimated_share
 from unveil.risk.numeric import interval_width
 from unveil.risk.similarity import coarse_codes
 

@@ -6,17 +6,8 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Kind
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import (
-    TIE,
-    Floats,
-    check_belief,
-    check_same,
-    checked_truth,
-    estimated,
-    estimated_share,
-    ratio,
-    stepped,
-)
+from unveil.risk._checks import TIE, check_belief, check_same, checked_truth, ratio
+from unveil.risk._compare import Floats, estimated, estimated_share, stepped
 
 __all__ = [
     "expected_absolute_error",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import quantile
+from unveil.risk._checks import quantile
 
 __all__ = ["below_baseline", "sampled_maximum", "sampled_quantile", "sampled_share"]
 

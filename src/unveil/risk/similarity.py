@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError, shown
-from unveil.risk._compare import Floats, check_belief, estimated_share, harmful, quantile, ratio, stepped
-from unveil.risk._compare import at_least as reaches
+from unveil.risk._checks import at_least as reaches
+from unveil.risk._checks import check_belief, harmful, quantile, ratio
+from unveil.risk._compare import Floats, estimated_share, stepped
 
 __all__ = [
     "by_classes",

@@ -8,18 +8,9 @@ from numpy.typing import NDArray
 
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
-from unveil.risk._compare import (
-    TIE,
-    Floats,
-    check_same,
-    checked_truth,
-    estimated,
-    estimated_share,
-    quantile,
-    ratio,
-    stepped,
-)
-from unveil.risk._compare import at_least as reaches
+from unveil.risk._checks import TIE, check_same, checked_truth, quantile, ratio
+from unveil.risk._checks import at_least as reaches
+from unveil.risk._compare import Floats, estimated, estimated_share, stepped
 
 __all__ = [
     "absolute_error",

@@ -141,7 +141,7 @@ def link_people(
         entry, target, weight, share = entry[keep], target[keep], weight[keep], share[keep]
     people, rows = int(size.sum()), int(capacity.sum())
     reachable = min(
-        int(size[np.unique(target)].sum()),
+        int(size[np.bincount(target, minlength=len(size)) > 0].sum()),
         int(np.minimum(np.bincount(entry, weights=size[target], minlength=len(capacity)), capacity).sum()),
     )
     shared = {"same": people, "subset": rows, "superset": people, "overlapping": overlap.shared or reachable}

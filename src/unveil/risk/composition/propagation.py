@@ -1,7 +1,8 @@
 """Belief propagation between the groups of several releases: each tells its members what its matching leaves them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ ROUNDS, DAMPING, MORE_DAMPING = 120, 0.3, 0.6  # the latter once it has not sett
 SETTLED, SETTLED_ALL = 1e-3, 0.02  # last change of 99% of people's beliefs, and of all
 EXACT, CALM = 1e-10, 1e-4  # changes below these need no further round, on trees and on loops
 TOGETHER, MOST_ACTIVE = 10, 0.7  # rounds before settled groups are left out, if no more than this share is active
+AT_ONCE = 1 << 14  # rows, or rows of groups: what is worked on stays in the cache, however many people there are
 LEAST = 1e-50  # the weight of what is ruled out: four of them multiplied are still above zero
 
 Floats = NDArray[np.float64]
@@ -43,7 +45,7 @@ class Propagated:
 class _Release:
     """The groups of one release, those that are matched exactly and the others."""
 
-    def __init__(self, links: GroupLinks, size: Ints, links_of: Ints | None = None) -> None:
+    def __init__(self, links: GroupLinks, size: Ints, values: int, links_of: Ints | None = None) -> None:
         """`links_of` (classes + 1,): how many links each class has in all; who has others here hears nothing."""
         self.links = links
         times = np.bincount(links.person, minlength=len(size) + 1)
@@ -56,15 +58,21 @@ class _Release:
         integer &= (np.abs(rows - np.round(rows)) < 1e-6) & (np.round(rows) == mine) & (mine > 0)
         integer &= np.bincount(links.group, weights=whole < 1, minlength=links.groups) == 0
         self.exact = np.zeros(links.groups, dtype=bool)
-        self.groups: matching.Groups | None = None
+        self.groups: list[tuple[int, matching.Groups]] = []  # exact ones in parts, each with its first link
         if integer.any():
             groups = matching.lay_out(*self._shape(integer, whole=True))
             fine = groups.method != SWAPS
             self.exact[np.flatnonzero(integer)[fine]] = True
-            self.groups = (
-                groups if fine.all() else matching.lay_out(*self._shape(self.exact, whole=True)) if fine.any() else None
-            )
+            if fine.any():
+                groups = groups if fine.all() else matching.lay_out(*self._shape(self.exact, whole=True))
+                ends = np.searchsorted(groups.start[:-1], np.arange(0, groups.start[-1] + AT_ONCE, AT_ONCE))
+                ends = np.unique(ends)
+                self.groups = [
+                    (int(groups.start[lo]), matching.part(groups, lo, hi)) for lo, hi in pairwise(ends.tolist())
+                ]
         self.loose = self._shape(~self.exact & (mine + rows > 0)) if not self.exact.all() else None
+        columns = values if links.emission is None else len(links.emission)
+        self.room = np.empty((2, len(size) + 1, columns))  # what people bring, and what they are told
         present = links.person < len(size)
         share = np.zeros(len(links.person))
         share[present] = links.count[present] / size[links.person[present]]
@@ -80,27 +88,27 @@ class _Release:
         count, held = (np.round(count), np.round(held)) if whole else (count, held)
         return start, one.person[links], count, value_start, one.column[values], held
 
-    def tell(self, weight: Floats) -> Floats:
-        """(people + 1, columns) what this release says to each, given what the others say."""
-        told = np.zeros_like(weight)
-        if self.groups is not None:
-            g = self.groups
+    def tell(self, weight: Floats, told: Floats) -> None:
+        """Fill `told` (people + 1, columns) with what this release says to each, given what the others say."""
+        told[:] = 0.0
+        every = np.arange(len(weight), dtype=np.int32)[:, None]
+        for first, g in self.groups:
             weights = matching.Weights(
-                np.arange(len(weight), dtype=np.int32)[:, None],
+                every,
                 g.cell[:, None],
                 weight,
                 lambda cells: (weight[cells], np.log(weight[cells])),
             )
             marginal = matching.marginals(g, weights, np.uint64(0), np.empty(0, np.int32))
             rows = g.cell_count.astype(np.float64)
-            tell(g.start, g.cell, rows, g.value_start, g.value, g.pair_start, marginal, weight, self.share[True], told)
+            share = self.share[True][first : first + len(rows)]
+            tell(g.start, g.cell, rows, g.value_start, g.value, g.pair_start, marginal, weight, share, told)
         if self.loose is not None:
             start, person, count, value_start, value, held = self.loose
             pairs = np.concatenate([[0], np.cumsum(np.diff(start) * np.diff(value_start))])
             marginal = np.empty(pairs[-1])
             scaled_marginals(start, person, count, value_start, value, held, pairs, weight, 200, 1e-6, marginal)
             tell(start, person, count, value_start, value, pairs, marginal, weight, self.share[False], told)
-        return told
 
 
 @dataclass(slots=True, eq=False)
@@ -116,22 +124,27 @@ class _Messages:
 
     def round(self, releases: Sequence[_Release]) -> None:
         """Every release in turn hears the others and speaks."""
-        keep = self.keep[:, None]
         for number, release in enumerate(releases):
-            own = _product(self.prior, self.told[:number] + self.told[number + 1 :])
-            _normalise(own)
-            weight = np.maximum(release.links.columns_of(own), LEAST)
-            heard = release.links.values_of(release.tell(weight))
-            heard[:-1] += (1 - release.links.present)[:, None]
-            heard[-1] = 1.0
-            _normalise(heard)
-            heard = (1 - keep) * heard + keep * self.told[number]
-            self.told[number] = np.where(release.hears, heard, self.told[number])
-        new = _product(self.prior, self.told)
-        self.impossible = _normalise(new)
-        self.moving = np.abs(new - self.belief).max(axis=1)
+            links, others = release.links, self.told[:number] + self.told[number + 1 :]
+            weight, told = release.room
+            for rows in _slices(len(weight)):
+                own = _product(self.prior, others, rows)
+                _normalise(own)
+                np.maximum(links.columns_of(own), LEAST, out=weight[rows])
+            release.tell(weight, told)
+            away = np.append(1 - links.present, 1.0)[:, None]
+            told[-1] = 0.0
+            for rows in _slices(len(weight)):
+                heard = links.values_of(told[rows]) + away[rows]
+                _normalise(heard)
+                mine, keep = self.told[number][rows], self.keep[rows, None]
+                np.copyto(mine, (1 - keep) * heard + keep * mine, where=release.hears[rows])
+        for rows in _slices(len(self.belief)):
+            new = _product(self.prior, self.told, rows)
+            self.impossible[rows] = _normalise(new)
+            self.moving[rows] = np.abs(new - self.belief[rows]).max(axis=1)
+            self.belief[rows] = new
         self.moving[-1] = 0.0
-        self.belief = new
 
     def some(self, rows: Ints) -> "_Messages":
         """The same of some classes, the strangers last."""
@@ -158,11 +171,14 @@ def propagate(
     values + matchings), fewer as they settle.
     """
     classes, values = p.shape
+    order, rank = _side_by_side(links, classes)
+    links = [_renumbered(one, rank, order) for one in links]
+    size, p, tree = size[order], p[order], tree[order]
     prior = np.vstack([p, p.mean(axis=0)]) if classes else np.ones((1, values))
     told = [one.possible(classes, values).astype(np.float64) for one in links]
     for message in told:
         _normalise(message)
-    belief = _product(prior, told)
+    belief = _product(prior, told, slice(None))
     impossible = _normalise(belief)
     keep = np.where(np.append(tree, True), 0.0, DAMPING)
     state = _Messages(prior, told, belief, np.ones(classes + 1), impossible, keep)
@@ -179,14 +195,16 @@ def propagate(
         restricted = done > 0 and moved.any() and all(a.sum() < MOST_ACTIVE * max(len(a), 1) for a in active)
         if restricted:
             part = [one.of_groups(a) for one, a in zip(links, active, strict=True)]
-            rows = np.unique(np.concatenate([*(one.person for one in part), [classes]]))
-            number = np.searchsorted(rows, everyone)
-            part = [replace(o, person=number[o.person].astype(np.int32), present=o.present[rows[:-1]]) for o in part]
+            here = np.zeros(classes + 1, dtype=bool)
+            for person in (*(one.person for one in part), classes):
+                here[person] = True
+            rows, number = np.flatnonzero(here), np.cumsum(here) - 1
+            part = [_renumbered(one, number, rows[:-1]) for one in part]
             of_class = [n[rows] for n in times]
-            releases = [_Release(one, size[rows[:-1]], n) for one, n in zip(part, of_class, strict=True)]
+            releases = [_Release(one, size[rows[:-1]], values, n) for one, n in zip(part, of_class, strict=True)]
             current = state.some(rows)
         else:
-            whole = whole or [_Release(one, size) for one in links]
+            whole = whole or [_Release(one, size, values) for one in links]
             rows, releases, current = everyone, whole, state
         for _ in range(min(TOGETHER, rounds - done) if restricted or done == 0 else 1):
             if done == rounds // 3:
@@ -202,7 +220,24 @@ def propagate(
         worst = float(state.moving.max(initial=0.0))
         if not restricted and not (state.moving > calm).any():
             break
-    return Propagated(state.belief[:-1], done, change, worst, state.moving[:-1], state.impossible[:-1])
+    back = rank[:-1]
+    return Propagated(state.belief[back], done, change, worst, state.moving[back], state.impossible[back])
+
+
+def _side_by_side(links: Sequence[GroupLinks], classes: int) -> tuple[Ints, Ints]:
+    """(classes,) an order in which members of a group of the first release are neighbours, and (classes + 1,) ranks."""
+    group = np.full(classes + 1, np.iinfo(np.int64).max)
+    for one in links[:1]:
+        group[one.person[::-1]] = one.group[::-1]
+    order = np.argsort(group[:-1], kind="stable")
+    rank = np.full(classes + 1, classes, dtype=np.int64)
+    rank[order] = np.arange(classes)
+    return order, rank
+
+
+def _renumbered(links: GroupLinks, number: Ints, rows: Ints) -> GroupLinks:
+    """The same of classes that have other numbers; `rows`: the classes in their new order."""
+    return replace(links, person=number[links.person].astype(np.int32), present=links.present[rows])
 
 
 def _groups_of(links: GroupLinks, moved: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -210,10 +245,14 @@ def _groups_of(links: GroupLinks, moved: NDArray[np.bool_]) -> NDArray[np.bool_]
     return np.asarray(np.bincount(links.group, weights=moved[links.person], minlength=links.groups) > 0)
 
 
-def _product(first: Floats, others: Sequence[Floats]) -> Floats:
-    found = first.copy()
+def _slices(rows: int) -> Iterator[slice]:
+    return (slice(begin, begin + AT_ONCE) for begin in range(0, rows, AT_ONCE))
+
+
+def _product(first: Floats, others: Sequence[Floats], rows: slice) -> Floats:
+    found = first[rows].copy()
     for one in others:
-        found *= one
+        found *= one[rows]
     return found
 
 
