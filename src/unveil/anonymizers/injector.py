@@ -49,7 +49,7 @@ class Injector(Options):
         engine.report("injector", 0, 1)
         groups, aside = kernels.form_groups(value[example], never[example], np.bincount(kind), self.l)
         group = _placed(kind, groups, engine)
-        self._serve(group, kind, value, never, example, aside)
+        self._serve(group, kind, _Kinds.of(value[example], never[example]), aside)
         engine.report("injector", 1, 1)
         return bucketized(table, sensitive, np.unique(group, return_inverse=True)[1].reshape(-1).astype(np.int32))
 
@@ -65,13 +65,7 @@ class Injector(Options):
             )
 
     def _serve(
-        self,
-        group: NDArray[np.int64],
-        kind: NDArray[np.int64],
-        value: NDArray[np.int64],
-        never: NDArray[np.bool_],
-        example: NDArray[np.int64],
-        aside: NDArray[np.int64],
+        self, group: NDArray[np.int64], kind: NDArray[np.int64], kinds: "_Kinds", aside: NDArray[np.int64]
     ) -> None:
         """Give each row left over a group, merged with others until the row has l valid values (lines 18 to 23).
 
@@ -81,22 +75,19 @@ class Injector(Options):
             group[:] = 0
             return
         groups = int(group.max()) + 1
-        own, bars = value[example], never[example]
-        # Kinds whose people do not go together: the same value, or one that the other never has (def. 3.4.2).
-        clash = (own[:, None] == own) | bars[:, own] | bars[:, own].T
         members: list[list[int]] = [[] for _ in range(groups)]  # the kinds of each group's people
         for row in np.flatnonzero(group >= 0).tolist():
             members[group[row]].append(kind[row])
-        apart = np.stack([clash[:, kinds].sum(axis=1) for kinds in members], axis=1)  # (kinds, groups) how many clash
-        holds = np.zeros((groups, never.shape[1]), dtype=bool)  # the values of each group
-        holds[group[group >= 0], value[group >= 0]] = True
+        apart = np.stack([kinds.clash[:, them].sum(axis=1) for them in members], axis=1)  # (kinds, groups)
+        holds = np.zeros((groups, kinds.never.shape[1]), dtype=bool)  # the values of each group
+        holds[group[group >= 0], kinds.value[kind[group >= 0]]] = True
         into = np.arange(groups)  # what each group was merged into
-        left = _rows_left(group, kind, len(example))
+        left = _rows_left(group, kind, len(kinds.value))
         for k in aside.tolist():
             alive = into == np.arange(groups)
             mine = int(np.where(alive, apart[k], len(kind)).argmin())
             while True:
-                if self._served(k, members[mine], clash, own, bars):
+                if kinds.served(k, members[mine], self.l):
                     break
                 new = np.where(alive, (holds & ~holds[mine]).sum(axis=1), -1)
                 new[mine] = -1
@@ -111,25 +102,33 @@ class Injector(Options):
                 into[into == other] = mine
             group[left[k].pop()] = mine
             members[mine].append(k)
-            apart[:, mine] += clash[:, k]
-            holds[mine, own[k]] = True
+            apart[:, mine] += kinds.clash[:, k]
+            holds[mine, kinds.value[k]] = True
         group[:] = into[group]
 
-    def _served(
-        self,
-        kind: int,
-        members: list[int],
-        clash: NDArray[np.bool_],
-        own: NDArray[np.int64],
-        bars: NDArray[np.bool_],
-    ) -> bool:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kinds:
+    """Kinds of people: those with the same value and the same impossible ones."""
+
+    value: NDArray[np.int64]  # (kinds,)
+    never: NDArray[np.bool_]  # (kinds, values)
+    clash: NDArray[np.bool_]  # (kinds, kinds) do not go together: the same value, or one that the other never has
+
+    @classmethod
+    def of(cls, value: NDArray[np.int64], never: NDArray[np.bool_]) -> "_Kinds":
+        """Who goes together: definition 3.4.2."""
+        return cls(value, never, (value[:, None] == value) | never[:, value] | never[:, value].T)
+
+    def served(self, kind: int, members: list[int], l: int) -> bool:
         """Whether somebody of this kind would have l valid values in a group."""
-        swaps = {int(own[k]) for k in members if not clash[kind, k]}  # two who go together can change places
-        if len(swaps) + 1 >= self.l:
+        # Two who go together can change places.
+        swaps = {int(self.value[k]) for k in members if not self.clash[kind, k]}
+        if len(swaps) + 1 >= l:
             return True
         everyone = np.array([kind, *members])
         zeros = np.zeros(len(everyone), dtype=np.int64)
-        return bool(valid_values(zeros, own[everyone], ~bars[everyone])[0].sum() >= self.l)
+        return bool(valid_values(zeros, self.value[everyone], ~self.never[everyone])[0].sum() >= l)
 
 
 def _placed(kind: NDArray[np.int64], groups: NDArray[np.int64], engine: Engine) -> NDArray[np.int64]:

@@ -117,7 +117,7 @@ def test_groups_are_merged_until_everybody_is_served(seed: int) -> None:
     groups, aside = form_groups(value, never, np.ones(len(value), dtype=np.int64), 3)
     group = injector._placed(kind, groups, Engine(seed=seed))
     formed = int(group.max()) + 1
-    Injector(l=3)._serve(group, kind, value, never, kind, aside)
+    Injector(l=3)._serve(group, kind, injector._Kinds.of(value, never), aside)
     assert (group >= 0).all()
     assert valid_values(group, value, ~never).sum(axis=1).min() >= 3
     assert len(np.unique(group)) < formed  # some were merged
