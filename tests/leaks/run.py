@@ -3,18 +3,20 @@
     python -m tests.leaks [--seed N] [--only TEXT] [--default] [--workers N] [--json FILE]
 
 A leak is caught if no run of it ends with exit code 0, whatever the preset. Exit code 1 if a leak passes, or fewer than
-13 of 15 controls do. A whole run is written to docs/leaks.md.
+13 of 15 controls do. A whole run is written to docs/leaks.md. It can be stopped and goes on where it was: outcomes are
+kept in build/leaks, under a name that changes with every line of src/, and hold for the case as it was.
 """
 
 import argparse
 import contextlib
+import hashlib
 import io
 import json
 import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
@@ -28,6 +30,7 @@ from tests.leaks import (
     columns,
     controls,
     elsewhere,
+    fifth,
     form,
     fourth,
     harmless,
@@ -49,6 +52,7 @@ del (
     columns,
     controls,
     elsewhere,
+    fifth,
     form,
     fourth,
     harmless,
@@ -207,6 +211,30 @@ def _presets() -> list[str]:
     return list(read_presets())
 
 
+def _kept(seed: int, presets: Sequence[str]) -> Path:
+    """Where outcomes of this state of the program are kept."""
+    state = hashlib.sha256(repr((seed, list(presets))).encode())
+    for path in sorted(Path(unveil_audit.__file__).parents[1].rglob("*.py")):
+        state.update(path.read_bytes())
+    return Path("build/leaks") / f"{state.hexdigest()[:16]}.jsonl"
+
+
+def _state(case: Case) -> str:
+    return hashlib.sha256(repr(case).encode()).hexdigest()[:16]
+
+
+def _read_kept(kept: Path, cases: Mapping[str, Case]) -> dict[str, list[Outcome]]:
+    """The outcomes that are kept of cases that have not changed since."""
+    found: dict[str, list[Outcome]] = {}
+    for line in kept.read_text().splitlines() if kept.exists() else ():
+        with contextlib.suppress(json.JSONDecodeError):  # a line that was being written when the run was stopped
+            one = json.loads(line)
+            read = [Outcome(**{**o, "kinds": tuple(o["kinds"]), "sentences": ()}) for o in one["outcomes"]]
+            if read[0].case in cases and one["state"] == _state(cases[read[0].case]):
+                found[read[0].case] = read
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.leaks", description=__doc__)
@@ -223,10 +251,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: list[Outcome] = []
     widths = (44, 34, 14)
     print("  ".join(h.ljust(w) for h, w in zip(("case", "family", "kind"), widths, strict=True)), "verdict, exit")
+    kept = _kept(asked.seed, presets)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    done = _read_kept(kept, cases)
+    todo = [n for n in names if n not in done]
     with ProcessPoolExecutor(asked.workers, get_context("spawn")) as pool:
-        for outcome in pool.map(outcomes, names, [asked.seed] * len(names), [presets] * len(names)):
+        new = pool.map(outcomes, todo, [asked.seed] * len(todo), [presets] * len(todo))
+        for outcome in (done[n] if n in done else next(new) for n in names):
             found += outcome
             case = cases[outcome[0].case]
+            if case.name not in done:
+                with kept.open("a") as out:
+                    plain = [asdict(replace(o, sentences=())) for o in outcome]
+                    out.write(json.dumps({"state": _state(case), "outcomes": plain}) + "\n")
             passing = [o.preset or "default" for o in outcome if o.passed]
             said = f"{outcome[0].verdict} ({outcome[0].exit})"
             if case.safe:
