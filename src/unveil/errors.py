@@ -6,6 +6,7 @@ UnveilError
 ├── TableError         an original table
 ├── ReleaseError       a published file or its sidecar
 ├── RequirementError   a privacy requirement that this table cannot meet
+│   └── LimitError     a release that an audit would call exceeded, and that is therefore not made
 ├── OutputError        a file that cannot be written
 ├── Stopped            work that was stopped before it reached anything
 └── NotApplicable      a member of a family that says nothing about this release, with the reason
@@ -14,6 +15,7 @@ UnveilError
 import re
 
 __all__ = [
+    "LimitError",
     "NotApplicable",
     "OutputError",
     "ReleaseError",
@@ -58,6 +60,10 @@ class ReleaseError(UnveilError):
 
 class RequirementError(UnveilError):
     """A privacy requirement that this table cannot meet."""
+
+
+class LimitError(RequirementError):
+    """A release that an audit would call exceeded, and that is therefore not made."""
 
 
 class OutputError(UnveilError):

@@ -22,7 +22,7 @@ from unveil.cli.ledger import ledger_app
 from unveil.cli.list import list_
 from unveil.cli.output import harmless, say, silence
 from unveil.cli.schema import schema
-from unveil.errors import Stopped, UnveilError, without_secrets
+from unveil.errors import LimitError, Stopped, UnveilError, without_secrets
 from unveil.formats.glass import start_early
 
 __all__ = ["app", "main"]
@@ -116,7 +116,7 @@ def _run() -> int:
         code = app(standalone_mode=False)
     except UnveilError as error:
         say(f"unveil: {error}")
-        return STOPPED if isinstance(error, Stopped) else 2
+        return STOPPED if isinstance(error, Stopped) else 1 if isinstance(error, LimitError) else 2
     except (KeyboardInterrupt, typer.Abort):
         say("unveil: stopped")
         return STOPPED

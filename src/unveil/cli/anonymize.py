@@ -10,7 +10,7 @@ from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import dialect_of, load_schema
 from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
-from unveil.errors import RequirementError, Stopped, UsageError, shown
+from unveil.errors import LimitError, Stopped, UsageError, shown
 
 __all__ = ["AnonymizeOptions", "anonymize"]
 
@@ -121,7 +121,7 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
             break
     for one in kept:
         if one.lost:
-            raise RequirementError(
+            raise LimitError(
                 f"a reader of the ledger alone is told the {one.attribute} of {one.told_before:,} people and is 80% "
                 f"sure of that of {one.likely_before:.1%}; nothing published after it takes that back"
             )
@@ -129,14 +129,17 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
             more = max(one.worse, one.sure, one.told)
             how = f"{more:,} people" if more else f"{one.likely:.0%} of people, at 80% or more,"
             how = how if one.settled else "an unknown number of people"
-            raise RequirementError(
+            raise LimitError(
                 f"together with the ledger {how} would be told more of their {one.attribute} than by either alone; "
                 f"{one.values} values are left to everybody, and the surest belief is {one.together:.0%}"
             )
     if beyond.together:
-        raise RequirementError(f"together with the ledger it is beyond an audit's limits: {beyond.together[0]}")
-    for sentence in beyond.alone:
-        say(f"this release is beyond an audit's limits even alone: {sentence}")
+        raise LimitError(f"together with the ledger it is beyond an audit's limits: {beyond.together[0]}")
+    if beyond.alone:
+        raise LimitError(
+            f"it is beyond an audit's limits even without the ledger: {beyond.alone[0]}; nothing was written. Ask for "
+            f"a larger k or l, or leave out a column with --leave-out"
+        )
     for one in kept:
         say(
             f"together with the ledger a reader is at most {one.together:.0%} sure of anybody's {one.attribute} "

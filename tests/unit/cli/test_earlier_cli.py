@@ -195,3 +195,17 @@ def test_anonymize_under_a_ledger_keeps_together_what_each_keeps(folder, tmp_pat
     assert found.exit_code == 2
     assert "can be kept" in found.stderr
     assert not refused.exists()
+
+
+def test_a_release_beyond_the_limits_even_alone_is_not_written(folder, tmp_path, call, monkeypatch):
+    from unveil.audit import together
+
+    beyond = together.BeyondLimits((), ("a reader is sure of 40 people",))
+    monkeypatch.setattr(together, "beyond_limits", lambda *_: beyond)
+    ledger, schema = ("--ledger", tmp_path / "ledger"), ("--schema", folder / "schema.toml")
+    call("ledger", "add", folder / "old.csv", *schema, *ledger)
+    made = tmp_path / "next.csv"
+    found = call("anonymize", folder / "data.csv", *schema, *ledger, "--with", "mondrian:k=5,l=3", "-o", made)
+    assert found.exit_code == 1
+    assert "even without the ledger: a reader is sure of 40 people" in found.stderr
+    assert not made.exists()

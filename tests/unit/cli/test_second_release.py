@@ -1,4 +1,4 @@
-"""Whatever `anonymize --ledger` writes passes `audit --ledger`, or is said to be beyond its limits even alone."""
+"""Whatever `anonymize --ledger` writes passes `audit --ledger`; what would not is refused."""
 
 import json
 import os
@@ -43,22 +43,19 @@ def test_a_second_release_keeps_the_limits_or_is_refused(case, tmp_path, capsys)
         if code == 0:
             code, _, error = call("ledger", "add", tmp_path / f"r{number}.csv", *schema, *ledger)
             count += code == 0
-        assert code in (0, 2), error
+        assert code in (0, 1, 2), error
     if not count:
         return
     code, _, error = made("new.csv", then[int(rng.integers(len(then)))], *ledger)
-    assert code in (0, 2), error
-    if code == 2:
+    assert code in (0, 1, 2), error
+    if code:
         assert not (tmp_path / "new.csv").exists()
         return
     given = ("--original", tmp_path / "data.csv", *ledger, "--json", "-", *QUICK)
     _, text, _ = call("audit", tmp_path / "new.csv", *schema, *given)
     kinds = json.loads(text)["diagnostics"]["judgement"]["new.csv"]["kinds"]
     kind = next(k for k in kinds if k["kind"] == "composition")
-    if kind["verdict"] == "exceeded":
-        assert "even alone" in error
-    else:  # what was learned may not be known well enough: never within then
-        assert kind["verdict"] in ("within", "inconclusive")
+    assert kind["verdict"] in ("within", "inconclusive")  # what was learned may not be known well enough
 
 
 def _written(folder, rng):
