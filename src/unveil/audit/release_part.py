@@ -72,6 +72,7 @@ def _release_part(case: Case, name: str) -> Part:
             part = replace(part, findings=(*part.findings, *told.findings), membership=told)
         rows_of_none = tuple(combination_rows(case, name, release, {}))
         return replace(part, findings=(*part.findings, *unknown), combinations=rows_of_none)
+    case.engine.report("levels", 0, 100)
     checked = run_check(release, name=name)
     seen, number = merged_rows(release)  # of an untouched table: rows that look alike are not told apart
     if seen is not release:
@@ -84,13 +85,11 @@ def _release_part(case: Case, name: str) -> Part:
     if case.sample is not None and case.sample < people:
         random = case.engine.named("people").generator()
         rows = np.sort(random.choice(people, case.sample, replace=False)).astype(np.int64)
-    findings = [
-        *identity_findings(release, name, case.original, case.population),
-        *checked.findings,
-        *utility_findings(release, name, case.original),
-        *wider_counts(case, name, release),
-        *in_turn_findings(case, name, release),
-    ]
+    findings = [*identity_findings(release, name, case.original, case.population), *checked.findings]
+    case.engine.report("utility", 1, 100)
+    findings += utility_findings(release, name, case.original)
+    case.engine.report("counts", 2, 100)
+    findings += [*wider_counts(case, name, release), *in_turn_findings(case, name, release)]
     membership = None
     case.engine.report("membership", 3, 100)
     if case.membership is not None:

@@ -126,7 +126,7 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
     if found.truth is not None:
         right = {name: _guessed(belief, found.truth) for name, belief in readers.items()}
         less = {name: right[name] for name in ("learner", "random_worlds") if name in right}
-        for name in sampled:
+        for name in (n for n, b in readers.items() if not b.exact):
             said_less = "" if name in less else below_baseline(right[name], **less)
             if said_less:
                 yield f"{about}: {name} {said_less}."

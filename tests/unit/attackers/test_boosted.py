@@ -25,6 +25,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped, UsageError
 
 ROWS = 1600
+MANY = 12_000
 QUICK = Boosted(repeats=0)
 Ints = NDArray[np.int64]
 
@@ -182,6 +183,53 @@ def test_the_same_numbers_for_any_number_of_workers() -> None:
     assert np.array_equal(found[0].members(targets), found[1].members(targets))
     other = CrossFitted.of(release, asked, Settings(rounds=20), Engine(seed=5))
     assert not np.array_equal(found[0].members(targets), other.members(targets))
+
+
+@pytest.mark.parametrize("scheme", ["anatomy:l=3", "mondrian:k=8,l=4"])
+def test_of_many_rows_some_groups_are_learned_from(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    """Half of many groups teach nearly as much (of 1,600 rows half cost .06), repeats learn from the same ones, and a
+    document says how many rows."""
+    made = table("pair", MANY)
+    public = catalog.anonymizer(scheme).anonymize(made, Engine(seed=3))
+    release, truth = public.release, np.asarray(made.columns[3], dtype=np.int64)
+    targets = replace(targets_of_table(made, release, 3), group=public.group_of_row.astype(np.int64))
+    whole = CrossFitted.of(release, targets.asked, Settings(rounds=60), Engine(seed=1))
+    assert whole.sample is None
+    assert "rows_learned_from" not in whole.facts()
+    monkeypatch.setattr(cross_fitted, "MOST_LEARNED", MANY // 2)
+    monkeypatch.setattr(cross_fitted, "LEAST_LEARNED", 10)
+    some = CrossFitted.of(release, targets.asked, Settings(rounds=60), Engine(seed=1))
+    assert some.sample is not None
+    assert some.facts()["rows_learned_from"] == release.sizes[some.sample].sum() <= MANY // 2
+    assert len(some.fold) == release.groups == len(some.models[0].fold)
+    loss = [log_loss(m / m.sum(axis=1, keepdims=True), truth) for m in (one.members(targets) for one in (whole, some))]
+    assert loss[1] < loss[0] + 0.05
+    again = CrossFitted.of(release, targets.asked, Settings(folds=2), Engine(seed=2), like=some)
+    assert again.sample is some.sample
+
+
+def test_a_model_learns_from_no_group_of_its_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where some groups are learned from: the folds of the groups that are seen are those they are asked of."""
+    release, targets, _ = everybody("pair")
+    monkeypatch.setattr(cross_fitted, "MOST_LEARNED", ROWS // 2)
+    monkeypatch.setattr(cross_fitted, "LEAST_LEARNED", 10)
+    seen = []
+
+    def noted(bag: bags.Bag, columns: bags.ValueColumns, fold: Ints, *rest: object) -> boosting.BagModel:
+        seen.append((bag, columns, fold))
+        return boosting.fit_bag(bag, columns, fold, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(cross_fitted, "fit_bag", noted)
+    found = CrossFitted.of(release, targets.asked, Settings(rounds=10), Engine(seed=1))
+    ((bag, columns, fold),) = seen
+    assert found.sample is not None
+    assert np.array_equal(fold, found.fold[found.sample])
+    full = found.models[0].bag
+    for number, group in enumerate(found.sample.tolist()):
+        mine, theirs = bag.group == number, full.group == group
+        assert np.array_equal(bag.cells[mine], full.cells[theirs])
+        assert np.array_equal(bag.points[bag.point[mine]], full.points[full.point[theirs]])
+        assert columns.count[columns.start[number] : columns.start[number + 1]].sum() == release.sizes[group]
 
 
 def test_large_groups_are_scaled_and_come_close(monkeypatch: pytest.MonkeyPatch) -> None:

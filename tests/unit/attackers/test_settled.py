@@ -1,11 +1,14 @@
 """Shares that stand still under expectation and maximisation: against closed forms and against enumeration."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
 
 from small import QI, SENSITIVE, made_release, made_schema, made_table
+from tests.mode_oracles import by_counts
+from tests.modes import misled
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior import settled
@@ -125,3 +128,27 @@ def test_who_takes_chains_is_refused() -> None:
     smooth = Prior(prior.alpha, prior.beta, {0: kernel})
     with pytest.raises(NotApplicable, match="smoothed"):
         settled_posterior(made, 2, smooth, Engine(seed=0))
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 5.0])
+def test_a_first_signal_that_points_the_wrong_way_misleads_nobody(beta: float) -> None:
+    """Equal shares move to a reading with less than a hundredth of the posterior; its mirror image has the rest."""
+    table = replace(misled(), beta=beta)
+    _, exact = by_counts(table)
+    release = table.release()
+    targets, prior = table.targets(release), table.prior(release)
+    learned = settled_posterior(release, targets.asked, prior, Engine(seed=0))
+    assert isinstance(learned, settled.SettledMatching)
+    assert learned.weight[0] < 0.01
+    asked = {"": (Bayesian(), targets)}
+    found = learn(release, targets.asked, prior, Engine(seed=0), Chains(), asked, learned=learned)[0][""]
+    assert found.probability == pytest.approx(exact, abs=0.03)
+
+
+def test_large_groups_have_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settled.matching, "exact", lambda groups: np.zeros(len(groups.method), dtype=bool))
+    release = buckets()
+    found = settled_posterior(release, 2, Prior.uninformative(release, 2), Engine(seed=0))
+    assert isinstance(found, settled.SettledMatching)
+    assert len(found.nodes) == 1
+    assert found.weight.tolist() == [1.0]

@@ -4,7 +4,7 @@ A *column* is a sensitive value or, beyond the values, a kind of withheld one (a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,11 @@ class ValueColumns:
         count = np.bincount(inverse, weights=own.count).astype(np.int64)
         start = np.searchsorted(key // width, np.arange(release.groups + 1)).astype(np.int64)
         return cls(values, allowed, column, start, key % width, count)
+
+    def of_groups(self, which: Ints) -> "ValueColumns":
+        """Those of some groups, numbered anew."""
+        item, start = _gathered(self.start, which)
+        return replace(self, start=start, column=self.column[item], count=self.count[item])
 
     @property
     def share(self) -> Floats:
@@ -241,6 +246,25 @@ class Bag:
             return p[self.point]
         length = np.diff(self.point_start)
         return np.asarray(np.add.reduceat(p[self.point], self.point_start[:-1], axis=0) / length[:, None])
+
+    def of_groups(self, which: Ints) -> "Bag":
+        """Some groups with their entries and points, all numbered anew; to be learned from, not to be looked up in."""
+        entry, first = _gathered(self.first, which)
+        item, point_start = _gathered(self.point_start, entry)
+        points, point = np.unique(self.point[item], return_inverse=True)
+        return replace(
+            self,
+            first=first,
+            group=np.repeat(np.arange(len(which)), np.diff(first)),
+            count=self.count[entry],
+            sizes=self.sizes[which],
+            of_entry=self.of_entry[:0],
+            cells=self.cells[entry],
+            held=None if self.held is None else self.held[entry],
+            points=np.ascontiguousarray(self.points[points]),
+            point_start=point_start,
+            point=point,
+        )
 
     def spread(self) -> Any:
         """(points, entries) sparse: each entry's rows shared out evenly among its points."""

@@ -21,6 +21,8 @@ STATES = 1 << 16  # groups with more states on both sides are matched by scaling
 MOST_WORK = 4e9  # rows · states of all groups that are matched exactly: the cheapest first
 MOST_NUMBERS = 400_000_000  # rows and values, of beliefs that are kept
 FITS_AT_ONCE = 2_000_000
+MOST_LEARNED = 1_000_000  # rows of the groups, drawn at random, that models are fitted to
+LEAST_LEARNED = 1000  # groups, however large
 MOST_DRAWS = 8  # points that a widened cell is tried at, where less than a value is known
 
 Floats = NDArray[np.float64]
@@ -42,13 +44,18 @@ class CrossFitted:
     entry: tuple[Floats, ...]  # by model: (entries of the bag, values) p(s | cell)
     matched: tuple[Floats | None, ...]  # by model: (entries, columns) chance that a row of the column shows the cell
     scaled: float  # the share of rows in groups that are too large to be matched exactly
+    sample: Ints | None = None  # the groups that models were fitted to, where that is not all of them
 
     @classmethod
     def of(
         cls, release: Release, asked: int, settings: Settings, engine: Engine, *, times: Floats | None = None,
         like: "CrossFitted | None" = None,
     ) -> "CrossFitted":  # fmt: skip
-        """Fit. `times` (groups,): how often each group is learned from. `like`: with what was chosen there."""
+        """Fit. `times` (groups,): how often each group is learned from. `like`: with what was chosen there.
+
+        Of a large release some groups are learned from. Every group has a fold, learned from or not, and is asked of
+        that fold's model, which has seen no group of the fold.
+        """
         columns = ValueColumns.of(release, asked)
         if release.rows * columns.values > MOST_NUMBERS:
             raise NotApplicable(
@@ -60,11 +67,18 @@ class CrossFitted:
         folds = settings.folds_of(release.groups, release.rows)
         fold = random.permutation(release.groups) % folds
         done = like.models if like is not None else (None,) * len(bags)
-        models = tuple(
-            fit_bag(bag, columns, fold, settings, own.named(f"block {bag.number}"), times, one)
-            for own, bag, one in zip(engine.abreast(len(bags)), bags, done, strict=True)
-        )
-        return cls.matching(release, asked, columns, fold, models, tuple(model.of_entries() for model in models))
+        # Repeats learn from the same groups as what is believed: they say how sure that is.
+        sample = like.sample if like is not None else _sample(release.sizes, engine.named("sample").generator())
+        models = []
+        for own, bag, one in zip(engine.abreast(len(bags)), bags, done, strict=True):
+            seen = (bag, columns, fold, times)
+            if sample is not None:
+                some = None if times is None else times[sample]
+                seen = (bag.of_groups(sample), columns.of_groups(sample), fold[sample], some)
+            model = fit_bag(*seen[:3], settings, own.named(f"block {bag.number}"), seen[3], one)
+            models.append(replace(model, bag=bag, columns=columns, fold=fold))
+        entry = tuple(model.of_entries() for model in models)
+        return replace(cls.matching(release, asked, columns, fold, tuple(models), entry), sample=sample)
 
     @classmethod
     def matching(
@@ -108,6 +122,7 @@ class CrossFitted:
             "temperature": best.temperature,
             "folds": float(len(best.forests)),
             "share_of_rows_scaled": self.scaled,
+            **({} if self.sample is None else {"rows_learned_from": float(self.release.sizes[self.sample].sum())}),
         }
 
     def members(self, targets: Targets) -> Floats:
@@ -329,6 +344,15 @@ class CrossFitted:
             for f in range(folds):
                 found += self._predicted(place, codes, np.full(targets.count, f))
         return found
+
+
+def _sample(sizes: Ints, random: np.random.Generator) -> Ints | None:
+    """Groups at random with about as many rows as are learned from; None: all of them."""
+    if sizes.sum() <= MOST_LEARNED or len(sizes) <= LEAST_LEARNED:
+        return None
+    order = random.permutation(len(sizes))
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), MOST_LEARNED, side="right"))
+    return np.sort(order[: max(enough, LEAST_LEARNED)])
 
 
 def _ready(columns: ValueColumns, bag: Bag) -> Matched:

@@ -3,6 +3,9 @@
 Of hidden links and overlapping cells the posterior is one place instead of draws: the rows expected of each value at
 the current shares, then (pseudo-counts + rows) as shares, until nothing moves. It costs what some dozens of sweeps do
 and has no Monte-Carlo error, so that many readers can be tried; where values stand beside nested cells it is exact.
+
+Shares that start equal follow the first signal, which may point the wrong way. Hidden links are therefore settled
+twice, the second time from the mirror image of the first place, and each place counts by its posterior density.
 """
 
 from collections.abc import Mapping
@@ -21,6 +24,7 @@ from unveil.attackers.posterior.integrated import IntegratedPosterior
 from unveil.attackers.posterior.linked import AttributePosterior, linked_counts, tree_means
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.attackers.posterior.share_chains import listed_codes
+from unveil.attackers.posterior.tempering import Likelihood
 from unveil.data.belief import Prior
 from unveil.data.regions import Regions
 from unveil.data.release import Release
@@ -34,7 +38,9 @@ STEPS = 60  # at most
 STILL = 1e-3  # the largest change of a share, at which nothing moves
 MOST_MEMBERS = 4_000_000  # codes of all regions of an attribute, added up
 STATES = 4096  # of groups that are matched exactly where others are too large
+LEAST_MIRRORED = 0.1  # of the mean share over all values, at the mirror image of a place
 NOBODY = np.empty(0, dtype=np.int64)
+TINY = 1e-300
 METHOD = "expectation and maximisation"
 
 Floats = NDArray[np.float64]
@@ -51,7 +57,7 @@ class SettledShares(LinkedPosterior):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SettledMatching(IntegratedPosterior):
-    """Where links are hidden: one place instead of a grid of them."""
+    """Where links are hidden: one or two places instead of a grid of them."""
 
     def method(self) -> str:
         """See Posterior."""
@@ -63,7 +69,7 @@ class SettledMatching(IntegratedPosterior):
 
 
 def settled_posterior(release: Release, asked: int, prior: Prior, engine: Engine) -> SettledShares | SettledMatching:
-    """Learn from a release. Cost: at most STEPS · (pairs of a cell and a value of its group, and codes of regions).
+    """Learn from a release. Cost: at most 2 · STEPS · (pairs of a cell and a value of its group, and codes of regions).
 
     NotApplicable where values are withheld or attributes smoothed.
     """
@@ -124,17 +130,39 @@ def _matched(release: Release, asked: int, prior: Prior, engine: Engine) -> Sett
     large = {b.number: _LargeGroups.of(model, b) for b in model.hidden if not matching.exact(b.groups).all()}
     pi = prior.alpha + model.value_counts
     pi = pi / pi.sum()
-    draw = _at(model, layout.join({i: prior.shares(i) for i in layout.attributes}), pi, large)
-    for _ in range(STEPS):
-        rows = _rows(model, draw)
-        new = {i: _shares(inside[i], rows[i], draw.theta[i], prior.beta[i]) for i in layout.attributes}
-        moved = max((float(np.abs(new[i] - draw.theta[i]).max()) for i in new), default=0.0)
-        draw = _at(model, layout.join(new), pi, large)
-        if moved < STILL:
-            break
-        if engine.stop.is_set():
-            raise Stopped("stopped before shares stood still")
-    return SettledMatching(model, engine, (draw,), np.ones(1), 0)
+
+    def settle(start: Mapping[int, Floats]) -> Draw:
+        draw = _at(model, layout.join(start), pi, large)
+        for _ in range(STEPS):
+            rows = _rows(model, draw)
+            new = {i: _shares(inside[i], rows[i], draw.theta[i], prior.beta[i]) for i in layout.attributes}
+            moved = max((float(np.abs(new[i] - draw.theta[i]).max()) for i in new), default=0.0)
+            draw = _at(model, layout.join(new), pi, large)
+            if moved < STILL:
+                break
+            if engine.stop.is_set():
+                raise Stopped("stopped before shares stood still")
+        return draw
+
+    places = [settle({i: prior.shares(i) for i in layout.attributes})]
+    weight = np.ones(1)
+    if not large:  # else nobody can say which of two places fits better
+        places.append(settle(_mirrored(model, places[0])))
+        density = Likelihood.of(model).log_posterior
+        logs = np.array([density(np.maximum(place.theta.flat, TINY), pi) for place in places])
+        weight = np.exp(logs - logs.max())
+    return SettledMatching(model, engine, tuple(places), weight / weight.sum(), 0)
+
+
+def _mirrored(model: HiddenModel, draw: Draw) -> dict[int, Floats]:
+    """Shares of matched attributes on the other side of their means over all values; the other attributes stay."""
+    found = dict(draw.theta)
+    for index, matched in zip(model.layout.attributes, model.matched.tolist(), strict=True):
+        if matched:
+            mean = draw.pi @ draw.theta[index]
+            other = np.maximum(2 * mean - draw.theta[index], LEAST_MIRRORED * mean)
+            found[index] = other / other.sum(axis=1, keepdims=True)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
