@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Role
 from unveil.data.table import CodedColumn
-from unveil.formats.columns import Columns, Refusal, smallest_codes
+from unveil.formats.columns import Columns, Refusal, recoded
 
 __all__ = ["JavaObject", "OutputTable", "output_tables", "published_columns", "read_objects", "starred_columns"]
 
@@ -272,12 +272,7 @@ def _starred(column: CodedColumn, rows: NDArray[np.bool_]) -> CodedColumn:
 def _occurring(texts: Sequence[str], codes: NDArray[np.integer]) -> CodedColumn:
     """The column with each text that occurs once, by code point, as other columns have them."""
     used, place = np.unique(codes, return_inverse=True)
-    names = [texts[code] for code in used.tolist()]
-    distinct = sorted(set(names))
-    rank = {text: number for number, text in enumerate(distinct)}
-    return CodedColumn(
-        distinct, smallest_codes(np.array([rank[n] for n in names], dtype=np.uint32)[place], len(distinct))
-    )
+    return recoded([texts[code] for code in used.tolist()], [place])
 
 
 def _table(found: object) -> OutputTable:

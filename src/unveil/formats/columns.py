@@ -4,6 +4,7 @@ import importlib
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from unveil.data.dictionary import Dictionary
 from unveil.data.notation import PLAIN, FileNotation
 from unveil.data.table import CodedColumn
-from unveil.errors import UnveilError
+from unveil.errors import UnveilError, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,10 +29,12 @@ __all__ = [
     "DistinctValues",
     "Place",
     "Refusal",
+    "check_file",
     "checked_names",
     "needed",
     "no_number",
-    "smallest_codes",
+    "recoded",
+    "said",
 ]
 
 # -------------------------------------------------------------------------------------------------------------- coding
@@ -170,7 +173,7 @@ ROW_NAME = "row_name"  # of a text file's first column, if that has no name
 ROW_NAMES = ", or write it without row names: row.names = FALSE in R, index=False in pandas"
 
 
-class Refusal(Exception):  # noqa: N818  no error of its own: read_coded names the file and picks the class
+class Refusal(Exception):  # noqa: N818  no error of its own: read_text names the file and picks the class
     """What is wrong with the file, and on which physical line."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -232,42 +235,46 @@ class DistinctValues:
     def add(self, values: list[object]) -> None:
         """The next rows."""
         codes = np.fromiter(map(self._number.__getitem__, values), dtype=np.uint32, count=len(values))
-        self._pieces.append(smallest_codes(codes, len(self._number)))
+        self._pieces.append(codes.astype(np.min_scalar_type(max(len(self._number) - 1, 0))))
 
     def values(self) -> list[object]:
         """The distinct values in the order they were met."""
         return list(self._number)
 
     def coded(self, texts: list[str]) -> CodedColumn:
-        """The column; `texts` are those of `values()`. They get sorted by code point; the pieces are let go."""
-        distinct = sorted(set(texts))
-        rank_of = {text: rank for rank, text in enumerate(distinct)}
-        rank = smallest_codes(np.array([rank_of[text] for text in texts], dtype=np.uint32), len(distinct))
-        rows = sum(map(len, self._pieces))
-        codes = np.empty(rows, dtype=rank.dtype)
-        start = 0
-        self._pieces.reverse()
-        while self._pieces:
-            piece = self._pieces.pop()
-            codes[start : start + len(piece)] = rank[piece]
-            start += len(piece)
-        return CodedColumn(distinct, codes)
+        """The column; `texts` are those of `values()`. The pieces are let go."""
+        return recoded(texts, self._pieces)
 
 
-def smallest_codes(codes: NDArray[np.unsignedinteger], count: int) -> NDArray[np.unsignedinteger]:
-    """Codes in the smallest unsigned type that holds `count` of them."""
-    for dtype in (np.uint8, np.uint16):
-        if count <= np.iinfo(dtype).max + 1:
-            return codes.astype(dtype, copy=False)
-    return codes.astype(np.uint32, copy=False)
+def recoded(texts: Sequence[str], parts: list[NDArray[Any]]) -> CodedColumn:
+    """A column of these texts, sorted by code point and each once; `parts`: which of them the next rows hold."""
+    distinct = sorted(set(texts))
+    rank_of = {text: rank for rank, text in enumerate(distinct)}
+    rank = np.array([rank_of[text] for text in texts], dtype=np.min_scalar_type(max(len(distinct) - 1, 0)))
+    return CodedColumn(distinct, _joined(parts, rank))
 
 
 MOST_COLUMNS = 2**14  # as in a sheet: more are no attributes of people
 TOO_WIDE = f"holds over {MOST_COLUMNS:,} columns; keep those that are to be published"
 
 
-def checked_names(names: Iterable[object]) -> str | None:
-    """What is wrong with the names of columns, if anything: each must be a text, none empty, none twice."""
+def check_file(path: Path, what: str, error: type[UnveilError]) -> None:
+    """Refuse a path that names no file; `what`: what is needed, with its article."""
+    if not path.is_file():
+        raise error(f"{path}: {'is a directory, not a file' if path.is_dir() else 'does not exist'}; name {what}")
+
+
+def said(reason: BaseException, most: int = 80) -> str:
+    """The first line of what somebody else's code says."""
+    lines = str(reason).strip().splitlines()
+    return shown(lines[0] if lines else type(reason).__name__, most)[1:-1]
+
+
+def checked_names(names: Iterable[object], how: str = "name every column") -> str | None:
+    """What is wrong with the names of columns, if anything: each must be a text, none empty, none twice.
+
+    `how` says what to do about it.
+    """
     seen: set[object] = set()
     for place, name in enumerate(names, start=1):
         if place > MOST_COLUMNS:
@@ -275,8 +282,8 @@ def checked_names(names: Iterable[object]) -> str | None:
         if not isinstance(name, str):
             return f"column {place} is named {name!r}, which is not a text; rename it"
         if not name.strip():
-            return f"column {place} has no name; name every column" + (ROW_NAMES if place == 1 else "")
+            return f"column {place} has no name; {how}"
         if name in seen:
-            return f"two columns are named {name!r}; give each its own name"
+            return f"two columns are named {shown(name)}; {how}"
         seen.add(name)
     return None

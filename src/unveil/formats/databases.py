@@ -194,11 +194,11 @@ def _digest(columns: "dict[str, CodedColumn]") -> str:
 
 
 def _check_names(names: list[str]) -> None:
-    for place, name in enumerate(names, start=1):
-        if not name.strip() or name == "?column?":
-            raise _Refusal(f": column {place} has no name; add AS NAME in the statement")
-        if name in names[: place - 1]:
-            raise _Refusal(f": two columns are named {shown(name)}; add AS NAME in the statement")
+    from unveil.formats.columns import checked_names
+
+    nameless = ("" if name == "?column?" else name for name in names)  # as PostgreSQL calls it
+    if fault := checked_names(nameless, "add AS NAME in the statement"):
+        raise _Refusal(f": {fault}")
 
 
 # -------------------------------------------------------------------------------------------------------------- SQLite
@@ -311,7 +311,7 @@ def _texts(name: str, kind: str, values: "pl.Series") -> "pl.Series":
     """A typed column as the texts a CSV file would hold; nulls stay."""
     import polars as pl
 
-    from unveil.data.hierarchy import number_text
+    from unveil.formats.frames import float_texts, whole_days
 
     if kind == "uuid":
         whole = values.bin.encode("hex")
@@ -320,15 +320,12 @@ def _texts(name: str, kind: str, values: "pl.Series") -> "pl.Series":
     elif kind == "bpchar":
         texts = values.str.strip_chars_end(" ")  # char(n) is filled up with blanks
     elif values.dtype.is_float():
-        texts = values.cast(pl.String)
-        distinct = texts.unique().drop_nulls()
-        texts = texts.replace(distinct, [t if t in ("NaN", "inf", "-inf") else number_text(float(t)) for t in distinct])
+        texts = float_texts(values)
     elif values.dtype == pl.Datetime:
-        clock = values.dt.replace_time_zone(None)
-        day = clock.cast(pl.Date)
-        if not (day.cast(clock.dtype) == clock).fill_null(True).all():
+        days = whole_days(values)
+        if days is None:
             raise _Refusal(f", {name}: holds times of day; cast it to date in the statement, or to text")
-        texts = _days(name, day)
+        texts = _days(name, days)
     elif values.dtype == pl.Date:
         texts = _days(name, values)
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.data.notation import FileNotation
 from unveil.errors import UsageError, shown
 from unveil.formats.columns import Refusal
 from unveil.formats.encodings import ENCODINGS
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = [
     "DECIMAL_SAMPLE",
     "SAMPLE",
-    "Dialect",
     "Records",
     "Unclosed",
     "check_options",
     "delimiter_word",
+    "described",
     "find_decimal",
     "sniff_delimiter",
 ]
@@ -194,24 +195,11 @@ MOST_RECORDS = 100_000  # of a larger sample, where a field holds many lines
 DECIMAL_SAMPLE = 5_000  # rows looked at to find the decimal mark
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a text file writes a table."""
-
-    delimiter: str = ","
-    encoding: str = "utf-8"  # one of ENCODINGS
-    decimal: str = "."  # or ","
-    skip_initial_space: bool = False  # blanks around unquoted fields are no part of them
-    newline: str = "\n"  # of the header: LF, CRLF or CR
-
-    def describe(self) -> str:
-        """The dialect in one line, for people."""
-        parts = [f"{delimiter_word(self.delimiter)} separated", self.encoding]
-        if self.decimal == ",":
-            parts.append("decimal comma")
-        if self.skip_initial_space:
-            parts.append("blanks around fields dropped")
-        return ", ".join(parts)
+def described(notation: FileNotation, trimmed: bool) -> str:
+    """How a text file writes a table, in one line for people."""
+    parts = [f"{delimiter_word(notation.delimiter)} separated", notation.encoding]
+    parts += ["decimal comma"] * (notation.decimal == ",") + ["blanks around fields dropped"] * trimmed
+    return ", ".join(parts)
 
 
 def check_options(delimiter: str | None, decimal: str | None, encoding: str | None) -> tuple[str | None, str | None]:

@@ -5,7 +5,8 @@ Files are read column by column and each is coded before the next, so that memor
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from numbers import Real
@@ -16,8 +17,8 @@ import numpy as np
 
 from unveil.data.hierarchy import number_text
 from unveil.data.table import CodedColumn
-from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Columns, Place, checked_names
+from unveil.errors import UnveilError
+from unveil.formats.columns import Columns, Place, check_file, checked_names, needed, said
 from unveil.formats.text import distinct_codes
 
 if TYPE_CHECKING:
@@ -35,12 +36,12 @@ def read_parquet(path: Path, *, missing: str = "", error: type[UnveilError], **_
     """Read a Parquet file."""
     import polars as pl
 
-    _check_file(path, "Parquet", error)
+    check_file(path, "a Parquet file", error)
 
     def column(name: str) -> "pl.Series":
         return pl.read_parquet(path, columns=[name], glob=False, hive_partitioning=False)[name]
 
-    with _RefusalGuard(path, "Parquet", error):
+    with _refusing(path, "Parquet", error):
         names = list(pl.read_parquet_schema(path))
     return _by_column(path, names, column, "Parquet", missing, error)
 
@@ -49,11 +50,9 @@ def read_arrow(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
     """Read an Arrow file or stream, and Feather, which is one."""
     import polars as pl
 
-    from unveil.formats.columns import needed
-
-    _check_file(path, "Arrow", error)
+    check_file(path, "an Arrow file", error)
     ipc = needed("pyarrow", "files", f"{path}: to read Arrow files", error).ipc
-    with _RefusalGuard(path, "Arrow", error), path.open("rb") as file:
+    with _refusing(path, "Arrow", error), path.open("rb") as file:
         if file.read(4) == b"FEA1":
             raise error(f"{path}: is Feather of version 1, which is not an Arrow file; save it again")
         file.seek(0)
@@ -91,10 +90,8 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
     """Read a pandas, polars or pyarrow table, or any other that narwhals knows. The index of pandas is not read."""
     import polars as pl
 
-    from unveil.formats.columns import needed
-
     if isinstance(frame, pl.LazyFrame):
-        with _RefusalGuard(Path(name), "a table", error):
+        with _refusing(Path(name), "a table", error):
             frame = frame.collect()
     fault = checked_names(_names_of(frame))
     if fault:
@@ -113,7 +110,7 @@ def read_frame(frame: Any, *, missing: str = "", name: str, error: type[UnveilEr
             native = wrapped.to_polars()
         except Exception as reason:  # whatever a frame's own package says
             raise error(
-                f"{name}: cannot be read as a table ({_said(reason)}); make its columns texts, numbers or dates"
+                f"{name}: cannot be read as a table ({said(reason)}); make its columns texts, numbers or dates"
             ) from None
     if not native.height or not native.width:
         raise error(f"{name}: holds no rows")
@@ -197,7 +194,7 @@ def _by_column(
     coded: dict[str, CodedColumn] = {}
     rows = -1
     for name in names:
-        with _RefusalGuard(path, described, error):
+        with _refusing(path, described, error):
             series = column(name)
             if rows not in (-1, len(series)):
                 raise error(f"{path}: cannot be read as {described}: its columns differ in length")
@@ -220,49 +217,48 @@ def coded_series(column: "pl.Series", missing: str, where: str, error: type[Unve
     if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration, pl.Time):
         raise error(f"{where}: a column of type {kind} cannot be read; save it as text, number or date")
     if kind == pl.Datetime:
-        clock = column.dt.replace_time_zone(None)  # as the file's own zone shows it
-        day = clock.cast(pl.Date)
-        if not (day.cast(clock.dtype) == clock).fill_null(True).all():
+        days = whole_days(column)
+        if days is None:
             raise error(f"{where}: holds times of day; keep dates only, or make it text")
-        column = day
+        column = days
     if kind in (pl.String, pl.Categorical, pl.Enum):  # held once, a text may stand in every row
         lengths = column.str.len_bytes() if kind == pl.String else column.cat.len_bytes()
         if (laid_out := int(lengths.cast(pl.UInt64).sum())) > MOST_TEXT:
             raise error(f"{where}: its texts are {laid_out:,} bytes laid out, more than is read; shorten them")
-    texts, codes = distinct_codes(column.cast(pl.String).fill_null(missing))
-    if kind.is_float():
-        texts = [t if t == missing or not _is_number(t) else number_text(float(t)) for t in texts]
-    return CodedColumn(texts, codes)
+    texts = float_texts(column) if kind.is_float() else column.cast(pl.String)
+    return CodedColumn(*distinct_codes(texts.fill_null(missing)))
+
+
+def whole_days(column: "pl.Series") -> "pl.Series | None":
+    """A column of moments as dates, in its own time zone; None if one of them is not midnight."""
+    import polars as pl
+
+    clock = column.dt.replace_time_zone(None)
+    day = clock.cast(pl.Date)
+    return day if (day.cast(clock.dtype) == clock).fill_null(True).all() else None
+
+
+def float_texts(column: "pl.Series") -> "pl.Series":
+    """Numbers as the texts a CSV file would hold; nulls stay."""
+    import polars as pl
+
+    texts = column.cast(pl.String)
+    distinct = texts.unique().drop_nulls()
+    return texts.replace(distinct, [number_text(float(t)) if _is_number(t) else t for t in distinct])
 
 
 def _is_number(text: str) -> bool:
     return text not in ("NaN", "inf", "-inf")
 
 
-def _check_file(path: Path, described: str, error: type[UnveilError]) -> None:
-    if not path.is_file():
-        what = "is a directory, not a file" if path.is_dir() else "does not exist"
-        raise error(f"{path}: {what}; name {'an' if described[0] in 'AE' else 'a'} {described} file")
-
-
-def _said(reason: BaseException) -> str:
-    text = str(reason).strip().splitlines()
-    return shown(text[0] if text else type(reason).__name__, 80)
-
-
-class _RefusalGuard:
+@contextmanager
+def _refusing(path: Path, described: str, error: type[UnveilError]) -> Iterator[None]:
     """What a reader makes of a damaged file, as one line of ours."""
+    import polars as pl
 
-    def __init__(self, path: Path, described: str, error: type[UnveilError]) -> None:
-        self.path, self.described, self.error = path, described, error
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: object) -> None:
-        import polars as pl
-
-        if value is None or isinstance(value, UnveilError):
-            return
-        if isinstance(value, Exception | pl.exceptions.PanicException):
-            raise self.error(f"{self.path}: cannot be read as {self.described} ({_said(value)})") from None
+    try:
+        yield
+    except UnveilError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as reason:
+        raise error(f"{path}: cannot be read as {described} ({said(reason)})") from None

@@ -86,7 +86,7 @@ def csv_bytes(
     """A table as CSV: comma, LF and UTF-8 unless told; a field is quoted only where a reader could go wrong without.
 
     That is where it holds a comma, a quote, a line end or another usual delimiter, has blanks at an edge, starts with
-    a byte order mark, or is the empty field of a one-column table. `read_coded` gives back the same texts.
+    a byte order mark, or is the empty field of a one-column table. `read_text` gives back the same texts.
     """
     import polars as pl
 

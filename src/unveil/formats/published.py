@@ -20,7 +20,7 @@ from unveil.data.table import CodedColumn
 from unveil.data.toml import read_toml
 from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.arx import read_project
-from unveil.formats.columns import Columns, smallest_codes
+from unveil.formats.columns import Columns, recoded
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.paths import sheet_file
 from unveil.formats.tables import read_prepared
@@ -83,11 +83,7 @@ def _joined(parts: Sequence[CodedColumn], cell: Callable[[list[str]], str]) -> C
     codes = np.stack([column.text_of_row.astype(np.int64) for column in parts], axis=1)
     distinct, place = np.unique(codes, axis=0, return_inverse=True)
     texts = [cell([column.texts[code] for column, code in zip(parts, row, strict=True)]) for row in distinct.tolist()]
-    named = sorted(set(texts))
-    rank = {text: number for number, text in enumerate(named)}
-    return CodedColumn(
-        named, smallest_codes(np.array([rank[t] for t in texts], dtype=np.uint32)[place.ravel()], len(named))
-    )
+    return recoded(texts, [place.ravel()])
 
 
 def _interval(ends: list[str]) -> str:

@@ -12,12 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from unveil.data.hierarchy import number_text
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Coder, Columns, Place, Refusal, checked_names, needed, smallest_codes
+from unveil.formats.columns import Coder, Columns, Place, Refusal, check_file, checked_names, needed, recoded, said
 from unveil.formats.paths import sheet_file
 from unveil.formats.sheet_parts import checked_parts
 
@@ -40,9 +38,7 @@ _DURATION = re.compile(
 def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: object) -> Columns:
     """Read the named sheet, or the only visible one that holds anything."""
     file, wanted = sheet_file(path)
-    if not file.is_file():
-        what = "is a directory, not a file" if file.is_dir() else "does not exist"
-        raise error(f"{file}: {what}; name a spreadsheet")
+    check_file(file, "a spreadsheet", error)
     calamine = needed("python_calamine", "files", f"{file}: to read spreadsheets", error)
     try:
         parts = checked_parts(file)
@@ -85,8 +81,7 @@ def _safely(step: Any) -> Any:
     except (KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration):
         raise
     except BaseException as reason:
-        said = shown(str(reason) or type(reason).__name__, 80)
-        raise Refusal(f"it is damaged ({said}); open it and save it again") from None
+        raise Refusal(f"it is damaged ({said(reason)}); open it and save it again") from None
 
 
 def _rows(sheet: Any) -> Iterator[list[Any]]:
@@ -303,9 +298,4 @@ class _SheetTable:
 def _shown(column: CodedColumn) -> CodedColumn:
     """The column with its dates as they are shown."""
     days = _days(column.texts)
-    if days == list(column.texts):
-        return column
-    distinct = sorted(set(days))
-    rank_of = {text: rank for rank, text in enumerate(distinct)}
-    rank = smallest_codes(np.array([rank_of[text] for text in days], dtype=np.uint32), len(distinct))
-    return CodedColumn(distinct, rank[column.text_of_row])
+    return column if days == list(column.texts) else recoded(days, [column.text_of_row])

@@ -15,7 +15,7 @@ from typing import Any
 from unveil.data.dictionary import Dictionary, Value, Variable, made_distinct
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
-from unveil.formats.columns import Columns, DistinctValues, Place, checked_names, needed
+from unveil.formats.columns import Columns, DistinctValues, Place, check_file, checked_names, needed, said
 from unveil.formats.statistical_checks import layout, tables
 
 __all__ = ["FAMILY", "read_statistical"]
@@ -99,16 +99,12 @@ def read_statistical(
 
 
 def _check_start(path: Path, ending: str, family: str, error: type[UnveilError]) -> None:
-    article = "an" if family == "SPSS" else "a"
     try:
-        if path.is_dir():
-            raise error(f"{path}: is a directory, not a file; name {article} {family} file")
+        check_file(path, f"{'an' if family == 'SPSS' else 'a'} {family} file", error)
         with path.open("rb") as file:
             start = file.read(32)
-    except FileNotFoundError:
-        raise error(f"{path}: does not exist; name {article} {family} file") from None
     except (OSError, ValueError) as reason:
-        raise error(f"{path}: cannot be read ({_said(reason)})") from None
+        raise error(f"{path}: cannot be read ({said(reason, 100)})") from None
     known = _START.get(ending)
     if known is not None and not start.startswith(known):
         raise error(f"{path}: is not {family} although it ends in {ending}; name it by what it is")
@@ -133,14 +129,11 @@ def _reading(
         except UnicodeError:
             raise error(f"{path}: {_wrong_encoding(encoding)}") from None
         except Exception as reason:  # whatever the library makes of a damaged file
-            said = _said(reason)
-            if (
-                "encoding" in said
-                or "character set" in said
-                or (encoding is not None and isinstance(reason, TypeError))
-            ):
+            words = said(reason, 100)
+            odd = encoding is not None and isinstance(reason, TypeError)
+            if odd or "encoding" in words or "character set" in words:
                 raise error(f"{path}: {_wrong_encoding(encoding)}") from None
-            raise error(f"{path}: cannot be read as {family} ({said}); is it whole?") from None
+            raise error(f"{path}: cannot be read as {family} ({words}); is it whole?") from None
 
     return read
 
@@ -149,11 +142,6 @@ def _wrong_encoding(encoding: str | None) -> str:
     if encoding is None:
         return "holds text in another encoding than it says; name it, e.g. --encoding cp1252"
     return f"cannot be read in the encoding {shown(encoding)}; name another, e.g. cp1252 or utf-8"
-
-
-def _said(reason: BaseException) -> str:
-    text = str(reason).strip().splitlines()
-    return shown(text[0] if text else type(reason).__name__, 100)[1:-1]
 
 
 def _variable(meta: Any, name: str, family: str) -> Variable:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from unveil.data.attribute import Role
-from unveil.data.notation import FileNotation
 from unveil.data.preparation import prepare_columns
 from unveil.data.schema import Schema
 from unveil.data.table import Table, code_table
@@ -23,7 +22,7 @@ from unveil.formats.glass import behind_glass
 from unveil.formats.paths import SPREADSHEETS, sheet_file
 from unveil.formats.sheets import read_sheet
 from unveil.formats.statistical import FAMILY, read_statistical
-from unveil.formats.text import read_coded
+from unveil.formats.text import read_text
 
 __all__ = ["READERS", "Columns", "read_columns", "read_prepared", "read_project_table", "read_table"]
 
@@ -108,10 +107,7 @@ def read_project_table(
 
 def _read_text(path: Path, *, content: bytes | None = None, error: type[UnveilError], **how: Any) -> Columns:
     _check_width(path, content, error)
-    text = read_coded(path, content=content, error=error, **how)
-    found = text.dialect
-    notation = FileNotation(found.delimiter, found.encoding, found.decimal, found.newline)
-    return Columns(text.columns, text.rows, text.place, found.decimal, found.describe(), notation=notation)
+    return read_text(path, content=content, error=error, **how)
 
 
 def read_prepared(

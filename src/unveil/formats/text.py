@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.table import CodedColumn
+from unveil.data.notation import FileNotation
 from unveil.errors import TableError, UnveilError, shown
 from unveil.formats import encodings as bytes_of
-from unveil.formats.columns import ROW_NAME, ROW_NAMES, Coder, Place, Refusal
+from unveil.formats.columns import ROW_NAME, ROW_NAMES, Coder, Columns, Place, Refusal, checked_names
 from unveil.formats.dialect import (
     DECIMAL_SAMPLE,
     FIELD_LIMIT,
     SAMPLE,
-    Dialect,
     Records,
     Unclosed,
     check_options,
+    described,
     find_decimal,
     sniff_delimiter,
 )
@@ -33,33 +33,10 @@ from unveil.formats.encodings import find_encoding, utf8_blocks
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CodedText", "distinct_codes", "read_coded"]
+__all__ = ["distinct_codes", "read_text"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CodedText:
-    """A table as its distinct texts, column by column, and how its text is written."""
-
-    source: str  # the path as given, printable
-    names: tuple[str, ...]
-    rows: int  # data rows
-    dialect: Dialect
-    jumps: NDArray[np.int64]  # (records with line ends in quotes, 2): record (0 = header), line ends held so far
-    columns: dict[str, CodedColumn]
-
-    def line_of(self, row: int) -> int:
-        """The physical line, from 1, on which data row `row`, from 0, starts."""
-        if not 0 <= row < self.rows:
-            raise IndexError(f"row {row} of {self.rows}")
-        return self.place.number(row)
-
-    @property
-    def place(self) -> Place:
-        """Where its rows stand, without its columns."""
-        return Place("line", 2, self.jumps)  # type: ignore[arg-type]  # pairs, as rows of an array
-
-
-def read_coded(
+def read_text(
     path: str | os.PathLike[str],
     *,
     delimiter: str | None = None,
@@ -68,7 +45,7 @@ def read_coded(
     error: type[UnveilError] = TableError,
     content: bytes | None = None,
     counted: Collection[str] = (),
-) -> CodedText:
+) -> Columns:
     """Read a CSV file with a header line; what is not given is found out, what is not clear is an error.
 
     `content`: its bytes, if they come from elsewhere; `path` then only names it. Never more of the file is held than a
@@ -96,9 +73,10 @@ def read_coded(
     except Refusal as refusal:
         at = "" if refusal.line is None else f", line {refusal.line}"
         raise error(f"{source}{at}: {refusal}") from None
-    dialect = Dialect(pieces.delimiter, encoding, decimal, pieces.trim, pieces.newline)
-    jumps = np.concatenate([np.zeros((0, 2), int), *pieces.jumps])
-    return CodedText(source, pieces.names, pieces.rows, dialect, jumps, coder.coded())
+    notation = FileNotation(pieces.delimiter, encoding, decimal, pieces.newline)
+    place = Place("line", 2, np.concatenate([np.zeros((0, 2), int), *pieces.jumps]))  # type: ignore[arg-type]  # pairs
+    how = described(notation, pieces.trim)
+    return Columns(coder.coded(), pieces.rows, place, decimal, how, notation=notation)
 
 
 def distinct_codes(column: "pl.Series") -> tuple[list[str], NDArray[np.unsignedinteger]]:
@@ -186,7 +164,8 @@ class _Pieces:
         """The cells of the next whole records."""
         for text, last in self.pieces():
             frame, end = self.parsed(text, last) or self.walked(text, last)
-            _check_names(self.names)
+            if fault := checked_names(self.names, "the first line must name every column"):
+                raise Refusal(fault + ROW_NAMES * fault.startswith("column 1 "), 1)
             if frame.height:
                 if b'"' in text and _lines(text[:end]) != frame.height:
                     held = _line_ends(frame)
@@ -319,17 +298,3 @@ def _with_row_names(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(names) > 1 and not names[0] and all(names[1:]) and ROW_NAME not in names:
         return (ROW_NAME, *names[1:])
     return names
-
-
-def _check_names(names: tuple[str, ...]) -> None:
-    for place, name in enumerate(names, start=1):
-        if not name:
-            instead = ROW_NAMES if place == 1 else ""
-            raise Refusal(f"column {place} has no name; the first line must name every column{instead}", 1)
-        if name in names[: place - 1]:
-            first = names.index(name) + 1
-            raise Refusal(
-                f"columns {first} and {place} are both named {shown(name)}; the first line must name every column, "
-                "each name once",
-                1,
-            )

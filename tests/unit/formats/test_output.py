@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from unveil.errors import OutputError, ReleaseError
 from unveil.formats import output
 from unveil.formats.output import csv_bytes, write_whole
-from unveil.formats.text import read_coded
+from unveil.formats.text import read_text
 
 
 def listing(folder):
@@ -247,8 +247,8 @@ def test_round_trip_is_the_identity(tmp_path, table):
     header, rows = table
     path = tmp_path / "t.csv"
     write_whole({path: csv_bytes(header, list(zip(*rows, strict=True)))})
-    back = read_coded(path)
-    assert list(back.names) == header
+    back = read_text(path)
+    assert list(back.columns) == header
     columns = [[column.texts[i] for i in column.text_of_row.tolist()] for column in back.columns.values()]
     assert [list(row) for row in zip(*columns, strict=True)] == rows
 

@@ -1,7 +1,6 @@
 """Reading delimited text: dialects, refusals one by one, and Python's csv module as the oracle."""
 
 import csv
-import dataclasses
 import io
 import json
 import os
@@ -14,11 +13,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from unveil.data.notation import FileNotation
 from unveil.errors import ReleaseError, TableError, UsageError
 from unveil.formats import dialect, encodings
 from unveil.formats import text as text_module
-from unveil.formats.dialect import Dialect
-from unveil.formats.text import distinct_codes, read_coded
+from unveil.formats.dialect import described
+from unveil.formats.text import distinct_codes, read_text
 
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -48,11 +48,11 @@ def cells(table):
 @pytest.mark.parametrize("final", [True, False])
 def test_delimiters_and_line_ends(file, delimiter, newline, final):
     lines = [delimiter.join(row) for row in (["a", "b"], ["1", "x y"], ["", ""], ["3", ""])]
-    table = read_coded(file(newline.join(lines) + newline * final))
-    assert table.names == ("a", "b")
+    table = read_text(file(newline.join(lines) + newline * final))
+    assert tuple(table.columns) == ("a", "b")
     assert cells(table) == [["1", "x y"], ["", ""], ["3", ""]]
-    assert table.dialect == Dialect(delimiter, newline=newline)
-    assert [table.line_of(row) for row in range(table.rows)] == [2, 3, 4]
+    assert table.notation == FileNotation(delimiter, newline=newline)
+    assert [table.place.number(row) for row in range(table.rows)] == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -60,86 +60,84 @@ def test_delimiters_and_line_ends(file, delimiter, newline, final):
     [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("cp1252", "cp1252")],
 )
 def test_encodings_are_found(file, encoding, found):
-    table = read_coded(file("näme;preis\nJosé;1,5 €\n", encoding=encoding))
-    assert table.names == ("näme", "preis")
+    table = read_text(file("näme;preis\nJosé;1,5 €\n", encoding=encoding))
+    assert tuple(table.columns) == ("näme", "preis")
     assert cells(table) == [["José", "1,5 €"]]
-    assert table.dialect.encoding == found
+    assert table.notation.encoding == found
 
 
 def test_utf16_big_endian(file):
     path = file(b"\xfe\xff" + "a,b\n€,ü\n".encode("utf-16-be"))
-    assert cells(read_coded(path)) == [["€", "ü"]]
+    assert cells(read_text(path)) == [["€", "ü"]]
 
 
 def test_aliases_of_encodings_and_tab(file):
-    assert read_coded(file("é\tb\n1\t2\n", encoding="cp1252"), encoding="windows-1252", delimiter="tab").names == (
-        "é",
-        "b",
-    )
+    table = read_text(file("é\tb\n1\t2\n", encoding="cp1252"), encoding="windows-1252", delimiter="tab")
+    assert [*table.columns] == ["é", "b"]
 
 
 def test_mark_is_dropped_before_a_quoted_name(file):
-    table = read_coded(file('"a\nb",c\n1,2\n', encoding="utf-8-sig"))
-    assert table.names == ("a\nb", "c")
-    assert table.line_of(0) == 3
+    table = read_text(file('"a\nb",c\n1,2\n', encoding="utf-8-sig"))
+    assert tuple(table.columns) == ("a\nb", "c")
+    assert table.place.number(0) == 3
 
 
 def test_describe():
-    assert Dialect(";", "cp1252", ",").describe() == "';' separated, cp1252, decimal comma"
-    assert Dialect("\t").describe() == "tab separated, utf-8"
-    assert Dialect(skip_initial_space=True).describe() == "',' separated, utf-8, blanks around fields dropped"
+    assert described(FileNotation(";", "cp1252", ","), False) == "';' separated, cp1252, decimal comma"
+    assert described(FileNotation("\t"), False) == "tab separated, utf-8"
+    assert described(FileNotation(), True) == "',' separated, utf-8, blanks around fields dropped"
 
 
 @pytest.mark.parametrize("header", ["age, work", "age,work"])
 def test_blanks_after_every_delimiter_are_dropped(file, header):
-    table = read_coded(file(f'{header}\n39, State-gov\n50, ?\n1, "a, b" \n 2 , c \n\n'))
-    assert table.dialect.skip_initial_space
-    assert table.names == ("age", "work")
+    table = read_text(file(f'{header}\n39, State-gov\n50, ?\n1, "a, b" \n 2 , c \n\n'))
+    assert "blanks around" in table.described
+    assert tuple(table.columns) == ("age", "work")
     assert cells(table) == [["39", "State-gov"], ["50", "?"], ["1", "a, b"], ["2", "c"]]
 
 
 def test_blanks_after_every_delimiter_without_quotes(file):
-    table = read_coded(file("a, b, c\n1,  x y, \n 2, \tz, 3\n"))
+    table = read_text(file("a, b, c\n1,  x y, \n 2, \tz, 3\n"))
     assert cells(table) == [["1", "x y", ""], ["2", "z", "3"]]
 
 
 def test_blanks_after_some_delimiters_are_text(file):
-    table = read_coded(file("a,b\n1, x\n2,y\n"))
-    assert not table.dialect.skip_initial_space
+    table = read_text(file("a,b\n1, x\n2,y\n"))
+    assert "blanks around" not in table.described
     assert cells(table) == [["1", " x"], ["2", "y"]]
 
 
 def test_quotes(file):
-    table = read_coded(file('a,b\n"x ""y"" z","1,2"\n"","l1\nl2\r\nl3"\nend,.\n'))
+    table = read_text(file('a,b\n"x ""y"" z","1,2"\n"","l1\nl2\r\nl3"\nend,.\n'))
     assert cells(table) == [['x "y" z', "1,2"], ["", "l1\nl2\r\nl3"], ["end", "."]]
-    assert [table.line_of(row) for row in range(3)] == [2, 3, 6]
+    assert [table.place.number(row) for row in range(3)] == [2, 3, 6]
 
 
 def test_quote_inside_an_unquoted_field_is_text(file):
-    table = read_coded(file('a,b\na"b,c\nd,e"f"\n5" pipe,"""q"""\n'))
+    table = read_text(file('a,b\na"b,c\nd,e"f"\n5" pipe,"""q"""\n'))
     assert cells(table) == [['a"b', "c"], ["d", 'e"f"'], ['5" pipe', '"q"']]
 
 
 def test_nothing_is_interpreted(file):
     values = ["NA", "null", "NaN", "", "true", "2020-01-01", "007", "1e5", "#x", "-", " ", "=1+1"]
-    table = read_coded(file("a,b\n" + "".join(f"{v},{v}\n" for v in values)))
+    table = read_text(file("a,b\n" + "".join(f"{v},{v}\n" for v in values)))
     assert cells(table) == [[v, v] for v in values]
 
 
 def test_one_column(file):
-    table = read_coded(file('name\nx\n\n"y\nz"\n""\n \n\n\n'))
+    table = read_text(file('name\nx\n\n"y\nz"\n""\n \n\n\n'))
     assert cells(table) == [["x"], [""], ["y\nz"], [""], [" "]]
-    assert [table.line_of(row) for row in range(5)] == [2, 3, 4, 6, 7]
+    assert [table.place.number(row) for row in range(5)] == [2, 3, 4, 6, 7]
 
 
 def test_one_column_of_decimal_commas(file):
-    table = read_coded(file("height\n1,5\n2\n-3,25\n"))
+    table = read_text(file("height\n1,5\n2\n-3,25\n"))
     assert cells(table) == [["1,5"], ["2"], ["-3,25"]]
-    assert table.dialect.decimal == ","
+    assert table.decimal == ","
 
 
 def test_first_cell_that_starts_with_the_mark_is_kept(file):
-    assert cells(read_coded(file("a,b\n\ufeffx,y\n"))) == [["\ufeffx", "y"]]
+    assert cells(read_text(file("a,b\n\ufeffx,y\n"))) == [["\ufeffx", "y"]]
 
 
 @pytest.mark.parametrize(
@@ -156,55 +154,48 @@ def test_first_cell_that_starts_with_the_mark_is_kept(file):
     ],
 )
 def test_decimal_mark(file, values, decimal):
-    assert read_coded(file("a;b\n" + "".join(f"x;{v}\n" for v in values))).dialect.decimal == decimal
+    assert read_text(file("a;b\n" + "".join(f"x;{v}\n" for v in values))).decimal == decimal
 
 
 def test_options_win_over_what_is_found(file):
-    table = read_coded(file("a;b,c\n1;2,5\n"), delimiter=",", decimal=",", encoding="cp1252")
-    assert table.names == ("a;b", "c")
-    assert table.dialect == Dialect(",", "cp1252", ",")
+    table = read_text(file("a;b,c\n1;2,5\n"), delimiter=",", decimal=",", encoding="cp1252")
+    assert tuple(table.columns) == ("a;b", "c")
+    assert table.notation == FileNotation(",", "cp1252", ",")
 
 
 def test_other_delimiters_on_request(file):
-    assert cells(read_coded(file("a b\n1 2\n"), delimiter=" ")) == [["1", "2"]]
-    assert cells(read_coded(file("a^b\n1^2\n"), delimiter="^")) == [["1", "2"]]
+    assert cells(read_text(file("a b\n1 2\n"), delimiter=" ")) == [["1", "2"]]
+    assert cells(read_text(file("a^b\n1^2\n"), delimiter="^")) == [["1", "2"]]
 
 
 def test_delimiter_inside_quotes_does_not_confuse(file):
-    table = read_coded(file('a,"b;c"\n1,"2;3"\n'))
-    assert table.names == ("a", "b;c")
-    assert table.dialect.delimiter == ","
+    table = read_text(file('a,"b;c"\n1,"2;3"\n'))
+    assert tuple(table.columns) == ("a", "b;c")
+    assert table.notation.delimiter == ","
 
 
 def test_structure_is_found_beyond_the_sample(file, monkeypatch):
     monkeypatch.setattr(dialect, "SAMPLE", 16)
-    table = read_coded(file('a;b\n"' + "x\n" * 500 + '";1\n2;3\n'))
+    table = read_text(file('a;b\n"' + "x\n" * 500 + '";1\n2;3\n'))
     assert cells(table)[1] == ["2", "3"]
-    assert table.line_of(1) == 503
+    assert table.place.number(1) == 503
 
 
 def test_a_field_of_megabytes(file):
     long = "x" * 3_000_000
-    assert cells(read_coded(file(f'a,b\n{long},"{long}\n"\n'))) == [[long, long + "\n"]]
+    assert cells(read_text(file(f'a,b\n{long},"{long}\n"\n'))) == [[long, long + "\n"]]
 
 
 def test_many_quoted_line_ends(file):
     rows = [[str(i), "a\n" * (i % 5) + '"' * (i % 3)] for i in range(20_000)]
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows([["i", "t"], *rows])
-    table = read_coded(file(out.getvalue()))
+    table = read_text(file(out.getvalue()))
     assert cells(table) == rows
     lines = 2
     for i, row in enumerate(rows):
-        assert table.line_of(i) == lines
+        assert table.place.number(i) == lines
         lines += 1 + row[1].count("\n")
-
-
-def test_line_of_knows_its_rows(file):
-    table = read_coded(file("a,b\n1,2\n"))
-    for row in (-1, 1):
-        with pytest.raises(IndexError):
-            table.line_of(row)
 
 
 # ------------------------------------------------------------------------------------------------------- refusals
@@ -231,7 +222,7 @@ REFUSALS = {
     "blank first line": ("\na,b\n1,2\n", "line 1: blank; the first line must name the columns"),
     "no name": ("a,\n1,2\n", "line 1: column 2 has no name"),
     "blank name": ('a," "\n1,2\n', "line 1: column 2 has no name"),
-    "same names": ("a,b, a\n1,2,3\n", "line 1: columns 1 and 3 are both named 'a'"),
+    "same names": ("a,b, a\n1,2,3\n", "line 1: two columns are named 'a'; the first line"),
     "two delimiters": ("a;b,c\n1;2,5\n", r"not clear, ',' \(2 columns\) and ';' \(2 columns\) both split"),
     "header of one field": ("title\n1,x\n3,y\n", r"the header is one field, but row 1 has 2 \(',' separated\)"),
     "two decimals": ("a;b\n1,5;2.5\n", "decimal mark is not clear, 'a' is written with a comma and 'b' with a point"),
@@ -259,18 +250,18 @@ def test_refusal(file, monkeypatch, case, block):
     monkeypatch.setattr(encodings, "BLOCK", block)
     content, message = REFUSALS[case]
     with pytest.raises(TableError, match=message) as caught:
-        read_coded(file(content))
+        read_text(file(content))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400 + len(str(file(content)))
 
 
 def test_a_column_named_par1_is_no_parquet(file):
-    assert read_coded(file("PAR1,b\n1,PAR1\n")).names == ("PAR1", "b")
+    assert [*read_text(file("PAR1,b\n1,PAR1\n")).columns] == ["PAR1", "b"]
 
 
 def test_cp1252_with_a_few_accidental_sequences(file):
     # ß and a closing quotation mark are together a valid UTF-8 sequence.
-    table = read_coded(file("a,b\n„Spaß“,Größe\n", encoding="cp1252"))
+    table = read_text(file("a,b\n„Spaß“,Größe\n", encoding="cp1252"))
     assert cells(table) == [["„Spaß“", "Größe"]]
 
 
@@ -278,39 +269,39 @@ def test_said_encoding_is_kept_to(file):
     with pytest.raises(
         TableError, match="line 2: byte 0xe9 is not UTF-8; save the file as UTF-8 or say encoding cp1252"
     ):
-        read_coded(file(b"a,b\n\xe9,2\n"), encoding="utf-8")
+        read_text(file(b"a,b\n\xe9,2\n"), encoding="utf-8")
     with pytest.raises(TableError, match="starts with the mark of UTF-8"):
-        read_coded(file("a,b\n1,2\n", encoding="utf-8-sig"), encoding="cp1252")
+        read_text(file("a,b\n1,2\n", encoding="utf-8-sig"), encoding="cp1252")
 
 
 def test_error_class_of_the_caller(file):
     with pytest.raises(ReleaseError, match="holds no rows"):
-        read_coded(file("a,b\n"), error=ReleaseError)
+        read_text(file("a,b\n"), error=ReleaseError)
 
 
 def test_missing_file(tmp_path):
     with pytest.raises(TableError, match=r"none\.csv: no such file"):
-        read_coded(tmp_path / "none.csv")
+        read_text(tmp_path / "none.csv")
     (tmp_path / "f").write_text("x")
     with pytest.raises(TableError, match="cannot be read: not a directory"):
-        read_coded(tmp_path / "f" / "x.csv")
+        read_text(tmp_path / "f" / "x.csv")
     with pytest.raises(TableError, match="is not a valid file name"):
-        read_coded("a\0b")
+        read_text("a\0b")
 
 
 def test_control_characters_of_a_path_do_not_break_the_line(tmp_path):
     with pytest.raises(TableError, match=r"a\\nb: no such file"):
-        read_coded(tmp_path / "a\nb")
+        read_text(tmp_path / "a\nb")
 
 
 def test_folder(tmp_path):
     with pytest.raises(TableError, match="is a folder; name a CSV file in it"):
-        read_coded(tmp_path)
+        read_text(tmp_path)
 
 
 def test_device():
     with pytest.raises(TableError, match="is a device, not a file"):
-        read_coded("/dev/zero")
+        read_text("/dev/zero")
 
 
 def test_pipe(tmp_path):
@@ -320,7 +311,7 @@ def test_pipe(tmp_path):
     os.mkfifo(path)
     writer = threading.Thread(target=lambda: path.write_bytes(b"a,b\n1,2\n"))
     writer.start()
-    assert cells(read_coded(path)) == [["1", "2"]]
+    assert cells(read_text(path)) == [["1", "2"]]
     writer.join()
 
 
@@ -332,14 +323,14 @@ def test_no_permission(file, monkeypatch):
 
     monkeypatch.setattr(encodings.Path, "open", denied)  # chmod does not stop root
     with pytest.raises(TableError, match="no permission to read it"):
-        read_coded(path)
+        read_text(path)
 
 
 def test_field_over_the_limit(file, monkeypatch):
     for module in (dialect, text_module):
         monkeypatch.setattr(module, "FIELD_LIMIT", 1 << 20)
     with pytest.raises(TableError, match="line 2: a field of over 1 MB; is a closing quote missing"):
-        read_coded(file('a,b\n1,"' + ("x" * 1000 + "\n") * 1200 + '"\n'))
+        read_text(file('a,b\n1,"' + ("x" * 1000 + "\n") * 1200 + '"\n'))
 
 
 @pytest.mark.parametrize(
@@ -353,7 +344,7 @@ def test_field_over_the_limit(file, monkeypatch):
 def test_an_engine_that_loses_cells_is_not_believed(file, monkeypatch, spoil):
     real, calls = pl.read_csv, []
     monkeypatch.setattr(pl, "read_csv", lambda *given, **options: calls.append(1) or spoil(real(*given, **options)))
-    assert cells(read_coded(file("a,b\n1,2\n3,4\n"))) == [["1", "2"], ["3", "4"]]
+    assert cells(read_text(file("a,b\n1,2\n3,4\n"))) == [["1", "2"], ["3", "4"]]
     assert calls
 
 
@@ -370,13 +361,13 @@ def test_an_engine_that_loses_cells_is_not_believed(file, monkeypatch, spoil):
 )
 def test_options(file, options, message):
     with pytest.raises(UsageError, match=message):
-        read_coded(file("a,b\n1,2\n"), **options)
+        read_text(file("a,b\n1,2\n"), **options)
 
 
 def test_messages_hold_no_cells(file):
     for content in ("a,b\nsecret,2\nsecret\n", 'a,b\n"secret"x,1\n', 'a,b\n"secret,1\n', "a,b\nsecret,1\n\nx,y\n"):
         with pytest.raises(TableError) as caught:
-            read_coded(file(content))
+            read_text(file(content))
         assert "secret" not in str(caught.value)
 
 
@@ -420,9 +411,9 @@ def test_reads_what_the_csv_module_writes(file, table, delimiter, newline, quoti
     assume(not (encoding == "utf-8" and written.startswith("\ufeff")))
     oracle = list(csv.reader(io.StringIO(written, newline=""), delimiter=delimiter))
     assume(oracle == [header, *rows])  # Python's own writer leaves lone CR or blank cells open in a few cases
-    table = read_coded(file(written, encoding=encoding), delimiter=delimiter, encoding=encoding, decimal=".")
-    assume(not table.dialect.skip_initial_space)
-    assert list(table.names) == header
+    table = read_text(file(written, encoding=encoding), delimiter=delimiter, encoding=encoding, decimal=".")
+    assume("blanks around" not in table.described)
+    assert list(table.columns) == header
     assert cells(table) == rows
 
 
@@ -434,9 +425,9 @@ def test_reads_what_the_csv_module_writes(file, table, delimiter, newline, quoti
 def test_finds_the_delimiter_the_csv_module_wrote(file, rows, delimiter):
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter).writerows([["a", "b", "c"], *rows])
-    table = read_coded(file(out.getvalue()))
-    assert table.dialect.delimiter == delimiter
-    if table.dialect.skip_initial_space:
+    table = read_text(file(out.getvalue()))
+    assert table.notation.delimiter == delimiter
+    if "blanks around" in table.described:
         assert [[c.strip() for c in row] for row in cells(table)] == [[c.strip() for c in row] for row in rows]
     else:
         assert cells(table) == rows
@@ -447,11 +438,11 @@ def test_finds_the_delimiter_the_csv_module_wrote(file, rows, delimiter):
 def test_any_text_is_read_as_by_the_csv_module_or_refused(file, content):
     path = file("x,y\n" + content)
     try:
-        table = read_coded(path, delimiter=",")
+        table = read_text(path, delimiter=",")
     except TableError as refusal:
         assert "\n" not in str(refusal)  # noqa: PT017  one line is all that is asked
         return
-    assume(not table.dialect.skip_initial_space)
+    assume("blanks around" not in table.described)
     oracle = list(csv.reader(io.StringIO("x,y\n" + content, newline=""), strict=True))[1:]
     while oracle and (not oracle[-1] or (len(oracle[-1]) == 1 and not oracle[-1][0].strip())):
         oracle.pop()
@@ -461,10 +452,16 @@ def test_any_text_is_read_as_by_the_csv_module_or_refused(file, content):
 def whole(path, **options):
     """All that reading gives, or the error's text."""
     try:
-        table = read_coded(path, **options)
+        table = read_text(path, **options)
     except TableError as refusal:
         return str(refusal)
-    return table.names, cells(table), table.dialect, [table.line_of(row) for row in range(table.rows)]
+    return (
+        tuple(table.columns),
+        cells(table),
+        table.notation,
+        table.described,
+        [table.place.number(row) for row in range(table.rows)],
+    )
 
 
 @quick
@@ -526,10 +523,12 @@ def test_files_are_read_as_by_the_reader_before(tmp_path, monkeypatch, block):
             early = block == 20 and ("line 1: column" in str(found) or "line 1: column" in expected)
             assert early or found == f"t.csv{expected}"
             continue
-        names, rows, dialect_found, lines = found
+        names, rows, written, said, lines = found
         columns = [list(column) for column in zip(*rows, strict=True)]
         assert (list(names), columns, lines) == (expected["names"], expected["columns"], expected["lines"])
-        assert dataclasses.astuple(dialect_found) == tuple(expected["dialect"])
+        delimiter, encoding, decimal, trimmed, newline = expected["dialect"]
+        assert written == FileNotation(delimiter, encoding, decimal, newline)
+        assert said == described(written, trimmed)
 
 
 # ----------------------------------------------------------------------------------------------------------- codes
