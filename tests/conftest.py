@@ -11,8 +11,6 @@ from pathlib import Path
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from unveil.attackers.posterior.convergence import Chains
-
 gc.disable()  # until everything is collected: what is imported stays
 
 HERE = Path(__file__).parent
@@ -24,12 +22,6 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]  # drawing a table cos
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=60, suppress_health_check=SLOW)
 settings.register_profile("fuzz", deadline=None, max_examples=5_000, suppress_health_check=SLOW, print_blob=True)
 settings.load_profile("default")
-
-# One round of chains, unless a test asks for more: running on until beliefs are precise takes minutes.
-# Fewer states are looked at: on small releases a look costs far more than the sweeps between.
-# Every Chains(…) in tests/ says both itself; left are tests that leave `chains` to the product. Without this line the
-# suite takes almost three times as long; it goes once those tests hand over chains or --precision.
-Chains.__init__.__kwdefaults__.update(most_sweeps=0, every=10)
 
 # The commands are built once, not at every call of the program.
 typer.main.get_command = cache(typer.main.get_command)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from strategies import Published, releases
 
 from enumeration import AGE, ILL, SEX, written_release
+from one_round import attack as believe
 from unveil import catalog
-from unveil.attackers import attack as believe
 from unveil.attackers import fixed_prior
 from unveil.attackers.posterior.contract import Chains, Unread, posterior
 from unveil.data.attribute import Attribute, Role

@@ -15,9 +15,9 @@ from unveil.data.masked import Masked, MaskedTable, as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, UsageError
-from unveil.formats.assignments import origin_bytes, read_origin
 from unveil.formats.masked import is_masked, read_masked, write_masked
 from unveil.formats.releases import read_release
+from unveil.formats.releases.assignments import origin_bytes, read_origin
 
 # Every member: its options, and the columns that it perturbs.
 CONFIGURATIONS = {

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from one_round import run_attack
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import catalog
 from unveil.attackers import Chains
 from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
-from unveil.audit.attack import run_attack
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine

@@ -151,7 +151,7 @@ def findings(case: Case, folder: Path, *, beliefs: bool = True, least: int = 0) 
     `least`: the least count of people that a sentence may show, as in an external report.
     """
     from unveil.data.schema import read_schema
-    from unveil.formats.assignments import read_origin
+    from unveil.formats.releases.assignments import read_origin
     from unveil.formats.tables import read_columns
     from unveil.risk.published_file import (
         across_releases,

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from enumeration import enumerate_attacker, linked_attacker, linked_learner_joint, pseudo_counts
+from one_round import attack
 from papers import boreale_2020, kifer_2009
 from papers._printed import printed_release, printed_schema
 from small import QI, SENSITIVE, made_schema
-from unveil.attackers import Attacker, attack
+from unveil.attackers import Attacker
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner

@@ -27,11 +27,11 @@ from unveil.cli.command import read_config
 from unveil.cli.frontier import FrontierOptions
 from unveil.engine import Engine
 from unveil.errors import OutputError, UnveilError, UsageError
-from unveil.formats.assignments import read_assignment, read_origin
 from unveil.formats.databases import located
 from unveil.formats.masked import read_masked
 from unveil.formats.priors import read_fact, read_held
 from unveil.formats.releases import read_release
+from unveil.formats.releases.assignments import read_assignment, read_origin
 from unveil.formats.tables import read_columns
 from unveil.frontier._saved import SavedCandidates
 from unveil.frontier.schemes import parse_scheme

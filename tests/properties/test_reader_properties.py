@@ -29,8 +29,8 @@ from unveil.formats import tables
 from unveil.formats.arx import read_project, repaired_ladder
 from unveil.formats.arx_schema import project_schema
 from unveil.formats.cells import CellError, read_cells, shown_values
+from unveil.formats.cells.notations import NOTATIONS
 from unveil.formats.databases import Database, located
-from unveil.formats.notations import NOTATIONS
 from unveil.formats.priors import read_prior
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table

@@ -18,7 +18,8 @@ from enumeration import (
     small_releases,
     uneven_pseudo_counts,
 )
-from unveil.attackers import attack, fixed_prior
+from one_round import attack
+from unveil.attackers import fixed_prior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from enumeration import SmallRelease, SmallTarget, enumerate_fixed_attacker, small_releases
-from unveil.attackers import attack
+from one_round import attack
 from unveil.attackers.boosted import Boosted
 from unveil.attackers.posterior.averages import shares
 from unveil.attackers.posterior.boosting import Settings

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from one_round import attack
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import risk
 from unveil.attackers.boosted import Boosted
-from unveil.attackers.posterior.contract import attack
 from unveil.data.belief import Belief, t_quantile
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, build_release

@@ -26,9 +26,9 @@ from enumeration import (
     uneven_pseudo_counts,
     written_release,
 )
+from one_round import attack
 from papers.boreale_2020 import DISEASES, table_i, victim
 from thorough import chosen
-from unveil.attackers import attack
 from unveil.attackers.conditional_learner import ConditionalLearner
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.contract import Chains, posterior

@@ -29,8 +29,9 @@ from enumeration import (
     uneven_pseudo_counts,
     written_release,
 )
+from one_round import attack
 from thorough import chosen
-from unveil.attackers import attack, fixed_prior
+from unveil.attackers import fixed_prior
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.posterior.chain import Chain

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil.audit import run_audit
 from unveil.catalog import anonymizer
 from unveil.engine import Engine
 from unveil.formats.masked import masked_files

@@ -36,11 +36,11 @@ def anonymize(options: AnonymizeOptions) -> None:
     from unveil.catalog import anonymizer
     from unveil.data.masked import MaskedTable, SyntheticTable
     from unveil.engine import Engine
-    from unveil.formats.assignments import assignment_bytes, origin_bytes
     from unveil.formats.masked import masked_files
     from unveil.formats.output import write_whole
+    from unveil.formats.output.tables import check_ending
     from unveil.formats.releases import release_files
-    from unveil.formats.table_output import check_ending
+    from unveil.formats.releases.assignments import assignment_bytes, origin_bytes
     from unveil.formats.tables import read_table
 
     data, output, assignment = options.data, options.output, options.assignment

@@ -62,9 +62,9 @@ def frontier(options: FrontierOptions) -> None:
     Exit code 1: none keeps the limits; 3: inconclusive.
     """
     from unveil.audit.document import describe_inputs
-    from unveil.formats.published import earlier_parts
+    from unveil.formats.output.tables import check_ending
     from unveil.formats.releases import release_files
-    from unveil.formats.table_output import check_ending
+    from unveil.formats.releases.published import earlier_parts
     from unveil.formats.tables import read_table
     from unveil.frontier import Questions, ReaderSettings, run_frontier
 

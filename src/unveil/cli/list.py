@@ -54,7 +54,7 @@ def _presets() -> list[tuple[str, str]]:
 
 
 def _formats() -> list[tuple[str, str]]:
-    from unveil.formats.table_output import ENDINGS
+    from unveil.formats.output.tables import ENDINGS
     from unveil.formats.tables import READERS
 
     found = {".csv": "read and written; any other ending without a reader of its own is read as text, too"}

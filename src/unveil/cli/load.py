@@ -309,9 +309,9 @@ def _load_releases(
     """The releases by name, and whose row is whose."""
     import numpy as np
 
-    from unveil.formats.assignments import read_paired
     from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.releases import read_release, read_release_rows
+    from unveil.formats.releases.assignments import read_paired
 
     if not paths:
         if isinstance(options, OneRelease):
@@ -364,7 +364,7 @@ def _aligned(release: Any, table: Any, group: Any) -> Any:
 def _load_assignment(path: Path, table: Any, release: Any) -> Any:
     """The group of each original row; of a masked release the original row of each published one."""
     from unveil.data.masked import Masked
-    from unveil.formats.assignments import read_assignment, read_origin
+    from unveil.formats.releases.assignments import read_assignment, read_origin
 
     if isinstance(release, Masked):
         return read_origin(path, release.rows if table is None else table.rows, release.rows)

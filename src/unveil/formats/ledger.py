@@ -17,8 +17,8 @@ from unveil.data.toml import read_toml
 from unveil.errors import OutputError, UnveilError, UsageError, shown
 from unveil.formats.masked import is_masked, read_masked
 from unveil.formats.output import write_whole
-from unveil.formats.published import read_sidecar
 from unveil.formats.releases import read_release
+from unveil.formats.releases.published import read_sidecar
 from unveil.formats.tables import read_columns
 
 __all__ = ["INDEX", "LedgerEntry", "add_to_ledger", "check_copies", "read_ledger", "release_hash"]

@@ -13,12 +13,11 @@ from unveil.data.schema import Schema
 from unveil.data.table import Table
 from unveil.data.toml import toml_key
 from unveil.errors import ReleaseError, shown
-from unveil.formats import published
 from unveil.formats.cells import shown_values
-from unveil.formats.notations import is_token, parse_cells
+from unveil.formats.cells.notations import is_token, parse_cells
 from unveil.formats.output import Content, content_bytes, write_whole
-from unveil.formats.releases import ReadOptions, dialect_of, written_cells
-from unveil.formats.table_output import OutputColumn, check_ending, table_content
+from unveil.formats.output.tables import OutputColumn, check_ending, table_content
+from unveil.formats.releases import ReadOptions, dialect_of, published, written_cells
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def read_masked(
     A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell, and so is `NA` if it is
     neither a value nor a token for missing. `cells` may say that tokens and empty cells are, too: "suppressed", or
     "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
-    The column `key` is left out: see formats.assignments.
+    The column `key` is left out: see releases.assignments.
     """
     named = parse_cells(options.get("cells", ()))
     known = {a.name: a for a in options.get("attributes", ())}

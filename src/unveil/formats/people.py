@@ -11,7 +11,7 @@ from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief
 from unveil.errors import UsageError
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.table_output import check_packages, frame_content
+from unveil.formats.output.tables import check_packages, frame_content
 
 if TYPE_CHECKING:
     import polars as pl

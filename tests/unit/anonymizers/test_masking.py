@@ -16,9 +16,9 @@ from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import ReleaseError, RequirementError, SchemaError, Stopped, UsageError
-from unveil.formats.assignments import read_origin
 from unveil.formats.masked import masked_files, read_masked
 from unveil.formats.releases import read_release, write_release
+from unveil.formats.releases.assignments import read_origin
 from unveil.kernels import masking
 
 NUMBER = {"role": QI, "kind": "numeric"}

@@ -7,10 +7,10 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
+from one_round import attack, run_attack
 from small import made_release
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.attackers import attack
 from unveil.attackers.background import BackgroundKnowledge, OthersValues
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.coalition import believe_coalitions
@@ -406,7 +406,6 @@ def test_what_is_impossible_is_ruled_out_exactly() -> None:
 
 def test_attackers_who_were_told_nothing_are_told_what_is_impossible() -> None:
     from unveil.attackers.posterior.contract import Chains
-    from unveil.audit.attack import run_attack
     from unveil.audit.given import ReaderView
 
     few_sweeps = Chains(chains=2, sweeps=200, burn_in=100, most_sweeps=0)  # what is ruled out is so in every draw

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from one_round import attack
 from unveil import catalog, risk
-from unveil.attackers import attack
 from unveil.attackers.boosted import Boosted
 from unveil.attackers.posterior import bags, boosting, cross_fitted
 from unveil.attackers.posterior.boosting import Settings

@@ -8,14 +8,13 @@ import pytest
 from test_cli import run
 
 from enumeration import AGE, ILL, SEX, enumerate_attacker, enumerate_learner, pseudo_counts, written_release
+from one_round import attack, run_attack
 from small import made_release, made_schema, made_table
-from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.posterior.joined import join
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit.attack import run_attack
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known, Prior, Targets, known_exactly
 from unveil.data.regions import Regions

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from one_round import attack
 from unveil import catalog
-from unveil.attackers import attack
 from unveil.attackers.learner import Learner
 from unveil.attackers.learner_without import LearnerWithout
 from unveil.attackers.posterior.contract import Chains

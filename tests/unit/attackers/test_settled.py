@@ -6,13 +6,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from one_round import attack
 from small import QI, SENSITIVE, made_release, made_schema, made_table
 from tests.mode_oracles import by_counts
 from tests.modes import misled
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior import settled
-from unveil.attackers.posterior.contract import attack, learn
+from unveil.attackers.posterior.contract import learn
 from unveil.attackers.posterior.convergence import Chains
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import expected_pairs

@@ -8,14 +8,13 @@ import pytest
 from test_cli import run
 from test_slicing import beliefs
 
+from one_round import attack, run_audit
 from small import INSENSITIVE, QI, SENSITIVE, made_release, made_schema, made_table
 from unveil import catalog
 from unveil.anonymizers.parts.match_probabilities import likely_values, make_slices
 from unveil.anonymizers.slicing import asked_of, sliced
-from unveil.attackers import attack
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import run_audit
 from unveil.data.attribute import asked_in_turn
 from unveil.data.belief import Prior, describe_targets, sensitive_attribute
 from unveil.data.release import Release

@@ -14,15 +14,15 @@ import pytest
 from python_calamine import CalamineWorkbook
 from test_cli import run
 
+from one_round import attack, run_attack
 from small import QI, SENSITIVE, made_release, made_schema, made_table
 from unveil import risk
-from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.learner import Learner
 from unveil.attackers.posterior.averages import diagnostics
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import attack as attack_module
-from unveil.audit.attack import Attack, run_attack, targets_of_file
+from unveil.audit.attack import Attack, targets_of_file
 from unveil.audit.attribute import AttributeDocument, describe_attack
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Belief, Diagnostics, Prior

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import unveil
+from one_round import run_attack
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil.audit.attack import run_attack
 from unveil.errors import UsageError
 
 TABLE = made_table(

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from one_round import run_attack, run_audit
 from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_finding, made_release, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import Audit, run_audit
+from unveil.audit import Audit
 from unveil.audit.asking import code_people
-from unveil.audit.attack import run_attack
 from unveil.audit.compare import dominance
 from unveil.audit.document import Finding
 from unveil.audit.shape import AuditDocument

@@ -13,10 +13,11 @@ from rich.console import Console
 from test_audit_cli import audit, folder  # noqa: F401  (a fixture)
 from test_cli import run
 
+from one_round import run_audit
 from small import QI, SENSITIVE, WAIVED, made_release, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import Audit, run_audit
+from unveil.audit import Audit
 from unveil.audit import background as module
 from unveil.audit.background import Background, background_sections
 from unveil.audit.measures import parse_id

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from test_cli import run
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import catalog
 from unveil.attackers.posterior.convergence import Chains
-from unveil.audit import Audit, run_audit
+from unveil.audit import Audit
 from unveil.audit.attack import run_channel_attack
 from unveil.audit.membership import MembershipQuestion
 from unveil.audit.shape import AuditDocument

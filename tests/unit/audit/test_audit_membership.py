@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 from test_cli import run
 
+from one_round import run_audit
 from small import QI, SENSITIVE, WAIVED, made_release, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import Audit, MembershipQuestion, hold_out, run_audit
+from unveil.audit import Audit, MembershipQuestion, hold_out
 from unveil.audit import membership as section
 from unveil.audit.levels import run_check
 from unveil.audit.measures import parse_id

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
-from unveil.audit import run_audit
 from unveil.audit.belief_measures import measures_of
 from unveil.audit.people import Measure, People, Sample
 from unveil.data.attribute import Attribute

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil.audit import run_audit
 from unveil.audit.binning import bins_of, too_many_values
 from unveil.catalog import anonymizer
 from unveil.data.table import Table

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.audit import findings, run_audit
+from unveil.audit import findings
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.privacy.models import KAnonymity

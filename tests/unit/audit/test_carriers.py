@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import run_audit
 from unveil.audit.carriers import carrier_rows
 from unveil.data.hierarchy_builders import interval_hierarchy
 from unveil.data.regions import Regions

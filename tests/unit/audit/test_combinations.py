@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from one_round import run_audit
 from small import INSENSITIVE, QI, SENSITIVE, made_schema, made_table
 from unveil import cli
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import attack, run_audit
+from unveil.audit import attack
 from unveil.audit.numbers import spoken
 from unveil.audit.remarks import _named
 from unveil.audit.shape import AuditDocument

@@ -5,7 +5,7 @@ import time
 import pytest
 from test_carriers import hospital
 
-from unveil.audit import run_audit
+from one_round import run_audit
 from unveil.audit.case import Case
 from unveil.audit.first_look import first_look
 from unveil.catalog import anonymizer

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.random_worlds import believe_by_counting
-from unveil.audit import run_audit
 from unveil.audit.case import Case
 from unveil.audit.in_turn import ExactCells, in_turn_findings
 from unveil.data.targets import targets_of_table

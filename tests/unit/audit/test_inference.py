@@ -10,11 +10,12 @@ import pytest
 from scipy.stats import norm
 from test_cli import run
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import MembershipQuestion, run_audit
+from unveil.audit import MembershipQuestion
 from unveil.audit.membership_trial import run_membership
 from unveil.audit.membership_trial.shape import MembershipDocument
 from unveil.catalog import anonymizer

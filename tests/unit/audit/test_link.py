@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_release, made_schema, made_table
 from unveil import cli
-from unveil.audit import run_audit
 from unveil.audit.linking import run_link
 from unveil.audit.linking.keys import keys_of_original, keys_of_release
 from unveil.audit.linking.run import LINKING

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import QI, made_schema, made_table
-from unveil.audit import run_audit
 from unveil.audit.shape import AuditDocument
 from unveil.data.masked import Masked, as_published
 from unveil.data.table import Table

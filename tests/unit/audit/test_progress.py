@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from test_carriers import hospital
 
+from one_round import run_audit
 from unveil.attackers.posterior.contract import Chains
-from unveil.audit import run_audit
 from unveil.catalog import anonymizer
 from unveil.engine import WHOLE, Engine, Meter
 

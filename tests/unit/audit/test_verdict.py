@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_schema, made_table
-from unveil.audit import run_audit
 from unveil.audit.limits import limits_that_say_nothing
 from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import DEFAULT_LIMITS, KINDS, judgement_of, kind_of_finding

@@ -8,16 +8,17 @@ import pytest
 from rich.console import Console
 from test_linked_support import overlapping
 
+from one_round import attack as believe
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.slicing import Slicing
-from unveil.attackers import attack as believe
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior import fits as _weigh
 from unveil.attackers.posterior import linked_posterior as _linked_posterior
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import attack, run_audit
+from unveil.audit import attack
 from unveil.audit import combinations as module
 from unveil.data.belief import Prior
 from unveil.data.release import Release

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from one_round import run_audit
 from small import INSENSITIVE, QI, SENSITIVE, made_release, made_schema, made_table
-from unveil.audit import Audit, run_audit
+from unveil.audit import Audit
 from unveil.catalog import anonymizer
 from unveil.data.release import Release
 from unveil.data.table import Table

@@ -9,8 +9,8 @@ import numpy as np
 import polars
 import pytest
 
+from one_round import attack
 from unveil import cli
-from unveil.attackers import attack
 from unveil.attackers.background import BackgroundKnowledge
 from unveil.attackers.posterior.roster import place_members
 from unveil.audit.given import ReaderView, others_of_file

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from enumeration import AGE, ILL, JOB, PAY, SEX, written_release
+from one_round import attack
 from unveil import catalog
-from unveil.attackers import attack
 from unveil.attackers.posterior.contract import Chains
 from unveil.data.belief import Known, Targets, describe_targets
 from unveil.data.regions import Regions

@@ -9,11 +9,11 @@ import pytest
 from test_attack import command, folder, released  # noqa: F401  fixtures
 from test_cli import run
 
+from one_round import run_attack
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit.attack import run_attack
 from unveil.data import smoothing
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Prior

@@ -12,9 +12,8 @@ from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.schema import read_schema
 from unveil.errors import UnveilError
-from unveil.formats import assignments
-from unveil.formats.assignments import assignment_bytes, read_assignment, read_paired
-from unveil.formats.releases import Sidecar, read_release, write_release
+from unveil.formats.releases import Sidecar, assignments, read_release, write_release
+from unveil.formats.releases.assignments import assignment_bytes, read_assignment, read_paired
 from unveil.formats.tables import read_table
 
 SCHEMA = """version = 1

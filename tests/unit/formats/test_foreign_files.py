@@ -8,7 +8,7 @@ import pyreadstat
 import pytest
 
 from unveil.errors import TableError
-from unveil.formats.statistical_checks import tables
+from unveil.formats.statistical.transport import tables
 from unveil.formats.tables import READERS, read_columns
 
 

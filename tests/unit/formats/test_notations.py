@@ -12,7 +12,7 @@ from unveil.data.attribute import Attribute, Kind
 from unveil.data.draft import draft_schema
 from unveil.errors import ReleaseError, UsageError
 from unveil.formats.cells import CellError, read_cells, shown_values
-from unveil.formats.notations import NOTATIONS, parse_cells
+from unveil.formats.cells.notations import NOTATIONS, parse_cells
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns
 

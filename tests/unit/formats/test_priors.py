@@ -8,7 +8,7 @@ from test_attack import command, folder, read_csv, released  # noqa: F401  fixtu
 from test_cli import run
 
 from enumeration import AGE, ILL, SEX, enumerate_attacker, enumerate_learner, exactly, written_release
-from unveil.attackers import attack
+from one_round import attack
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.learner import Learner

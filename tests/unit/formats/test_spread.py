@@ -6,8 +6,8 @@ import pytest
 
 from small import QI, SENSITIVE, made_schema
 from unveil.errors import ReleaseError
-from unveil.formats.published import gathered
 from unveil.formats.releases import read_release, release_files
+from unveil.formats.releases.published import gathered
 from unveil.formats.tables import read_columns
 
 SPREAD = (

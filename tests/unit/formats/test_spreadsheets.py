@@ -17,12 +17,13 @@ import xlsxwriter
 from tests.sheets import ods_row, open_document, workbook
 from unveil.data.attribute import Kind
 from unveil.errors import ReleaseError, TableError, UnveilError
-from unveil.formats import columns, sheet_parts
+from unveil.formats import columns
 from unveil.formats.columns import Columns
 from unveil.formats.output import write_whole
+from unveil.formats.output.tables import OutputColumn, table_content, write_columns
 from unveil.formats.paths import sheet_file
+from unveil.formats.sheets import parts as sheet_parts
 from unveil.formats.sheets import read_sheet
-from unveil.formats.table_output import OutputColumn, table_content, write_columns
 from unveil.formats.tables import read_columns
 
 

@@ -19,9 +19,9 @@ from small import QI, SENSITIVE, made_schema
 from unveil.data.dictionary import Variable, made_distinct
 from unveil.errors import OutputError, TableError, UnveilError
 from unveil.formats.columns import Columns
+from unveil.formats.output.tables import write_columns
 from unveil.formats.releases import read_release, write_release
 from unveil.formats.statistical import _calendar
-from unveil.formats.table_output import write_columns
 from unveil.formats.tables import read_columns, read_table
 
 SPSS_FRAME = pl.DataFrame(

@@ -8,7 +8,7 @@ import pytest
 import xlsxwriter
 
 from tests.sheets import workbook
-from unveil.formats.surroundings import surroundings
+from unveil.formats.releases.surroundings import surroundings
 
 TABLE = [["age", "ill"], ["20", "flu"], ["30", "gout"]]
 

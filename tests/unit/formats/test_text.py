@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from unveil.data.notation import FileNotation
 from unveil.errors import ReleaseError, TableError, UsageError
-from unveil.formats import dialect, encodings
 from unveil.formats import text as text_module
-from unveil.formats.dialect import described
-from unveil.formats.text import distinct_codes, read_text
+from unveil.formats.text import dialect, distinct_codes, encodings, read_text
+from unveil.formats.text.dialect import described
 
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

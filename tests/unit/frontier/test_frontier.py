@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from one_round import run_audit
 from small import QI, SENSITIVE, made_finding, made_schema, made_table
 from unveil import frontier as frontier_module
 from unveil import risk, utility
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.contract import Chains
-from unveil.audit import run_audit
 from unveil.audit.document import Finding
 from unveil.catalog import anonymizer
 from unveil.data.table import Table

@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from differential_documents import differential_document, hostile_differential
+from one_round import run_audit
 from report_documents import document, external, hostile, many_subgroups, without_original
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.contract import Chains
-from unveil.audit import run_audit
 from unveil.audit.document import Document
 from unveil.engine import Engine
 from unveil.errors import UsageError

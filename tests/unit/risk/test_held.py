@@ -10,7 +10,7 @@ from test_attack import command, folder, read_csv, released  # noqa: F401  fixtu
 from test_cli import run
 
 from enumeration import AGE, ILL, SEX, written_release
-from unveil.attackers import attack
+from one_round import attack
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.data.belief import Known, Prior, Targets, known_exactly
 from unveil.data.regions import Regions

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from unveil.data.schema import Schema
 from unveil.formats.columns import Columns
 from unveil.formats.paths import sheet_file
-from unveil.formats.published import Sidecar, published_columns, read_sidecar
-from unveil.formats.surroundings import Surrounding, surroundings
+from unveil.formats.releases.published import Sidecar, published_columns, read_sidecar
+from unveil.formats.releases.surroundings import Surrounding, surroundings
 from unveil.formats.tables import READERS
 from unveil.risk.published_file.beside import beside_the_table
 from unveil.risk.published_file.blocks import paired_blocks

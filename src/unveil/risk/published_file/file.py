@@ -16,8 +16,8 @@ from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError
 from unveil.formats.cells import CellError, read_cells
 from unveil.formats.columns import Columns
-from unveil.formats.published import Sidecar
-from unveil.formats.surroundings import Surrounding
+from unveil.formats.releases.published import Sidecar
+from unveil.formats.releases.surroundings import Surrounding
 
 __all__ = ["Cells", "Leak", "PublishedFile", "Severity", "absent_texts", "percent", "places", "plural"]
 

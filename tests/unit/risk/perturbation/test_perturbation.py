@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreign import ARX, SDCMICRO, needs_foreign_files
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil import catalog, read_release, read_schema, read_table, run_audit
+from unveil import catalog, read_release, read_schema, read_table
 from unveil.audit.linking import run_link
 from unveil.data.masked import Masked, as_published
 from unveil.data.regions import Regions

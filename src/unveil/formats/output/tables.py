@@ -16,7 +16,7 @@ from unveil.data.notation import FileNotation
 from unveil.errors import OutputError, UnveilError
 from unveil.formats.columns import Columns, needed
 from unveil.formats.output import Content, csv_bytes, write_whole
-from unveil.formats.statistical_output import ColumnPlan, check_names, planned, write_statistical
+from unveil.formats.statistical.output import ColumnPlan, check_names, planned, write_statistical
 
 if TYPE_CHECKING:
     import polars as pl

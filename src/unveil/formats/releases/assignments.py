@@ -20,8 +20,8 @@ from unveil.formats.databases import Database
 from unveil.formats.frames import is_frame, named_source
 from unveil.formats.masked import read_masked
 from unveil.formats.output import csv_bytes
-from unveil.formats.published import Sidecar, published_columns, read_sidecar
 from unveil.formats.releases import read_release_rows
+from unveil.formats.releases.published import Sidecar, published_columns, read_sidecar
 from unveil.formats.tables import Columns, read_columns
 
 if TYPE_CHECKING:

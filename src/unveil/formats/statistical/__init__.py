@@ -16,7 +16,7 @@ from unveil.data.dictionary import Dictionary, Value, Variable, made_distinct
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Columns, DistinctValues, Place, check_file, checked_names, needed, said
-from unveil.formats.statistical_checks import layout, tables
+from unveil.formats.statistical.transport import layout, tables
 
 __all__ = ["FAMILY", "read_statistical"]
 

@@ -309,5 +309,5 @@ def without_blanked(main: Columns, schema: Schema) -> Columns:
 
 
 def without_key(main: Columns, key: str | None) -> Columns:
-    """Without the column that only says whose row is whose; see formats.assignments."""
+    """Without the column that only says whose row is whose; see releases.assignments."""
     return main if key is None else replace(main, columns={n: c for n, c in main.columns.items() if n != key})

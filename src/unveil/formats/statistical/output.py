@@ -12,7 +12,7 @@ import numpy as np
 from unveil.data.dictionary import Dictionary, Value, Variable
 from unveil.errors import OutputError, shown
 from unveil.formats.columns import needed
-from unveil.formats.statistical_checks import layout
+from unveil.formats.statistical.transport import layout
 
 if TYPE_CHECKING:
     import polars as pl

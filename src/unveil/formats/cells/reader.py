@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Kind, position
 from unveil.data.draft import MISSING_TOKENS
 from unveil.errors import shown
-from unveil.formats.notations import SEPARATORS, Everything, Form, Items, Prefix, Span, forms, is_token
+from unveil.formats.cells.notations import SEPARATORS, Everything, Form, Items, Prefix, Span, forms, is_token
 
 __all__ = ["CellError", "CellReader", "enclosed", "own_ends", "own_items", "quoted", "unquoted"]
 

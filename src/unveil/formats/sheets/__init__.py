@@ -1,7 +1,7 @@
 """Tables from spreadsheets: one sheet, its first row the names, every cell the text it shows.
 
 calamine reads the files. It lays a sheet out as a rectangle, has no value for error cells and takes negative dates for
-times of day; so a file is looked through once before (formats.sheet_parts), for its size and for these cells.
+times of day; so a file is looked through once before (sheets.parts), for its size and for these cells.
 """
 
 import re
@@ -17,7 +17,7 @@ from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError, shown
 from unveil.formats.columns import Coder, Columns, Place, Refusal, check_file, checked_names, needed, recoded, said
 from unveil.formats.paths import sheet_file
-from unveil.formats.sheet_parts import checked_parts
+from unveil.formats.sheets.parts import checked_parts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unveil.data.notation import FileNotation
 from unveil.errors import UsageError, shown
 from unveil.formats.columns import Refusal
-from unveil.formats.encodings import ENCODINGS
+from unveil.formats.text.encodings import ENCODINGS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,9 +10,9 @@ from unveil.data.attribute import Attribute, Kind, Role, canonical, position
 from unveil.data.regions import Regions
 from unveil.data.release import Release
 from unveil.errors import UsageError, shown
-from unveil.formats.notations import Items, Span, forms, is_token
+from unveil.formats.cells.notations import Items, Span, forms, is_token
+from unveil.formats.cells.reader import CellError, CellReader, enclosed, own_ends, own_items, quoted, unquoted
 from unveil.formats.output import csv_bytes
-from unveil.formats.reader import CellError, CellReader, enclosed, own_ends, own_items, quoted, unquoted
 
 __all__ = ["CellError", "mapping_bytes", "reaches", "read_cells", "shown_values", "write_cells"]
 

@@ -18,9 +18,10 @@ from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn, Table
 from unveil.errors import NotApplicable, ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
-from unveil.formats.notations import parse_cells
+from unveil.formats.cells.notations import parse_cells
 from unveil.formats.output import Content, content_bytes, write_whole
-from unveil.formats.published import (
+from unveil.formats.output.tables import OutputColumn, check_ending, table_content
+from unveil.formats.releases.published import (
     Sidecar,
     check_cells,
     check_columns,
@@ -33,7 +34,6 @@ from unveil.formats.published import (
     without_blanked,
     without_key,
 )
-from unveil.formats.table_output import OutputColumn, check_ending, table_content
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def read_release_rows(
     key: str | None = None,
     **options: Unpack[ReadOptions],
 ) -> tuple[Release, NDArray[np.int64]]:
-    """The same, and (rows of the file,) the group of each row. The column `key` is left out (formats.assignments)."""
+    """The same, and (rows of the file,) the group of each row. The column `key` is left out (releases.assignments)."""
     named = parse_cells(options.get("cells", ()))
     given, (path, sidecar) = path, named_sidecar(path, options.get("sidecar"))
     if sidecar.masked:

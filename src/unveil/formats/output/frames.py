@@ -8,9 +8,9 @@ from unveil.data.table import Table
 from unveil.errors import UsageError, shown
 from unveil.formats.columns import needed
 from unveil.formats.masked import masked_columns
-from unveil.formats.published import Sidecar
+from unveil.formats.output.tables import OutputColumn, typed
 from unveil.formats.releases import release_columns, written_cells
-from unveil.formats.table_output import OutputColumn, typed
+from unveil.formats.releases.published import Sidecar
 
 __all__ = ["sidecar_of", "to_frame"]
 

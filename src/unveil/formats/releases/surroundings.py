@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from unveil.errors import UnveilError, shown
 from unveil.formats.paths import SPREADSHEETS, sheet_file
-from unveil.formats.published import is_sidecar
+from unveil.formats.releases.published import is_sidecar
 from unveil.formats.sheets import other_sheets
 from unveil.formats.statistical import FAMILY
 

@@ -16,25 +16,19 @@ from pathlib import Path
 from xml.parsers import expat
 
 from unveil.formats.columns import Refusal
+from unveil.formats.sheets.binary import MOST_ROWS, check_area, check_old, plain_records
 
 __all__ = ["Parts", "checked_parts"]
 
 MOST_BYTES = 2**32  # unpacked, of all parts
 MOST_RATIO = 250  # unpacked to packed, beyond SMALL
 SMALL = 2**24
-MOST_AREA = 130 * 2**20  # cells of the rectangle that holds a sheet, about 3 GB
 MOST_ROW = 2**26  # bytes that are held of a row
 MOST_SPREAD = 2**26  # characters of texts that stand for several: repeated cells and rows, runs of blanks
-MOST_COLUMNS = 2**14  # Excel's and LibreOffice's own
-MOST_ROWS = 2**20
 _PIECE = 2**20
-_NO_SECTOR = 0xFFFFFFFA  # numbers from here on say that nothing follows
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, LookupError)
 
-_OLD_CELLS = frozenset(
-    {0x0006, 0x00BD, 0x00BE, 0x00D6, 0x00FD, 0x0201, 0x0203, 0x0204, 0x0205, 0x027E}
-)  # records of .xls
 # Of a sheet of Excel. Columns before EA, the 131st, and rows before 1,000,000 need not be looked at.
 _FAR = re.compile(rb' r="(?:[E-Ze-z][A-Za-z]\d|[A-Za-z]{3}|[A-Za-z]*\d{7})')
 _PLACE = re.compile(rb"""\br\s*=\s*["']\s*([A-Za-z]*)(\d*)\s*["']""")
@@ -76,7 +70,6 @@ _ODS_PLAIN = (
     (re.compile(rb"<(?:[\w-]+:)?line-break\s*/>"), b"\n"),
     (re.compile(rb"""(date-value\s*=\s*["'][^"']*)Z(?=["'])"""), rb"\1"),
 )
-_ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 
 
 @dataclass
@@ -101,7 +94,7 @@ class Parts:
                     new.writestr(info.filename, old.read(info))
                     continue
                 if info.filename.endswith(".bin"):
-                    new.writestr(info.filename, _plain_records(old.read(info))[0])
+                    new.writestr(info.filename, plain_records(old.read(info))[0])
                     continue
                 end = b"table-row" if info.filename == "content.xml" else b"row"
                 with new.open(info.filename, "w", force_zip64=True) as part:
@@ -120,7 +113,7 @@ def checked_parts(file: Path) -> Parts:
         with file.open("rb") as stream:
             start = stream.read(8)
         if ending == ".xls" and start == _OLE:
-            _check_old(file.read_bytes())
+            check_old(file.read_bytes())
             return found
         if start == _OLE:
             raise Refusal("it is protected by a password, or an old .xls; save it without one, or name it .xls")
@@ -140,64 +133,13 @@ def checked_parts(file: Path) -> Parts:
                 if name == "content.xml":
                     _check_open_document(archive, member, found)
                 elif name.endswith(".bin") and "sheet" in name:
-                    if _plain_records(b"".join(_pieces(archive, member)))[1]:
+                    if plain_records(b"".join(_pieces(archive, member)))[1]:
                         found.changed.add(member.filename)
                 elif name.endswith((".xml", ".bin", ".rels")):
                     _check_sheet(archive, member, found)
     except _FAULTS:
         raise Refusal("it is damaged; is it whole?") from None
     return found
-
-
-def _check_old(content: bytes) -> None:
-    """A file of Excel until 2003: its sectors form chains, in which the library would go round for ever."""
-    size = 1 << int.from_bytes(content[30:32], "little")
-    if size not in (512, 4096):
-        raise zipfile.BadZipFile
-
-    def sector(number: int) -> bytes:
-        return content[(number + 1) * size : (number + 2) * size]
-
-    def chain(start: int, following: tuple[int, ...]) -> list[int]:
-        found: list[int] = []
-        while start < _NO_SECTOR:
-            if start >= len(following) or len(found) > len(following):
-                raise zipfile.BadZipFile
-            found.append(start)
-            start = following[start]
-        return found
-
-    def numbers(raw: bytes) -> tuple[int, ...]:
-        return struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) // 4 * 4])
-
-    directory, few, small, more = (numbers(content[at : at + 4])[0] for at in (48, 56, 60, 68))
-    tables = list(numbers(content[76:512]))
-    while more < _NO_SECTOR and len(tables) * size <= len(content):
-        *listed, more = numbers(sector(more))
-        tables += listed
-    fat = numbers(b"".join(sector(number) for number in tables if number < _NO_SECTOR))
-    small_fat = numbers(b"".join(map(sector, chain(small, fat))))
-    entries = b"".join(map(sector, chain(directory, fat)))
-    root = b"".join(map(sector, chain(numbers(entries[116:120])[0], fat)))
-    for at in range(128, len(entries) - 127, 128):
-        start, length = numbers(entries[at + 116 : at + 124])
-        if entries[at + 66] == 2 and length < few:
-            _check_old_records(b"".join(root[n * 64 : n * 64 + 64] for n in chain(start, small_fat))[:length])
-        elif entries[at + 66] == 2:
-            _check_old_records(b"".join(map(sector, chain(start, fat)))[:length])
-
-
-def _check_old_records(content: bytes) -> None:
-    """Cells of .xls: where they stand, and that none is an error."""
-    at = 0
-    while at + 18 <= len(content):
-        kind, size, row, column = struct.unpack("<HHHH", content[at : at + 8])
-        if kind in _OLD_CELLS and column > 255:
-            raise Refusal(f"a cell stands in row {row + 1:,}, column {column + 1:,}; a sheet of .xls has 256 columns")
-        failed = kind == 0x0205 and content[at + 11] == 1
-        if failed or (kind == 0x0006 and content[at + 10] == 2 and content[at + 16 : at + 18] == b"\xff\xff"):
-            raise Refusal("it holds an error such as #N/A, which is not read from .xls; save it as .xlsx")
-        at += 4 + size
 
 
 def _check_member(member: zipfile.ZipInfo, left: int) -> int:
@@ -226,18 +168,6 @@ def _pieces(archive: zipfile.ZipFile, member: zipfile.ZipInfo, end: bytes = b"")
                 yield held[: cut or None]
                 held = held[cut:] if cut else b""
     yield held
-
-
-def _check_area(rows: int, columns: int) -> None:
-    if columns > MOST_COLUMNS or rows > MOST_ROWS:
-        raise Refusal(
-            f"its cells reach to row {rows:,}, column {columns:,}; a sheet has {MOST_ROWS:,} and {MOST_COLUMNS:,}"
-        )
-    if rows * columns > MOST_AREA:
-        raise Refusal(
-            f"its cells span {rows:,} rows and {columns:,} columns, more than is read; "
-            "remove what stands far from the table, or save it as CSV"
-        )
 
 
 def _check_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, found: Parts) -> None:
@@ -292,7 +222,7 @@ def _check_reach(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
         down, right = _reach(piece)
         rows, columns = max(rows, down), max(columns, right)
         placeless += len(_PLACELESS_ROW.findall(piece))
-    _check_area(rows + placeless, columns)
+    check_area(rows + placeless, columns)
 
 
 def _number(name: bytes) -> int:
@@ -335,7 +265,7 @@ def _check_open_document(archive: zipfile.ZipFile, member: zipfile.ZipInfo, foun
                 blank += times
                 continue
             rows, columns, blank = rows + blank + times, max(columns, width), 0
-            _check_area(rows, columns)
+            check_area(rows, columns)
             spread += _spread(row[head.end() :], times)
             if spread > MOST_SPREAD:
                 raise Refusal("it repeats texts or blanks beyond measure; save it as CSV")
@@ -376,48 +306,3 @@ def _times(text: bytes) -> int:
     if not (text.isdigit() and len(text) < 19):
         raise Refusal(f"{text[:20].decode('ascii', 'replace')!r} is not a number of repetitions")
     return int(text)
-
-
-def _plain_records(content: bytes) -> tuple[bytes, bool]:
-    """A sheet of binary records in which no cell is lost, and whether that needed a change.
-
-    Errors become texts, negative numbers lose their format, and cells in the short form, which name no column, do.
-    """
-    at, row, column, rows, columns, done = 0, 0, -1, 0, 0, 0
-    out: list[bytes] = []  # of what is before `done`
-    while at < len(content):
-        begin = at
-        kind, at = _varying(content, at, 2)
-        size, at = _varying(content, at, 4)
-        data = content[at : at + size] if kind <= 18 else b""
-        at += size
-        if kind == 0:
-            row, column = int.from_bytes(data[:4], "little"), -1
-        if not 1 <= kind <= 18:
-            continue
-        short = kind >= 12
-        column = column + 1 if short else int.from_bytes(data[:4], "little")
-        rows, columns = max(rows, row + 1), max(columns, column + 1)
-        if short:
-            kind, data = kind - 11, struct.pack("<I", column) + data
-        plain = data
-        if kind in (3, 11):
-            text = _ERRORS.get(data[8], "#ERROR")
-            kind, plain = 6, data[:8] + struct.pack("<I", len(text)) + text.encode("utf-16-le")
-        elif (kind == 2 and data[11] & 128) or (kind in (5, 9) and data[15] & 128):
-            plain = data[:4] + bytes(4) + data[8:]
-        if short or plain != data:
-            out += [content[done:begin], bytes([kind, len(plain) & 127 | 128, len(plain) >> 7]), plain]
-            done = at
-    _check_area(rows, columns)
-    return (b"".join([*out, content[done:]]), True) if done else (content, False)
-
-
-def _varying(content: bytes, at: int, most: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and where it ends."""
-    number = 0
-    for place in range(most):
-        number |= (content[at + place] & 127) << 7 * place
-        if not content[at + place] & 128:
-            break
-    return number, at + place + 1

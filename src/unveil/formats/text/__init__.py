@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from unveil.data.notation import FileNotation
 from unveil.errors import TableError, UnveilError, shown
-from unveil.formats import encodings as bytes_of
 from unveil.formats.columns import ROW_NAME, ROW_NAMES, Coder, Columns, Place, Refusal, checked_names
-from unveil.formats.dialect import (
+from unveil.formats.text import encodings as bytes_of
+from unveil.formats.text.dialect import (
     DECIMAL_SAMPLE,
     FIELD_LIMIT,
     SAMPLE,
@@ -28,7 +28,7 @@ from unveil.formats.dialect import (
     find_decimal,
     sniff_delimiter,
 )
-from unveil.formats.encodings import find_encoding, utf8_blocks
+from unveil.formats.text.encodings import find_encoding, utf8_blocks
 
 if TYPE_CHECKING:
     import polars as pl
