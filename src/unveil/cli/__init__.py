@@ -36,7 +36,7 @@ app = group(
     order="schema hierarchy anonymize check audit ledger attack frontier list demo",
     epilog="""
         Start here (unveil COMMAND --help says more):
-          unveil schema patients.csv -o schema.toml          draft what the columns are; read and confirm it
+          unveil schema patients.csv -o schema.toml          draft the schema; read and confirm it
           unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv
           unveil audit release.csv -s schema.toml --original patients.csv --report report.html
         """,
@@ -130,7 +130,7 @@ def _run() -> int:
         return CRASHED
     except SystemExit:
         raise
-    except BaseException as error:  # a panic of a native library is no Exception
+    except BaseException as error:  # a panic of a native library is not an Exception
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # usage errors of the command line itself
             return _show(error)
         return _crashed(error)

@@ -24,15 +24,15 @@ class AnonymizeOptions(opt.TableDialect, opt.MemoryBound, opt.With, LedgerOption
     output: Path | None = opt.output_option(
         "The release to write: .csv, .parquet, .arrow, .xlsx, .sav, .zsav, .dta or .xpt", "RELEASE"
     )
-    assignment: Path | None = opt.option("Also write which row went where. Keep it secret.", "FILE")
+    assignment: Path | None = opt.option("Also write which original row went where. Keep it secret.", "FILE")
     leave_out: list[str] = opt.option(
-        "A column that is not published, as if it were an identifier; repeatable.", "COLUMN", default=list
+        "A column not to publish, as if it were an identifier; repeatable.", "COLUMN", default=list
     )
-    seed: int | None = opt.option("Seed of what is drawn; from the operating system if not given. Keep it secret.")
+    seed: int | None = opt.option("Random seed; from the operating system if not given. Keep it secret.")
 
 
 def anonymize(options: AnonymizeOptions) -> None:
-    """Make a release of a table that keeps a privacy requirement."""
+    """Make a release that satisfies a privacy requirement."""
     from unveil.catalog import anonymizer
     from unveil.data.masked import MaskedTable, SyntheticTable
     from unveil.engine import Engine

@@ -40,7 +40,7 @@ class AuditOptions(
 
     releases: list[Path] = opt.argument("One or more published tables.", "RELEASE…", default=list)
     known: list[str] = opt.option(
-        "What an attacker knows of a person; all quasi-identifiers if not given. "
+        "What an attacker knows about a person; all quasi-identifiers if not given. "
         "Repeat it to test several sets of known attributes, one table row each.",
         "A,B",
         default=list,
@@ -48,16 +48,16 @@ class AuditOptions(
     preset: str | None = opt.option("Published limits by name, e.g. ema_0070 or k_11.", "NAME")
     presets: Path | None = opt.option("A TOML file of more presets.", "FILE")
     sample: int | None = opt.option("Ask about a random sample of people only.", "N")
-    minutes: float = opt.option("Report what was reached after this long.", "M", default=10.0)
-    joint: bool = opt.flag("--joint", "Also guess all sensitive attributes as one.")
+    minutes: float = opt.option("Stop after this many minutes and report what was measured.", "M", default=10.0)
+    joint: bool = opt.flag("--joint", "Also guess all sensitive attributes jointly.")
     panel: bool = opt.option(
-        "Ask readers a little unlike these, too: other pseudo-counts, joined attributes, one attribute less.",
+        "Also try readers slightly different from these: other pseudo-counts, joined attributes, one fewer attribute.",
         None,
         "--panel/--no-panel",
         default=True,
     )
     membership_prior: float | None = opt.option(
-        "Probability, before the release, that somebody is in the table; a half if not given.", "P"
+        "Probability, before the release, that a person is in the table; 0.5 if not given.", "P"
     )
     background: str = opt.option(
         "Readers with background knowledge: if cheap, never, or always (yes:bandwidths=0.1+0.3,t=0.2,l=3).",
@@ -66,7 +66,7 @@ class AuditOptions(
     )
     release_type: str = opt.option("public, controlled or internal.", "TYPE", default="not stated")
     waive: list[str] = opt.option(
-        "A kind of disclosure that need not be judged, and why: singling out, linking, inference, inference:ATTRIBUTE, "
+        "A kind of disclosure not to judge, and why: singling out, linking, inference, inference:ATTRIBUTE, "
         "membership, background, composition or file; repeatable.",
         "KIND='why'",
         default=list,
@@ -75,13 +75,13 @@ class AuditOptions(
     variant: str = opt.option(
         "The document: internal, or external, with no count below --least-count.", "VARIANT", default="internal"
     )
-    least_count: int = opt.option("The least count that an external document shows.", default=10)
+    least_count: int = opt.option("The smallest count that an external document shows.", default=10)
 
 
 def audit(options: AuditOptions) -> None:
-    """Every attack, risk and utility, and a verdict on every kind of disclosure.
+    """Attack and measure releases; judge every kind of disclosure.
 
-    Default limits always hold; --preset and --limit add to them. Exit code 1: a limit is exceeded; 3: inconclusive, or
+    Default limits always apply; --preset and --limit add to them. Exit code 1: a limit is exceeded; 3: inconclusive, or
     something was not judged.
     """
     from unveil.audit import run_audit

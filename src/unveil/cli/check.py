@@ -19,9 +19,9 @@ class CheckOptions(opt.ReleaseCase, opt.Pairing, opt.Population, opt.Report, opt
 
 
 def check(options: CheckOptions) -> None:
-    """The level of every privacy model on a release.
+    """Show the level that a release reaches in every privacy model.
 
-    Exit code 1 if a requirement is missed.
+    Exit code 1 if a requirement is not met.
     """
     from unveil.audit.document import Document, describe_run
     from unveil.audit.levels import run_check

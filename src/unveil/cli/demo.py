@@ -39,7 +39,7 @@ class DemoOptions:
 
 
 def demo(options: DemoOptions) -> None:
-    """The whole job on made-up hospital data.
+    """Run everything on made-up hospital data.
 
     Two releases of one table, audited side by side.
     """

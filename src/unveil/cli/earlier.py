@@ -22,7 +22,7 @@ _TEXT = re.compile(rf"(?s)(.+?)(?::((?:{'|'.join(_OPTIONS)})=.*))?")
 class LedgerOptions:
     """The ledger of what is out."""
 
-    ledger: Path | None = opt.option("The ledger of what is already out about these people.", "FOLDER")
+    ledger: Path | None = opt.option("The ledger of what was already published about these people.", "FOLDER")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class EarlierOptions(LedgerOptions):
     """What is already out."""
 
     earlier: list[str] = opt.option(
-        "A release that is already out about these people; repeatable. Options: schema=FILE, date=2025-03-01, "
+        "An earlier release about these people; repeatable. Options: schema=FILE, date=2025-03-01, "
         "people=same|subset|superset|overlapping, shared=2000, changed=0.1, within=age~5+income~1000.",
         "RELEASE[:options]",
         default=list,

@@ -30,8 +30,8 @@ class FrontierOptions(
     """The options of a sweep."""
 
     with_: list[str] = opt.option(
-        "An anonymizer and the values to try, e.g. mondrian:k=2+5+10, its own requirements after a blank; "
-        "repeatable. Some of each kind if not given.",
+        "An anonymizer and the values to try, e.g. mondrian:k=2+5+10, its own requirements after a space; "
+        "repeatable. A few of each kind if not given.",
         "SCHEME",
         "--with",
         default=list,
@@ -42,13 +42,13 @@ class FrontierOptions(
     utility: list[str] = opt.option(
         "A measure of utility; the first is the scale, utility_loss if not given; repeatable.", "ID", default=list
     )
-    budget: int | None = opt.option("Releases to make in all, with values between the given ones.", "N")
+    budget: int | None = opt.option("How many releases to make in all, also with values between the given ones.", "N")
     minutes: float | None = opt.option("Keep trying values between the given ones for this long.", "M")
     output: Path | None = opt.output_option("Write the recommended release, a .csv", "RELEASE")
     distance: str = opt.option("The distance of privacy loss and utility loss.", default="js")
     minimum_support: float = opt.option("Share of the rows that is a large population.", default=0.05)
     dimension: int = opt.option("Quasi-identifiers in a random query.", default=2)
-    selectivity: float = opt.option("Of random queries.", default=0.05)
+    selectivity: float = opt.option("Selectivity of random queries.", default=0.05)
     queries: int = opt.option("How many random queries.", default=1000)
     sample: int | None = opt.option("Ask about a random sample of people only.", "N")
     release_seed: int | None = opt.option(

@@ -32,7 +32,7 @@ class AutoOptions(opt.SchemaFile):
 
 @command(hierarchy_app)
 def auto(options: AutoOptions) -> None:
-    """A hierarchy for every quasi-identifier that has none.
+    """Build a hierarchy for every quasi-identifier that has none.
 
     Ages, intervals, parts of dates, ICD-10, prefixes, neighbours or frequencies; written, and named in the schema.
     """
@@ -83,7 +83,7 @@ class ImportOptions(FolderOptions):
 
 @command(hierarchy_app, "import")
 def import_(options: ImportOptions) -> None:
-    """Many hierarchies at once, from ARX.
+    """Import many hierarchies at once from ARX.
 
     Corrected where ARX allows what is not allowed here (***** on top, * below the top).
     """
@@ -117,7 +117,7 @@ def import_(options: ImportOptions) -> None:
 
 @command(hierarchy_app)
 def export(options: FolderOptions) -> None:
-    """Every hierarchy of a schema, as ARX reads them."""
+    """Write every hierarchy of a schema as ARX reads them."""
     from unveil.data.schema import read_schema
 
     schema = _schema(options)
@@ -134,7 +134,7 @@ class MappingOptions(opt.TableDialect, opt.ReleaseDialect, OutputOption, opt.Ori
 
 @command(hierarchy_app)
 def mapping(options: MappingOptions) -> None:
-    """What a release made of each value, as a CSV."""
+    """Write what a release made of each value, as a CSV."""
     from unveil.data.release import Release
     from unveil.formats.cells import mapping_bytes
 

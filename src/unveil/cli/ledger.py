@@ -12,7 +12,7 @@ from unveil.errors import UsageError
 
 __all__ = ["ledger_app"]
 
-ledger_app = group("ledger", "What has been published about a population: releases and schemas, never originals.")
+ledger_app = group("ledger", "Keep track of what was published about a population.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class AddOptions(LedgerFolder, opt.SchemaFile, opt.OneRelease):
 
 @command(ledger_app)
 def add(options: AddOptions) -> None:
-    """Keep a release that is out, with its schema, date and recipient."""
+    """Record a published release, with its schema, date and recipient."""
     from unveil.formats.ledger import add_to_ledger
 
     if options.release is None or options.schema is None:
@@ -53,7 +53,7 @@ def add(options: AddOptions) -> None:
 
 @command(ledger_app, "list")
 def list_(options: LedgerFolder) -> None:
-    """The releases in a ledger."""
+    """List the releases in a ledger."""
     from unveil.formats.ledger import read_ledger
 
     for entry in read_ledger(options.ledger):

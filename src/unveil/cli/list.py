@@ -18,7 +18,7 @@ class ListOptions:
 
 
 def list_(options: ListOptions) -> None:
-    """What there is: anonymizers, models, attackers, measures, presets, formats."""
+    """List anonymizers, models, attackers, measures and more."""
     if options.family not in LISTS:
         said = "say what to list" if options.family is None else f"there is no list of {shown(options.family)}"
         raise UsageError(f"{said}: unveil list {' | '.join(LISTS)}")

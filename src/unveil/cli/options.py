@@ -88,7 +88,7 @@ def _field(made: Any, default: Any) -> Any:
 class SchemaFile:
     """What the columns are."""
 
-    schema: Path | None = option("What the columns are: schema.toml.", "FILE", "--schema", "-s")
+    schema: Path | None = option("The schema, which says what each column is: schema.toml.", "FILE", "--schema", "-s")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,27 +109,27 @@ class OneRelease:
 class Original:
     """The table that a release was made of."""
 
-    original: Any = data_option("The original table, a file or DATABASE#TABLE: the people in it.")
+    original: Any = data_option("The original table: a file, or DATABASE#TABLE.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableDialect:
     """How the original and other tables are written."""
 
-    delimiter: str | None = option("Between the columns of tables; detected if not given.", "CHARACTER")
-    decimal: str | None = option("The decimal mark of tables: . or ,", "CHARACTER")
-    encoding: str | None = option("Of tables: utf-8, utf-16 or cp1252; detected if not given.", "ENCODING")
+    delimiter: str | None = option("Column delimiter of tables; detected if not given.", "CHARACTER")
+    decimal: str | None = option("Decimal mark of tables: . or ,", "CHARACTER")
+    encoding: str | None = option("Encoding of tables: utf-8, utf-16 or cp1252; detected if not given.", "ENCODING")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseDialect:
     """How releases are written, which may come from another tool."""
 
-    release_delimiter: str | None = option("Between the columns of releases.", "CHARACTER")
-    release_decimal: str | None = option("The decimal mark of releases.", "CHARACTER")
-    release_encoding: str | None = option("The encoding of releases.", "ENCODING")
+    release_delimiter: str | None = option("Column delimiter of releases.", "CHARACTER")
+    release_decimal: str | None = option("Decimal mark of releases.", "CHARACTER")
+    release_encoding: str | None = option("Encoding of releases.", "ENCODING")
     cells: list[str] = option(
-        "How cells are written, where several ways fit: value, interval, range, bound, list, mask, prefix, suppressed; "
+        "How cells are written, if ambiguous: value, interval, range, bound, list, mask, prefix, suppressed; "
         "repeatable.",
         "[ATTRIBUTE=]NOTATION",
         default=list,
@@ -141,12 +141,12 @@ class Pairing:
     """Whose row is whose."""
 
     assignment: list[Path] = option(
-        "Which original row went where, as anonymize --assignment writes it; one file per release, in their order.",
+        "Which original row went where, as written by anonymize --assignment; one file per release, in the same order.",
         "FILE",
         default=list,
     )
     key: str | None = option(
-        "A column of both files that says whose row is whose; no attacker sees it, and it must not be published.",
+        "A column in both files that says whose row is whose; no attacker sees it, and it must not be published.",
         "COLUMN",
     )
 
@@ -169,7 +169,7 @@ class Control:
 class Population:
     """People around."""
 
-    population: Any = data_option("A table of everyone among whom an attacker may look.")
+    population: Any = data_option("A table of the population in which an attacker may look people up.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +186,7 @@ class KnownOptions:
     """What an attacker knows of a person."""
 
     known: list[str] = option(
-        "What an attacker knows of a person; all quasi-identifiers if not given.", "A,B", default=list
+        "What an attacker knows about a person; all quasi-identifiers if not given.", "A,B", default=list
     )
 
 
@@ -219,7 +219,7 @@ class ChainLengths:
     """How long chains run."""
 
     chains: int = option("How many chains, where sampling is needed.", default=4)
-    sweeps: int = option("Sweeps of the first round; more follow until it is precise.", default=1000)
+    sweeps: int = option("Sweeps of the first round; chains run on until they are precise.", default=1000)
     most_sweeps: int | None = option("At most this many sweeps of each chain; 16,000 if not given.")
     precision: float = option("Stop when the Monte-Carlo error of 99% of probabilities is below this.", default=0.003)
 
@@ -228,15 +228,15 @@ class ChainLengths:
 class MemoryBound:
     """How much memory a command may use."""
 
-    memory: str | None = option("Refuse what may need more memory than this, e.g. 8G.", "SIZE")
+    memory: str | None = option("Stop with an error if more memory than this may be needed, e.g. 8G.", "SIZE")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings(MemoryBound):
     """How the work is done."""
 
-    seed: int = option("Seed of chains, samples and models: the same seed, the same figures.", default=0)
-    workers: int | None = option("Threads; all cores if not given.")
+    seed: int = option("Random seed: the same seed gives the same figures.", default=0)
+    workers: int | None = option("Number of threads; all cores if not given.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +244,7 @@ class CheckpointOptions:
     """Where long work is saved."""
 
     checkpoint: Path | None = option(
-        "Save the work there, and resume from it. Keep it secret; removed when done.", "FOLDER"
+        "Save progress in this folder and resume from it. Keep it secret; removed when done.", "FOLDER"
     )
 
 
@@ -253,7 +253,7 @@ class Require:
     """What an anonymizer must keep."""
 
     require: list[str] = option(
-        "A privacy model to keep, e.g. t_closeness:t=0.2; repeatable.", "MODEL:options", default=list
+        "A privacy model to satisfy, e.g. t_closeness:t=0.2; repeatable.", "MODEL:options", default=list
     )
 
 
@@ -277,14 +277,14 @@ class Limits:
 class Verbose:
     """How much is printed."""
 
-    verbose: bool = flag("--verbose", "Print everything that was found, not one screen of it.")
+    verbose: bool = flag("--verbose", "Print every finding instead of one screen.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Verbose):
     """The document and its page."""
 
-    report: Path | None = option("Write the report, one HTML file.", "FILE")
+    report: Path | None = option("Write the report as one HTML file.", "FILE")
     json: Path | None = option("Write the document as JSON; - for standard output.", "FILE")
 
 
@@ -293,7 +293,7 @@ class PeopleOptions:
     """Results that name people."""
 
     people: Path | None = option(
-        "Write what was found of each person (.csv, .parquet, .arrow, .xlsx). It names people.", "FILE"
+        "Write the findings on each person (.csv, .parquet, .arrow, .xlsx). The file identifies people.", "FILE"
     )
 
 
@@ -301,7 +301,9 @@ class PeopleOptions:
 class Config:
     """The same options from a file."""
 
-    config: Path | None = option("A TOML file with the same names as these options, which win.", "FILE")
+    config: Path | None = option(
+        "A TOML file of options by the same names; options given here take precedence.", "FILE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

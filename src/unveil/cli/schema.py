@@ -28,7 +28,7 @@ class SchemaOptions(opt.TableDialect):
 
 
 def schema(options: SchemaOptions) -> None:
-    """Draft what the columns are: schema.toml.
+    """Draft a schema, which says what each column is.
 
     Kinds, domains, and suggested roles with their evidence, all unconfirmed.
     """

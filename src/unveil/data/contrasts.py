@@ -21,7 +21,7 @@ def contrast_weights(chains: int) -> Floats:
 
 @lru_cache(maxsize=64)
 def shift_size(contrasts: int, level: float) -> float:
-    """How many times the largest of so many independent errors another error of that size exceeds with this chance.
+    """How many times the largest of this many independent errors another error of that size exceeds with this chance.
 
     Of one contrast (two chains) this is Student's t; contrasts of chains are normal where chains are long.
     """

@@ -213,7 +213,7 @@ class Columns:
 
 
 def no_number(texts: Iterable[str], most: int) -> str | None:
-    """The first text that is no whole number from 1 to `most`; None if all are."""
+    """The first text that is not a whole number from 1 to `most`; None if all are."""
     return next((t for t in texts if not (t.isascii() and t.isdigit() and len(t) < 19 and 1 <= int(t) <= most)), None)
 
 
@@ -254,7 +254,7 @@ def recoded(texts: Sequence[str], parts: list[NDArray[Any]]) -> CodedColumn:
     return CodedColumn(distinct, _joined(parts, rank))
 
 
-MOST_COLUMNS = 2**14  # as in a sheet: more are no attributes of people
+MOST_COLUMNS = 2**14  # as in a sheet: more are not attributes of people
 TOO_WIDE = f"holds over {MOST_COLUMNS:,} columns; keep those that are to be published"
 
 

@@ -334,7 +334,7 @@ def _texts(name: str, kind: str, values: "pl.Series") -> "pl.Series":
 
 
 def _days(name: str, days: "pl.Series") -> "pl.Series":
-    """Dates as texts; infinity and years beyond four digits are no dates of ours."""
+    """Dates as texts; infinity and years beyond four digits are refused."""
     import polars as pl
 
     if not days.to_physical().is_between(*_YEARS_1_TO_9999).fill_null(True).all():

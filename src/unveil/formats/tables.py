@@ -52,7 +52,7 @@ def read_columns(
 
     `missing` is the text a null becomes. Of an ARX project it is the input, or the output if `published`.
     `book.xlsx#Sheet` names a sheet. Columns `counted` are only asked which rows are equal: they may come without texts.
-    A cell of a million members is no cell of a table: working on many of them would take all memory, or hours.
+    A cell of a million characters is refused: working on many of them would take all memory, or hours.
     """
     path = located(path) if isinstance(path, str) else path
     found = _read(path, delimiter, decimal, encoding, missing, error, published, counted)

@@ -99,7 +99,7 @@ def unite(cells: DistinctCells, of_cell: NDArray[np.int32]) -> NDArray[np.int32]
 
 
 def _read_only(column: Codes) -> Codes:
-    """Numba compiles anew for an array that may not be written: let none be written, so that one version does."""
+    """Numba compiles a second version for read-only arrays: make all of them read-only, so that one version does."""
     column = column.view()
     column.flags.writeable = False
     return column

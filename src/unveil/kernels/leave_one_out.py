@@ -1,7 +1,7 @@
 """Mondrian without one record, for every record: replay the decisions on the record's way down the tree.
 
 A node is a slice of `order`. Its histogram is counted once; every record in it is taken out of it in turn and the
-node's cut is decided anew. A record whose cut stays goes on to its child; where the cut changes, only that node has
+node's cut is decided again. A record whose cut stays goes on to its child; where the cut changes, only that node has
 to be partitioned again. Decisions are those of kernels.mondrian and kernels.partition. Shared arguments:
 
 codes     (rows, d) int32, in split order; axes, position, tables, extent as in kernels.mondrian

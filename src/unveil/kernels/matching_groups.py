@@ -126,7 +126,7 @@ def _grown(array, size):
 
 @njit(cache=True, nogil=True)
 def tally(set_start, set_group, times, start, atom, atoms, weight, prime, degrees):
-    """The last choice: (degrees + 1, primes) how many tuples match so many groups. Arguments as in `narrow`."""
+    """The last choice: (degrees + 1, primes) how many tuples match that many groups. Arguments as in `narrow`."""
     found = np.zeros((degrees + 1, len(prime)), np.int64)
     count = np.zeros(atoms, np.int64)
     touched = np.empty(atoms, np.int64)

@@ -88,7 +88,7 @@ def partition(
     A strict cut puts the codes up to the median, or those below it, to the left: the better balanced first; with
     ``lower`` only the codes up to the one that reaches floor(n/2) rows. A ``relaxed`` cut puts floor(n/2) rows to the
     left; of the rows at the median the first in the table go left.
-    ``superset_size`` asks for the supersets of at least so many rows; the histograms of all such nodes are kept.
+    ``superset_size`` asks for the supersets of at least that many rows; the histograms of all such nodes are kept.
     ``list_rows`` hands ``allowed`` the rows of every child, too; then equal rows are not worked on as one.
     ``collapse`` says whether equal rows are worked on as one (None: where it pays), which a relaxed cut rules out; it
     does not change the result.

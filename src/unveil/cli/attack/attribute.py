@@ -29,26 +29,32 @@ class AttributeOptions(
 ):
     """The options of an attack on attributes."""
 
-    targets: Any = opt.data_option("People to ask about instead of the original's: known attributes, empty = unknown.")
+    targets: Any = opt.data_option(
+        "People to ask about instead of those in the original: known attributes, empty = unknown."
+    )
     own_prior: Path | None = opt.option(
-        "For fixed_prior: its belief about each target beforehand, a CSV with a column per value.", "FILE"
+        "For fixed_prior: its prior for each target, a CSV with a column per value.", "FILE"
     )
     knowledge: str | None = opt.option(
-        "What is known of everybody beforehand, e.g. kernel:bandwidth=0.3. Needs --original.", "NAME:options"
+        "What is known about everybody beforehand, e.g. kernel:bandwidth=0.3. Needs --original.", "NAME:options"
     )
     strength: float = opt.option("Mean pseudo-count of a value that --knowledge gives learners.", default=1.0)
-    roster: bool = opt.flag("--roster", "Everybody's quasi-identifiers are known: groups of exact cells.")
+    roster: bool = opt.flag(
+        "--roster", "The attacker knows everybody's quasi-identifiers; for releases with exact cells."
+    )
     others: Any = opt.data_option(
         "For background: people whose value is known, a CSV of quasi-identifiers and the value."
     )
-    coalition: int | None = opt.option("Also: the worst M fellow members of a group tell their values.", "M")
+    coalition: int | None = opt.option(
+        "Also assume that the M most telling members of a group reveal their values.", "M"
+    )
 
 
 def attribute(options: AttributeOptions) -> None:
-    """Guess sensitive values: what attackers believe of each person.
+    """Guess sensitive values: what attackers believe about each person.
 
-    Beside them the learner, who reads the release but is not told that the person is in it. Exit code 3 if chains
-    disagree or precision was not reached.
+    The learner beside them reads the release but is not told that the person is in it. Exit code 3 if the chains
+    disagree or did not reach the precision.
     """
     from unveil.audit.attribute import describe_attack
     from unveil.audit.perturbed import case_as_read, perturbed_remarks

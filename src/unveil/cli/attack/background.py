@@ -17,23 +17,23 @@ __all__ = ["BackgroundOptions", "background"]
 class BackgroundOptions(opt.ReleaseCase, opt.Report, opt.Pairing, opt.AskedOptions):
     """The options of an attack with background knowledge."""
 
-    release: Path | None = opt.argument("The published table; without it the knowledge is only shown.", "[RELEASE]")
+    release: Path | None = opt.argument("The published table; without it the knowledge is only shown.", "RELEASE")
     knowledge: str | None = opt.option(
-        "What is known of everybody beforehand, e.g. negative_rules:min_expectation=0.9.", "NAME:options"
+        "What is known about everybody beforehand, e.g. negative_rules:min_expectation=0.9.", "NAME:options"
     )
-    t: float = opt.option("A belief that the release changes by more is a breach.", default=0.2)
+    t: float = opt.option("A larger change of a belief is a breach.", default=0.2)
     l: int = opt.option("Fewer possible values are a breach.", default=3)
     bandwidths: str | None = opt.option(
-        "Also: the worst case for readers with kernel priors of these bandwidths.", "B+B+…"
+        "Also find the worst case for readers with kernel priors of these bandwidths.", "B+B+…"
     )
-    rank: bool = opt.flag("--rank", "Also: which rules, if known, would expose most people of the release.")
+    rank: bool = opt.flag("--rank", "Also find the rules that would expose most people if they were known.")
     top: int = opt.option("How many rules to print.", default=20)
 
 
 def background(options: BackgroundOptions) -> None:
-    """Bring knowledge along: rules, kernel priors or facts.
+    """Attack with background knowledge: rules, kernel priors or facts.
 
-    With their evidence in the original; with a release, whom they expose there.
+    Shows its evidence in the original and, given a release, whom it exposes there.
     """
     from unveil.audit.background import prior_findings
     from unveil.audit.document import Document, describe_run

@@ -21,7 +21,8 @@ class DisclosureOptions(
     model: str = opt.option("tree, forest, nearest or linear.", "NAME", default="tree")
     most_inputs: int = opt.option("Guess from one input, two, … up to this many; 0 = none.", default=3)
     fact: Path | None = opt.option(
-        "A fact that no column holds, in a column fact: of rows of the original (row), or of other people.", "FILE"
+        "A fact that no column holds, in a column fact: about rows of the original (row), or about other people.",
+        "FILE",
     )
 
 

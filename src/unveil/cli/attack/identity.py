@@ -29,9 +29,7 @@ class IdentityOptions(
 ):
     """The options of an attack on identity."""
 
-    held: Any = opt.data_option(
-        "The people whom an attacker holds instead: some people, some columns; empty = unknown."
-    )
+    held: Any = opt.data_option("The attacker's own file instead: some people, some columns; empty = unknown.")
     mapping: Path | None = opt.option("What the columns and values of --held are called here.", "FILE")
     fraction: float | None = opt.option("The share of the population that is published, for uniqueness.", "SHARE")
     false_links: float = opt.option("Share of other pairs that may be called links (probabilistic).", default=0.001)
@@ -44,17 +42,17 @@ class IdentityOptions(
         "With --worst-case, up to 120 people: take this long to prove what no such distance exceeds.", "SECONDS"
     )
     knowing: str | None = opt.option(
-        "Link as one who knows the masking, for instance rank_swapping:p=5.", "NAME:options"
+        "Link as an attacker who knows the masking, e.g. rank_swapping:p=5.", "NAME:options"
     )
-    largest: int | None = opt.option("Attributes of a minimal sample unique at most; 3 if not given.")
+    largest: int | None = opt.option("Most attributes of a minimal sample unique; 3 if not given.")
     subsets: int = opt.option("Sets of attributes in the chart of what is known; 0 = no charts.", default=64)
 
 
 def identity(options: IdentityOptions) -> None:
     """Find whose row is whose: linkage and uniqueness.
 
-    The people an attacker holds are linked with published rows, by distance and by probability; and who is alone in
-    the population?
+    The attacker's records are linked with published rows, by distance and by probability; and who is unique in the
+    population is estimated.
     """
     from unveil.audit.linking import run_link
     from unveil.formats.people import people_content

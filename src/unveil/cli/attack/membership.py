@@ -18,9 +18,9 @@ class MembershipOptions(
 ):
     """The options of an attack on membership."""
 
-    release: Path | None = opt.argument("The published table, made of the original.", "[RELEASE]")
+    release: Path | None = opt.argument("The published table, made from the original.", "RELEASE")
     with_: str | None = opt.option(
-        "The anonymizer, for one who knows it: shadow releases are made with and without each person.",
+        "The anonymizer, for an attacker who knows it: shadow releases are made with and without each person.",
         "NAME:options",
         "--with",
     )
@@ -37,7 +37,7 @@ class MembershipOptions(
 def membership(options: MembershipOptions) -> None:
     """Tell who is in the table and who is not.
 
-    By a release, by its scheme, by a model that was trained on the table, or by the model's answers.
+    From a release, its scheme, a model trained on the table, or the model's answers.
     """
     from unveil.audit.document import describe_inputs
     from unveil.audit.membership_trial import check_limits, run_membership

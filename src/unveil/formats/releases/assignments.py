@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assignment_bytes", "origin_bytes", "read_assignment", "read_origin", "read_paired"]
 
-PAIRS = 1 << 22  # rows held against cells at a time
+PAIRS = 1 << 22  # rows compared with cells at a time
 
 
 def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:

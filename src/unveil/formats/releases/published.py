@@ -1,4 +1,4 @@
-"""A published table before its cells are read: what stands beside it, and its columns held against the schema."""
+"""A published table before its cells are read: what stands beside it, and its columns checked against the schema."""
 
 import contextlib
 import hashlib

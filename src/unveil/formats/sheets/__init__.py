@@ -75,7 +75,7 @@ def other_sheets(path: Path) -> Iterator[tuple[str, bool, list[str]]]:
 
 
 def _safely(step: Any) -> Any:
-    """What the library returns; whatever it stumbles over is a refusal, also a panic, which is no Exception."""
+    """What the library returns; whatever it stumbles over is a refusal, also a panic, which is not an Exception."""
     try:
         return step()
     except (KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration):

@@ -49,7 +49,7 @@ class RecordLayout:
 
 
 def layout(path: Path, columns: int) -> RecordLayout | None:
-    """The layout of a transport file of so many columns; None if it has another."""
+    """The layout of a transport file with this many columns; None if it has another."""
     with path.open("rb") as file:
         head = file.read(2**16 + _VARIABLE * columns)
         described = max(head.find(b"HEADER RECORD*******NAMESTR "), head.find(b"HEADER RECORD*******NAMSTV8 "))

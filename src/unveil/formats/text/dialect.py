@@ -52,7 +52,7 @@ class Records:
 
     Quoting is RFC 4180's: a field that starts with a quote ends at the next quote that is not doubled; a quote anywhere
     else is text. CR, LF and CRLF end a record outside quotes, and a physical line everywhere. With trim, blanks around
-    a field are no part of it. With even, every record must have as many fields, and none may be blank; in a text of one
+    a field are not part of it. With even, all records have equally many fields, and none is blank; in a text of one
     column a blank line is an empty field. Blank lines at the end are ignored.
     """
 

@@ -217,7 +217,7 @@ def _first_invalid_utf8(source: ByteSource) -> tuple[int, int] | None:
 
 
 def _mostly_utf8(source: ByteSource) -> bool:
-    """Whether more characters beyond ASCII are valid UTF-8 than bytes are not: then it is no cp1252 file."""
+    """Whether more characters beyond ASCII are valid UTF-8 than bytes are not: then it is not a cp1252 file."""
     valid = invalid = 0
     for part in source.blocks(_PIECE):
         text = part.decode("utf-8", "ignore")

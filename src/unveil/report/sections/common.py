@@ -231,7 +231,7 @@ def sentence_rows(document: Document, names: Names) -> list[tuple[str, str, str]
 
 
 def limits(document: Document, names: Names) -> list[Block]:
-    """Every comparison with a limit; where many readers were held against one, the worst of them, the others folded."""
+    """Every comparison with a limit; where one limit applies to many readers, the worst of them, the others folded."""
     held = [f for f in document.findings if f.limit]
     if not held:
         return []

@@ -124,7 +124,7 @@ def calibrated(document: Document, names: Names) -> list[Block]:
     head = "Calibration error", "Believed 80% or more", "of these, rightly", "Wrongly, of all people"
     words = (
         "How many values a reader gets right is a lower bound of what somebody may. How sure it is of one person is "
-        "not: a wrong certainty is held against a person, too, and counts apart."
+        "not: a wrong certainty harms a person, too, and is counted separately."
     )
     grid = Grid(title, (Cell("Reader"), *map(num, head), Cell("Confident beliefs are")), tuple(rows), kind="tight")
     return [Heading(title, id="calibration"), Paragraph(words, "quiet"), grid]

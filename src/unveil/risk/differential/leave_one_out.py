@@ -81,15 +81,15 @@ def without_each(mondrian: Mondrian, table: Table, asked: int, engine: Engine, *
     special = leader & (_ranges_change(laid) | _order_changes(mondrian, table, known))
     _replay(laid, leader & ~special, change, uncut, engine)
     each, joined = within.each + change.each, within.joint + change.joined
-    for laid_anew, chosen in _laid_anew(laid, mondrian, table, requirement, asked, np.flatnonzero(special)):
+    for laid_again, chosen in _laid_again(laid, mondrian, table, requirement, asked, np.flatnonzero(special)):
         alone = np.zeros(table.rows, dtype=bool)
         alone[chosen] = True
-        anew = _Change.none(table.rows, len(known), table.attributes[asked].codes)
-        found = _replay(laid_anew, alone, anew, uncut, engine)
+        second = _Change.none(table.rows, len(known), table.attributes[asked].codes)
+        found = _replay(laid_again, alone, second, uncut, engine)
         everyone = np.tile(np.arange(table.rows, dtype=np.int32), len(chosen))
         of_all = replace(found, group=found.group[everyone])
-        _count(laid_anew, anew, chosen, everyone, np.arange(len(chosen) + 1) * table.rows, of_all, 1)
-        each[chosen], joined[chosen] = anew.each[chosen], anew.joined[chosen]
+        _count(laid_again, second, chosen, everyone, np.arange(len(chosen) + 1) * table.rows, of_all, 1)
+        each[chosen], joined[chosen] = second.each[chosen], second.joined[chosen]
     opened = (uncut & ~_whole_holds(requirement, table))[first][number]
     left = np.zeros(within.overall.shape)
     left[np.arange(table.rows), laid.asked] = 1.0
@@ -196,7 +196,7 @@ def _extent(space: Space, axes: Sequence[CutAxis], codes: NDArray[np.int32]) -> 
     return extent
 
 
-def _laid_anew(
+def _laid_again(
     laid: _Laid,
     mondrian: Mondrian,
     table: Table,
@@ -342,10 +342,10 @@ def _cut_again(
     _count(laid, change, targets, rows, table_from, group, -1)
     rows = rows[rows != np.repeat(targets, sizes)]
     table_from = np.concatenate([[0], np.cumsum(sizes - 1)]).astype(np.int64)
-    anew = _partitioned(laid, rows, table_from)
-    owner = np.zeros(anew.groups, dtype=np.int64)
-    owner[anew.group] = np.repeat(targets, sizes - 1)
+    cut = _partitioned(laid, rows, table_from)
+    owner = np.zeros(cut.groups, dtype=np.int64)
+    owner[cut.group] = np.repeat(targets, sizes - 1)
     # A cut above the node bounds its groups too, but the target lies on their side of it.
-    _count(laid, change, targets, rows, table_from, anew, 1)
+    _count(laid, change, targets, rows, table_from, cut, 1)
     groups = np.bincount(owner, minlength=len(uncut))
     uncut[targets] = (sizes == len(uncut)) & (groups[targets] == 1)

@@ -89,7 +89,7 @@ def run_experiment(
     method = wrapped.method if isinstance(wrapped, Anonymizer) else None
     if question.fast and replayable(method) and isinstance(question.model, CountModel):
         return _replayed(run, wrapped, method, question.model)
-    return _anew(run, wrapped)
+    return _again(run, wrapped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _replayed(run: _Run, sanitizer: Sanitizer, method: Any, model: CountModel) -
     if good.all():
         return answer
     # Without these the requirement cannot be met; the anonymizer itself says so.
-    others = _anew(replace(run, records=records[~good]), sanitizer)
+    others = _again(replace(run, records=records[~good]), sanitizer)
     return replace(answer, failures=others.failures)
 
 
@@ -202,7 +202,7 @@ def _laplace_drawn(
     )
 
 
-def _anew(run: _Run, sanitizer: Sanitizer) -> Outcome:
+def _again(run: _Run, sanitizer: Sanitizer) -> Outcome:
     """Sanitize the whole table, then without each record; workers take records."""
     from joblib import Parallel, delayed
 

@@ -117,7 +117,7 @@ def learn_membership(
 
     `population`: everyone among whom people may be sought, the members included; the prior is then the share of them
     that the release holds, and one half otherwise, unless it is given. Exact where there are at most `draws`
-    combinations of values, else `draws` people are drawn of each sort. Cost: matching so many people.
+    combinations of values, else `draws` people are drawn of each sort. Cost: matching that many people.
     """
     shares = published_shares(release, sorted(known))
     cells = [release.attributes[i].codes for i in shares]

@@ -107,7 +107,7 @@ def _systems(release: Release, people: Targets) -> list[MatchingProblem]:
 
 
 def _spread(fitting: MatchingProblem, count: NDArray[np.float64]) -> Presence:
-    """Of each kind of people, of whom there are so many, from one system of cells."""
+    """Of each kind of people, with how many there are of it, from one system of cells."""
     kinds = len(count)
     unit, owner = fitting.unit, np.repeat(np.arange(kinds), np.diff(fitting.start))
     fit = np.bincount(unit, weights=count[owner], minlength=len(fitting.rows))

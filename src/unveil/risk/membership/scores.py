@@ -107,8 +107,8 @@ def true_positives(members: Floats, others: Floats, false_positive: float) -> Es
 
     value = true_positive_at(roc(members, others), false_positive)
     ordered = np.sort(others)[::-1]
-    # At most so many others lie above the threshold, and at least so many, each but for 1.25%.
-    chance = bdtr(np.arange(len(others) + 1.0), len(others), false_positive)  # P(at most so many above)
+    # At most this many others lie above the threshold, and at least that many, each but for 1.25%.
+    chance = bdtr(np.arange(len(others) + 1.0), len(others), false_positive)  # P(at most this many above)
     many, few = (int((chance < q).sum()) for q in (0.9875, 0.0125))
     most = int((members >= ordered[many]).sum()) if many < len(ordered) else len(members)
     least = int((members > ordered[few - 1]).sum()) if few > 0 else 0

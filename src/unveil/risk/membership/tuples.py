@@ -236,7 +236,7 @@ def band_of(degree: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def count_tuples(release: Release, attributes: Collection[int], *, most: int = MOST_PAIRS) -> dict[int, int]:
-    """By number of matching groups: how many distinct tuples of these attributes match so many. Exact.
+    """By number of matching groups: how many distinct tuples of these attributes match that many. Exact.
 
     Cost: the pairs of a group in a set and an atom it offers, over all sets met; NotApplicable beyond `most`.
     """
