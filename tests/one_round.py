@@ -19,7 +19,7 @@ from unveil.engine import Engine
 
 __all__ = ["ONE_ROUND", "attack", "run_attack", "run_audit"]
 
-ONE_ROUND = Chains(most_sweeps=0, every=10)
+ONE_ROUND = Chains(sweeps=400, burn_in=200, most_sweeps=0, every=8)
 
 
 def attack(

@@ -72,7 +72,7 @@ class Pram(Masking):
                 given = np.empty(0)
             if given.shape != (codes, codes) or not (given >= 0).all() or (np.abs(given.sum(axis=1) - 1) > 1e-6).any():
                 raise UsageError(
-                    f"pram: the matrix of {attribute.name} needs {codes} rows of {codes} chances that add up to 1, "
+                    f"pram: the matrix of {attribute.name} needs {codes} rows of {codes} probabilities with sum 1, "
                     f"in the order {', '.join(map(shown, attribute.values[:6]))}{' …' if codes > 6 else ''}"
                 )
             return np.asarray(given / given.sum(axis=1, keepdims=True))

@@ -29,7 +29,9 @@ class Sampling(Options):
         table.check_texts()
         size = round(self.share * table.rows)
         if not size:
-            raise RequirementError(f"sampling: share={self.share:g} of {table.rows} rows is nobody; choose more")
+            raise RequirementError(
+                f"sampling: share={self.share:g} of {table.rows} rows selects nobody; choose a larger share"
+            )
         drawn = np.sort(engine.named("sampling").generator().choice(table.rows, size, replace=False))
         columns = [column[drawn] for column in table.columns]
         known = [columns[i] for i, a in enumerate(table.attributes) if a.role is Role.QUASI_IDENTIFIER]

@@ -41,7 +41,7 @@ class FixedPrior:
         if own is None:
             return
         if own.ndim != 2 or not np.isfinite(own).all() or (own < 0).any() or (np.abs(own.sum(axis=1) - 1) > 1e-6).any():
-            raise UsageError("what is held of each target must be a distribution: not negative, with sum 1")
+            raise UsageError("the prior of each target must be a distribution: not negative, with sum 1")
 
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""
@@ -64,7 +64,7 @@ class FixedPrior:
             impossible = np.flatnonzero((found.mean.sum(axis=2) <= 0).any(axis=0)[number])
             if len(impossible):
                 raise UsageError(
-                    f"what is held of target {impossible[0] + 1} is ruled out by the release: no row that fits has a "
+                    f"the prior of target {impossible[0] + 1} is ruled out by the release: no row that fits has a "
                     "value held possible"
                 )
             said += ", and for each a belief of its own"
@@ -85,7 +85,7 @@ class FixedPrior:
             return distinct, number, None
         if self.own.shape != (targets.count, release.attributes[targets.asked].codes):
             raise UsageError(
-                f"what is held of each target needs {targets.count} rows of {release.attributes[targets.asked].codes} "
+                f"the priors of the targets need {targets.count} rows of {release.attributes[targets.asked].codes} "
                 f"values, not {len(self.own)} of {self.own.shape[1]}"
             )
         if targets.count:

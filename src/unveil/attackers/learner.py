@@ -25,7 +25,9 @@ class Learner:
         """Cost: closed form where regions are nested; else the sampler's, once a release."""
         found = posterior.joint(targets)
         if not (found.mean.sum(axis=2) > 0).all():
-            raise NotApplicable("so many attributes are known that their probabilities vanish; know fewer")
+            raise NotApplicable(
+                "too many attributes are known: their joint probability vanishes; name fewer with --known"
+            )
         known = describe_targets(posterior.release, targets)
         threat = Threat(target=known, membership="not known", population=posterior.prior.population(posterior.release))
         return belief_of(found, posterior.method(), threat)

@@ -210,7 +210,7 @@ def infer_membership(
 def _checked(features: Any, labels: Codes) -> tuple[Any, Codes]:
     features, labels = np.asarray(features), np.asarray(labels)
     if features.ndim != 2 or labels.shape != (len(features),):
-        raise UsageError("features must be a table with a row a person, and labels one number a person")
+        raise UsageError("features must be a table with one row per person, and labels one number per person")
     if not len(labels) or labels.dtype.kind not in "iu" or labels.min() < 0:
         raise UsageError("labels must be whole numbers from 0; number the classes first")
     return features, labels
@@ -230,7 +230,7 @@ def _answers(model: Any, features: Any, predict_proba: PredictProba | None, clas
     if found.ndim == 2 and found.shape[1] < classes:
         found = np.pad(found, ((0, 0), (0, classes - found.shape[1])))
     if found.ndim != 2 or len(found) != len(features):
-        raise UsageError("predict_proba must give a row of chances for each person")
+        raise UsageError("predict_proba must give one row of probabilities per person")
     return found[:, :classes]
 
 

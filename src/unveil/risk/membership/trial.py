@@ -90,12 +90,14 @@ def scores_of_predictions(columns: Columns, *, name: str) -> Scores:
     if SCORE in columns.columns:
         return Scores("predictions", name, inside, {"score": _numbers(columns, SCORE, name)})
     if LABEL not in columns.columns:
-        raise UsageError(f"{name}: needs a column {SCORE}, or a column {LABEL} and one a label with its chance")
+        raise UsageError(
+            f"{name}: needs a column {SCORE}, or a column {LABEL} and one column per label with its probability"
+        )
     label = columns.columns[LABEL]
     own = np.full(columns.rows, np.nan)
     for place, value in enumerate(label.texts):
         if value not in columns.columns or value in (MEMBER, LABEL, ROW):
-            raise UsageError(f"{name}: no column {shown(value)} with the chances of this label")
+            raise UsageError(f"{name}: no column {shown(value)} with the probabilities of this label")
         mine = np.asarray(label.text_of_row) == place
         own[mine] = _numbers(columns, value, name)[mine]
     return Scores("predictions", name, inside, {"confidence": own})
@@ -184,7 +186,7 @@ def scores_of_scheme(
     if shadows < 4:
         raise UsageError(f"{shadows} shadow releases show nobody often enough in and out; make 4 or more")
     if (release is None) != (control is None):
-        raise UsageError("a release that is there needs people who are known not to be in it: give both, or neither")
+        raise UsageError("a release needs control people, known not to be in it: give both, or neither")
     engine = Engine(seed=0) if engine is None else engine
     random = engine.named("shadow releases").generator()
     people = table if control is None else joined(table, control)
