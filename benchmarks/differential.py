@@ -24,7 +24,6 @@ from unveil.privacy.requirement import Requirement
 from unveil.risk.differential import LaplaceCounts, Oracle
 from unveil.risk.differential.laplace import CellCounts, count_cells, exact_distances, noisy_predictions
 from unveil.risk.differential.measures import distance_of
-from unveil.risk.differential.sanitizers import part_of
 
 RERUNS = 40  # records re-run in full, from which all are reckoned
 DRAWN = 6  # records sampled as the paper did, from which all are reckoned
@@ -45,7 +44,7 @@ def measure() -> Iterator[Row]:
     """Mondrian, Laplace, oracles."""
     columns = read_adult()
     table = adult_table(columns)
-    run_differential(part_of(table, np.arange(500)), mondrian(KAnonymity(k=8)))  # compile
+    run_differential(table.part(np.arange(500)), mondrian(KAnonymity(k=8)))  # compile
     yield from _mondrian(table)
     whole = adult_table(columns, slice(None))
     for k in (2, 8):
@@ -60,7 +59,7 @@ def _mondrian(table: Table) -> Iterator[Row]:
         method = mondrian(KAnonymity(k=k))
         ours = best_cpu(lambda method=method: run_differential(table, method), 3)
         rows = np.linspace(0, table.rows - 1, RERUNS).astype(int)
-        rest = [part_of(table, np.delete(np.arange(table.rows), row)) for row in rows]
+        rest = [table.part(np.delete(np.arange(table.rows), row)) for row in rows]
 
         def again(method: object = method, rest: list[Table] = rest) -> None:
             for smaller in rest:  # the compiled partition alone, without a release or a model

@@ -75,17 +75,7 @@ def hold_out(table: Table, share: float, engine: Engine | None = None) -> tuple[
     out = round(share * table.rows)
     if not 0 < out < table.rows:
         raise UsageError(f"{share:g} of {table.rows} rows leaves one side empty")
-    parts = (np.sort(order[out:]), np.sort(order[:out]))
-    inside, outside = (
-        Table(
-            table.attributes,
-            tuple(column[rows] for column in table.columns),
-            weight=None if table.weight is None else table.weight[rows],
-            name=table.name,
-        )
-        for rows in parts
-    )
-    return inside, outside
+    return table.part(np.sort(order[out:])), table.part(np.sort(order[:out]))
 
 
 def membership_of(

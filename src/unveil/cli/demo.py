@@ -84,7 +84,7 @@ def run_demo(folder: Path, *, seed: int, console: "Console") -> None:
         write_whole(release_files(made.release, folder / name))
         releases[name] = read_release(folder / name, schema, attributes=table.attributes)
         console.print(f"{name:<14} {method:<18} {words}")
-    console.print("\nReading both as an attacker would, beside one who is not told who is in them (some seconds) …\n")
+    console.print("\nReading both, as an attacker and as somebody who is not told who is in them (a few seconds) …\n")
     found = run_audit(
         releases,
         original=table,
@@ -150,6 +150,6 @@ def _together(table: Any, releases: Any) -> str:
         for some in (views[:1], views[1:], views)
     ]
     return (
-        f"Published both, a reader would be {SURE:.0%} sure of the diagnosis of {sure[2]:,} patients; from either "
-        f"alone, of {sure[0]:,} and {sure[1]:,}. See docs/composition.md."
+        f"If both were published, a reader would be {SURE:.0%} sure of the diagnosis of {sure[2]:,} patients; "
+        f"from either alone, of {sure[0]:,} and {sure[1]:,}. See docs/composition.md."
     )

@@ -253,13 +253,9 @@ def _invariant(method: Anatomy, table: Table, earlier: Sequence[tuple[Release, I
         )
     new = np.flatnonzero(~before)
     if len(new):
-        part = method.anonymize(_part(table, new), engine)
+        part = method.anonymize(table.part(new), engine)
         group_of_row[new] = groups + part.group_of_row
     return bucketized(table, secret, group_of_row.astype(np.int32))
-
-
-def _part(table: Table, rows: Ints) -> Table:
-    return Table(table.attributes, tuple(c[rows] for c in table.columns), name=table.name)
 
 
 def _cells(placed: Sequence[Ints]) -> Ints:
@@ -278,7 +274,7 @@ def _inside(method: Anatomy, table: Table, placed: Mapping[str, Ints], engine: E
         best = min(best, len(rows) // most)
         if best < method.l:
             continue
-        made = method.anonymize(_part(table, rows), engine.named(str(number)))
+        made = method.anonymize(table.part(rows), engine.named(str(number)))
         group_of_row[rows] = groups + made.group_of_row
         groups += made.release.groups
     if best < method.l:
@@ -298,7 +294,7 @@ def _recoded(method: Any, table: Table, placed: Sequence[Ints], engine: Engine) 
         rows = by_outer[begin[number] : begin[number + 1]]
         inner = [rows[cell[rows] == c] for c in np.unique(cell[rows])]
         try:
-            made += [(some, _recoding(method, _part(table, some), engine.named(str(some[0])))) for some in inner]
+            made += [(some, _recoding(method, table.part(some), engine.named(str(some[0])))) for some in inner]
         except RequirementError:
             refused.append(rows)
     if refused:
@@ -323,7 +319,7 @@ def _unions(method: Any, table: Table, rows: Ints, outer: Ints, engine: Engine) 
 
     The earlier groups lie inside the unions and tell all that these do.
     """
-    part, group = _part(table, rows), row_numbers([outer[rows]])
+    part, group = table.part(rows), row_numbers([outer[rows]])
     begin = np.concatenate([[0], np.cumsum(np.bincount(group))])
     middle = (begin[:-1] + begin[1:]) // 2
     columns = list(part.columns)
@@ -337,7 +333,7 @@ def _unions(method: Any, table: Table, rows: Ints, outer: Ints, engine: Engine) 
 
 def _as_one(table: Table, rows: Ints) -> Anonymized:
     """These rows as a single group."""
-    part = _part(table, rows)
+    part = table.part(rows)
     cells = {}
     for index in table.with_role(Role.QUASI_IDENTIFIER):
         attribute, codes = table.attributes[index], np.unique(part.columns[index]).astype(np.int64)

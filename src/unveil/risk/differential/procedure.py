@@ -19,7 +19,7 @@ from unveil.errors import Stopped, UnveilError, UsageError
 from unveil.risk.differential.laplace import CellCounts, LaplaceCounts, count_cells, mean_predictions, noisy_predictions
 from unveil.risk.differential.leave_one_out import replayable, without_each
 from unveil.risk.differential.models import CountModel, Model
-from unveil.risk.differential.sanitizers import Anonymizer, Sanitizer, as_sanitizer, checked_release, part_of
+from unveil.risk.differential.sanitizers import Anonymizer, Sanitizer, as_sanitizer, checked_release
 
 __all__ = ["Experiment", "Failure", "Outcome", "SavedProgress", "run_experiment"]
 
@@ -82,7 +82,7 @@ def run_experiment(
     question: Experiment, sanitizer: Any, kept: NDArray[np.int64], records: NDArray[np.int64], engine: Engine
 ) -> Outcome:
     """Test `records` against the table of the `kept` rows (both positions in the original)."""
-    run = _Run(question, part_of(question.table, kept), kept, records, engine)
+    run = _Run(question, question.table.part(kept), kept, records, engine)
     if isinstance(sanitizer, LaplaceCounts):
         return _laplace(run, sanitizer)
     wrapped = as_sanitizer(sanitizer)
@@ -226,7 +226,7 @@ def _again(run: _Run, sanitizer: Sanitizer) -> Outcome:
         row = int(records[number])
         rest = kept[kept != row]
         try:
-            smaller = part_of(question.table, rest)
+            smaller = question.table.part(rest)
             made = []
             for draw in range(half):
                 release = sanitizer.sanitize(smaller, rest, engine.named(f"draw {draw} without {row + 1}"))

@@ -23,7 +23,6 @@ __all__ = [
     "as_sanitizer",
     "checked_release",
     "parse_sweep",
-    "part_of",
     "sanitizer_of",
     "sweep",
 ]
@@ -101,12 +100,6 @@ def checked_release(release: Release, table: Table, asked: int) -> Release:
         if release.attributes[names.index(attribute.name)].values != attribute.values:
             raise ReleaseError(f"{attribute.name} has another domain than in the table")
     return release
-
-
-def part_of(table: Table, rows: NDArray[np.int64]) -> Table:
-    """A table of some rows, with the domains of the whole."""
-    weight = None if table.weight is None else table.weight[rows]
-    return Table(table.attributes, tuple(column[rows] for column in table.columns), weight=weight, name=table.name)
 
 
 @dataclass(frozen=True, slots=True)

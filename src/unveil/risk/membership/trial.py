@@ -38,7 +38,6 @@ __all__ = [
     "scores_of_predictions",
     "scores_of_release",
     "scores_of_scheme",
-    "some_rows",
 ]
 
 Floats = NDArray[np.float64]
@@ -133,11 +132,6 @@ def joined(table: Table, control: Table) -> Table:
     return Table(table.attributes, columns, name=table.name)
 
 
-def some_rows(table: Table, rows: NDArray[np.integer]) -> Table:
-    """Some of the people."""
-    return Table(table.attributes, tuple(column[rows] for column in table.columns), name=table.name)
-
-
 SCHEME_ROSTER = (
     "The attacker knows the people who may be in it, members and others, but not who is; and the scheme, but not what "
     "it drew."
@@ -199,7 +193,7 @@ def scores_of_scheme(
     size = int(inside.sum())
     target = release
     if target is None:
-        target = _made(method, some_rows(people, np.flatnonzero(inside)), engine.named("target"))
+        target = _made(method, people.part(np.flatnonzero(inside)), engine.named("target"))
     names = _known(target, known)
     seen = np.empty((shadows, people.rows))
     member = np.zeros((shadows, people.rows), dtype=bool)
@@ -210,7 +204,7 @@ def scores_of_scheme(
         # Every other shadow takes first whom the one before left out, so that all are in about as many.
         order = order[::-1] if number % 2 else random.permutation(people.rows)
         member[number, order[:size]] = True
-        shadow = _made(method, some_rows(people, np.flatnonzero(member[number])), engine.named(f"shadow/{number}"))
+        shadow = _made(method, people.part(np.flatnonzero(member[number])), engine.named(f"shadow/{number}"))
         seen[number] = _statistic(shadow, people, names, engine)
         engine.report("shadow releases", number + 1, shadows)
     score = likelihood_scores(seen, member, _statistic(target, people, names, engine))
