@@ -280,7 +280,7 @@ def test_options_that_make_no_sense(text: str, words: str) -> None:
 def test_a_wrong_matrix_is_refused() -> None:
     pram = catalog.member("anonymizers", "pram")
     table = numbers([1, 2, 3])
-    with pytest.raises(UsageError, match="needs 1 rows of 1 chances"):
+    with pytest.raises(UsageError, match="needs 1 rows of 1 probabilities"):
         pram(matrix={"s": [[0.5, 0.5]]}).anonymize(table, Engine(seed=0))
     with pytest.raises(UsageError, match="not among attributes"):
         pram(matrix={"s": [[1.0]]}, attributes=("v0",)).anonymize(table, Engine(seed=0))

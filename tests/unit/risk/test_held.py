@@ -89,7 +89,7 @@ def test_the_populations_own_word_changes_nothing() -> None:
     found = attack(FixedPrior(own=own), RELEASE, targets, PRIOR, Engine(seed=0))
     assert found.probability == pytest.approx(plain, abs=1e-12)
     own[2] = [0, 0, 1]  # the third looks like the first, and something else is held of them
-    with pytest.raises(UsageError, match="held of target 3 is ruled out"):
+    with pytest.raises(UsageError, match="prior of target 3 is ruled out"):
         attack(FixedPrior(own=own), RELEASE, targets, PRIOR, Engine(seed=0))
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_distribution(own: list[object]) -> None:
 
 def test_one_row_for_each_target() -> None:
     targets = known_exactly(RELEASE, {0: np.array([0, 2])}, 2)
-    with pytest.raises(UsageError, match="needs 2 rows of 3 values, not 1 of 3"):
+    with pytest.raises(UsageError, match="need 2 rows of 3 values, not 1 of 3"):
         attack(FixedPrior(own=np.array([[0.5, 0.5, 0.0]])), RELEASE, targets, PRIOR, Engine(seed=0))
 
 

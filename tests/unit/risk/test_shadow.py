@@ -108,7 +108,7 @@ def test_what_is_no_table_of_people_is_refused() -> None:
     features, labels = people(12)
     with pytest.raises(UsageError, match="whole numbers from 0"):
         infer_membership(Recall, features, labels - 1)
-    with pytest.raises(UsageError, match="a row a person"):
+    with pytest.raises(UsageError, match="one row per person"):
         infer_membership(Recall, features, labels[:-1])
     with pytest.raises(UsageError, match="8 or more"):
         infer_membership(Recall, features[:5], labels[:5])
