@@ -12,7 +12,6 @@ import pytest
 
 from hospitals import hospital_csv, shared_hospital, write_hospital
 from unveil import cli, risk, utility
-from unveil.attackers.boosted import Boosted
 from unveil.audit.attribute import AttributeDocument
 from unveil.audit.differential.shape import DifferentialDocument
 from unveil.audit.disclosure import DisclosureDocument
@@ -52,10 +51,10 @@ def commands(text: str) -> list[list[str]]:
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
     if arguments[1] in ("audit", "frontier") or arguments[1:3] == ["attack", "attribute"]:
         # The command as written, with short chains and few trees: whether they agree is not asked here.
-        few_trees = {} if arguments[1] == "attack" else {"folds": 2, "rounds": 40, "repeats": 2}
-        for option, few in few_trees.items():
-            monkeypatch.setitem(Boosted.__init__.__kwdefaults__, option, few)  # type: ignore[misc]
-        arguments = [*arguments, "--sweeps", "60", "--precision", "0.9"]
+        if arguments[1] == "audit" and "--attacker" not in arguments:
+            for one in ("bayesian", "random_worlds", "boosted:folds=2,rounds=40,repeats=2"):
+                arguments = [*arguments, "--attacker", one]
+        arguments = [*arguments, "--sweeps", "60", "--most-sweeps", "60"]
     monkeypatch.setattr(sys, "argv", arguments)
     with pytest.raises(SystemExit) as stopped:
         cli.main()
@@ -115,7 +114,7 @@ def test_the_python_of_the_readme_works(patients: Path) -> None:
 
 
 def test_the_python_of_the_attackers_page_works(patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = "unveil anonymize patients.csv -s schema.toml --with anatomy:l=3 -o release.csv"
+    made = "unveil anonymize patients.csv -s schema.toml --with mondrian:k=5 -o release.csv"
     assert run(shlex.split(made), monkeypatch) == 0
     code = next(b for b in blocks((ROOT / "docs" / "attackers.md").read_text(), "python") if "unveil.attack(" in b)
     done: dict[str, Any] = {}

@@ -54,7 +54,11 @@ def test_every_command_of_a_how_to_page_works(
     found = commands(page)
     assert len(found) >= 3
     for arguments in found:
-        short = ["--sweeps", "60", "--attacker", "random_worlds", "--json", "a.json"] if arguments[1] == "audit" else []
+        short = (
+            ["--sweeps", "60", "--most-sweeps", "60", "--attacker", "random_worlds", "--json", "a.json"]
+            if arguments[1] == "audit"
+            else []
+        )
         monkeypatch.setattr(sys, "argv", [*arguments, *short])
         with pytest.raises(SystemExit) as stopped:
             cli.main()
@@ -86,7 +90,9 @@ def test_the_page_about_files_works(
                 for sheet in (book.add_worksheet("Sheet 1"), book.add_worksheet("Sheet 2")):
                     for place, (name, texts) in enumerate(cells.items()):
                         sheet.write_column(0, place, [name, *texts])
-        short = ["--sweeps", "60", "--attacker", "random_worlds"] if arguments[1] == "audit" else []
+        short = (
+            ["--sweeps", "60", "--most-sweeps", "60", "--attacker", "random_worlds"] if arguments[1] == "audit" else []
+        )
         monkeypatch.setattr(sys, "argv", [*arguments, *short])
         with pytest.raises(SystemExit) as stopped:
             cli.main()

@@ -14,6 +14,7 @@ from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.background import BackgroundKnowledge, OthersValues
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.coalition import believe_coalitions
+from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.posterior.roster import place_members, with_roster
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.data.attribute import Attribute, Kind, Role
@@ -314,7 +315,8 @@ def test_the_bayesian_attacker_learns_from_a_roster() -> None:
         entries = slice(block.start[mine.group[row]], block.start[mine.group[row] + 1])
         ages = one.release.regions[0].single()[block.region(0)[entries]]
         assert table.columns[0][row] in ages
-    belief = attack(Bayesian(), one.release, mine, Prior.uninformative(one.release, 2), Engine(seed=1))
+    few = Chains(chains=2, sweeps=50, burn_in=20, most_sweeps=0, every=10)
+    belief = attack(Bayesian(), one.release, mine, Prior.uninformative(one.release, 2), Engine(seed=1), few)
     assert belief.probability.shape == (40, 3)
 
 
@@ -405,7 +407,6 @@ def test_what_is_impossible_is_ruled_out_exactly() -> None:
 
 
 def test_attackers_who_were_told_nothing_are_told_what_is_impossible() -> None:
-    from unveil.attackers.posterior.contract import Chains
     from unveil.audit.given import ReaderView
 
     few_sweeps = Chains(chains=2, sweeps=200, burn_in=100, most_sweeps=0)  # what is ruled out is so in every draw

@@ -32,7 +32,8 @@ def run(*args: str | Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str
     """Run a command in this process, by one round of chains unless told; exit code, standard output and error."""
     argv = sys.argv
     sampling = args[:1] in (("audit",), ("frontier",)) or args[:2] == ("attack", "attribute")
-    few = ("--most-sweeps", "0") if sampling and "--most-sweeps" not in args else ()
+    short = {"--sweeps": "400", "--most-sweeps": "0"} if sampling else {}
+    few = [word for name, value in short.items() if name not in args for word in (name, value)]
     sys.argv = ["unveil", *map(str, (*args, *few))]
     try:
         with pytest.raises(SystemExit) as stopped:

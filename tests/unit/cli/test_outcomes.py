@@ -29,22 +29,42 @@ from unveil.cli.output import console, harmless, long_work
 from unveil.engine import bound_memory, free_bytes
 from unveil.errors import Stopped, UsageError
 
-MAIN = "import sys; sys.argv[0] = 'unveil'; from unveil.cli import main; main()"
-
-
-def start(*args: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-c", MAIN, *map(str, args)]
-    return subprocess.run(command, stderr=subprocess.PIPE, check=False, timeout=300, **options)
-
-
-def left(*args: str | Path) -> subprocess.CompletedProcess[bytes]:
-    """Run with nobody who reads the output."""
+# Commands one after the other in one process: importing takes longer than they do. Each has its own standard output, as
+# a new process would find it: open, with nobody who reads it, or closed. Then its exit code and what it printed.
+COMMANDS = """
+import io, json, os, sys
+sys.argv[0], told = 'unveil', json.loads(sys.argv[1])
+from unveil.cli import main
+found = []
+for words, stdout in told:
     reading, writing = os.pipe()
-    os.close(reading)
+    os.dup2(writing, 1)
+    os.close(writing)
+    if stdout == 'left':
+        os.close(reading)
+    sys.stdout = open(1, 'w', encoding='ascii' if stdout == 'ascii' else 'utf-8', closefd=False)
+    sys.stderr = io.StringIO()
+    if stdout == 'closed':
+        os.close(1)
+        sys.stdout = None
+    sys.argv[1:] = words
     try:
-        return start(*args, stdout=writing)
-    finally:
-        os.close(writing)
+        main()
+    except SystemExit as stopped:
+        code = stopped.code
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the end of what it printed
+    printed = '' if stdout == 'left' else os.read(reading, 2**16).decode()
+    found.append([code, printed, sys.stderr.getvalue()])
+sys.__stderr__.write(json.dumps(found))
+"""
+
+
+def ended(*commands: tuple[tuple[str | Path, ...], str]) -> list[list[Any]]:
+    """Exit code, standard output and error of each command, given what its standard output is."""
+    told = json.dumps([([*map(str, words)], stdout) for words, stdout in commands])
+    done = subprocess.run([sys.executable, "-c", COMMANDS, told], capture_output=True, check=False, timeout=300)
+    found: list[list[Any]] = json.loads(done.stderr)
+    return found
 
 
 def check(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:  # noqa: F811
@@ -52,15 +72,14 @@ def check(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:  # noqa: F
 
 
 def test_a_reader_that_leaves_does_not_change_the_verdict(folder: Path) -> None:  # noqa: F811
-    for command in (
+    commands = (
         check(folder, "--require", "k_anonymity:k=500"),
         (*check(folder, "--require", "k_anonymity:k=500"), "--json", "-"),
         (*audit(folder, "--limit", "k_anonymity >= 500"), "--attacker", "random_worlds"),
-    ):
-        done = left(*command)
-        said = done.stderr.decode().splitlines()
-        assert (done.returncode, len(said)) == (1, int(command[0] == "audit"))
-        assert all(line.startswith("wide.csv: 60 rows in 4 classes") for line in said)  # the first look
+    )
+    for command, (code, _, err) in zip(commands, ended(*((c, "left") for c in commands)), strict=True):
+        assert (code, len(err.splitlines())) == (1, int(command[0] == "audit"))
+        assert all(line.startswith("wide.csv: 60 rows in 4 classes") for line in err.splitlines())  # the first look
 
 
 def test_an_output_that_takes_few_characters_or_none(folder: Path) -> None:  # noqa: F811
@@ -68,12 +87,11 @@ def test_an_output_that_takes_few_characters_or_none(folder: Path) -> None:  # n
     (folder / "wide.csv").write_text(text, encoding="utf-8")
     schema = (folder / "schema.toml").read_text().replace("attributes.disease", 'attributes."krankhéit"')
     (folder / "schema.toml").write_text(schema, encoding="utf-8")
-    plain = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = start(*check(folder, "--require", "k_anonymity:k=500", "--verbose"), stdout=subprocess.PIPE, env=plain)
-    assert (done.returncode, done.stderr) == (1, b"")
-    assert b"krankh?it" in done.stdout
-    closed = start(*check(folder, "--require", "k_anonymity:k=500"), preexec_fn=lambda: os.close(1))
-    assert (closed.returncode, closed.stderr) == (1, b"")
+    verbose = check(folder, "--require", "k_anonymity:k=500", "--verbose")
+    (code, out, err), closed = ended((verbose, "ascii"), (check(folder, "--require", "k_anonymity:k=500"), "closed"))
+    assert (code, err) == (1, "")
+    assert "krankh?it" in out
+    assert closed[::2] == [1, ""]
 
 
 def test_an_attack_says_that_it_is_unsure_to_nobody(

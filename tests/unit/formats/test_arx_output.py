@@ -99,6 +99,7 @@ def test_another_text_may_stand_for_what_is_suppressed(tmp_path: Path) -> None:
 def test_one_command_audits_it(tmp_path: Path) -> None:
     path, document = saved(tmp_path, made_newer_project(BINARY)), tmp_path / "audit.json"
     given = ["audit", str(path), "--json", str(document), "--attacker", "random_worlds", "--sweeps", "100"]
+    given += ["--most-sweeps", "100"]
     assert CliRunner().invoke(cli.app, given).exit_code == 1  # classes of two
     found = json.loads(document.read_text())
     assert next(f for f in found["findings"] if f["id"] == "k_anonymity")["value"] == 2.0
