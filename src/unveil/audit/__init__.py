@@ -1,4 +1,4 @@
-"""Audit: may these releases be published? Every reader, risk and utility, held against limits; one document."""
+"""Audit: may these releases be published? Every reader, risk and utility, compared with limits; one document."""
 
 from unveil.audit.asking import code_people
 from unveil.audit.limits import Limit, Preset, parse_limit, read_presets

@@ -73,7 +73,7 @@ class Changed:
 def asked_again(case: Case, name: str, found: Answers, findings: Sequence[Finding]) -> Changed | None:
     """The worst exceeded finding about an attribute, of releases with one column changed; None where that takes long.
 
-    Only readers who believe something exact are asked: a difference between chains is no finding.
+    Only readers who believe something exact are asked: a difference between chains is not a finding.
     """
     release, index = found.release, found.targets.asked
     if (

@@ -104,7 +104,7 @@ def run_attack(
 
     `joined`: names of attributes that the model takes as one, as in the schema. `lenient`: of a target that fits no
     row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
-    both are errors. `in_group`: attackers who also know the `group` of the first so many targets, and are asked about
+    both are errors. `in_group`: attackers who also know the `group` of the first targets, and are asked about
     these alone. `starts`: shares from which the sampler is tried (see `learn` and `starts_of_table`). `left_out`: ask
     the learner without the person's group, too.
     """

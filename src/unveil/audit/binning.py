@@ -81,7 +81,7 @@ class AttributeBins:
 
 
 def bins_of(attribute: Attribute, release: Release, table: Table | None, bins: int) -> AttributeBins:
-    """At most so many bins of an attribute, of about as many people each; of categories, kinds by frequency."""
+    """At most this many bins of an attribute, with about as many people each; of categories, kinds by frequency."""
     if table is not None:
         counts = np.bincount(table.columns[table.index(attribute.name)], minlength=attribute.codes).astype(np.float64)
     else:

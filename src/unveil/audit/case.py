@@ -76,7 +76,7 @@ class Case:
 
     asked: Sequence[str] | None = None  # only these attributes
     joint: bool = False  # all sensitive attributes as one, too
-    sample: int | None = None  # ask about so many people, drawn at random
+    sample: int | None = None  # ask about this many people, drawn at random
     panel: bool = True  # readers a little unlike these, too: see audit.panel
     membership: MembershipQuestion | None = MembershipQuestion()  # noqa: RUF009  frozen; None: it is not measured
     earlier_releases: Sequence[str] | None = None  # published about these people; None: nobody said, (): nothing was

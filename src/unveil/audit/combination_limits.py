@@ -1,6 +1,6 @@
 """Limits on chosen combinations of known attributes: `known.MEASURE[.A+B] (<=|<|>=|>) NUMBER`.
 
-Without attributes a limit holds for every combination. What a limit is held against becomes a finding.
+Without attributes a limit holds for every combination. What a limit is compared with becomes a finding.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ def split_limits(limits: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def combination_limits(limits: Sequence[str], combinations: Sequence[Sequence[str]]) -> list[Limit]:
-    """Read them; one that no combination can be held against is refused before the work."""
+    """Read them; one that no combination can be compared with is refused before the work."""
     joined = [_joined(names) for names in combinations]
     found = []
     for text in limits:
@@ -48,7 +48,7 @@ def combination_findings(
 ) -> tuple[Finding, ...]:
     """What limits name, with its verdict. `shown_rows`: the rows with what an external document withholds left out.
 
-    `published`: the attributes of each release; others, and the one asked about, are no part of what is known there.
+    `published`: the attributes of each release; others, and the one asked about, are not part of what is known there.
     """
     if limits and not rows:
         raise UsageError(f"{shown(limits[0].text)}: no release has a sensitive attribute to ask about")

@@ -168,7 +168,7 @@ class Document(DocumentPart):
 
 
 class _HashedInput(Protocol):
-    """What was read but is no file, e.g. a table in a database: it knows its own hash."""
+    """What was read but is not a file, e.g. a table in a database: it knows its own hash."""
 
     @property
     def name(self) -> str: ...

@@ -30,7 +30,7 @@ def belief_findings(
     least: int = 0,
     stop: Event | None = None,
 ) -> Iterator[Finding]:
-    """Every measure of every attacker, those of the learner, and what both are held against.
+    """Every measure of every attacker, those of the learner, and what both are compared with.
 
     `wanted`: ids that limits name. `least`: values held by fewer people get no finding of their own. `stop`: once it is
     set, what single values would tell is unknown at once, and the rest after a few seconds.

@@ -117,7 +117,7 @@ def _told(p: NDArray[np.float64], table: Table, asked: str, others: list[str], r
     usual = np.bincount(truth)[truth[rows]] / len(truth)
     for other in others:
         usual = np.maximum(usual, _share_beside(table.columns[table.index(other)].astype(np.int64), truth)[rows])
-    told = news.sure(own, usual, SURE) & (usual < SURE)  # husbands are men: that is no news, however sure it is
+    told = news.sure(own, usual, SURE) & (usual < SURE)  # husbands are men: that is not news, however sure it is
     share = float(told.mean())
     half = (
         0.0 if len(rows) == table.rows else 1.96 * float(np.sqrt(max(share * (1 - share), 1 / len(rows)) / len(rows)))

@@ -21,7 +21,7 @@ from unveil.risk.published_file import Leak, across_releases, harmful_classes, l
 
 __all__ = ["file_check", "judge_by_default", "judge_release", "read_files"]
 
-SHARED = 0.95  # of the people: a value that so many share is told by being in the table
+SHARED = 0.95  # of the people: a value that this many share is told by being in the table
 
 
 def _default_limits(case: Case, findings: Sequence[Finding]) -> list[str]:
@@ -45,7 +45,7 @@ def _default_limits(case: Case, findings: Sequence[Finding]) -> list[str]:
 
 
 def judge_by_default(case: Case, findings: Sequence[Finding], unreliable: Any) -> tuple[Finding, ...]:
-    """Findings held against the default limits, but for those that could not be otherwise: of an attribute with two
+    """Findings compared with the default limits, but for those that could not be otherwise: of an attribute with two
     values everybody has fewer than three, whatever is known.
     """
     vacuous = [f.measure == "fewer_values" and f.baseline == 1.0 for f in findings]
@@ -84,7 +84,7 @@ def judge_release(
     without: Sequence[str],
     unsure: bool,
 ) -> Judgement:
-    """Every kind of disclosure of one release. `without`: limits that nothing in it can be held against."""
+    """Every kind of disclosure of one release. `without`: limits that nothing in it can be compared with."""
     release = case.releases[part.name]
     sensitive = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
     return judgement_of(

@@ -110,7 +110,7 @@ def run_check(
     for index in release.with_role(Role.SENSITIVE):
         attribute = release.attributes[index]
         regions = release.regions[index]
-        if ((regions.sizes > 1) & ~regions.whole).any():  # {HIV,AIDS} is no value, and it is not nothing either
+        if ((regions.sizes > 1) & ~regions.whole).any():  # {HIV,AIDS} is not a value, and not nothing either
             widened.append(attribute.name)
             continue
         units = _Units.of(release, index)
@@ -335,7 +335,7 @@ def _id(model: PrivacyModel, attribute: Attribute) -> str:
 
 
 def _finding(id: str, release: str, attribute: str | None, model: PrivacyModel, levels: NDArray[np.float64]) -> Finding:
-    """The worst level, held against the threshold if the model has one."""
+    """The worst level, compared with the threshold if the model has one."""
     worst = model.worst(levels)
     if model.threshold is None:
         return Finding.exact(id, release, attribute, worst)

@@ -1,4 +1,4 @@
-"""Limits: `ID [- ID] (<=|<|>=|>) NUMBER`, held against every release and sensitive attribute; presets of them."""
+"""Limits: `ID [- ID] (<=|<|>=|>) NUMBER`, applied to every release and sensitive attribute; presets of them."""
 
 import difflib
 import math
@@ -187,7 +187,7 @@ def _bounded(part: FindingId) -> bool:
 def limits_without_findings(
     findings: Sequence[Finding], limits: Sequence[str], attackers: Sequence[str], releases: Sequence[str]
 ) -> dict[str, list[str]]:
-    """By release: the limits that nothing in it can be held against.
+    """By release: the limits that nothing in it can be compared with.
 
     A statistic that is unknown though its measure is there is a slip of the pen, left to `judge`.
     """
@@ -246,7 +246,7 @@ def judge(
     marked = []
     for finding in findings:
         found = verdicts.get(id(finding), [])
-        if found and finding.limit:  # held against other limits before
+        if found and finding.limit:  # compared with other limits before
             found = [(finding.limit, finding.verdict), *found]
         update = {"limit": "; ".join(text for text, _ in found), "verdict": worst(v for _, v in found)}
         marked.append(finding.model_copy(update=update) if found else finding)

@@ -1,4 +1,4 @@
-"""Being found in a masked release, and what it is still worth: what an audit measures besides attribute disclosure."""
+"""Being found in a masked release, and what it is still worth: measured beside attribute disclosure."""
 
 from collections.abc import Iterator
 from typing import Any

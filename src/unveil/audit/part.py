@@ -33,7 +33,7 @@ class Part:
     membership: Membership | None = None
     background: Mapping[str, Section] = field(default_factory=dict)  # by attribute
     links: tuple[Published, Register] | None = None  # of a masked release: who is compared with which rows
-    charts: Mapping[str, Any] = field(default_factory=dict)  # of a masked release, besides those of its findings
+    charts: Mapping[str, Any] = field(default_factory=dict)  # of a masked release, in addition to those of its findings
     composition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by attribute: with earlier releases
     combinations: tuple[dict[str, Any], ...] = ()  # one row a combination and sensitive attribute
     perturbed: tuple[PerturbedColumn, ...] = ()  # columns that do not show true values, though nothing said so

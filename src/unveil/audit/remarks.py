@@ -135,7 +135,7 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
 
 
 def remarks_of_baselines(about: str, findings: Sequence[Finding]) -> Iterator[str]:
-    """Which learner relative threats are held against: the one that leaves the larger."""
+    """Which learner relative threats are relative to: the one that leaves the larger."""
     fair = sorted(
         {str(f.reader) for f in findings if f.measure == "relative_threat" and f.against == "learner_without"}
     )

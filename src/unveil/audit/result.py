@@ -1,4 +1,4 @@
-"""What the results of runs that are held against limits have in common: an audit, a link, a trial, a disclosure."""
+"""What the results of runs with limits have in common: an audit, a link, a trial, a disclosure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

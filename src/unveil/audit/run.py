@@ -131,7 +131,7 @@ def measure_releases(case: Case) -> Measured:
 
 
 def judge_measured(case: Case, measured: Measured) -> Audit:
-    """What was measured, held against this case's limits: its other fields are those of the case that was measured."""
+    """What was measured, compared with this case's limits: its other fields are those of the case that was measured."""
     case.check()
     parts = measured.parts
     rows = [row for part in parts for row in part.combinations]

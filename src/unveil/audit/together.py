@@ -1,4 +1,4 @@
-"""A release and those before it held against the default limits while it is being made."""
+"""A release and those before it, compared with the default limits while it is being made."""
 
 from collections.abc import Mapping
 from dataclasses import replace

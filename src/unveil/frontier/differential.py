@@ -22,7 +22,7 @@ from unveil.risk.differential.procedure import Experiment, run_experiment
 
 __all__ = ["LeaveOneOut"]
 
-MOST_ANEW = 100  # records left out one by one, where the anonymizer must run anew for each
+MOST_ANEW = 100  # records left out one by one, where the anonymizer must run again for each
 _ESTIMATES = {"delta": delta, "distance.mean": mean_distance}
 
 

@@ -31,7 +31,7 @@ class Axis:
 class Scheme:
     """An anonymizer, its requirements, and what is swept of both.
 
-    `checked`: requirements that the anonymizer cannot be given; a release of it that misses one is no choice.
+    `checked`: requirements that the anonymizer cannot be given; a release of it that misses one is never chosen.
     """
 
     text: str
@@ -96,7 +96,7 @@ class Candidate:
 def parse_scheme(text: str, require: Sequence[str] = ()) -> Scheme:
     """`ANONYMIZER[:options] [MODEL:options …]`; an option with several values, joined by `+`, is swept.
 
-    `require` holds for every scheme: an anonymizer that takes no requirements is held against it afterwards.
+    `require` holds for every scheme: the releases of an anonymizer that takes no requirements are checked afterwards.
     """
     words = text.split()
     if not words:

@@ -61,7 +61,7 @@ def disclosed(
 def misled(
     belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
 ) -> Estimate:
-    """Share of people of whom a wrong value is believed so: a wrong certainty is held against a person, too."""
+    """Share of people of whom a wrong value is believed so: a wrong certainty harms a person, too."""
     codes = _checked(belief, truth, share)
     counts = np.ones(belief.probability.shape[1], dtype=bool)
     counts[list(harmless)] = False

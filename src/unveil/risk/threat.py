@@ -134,7 +134,7 @@ def member_advantage(members: Belief, truth: Codes, controls: Belief, control_tr
 
 
 def _wilson(share: float, people: int) -> tuple[float, float]:
-    """Wilson's 95% interval of a share among so many sampled people (1927)."""
+    """Wilson's 95% interval of a share among this many sampled people (1927)."""
     square = 1.96**2 / people
     middle = (share + square / 2) / (1 + square)
     half = math.sqrt(share * (1 - share) * square + square**2 / 4) / (1 + square)

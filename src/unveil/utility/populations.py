@@ -32,7 +32,7 @@ def large_populations(table: Table, *, minimum_support: float = 0.05, most: int 
     """Every conjunction of hierarchy nodes of quasi-identifiers, at least one, that fits this share of the rows.
 
     A node at another level is another predicate, even if it holds the same values. An attribute without a hierarchy
-    has its values only. `most`: refuse more than so many populations; with many quasi-identifiers they are without
+    has its values only. `most`: refuse more populations than this; with many quasi-identifiers they are without
     bound.
     """
     if not 0 < minimum_support <= 1:

@@ -32,7 +32,7 @@ def random_queries(
 ) -> Predicates:
     """Random predicates over `dimension` quasi-identifiers and the sensitive attribute that fit at least one row.
 
-    Each accepts ceil(|A| · selectivity^(1/(dimension + 1))) values of an attribute A, drawn anew (Xiao and Tao 2006);
+    Each accepts ceil(|A| · selectivity^(1/(dimension + 1))) values of an attribute A, at random (Xiao and Tao 2006);
     Li 2010, section 1.2.3, rounds down and is left with empty queries. With several sensitive attributes one is drawn.
     """
     known, sensitive = table.with_role(Role.QUASI_IDENTIFIER), table.with_role(Role.SENSITIVE)
@@ -140,7 +140,7 @@ def _drawn(
 
 
 def _aggregated(count: NDArray[np.float64], attribute: Attribute, aggregate: Aggregate) -> NDArray[np.float64]:
-    """(queries,) an aggregate of (queries, codes) rows by value; missing values are left out, nan is no answer."""
+    """(queries,) an aggregate of (queries, codes) rows by value; missing values are left out, nan is not an answer."""
     place, count = attribute.positions()[: attribute.real], count[:, : attribute.real]
     rows = count.sum(axis=1)
     if aggregate == "sum":

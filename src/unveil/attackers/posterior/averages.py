@@ -179,7 +179,7 @@ class BatchMeans:
         return self.whole
 
     def stacked(self, batches: int) -> Floats:
-        """(batches, numbers) the means of the first so many."""
+        """(batches, numbers) the means of the first `batches`."""
         return np.stack([self[batch] for batch in range(batches)])
 
     def halve(self) -> None:

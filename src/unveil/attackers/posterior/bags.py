@@ -57,7 +57,7 @@ class ValueColumns:
         return cls(values, allowed, column, start, key % width, count)
 
     def of_groups(self, which: Ints) -> "ValueColumns":
-        """Those of some groups, numbered anew."""
+        """Those of some groups, renumbered."""
         item, start = _gathered(self.start, which)
         return replace(self, start=start, column=self.column[item], count=self.count[item])
 
@@ -67,7 +67,7 @@ class ValueColumns:
         return self.shares(np.ones(len(self.start) - 1))
 
     def shares(self, times: Floats) -> Floats:
-        """(values,) with each group counted so many times, and half a row more for each value."""
+        """(values,) with each group counted this many times, and half a row more for each value."""
         width = self.values + len(self.allowed)
         rows = self.count * np.repeat(times, np.diff(self.start))
         total = np.bincount(self.column, weights=rows, minlength=width)
@@ -149,7 +149,7 @@ class Matched:
         return cls(parts[0], numbers[0], parts[1], numbers[1])
 
     def expected(self, weight: Floats, times: Floats) -> Floats:
-        """(rows, columns) expected numbers, each group so many `times` (groups of the release,)."""
+        """(rows, columns) expected numbers, each group this many `times` (groups of the release,)."""
         found = np.zeros(weight.shape)
         if self.exact is not None:
             marginal = matching.marginals(self.exact, _lazy(self.exact, weight), np.uint64(0), np.empty(0, np.int32))
@@ -248,7 +248,7 @@ class Bag:
         return np.asarray(np.add.reduceat(p[self.point], self.point_start[:-1], axis=0) / length[:, None])
 
     def of_groups(self, which: Ints) -> "Bag":
-        """Some groups with their entries and points, all numbered anew; to be learned from, not to be looked up in."""
+        """Some groups with their entries and points, all renumbered; to be learned from, not to be looked up in."""
         entry, first = _gathered(self.first, which)
         item, point_start = _gathered(self.point_start, entry)
         points, point = np.unique(self.point[item], return_inverse=True)

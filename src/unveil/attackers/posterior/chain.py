@@ -123,7 +123,7 @@ class Chain:
         every: int,
         move: Callable[["Chain"], bool] | None = None,
     ) -> Iterator[Draw | None]:
-        """Sweep on up to this sweep; after each the state, if it is one to look at (every so many after burn-in).
+        """Sweep on up to this sweep; after each the state, if it is one to look at (every few after burn-in).
 
         With `anneal` the weights of the matching rise to their full force during burn-in. `move`, after each sweep, may
         put another state in place of this one, and says if it did.
@@ -211,7 +211,7 @@ def sweep_on(
     mirror: bool,
     ready: tuple[Ready, ...] | None = None,
 ) -> State:
-    """Matchings, withheld values and parameters drawn anew, in this order; `keys`: of the matchings, of the rest.
+    """Matchings, withheld values and parameters drawn again, in this order; `keys`: of the matchings, of the rest.
 
     `drawn` is what `theta` came from. `partners` change in place. `mirror`: parameters are drawn on the other side of
     where they were. `exponent`: below 1 the likelihood of matched cells is tempered. `ready`: what of the hidden blocks

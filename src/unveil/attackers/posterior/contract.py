@@ -63,7 +63,7 @@ class Posterior(Protocol):
         """How it was reached."""
 
     def run_on(self, *, agree: bool, times: float = 2.0) -> bool:
-        """Draw until there is about so many times as much; False if it is exact or the budget has ended.
+        """Draw until there is about this many times as much; False if it is exact or the budget has ended.
 
         `agree`: whether the chains did so far; where they did not, that is counted. Nothing drawn is forgotten.
         """

@@ -40,7 +40,7 @@ class ControlVariates:
         return cls(centre, BatchMeans(), gram, cross, np.zeros(atoms), np.zeros(2 * atoms))
 
     def extend(self, shares: Floats, zero: Floats, size: int) -> None:
-        """Note the sums of batches of so many draws."""
+        """Note the sums of batches of this many draws."""
         self.zero.extend(zero / size)
         self.shares += shares.sum(axis=0)
         self.total += zero.sum(axis=0)

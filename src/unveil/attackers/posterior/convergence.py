@@ -28,7 +28,7 @@ __all__ = [
 
 BATCHES = 50  # batch means of a chain, at least (up to twice as many)
 PRECISION = 0.003  # the stated standard error of 99% of beliefs
-ERROR_OF_ALL, MANY = 20 / 3, 1000  # of every one: so many times that (.02); of few beliefs all must be as sure as most
+ERROR_OF_ALL, MANY = 20 / 3, 1000  # of every one: these times that (.02); of few beliefs all must be as sure as most
 R_HAT, MOST_APART = 1.1, 0.05  # a share of beliefs above this R-hat is too many
 FEW = 100  # targets that are watched first
 FAR = 0.1  # chains whose beliefs about 1% of the people differ by more are in different places

@@ -4,7 +4,7 @@ Given the parameters, groups and blocks are independent: each block's cells are 
 values, rows of widened cells are spread over codes, then the parameters are drawn. A withheld sensitive value is one
 more column of the matching. With one block to match, rows of a kind share a column whose weight is summed over the
 values they may stand for. With several, blocks are independent only given the values: then each withheld row has a
-column and a current value, which is drawn anew from the cells that it was matched with in all blocks.
+column and a current value, which is drawn again from the cells that it was matched with in all blocks.
 """
 
 from dataclasses import dataclass, replace

@@ -150,7 +150,7 @@ class LinkedPosterior:
         return np.asarray(self._joint(targets, None)[0])
 
     def _joint(self, targets: Targets, batches: int | None) -> NDArray[np.float64]:
-        """(batches, chains, targets, values), of the first so many batches; None: one, of all draws."""
+        """(batches, chains, targets, values), of the first `batches`; None: one, of all draws."""
         weights = np.empty((batches or 1, self.chains, targets.count, len(self.value_share)))
         weights[:] = self.value_share
         for index, known in targets.known.items():
@@ -187,7 +187,7 @@ class LinkedPosterior:
         return replace(average_over(self.draws, targets), precision=self.settings.precision, number=number)
 
     def _support(self, fitted: Fitted, batches: int | None) -> NDArray[np.float64]:
-        """(batches, chains, targets, values), of the first so many batches; None: one, of all draws."""
+        """(batches, chains, targets, values), of the first `batches`; None: one, of all draws."""
         quick = LinkedSupport.of(self.release, fitted, self.attributes, self.chains)
         if quick is not None:
             return quick.weights(batches)

@@ -116,7 +116,7 @@ class LinkedSupport:
         return cls(own, *sizes, block.count[own.entry].astype(np.float64), value, tuple(known))
 
     def weights(self, batches: int | None) -> Floats:
-        """(batches, chains, targets, values) of the first so many batches; None: one, of all draws."""
+        """(batches, chains, targets, values) of the first batches; None: one, of all draws."""
         found = np.empty((batches or 1, self.chains, self.targets, self.values))
         some = max(AT_ONCE // (self.chains * max(len(self.value), 1)), 1)
         for start in range(0, batches or 1, some):

@@ -125,7 +125,7 @@ def run_differential(
     """How much each record changes what a model infers about its owner (Kassem et al. 2019).
 
     `sanitizers`: an anonymizer, a function of a Table that returns a Release, an Oracle, a LaplaceCounts; several by
-    name in a dict; or the Points of a sweep. `records`: test a random sample of so many only; delta is then a lower
+    name in a dict; or the Points of a sweep. `records`: test a random sample of this many only; delta is then a lower
     bound. `until`: remove the worst records until delta is at most that. `prior`: class priors by sensitive value.
     `fast=False` re-sanitizes for every record even where the answer could be had without.
     """

@@ -62,7 +62,7 @@ def ask_probability(
     remarks: dict[str, str] = {}
     if own is not None and (own >= 0).any():
         models["probabilistic"] = from_true_links(files, own)
-    # Nearly all pairs are no links, so that u is theirs; whoever holds people of the table expects one row for each.
+    # Nearly all pairs are not links, so that u is theirs; whoever holds people of the table expects one row for each.
     each = np.array([counts[np.arange(len(counts)) >> bit & 1 == 1].sum() for bit in range(files.attributes)])
     share = min(held.people, published.rows) / float(counts.sum())
     models["unsupervised"] = estimate_unsupervised(counts, share=share, u=each / counts.sum(), fixed_share=True)

@@ -233,7 +233,7 @@ def _measured_domain(column: Column, places: NDArray[np.float64], role: Role) ->
         return [f"domain = {{ {ends}, step = {number_text(step)} }}"]
     if len(places) <= MOST_NUMBERS:
         return [f"domain = {toml_array([written(p) for p in places])}"]
-    # A step that is no whole number keeps the bins from being read as bins of whole numbers.
+    # A step that is not a whole number keeps the bins from being read as bins of whole numbers.
     return [
         f"# {len(places):,} different values: bins of about equally many rows; move the cuts to where you want them",
         f"domain = {{ {ends}, step = {number_text(step or 1e-7)} }}",

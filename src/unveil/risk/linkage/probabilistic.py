@@ -86,7 +86,7 @@ class LinkageRule:
     of_pattern: NDArray[np.int8]  # (patterns,) 2 link, 1 clerical, 0 no link
     upper: float  # least weight of a link; inf = no pattern is one
     lower: float  # largest weight of no link; -inf = no pattern is one
-    false_links: float  # probability that a pair that is no link is called one
+    false_links: float  # probability that a pair that is not a link is called one
     missed_links: float  # probability that a link is called none
 
 
@@ -173,7 +173,7 @@ def link_by_patterns(
     true_row: NDArray[np.integer] | None = None,
     spread: Literal["best", "posterior"] = "best",
 ) -> Links:
-    """Each person's heaviest rows. A link is claimed where one row alone is heaviest, unless its pattern is no link.
+    """Each person's heaviest rows. A link is claimed where one row alone is heaviest, unless its pattern is not a link.
 
     `spread`: r(b) is uniform over the heaviest rows, or goes over all rows by their likelihood ratio. What is not known
     of a person has no weight.
