@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from hospitals import write_hospital
-from one_round import run_audit
 from papers import kassem_2019, li_2010
 from small import QI, SENSITIVE, made_schema
 from unveil.attackers.posterior.contract import Chains
-from unveil.audit import Audit
+from unveil.audit import Audit, run_audit
 from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.cli.demo import LIMITS, RELEASES

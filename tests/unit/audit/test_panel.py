@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import unveil
-from one_round import run_audit
 from small import QI, SENSITIVE, WAIVED, made_schema, made_table
 from unveil import risk
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit import Audit
+from unveil.audit import Audit, run_audit
 from unveil.audit import panel as panel_module
 from unveil.audit.belief_measures import measures_of
 from unveil.audit.panel import dependent_pairs

@@ -220,7 +220,7 @@ def test_what_only_the_steward_knows_stands_beside_the_word_until_it_is_answered
     for note in ("membership", "earlier releases", "a population register"):
         assert f"{note} not considered" in words
     answered = {"membership": MembershipQuestion(False), "earlier_releases": (), "population_register": "none"}
-    words, told, code = words_of(people(EVEN), **answered)
+    words, told, code = words_of(people(EVEN), panel=True, **answered)
     assert (words, code) == ("within; file waived", 0)
     assert "harmless" in told["membership"]
     assert "nothing was published" in told["composition"]

@@ -58,7 +58,7 @@ def write(folder: Path, table: Hidden) -> float:
 
 def audit(folder: Path, seed: str, limit: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, dict[str, Any]]:
     files = folder / "r.csv", "--original", folder / "o.csv", "--schema", folder / "s.toml"
-    more = "--limit", limit, "--seed", seed, "--no-panel", "--json", folder / "a.json"
+    more = "--limit", limit, "--seed", seed, "--json", folder / "a.json"
     code, out, _ = run("audit", *files, *more, capsys=capsys)
     return code, out, json.loads((folder / "a.json").read_text())
 

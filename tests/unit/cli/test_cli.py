@@ -29,11 +29,15 @@ ROWS = "age,sex,disease\n" + "".join(f"{20 + i % 7},{'fm'[i % 2]},{'abc'[i % 3]}
 
 
 def run(*args: str | Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Run a command in this process, by one round of chains unless told; exit code, standard output and error."""
+    """Run a command in this process; exit code, standard output, standard error.
+
+    By one round of short chains and without the panel, which asks everything several times, unless told otherwise.
+    """
     argv = sys.argv
     sampling = args[:1] in (("audit",), ("frontier",)) or args[:2] == ("attack", "attribute")
     short = {"--sweeps": "400", "--most-sweeps": "0"} if sampling else {}
     few = [word for name, value in short.items() if name not in args for word in (name, value)]
+    few += ["--no-panel"] if args[:1] == ("audit",) and "--panel" not in args else []
     sys.argv = ["unveil", *map(str, (*args, *few))]
     try:
         with pytest.raises(SystemExit) as stopped:
