@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unveil.audit import levels as check
+from unveil.audit import level_units
 from unveil.audit.levels import run_check
 from unveil.data.schema import Schema, SchemaDocument, read_schema
 from unveil.data.table import Table
@@ -254,9 +254,9 @@ def test_values_that_no_group_shows_are_taken_as_one_without_a_difference(
     assert release.groups == 24
     require = (StrictNTCloseness(n=20, distance="equal", t=1.0),)
     whole = run_check(release, n=30, require=require).findings
-    monkeypatch.setattr(check, "FEW_VALUES", 0)
-    monkeypatch.setattr(check, "CELLS_MERGED", 64)  # a few groups at a time
-    monkeypatch.setattr(check, "FIRST_ASKED", 3)
+    monkeypatch.setattr(level_units, "FEW_VALUES", 0)
+    monkeypatch.setattr(level_units, "CELLS_MERGED", 64)  # a few groups at a time
+    monkeypatch.setattr(level_units, "FIRST_ASKED", 3)
     merged = run_check(release, n=30, require=require).findings
     assert [f.id for f in merged] == [f.id for f in whole]
     assert len(whole) > 15
