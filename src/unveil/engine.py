@@ -28,7 +28,7 @@ PIECE = 1 << 20
 CGROUP = Path("/sys/fs/cgroup")
 _bound: int | None = None
 
-WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of this many
+WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of so many
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
 Progress = Callable[[str, int, int], None]
@@ -76,7 +76,7 @@ class Engine:
 
     @contextmanager
     def for_minutes(self, minutes: float, told: Callable[[], object] | None = None) -> "Iterator[Engine]":
-        """This engine, stopped after this many minutes: what was reached by then is kept. `told` is called then."""
+        """This engine, stopped after so many minutes: what was reached by then is kept. `told` is called then."""
         if not minutes > 0:
             raise UsageError(f"minutes = {minutes:g}: choose more than 0")
 

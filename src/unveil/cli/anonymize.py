@@ -26,9 +26,9 @@ class AnonymizeOptions(opt.TableDialect, opt.MemoryBound, opt.With, LedgerOption
     )
     assignment: Path | None = opt.option("Also write which original row went where. Keep it secret.", "FILE")
     leave_out: list[str] = opt.option(
-        "A column not to publish, as if it were an identifier; repeatable.", "COLUMN", default=list
+        "A column that is not published, as if it were an identifier; repeatable.", "COLUMN", default=list
     )
-    seed: int | None = opt.option("Random seed; from the operating system if not given. Keep it secret.")
+    seed: int | None = opt.option("Seed of what is drawn; from the operating system if not given. Keep it secret.")
 
 
 def anonymize(options: AnonymizeOptions) -> None:

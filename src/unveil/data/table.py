@@ -67,6 +67,11 @@ class Table(AttributeList):
         """How many people there are."""
         return len(self.columns[0])
 
+    def part(self, rows: NDArray[np.integer]) -> "Table":
+        """A table of some of its people, with the domains of the whole."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Table(self.attributes, tuple(column[rows] for column in self.columns), weight=weight, name=self.name)
+
     def summary(self) -> Summary:
         """Its size and its attributes; no rows."""
         title = f"Table {self.name}: {self.rows:,} people, {len(self.attributes)} attributes"
@@ -81,11 +86,6 @@ class Table(AttributeList):
         return replace(
             self, attributes=tuple(self.attributes[i] for i in kept), columns=tuple(self.columns[i] for i in kept)
         )
-
-    def part(self, rows: NDArray[np.integer]) -> "Table":
-        """A table of some of its people, with the domains of the whole."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Table(self.attributes, tuple(column[rows] for column in self.columns), weight=weight, name=self.name)
 
     def check_texts(self) -> None:
         """Refuse to publish a column whose texts point at people, unless the schema says release = true, and why.

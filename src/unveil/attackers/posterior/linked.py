@@ -156,7 +156,7 @@ class AttributePosterior:
 
     def shares(self, batches: int | None = None) -> NDArray[np.float64]:
         """(1, chains, values, codes) means of the codes' shares over the posterior, or (batches, ...) over the draws of
-        each of the first batches; one of each where all is exact."""
+        each of the first so many batches; one of each where all is exact."""
         if self.sampler is None:
             return self.tree[None, None]
         found = self.sampler.code_shares(batches)

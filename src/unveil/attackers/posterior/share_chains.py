@@ -110,7 +110,7 @@ class ShareChains:
     running: dict[tuple[int, int], ShareChain]  # by (chain, value)
     size: int = 0  # draws in a batch
     sets_of: dict[int, Sets] = field(default_factory=dict)  # by value, once made
-    fitted: dict[int, tuple[int, list[Floats] | None]] = field(default_factory=dict)  # by value: to this many draws
+    fitted: dict[int, tuple[int, list[Floats] | None]] = field(default_factory=dict)  # by value: to so many draws
 
     @classmethod
     def start(
@@ -179,7 +179,7 @@ class ShareChains:
         return self.running[task].x
 
     def draw_batches(self, task: tuple[int, int], most: int) -> int:
-        """Draw at least one more batch and at most this many, and say how many: a while, after which one may stop."""
+        """Draw at least one more batch and at most so many, and say how many: a while, after which one may stop."""
         chain = self.running[task]
         sets = self._sets(task[1])
         batches = min(max(A_WHILE // (self.size * (len(sets.atom) + STEPS * len(sets.prior))), 1), most)
@@ -214,7 +214,7 @@ class ShareChains:
         return min((len(chain.share) for chain in self.running.values()), default=0)
 
     def code_shares(self, batches: int | None = None) -> Floats:
-        """(1, chains, values, codes) mean shares over all batches, or (batches, ...) of each of the first ones."""
+        """(1, chains, values, codes) mean shares over all batches, or (batches, ...) of each of the first so many."""
         share = np.zeros((batches or 1, self.chains, *self.prior.shape))
         for (chain, value), found in self.running.items():
             mine = found.share.mean()[None] if batches is None else found.share.stacked(batches)
