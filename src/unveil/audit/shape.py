@@ -272,7 +272,7 @@ class SampledGap(DocumentPart):
 
 
 class ExposingSet(DocumentPart):
-    """The fewest earlier releases that make a reader sure of this many people."""
+    """The fewest earlier releases that make a reader sure of so many people."""
 
     releases: list[str]
     people: Count

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -63,8 +64,8 @@ def ended(*commands: tuple[tuple[str | Path, ...], str]) -> list[list[Any]]:
     """Exit code, standard output and error of each command, given what its standard output is."""
     told = json.dumps([([*map(str, words)], stdout) for words, stdout in commands])
     done = subprocess.run([sys.executable, "-c", COMMANDS, told], capture_output=True, check=False, timeout=300)
-    found: list[list[Any]] = json.loads(done.stderr)
-    return found
+    progress = re.compile(r"^(\d+% .*|.* s so far)\n", re.MULTILINE)  # the machine may be busy
+    return [[code, out, progress.sub("", err)] for code, out, err in json.loads(done.stderr)]
 
 
 def check(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:  # noqa: F811

@@ -126,7 +126,7 @@ class SetSizes(DocumentPart):
 
 
 class KnownPoint(DocumentPart):
-    """Linkage by sets of this many attributes."""
+    """Linkage by sets of so many attributes."""
 
     known: int
     sets: int
