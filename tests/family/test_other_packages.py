@@ -102,16 +102,21 @@ def test_the_command_line_finds_them(installed: Path, tmp_path: Path) -> None:
         + '[attributes.sex]\nrole = "quasi-identifier"\nkind = "categorical"\ndomain = ["f", "m"]\n'
         + '[attributes.ill]\nrole = "sensitive"\nkind = "categorical"\ndomain = ["flu", "hiv", "none"]\n'
     )
-    path = f"import sys; sys.path[:0] = {[str(installed), str(ROOT / 'src')]!r}; from unveil.cli import main; main()"
-
-    def unveil(*arguments: str) -> str:
-        command = [sys.executable, "-c", path, *arguments]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode in (0, 1, 3), done.stderr
-        return done.stdout
-
-    unveil("anonymize", "people.csv", "--schema", "schema.toml", "--with", "shuffle:size=4", "-o", "out.csv")
-    unveil("audit", "out.csv", "--schema", "schema.toml", "--original", "people.csv",
-           "--attacker", "doubter:doubt=0.2", "--sweeps", "50", "--most-sweeps", "50",
-           "--json", "audit.json")  # fmt: skip
+    commands = [
+        "anonymize people.csv --schema schema.toml --with shuffle:size=4 -o out.csv",
+        "audit out.csv --schema schema.toml --original people.csv --attacker doubter:doubt=0.2 --sweeps 50 "
+        "--most-sweeps 50 --json audit.json",
+    ]
+    program = f"""
+import sys
+sys.path[:0] = {[str(installed), str(ROOT / "src")]!r}
+from unveil.cli import main
+for words in {commands!r}:
+    sys.argv[1:] = words.split()
+    try:
+        main()
+    except SystemExit as ended:
+        assert ended.code in (0, 1, 3), ended
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, check=True)
     assert "doubter" in (tmp_path / "audit.json").read_text()
