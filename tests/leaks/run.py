@@ -30,6 +30,7 @@ from tests.leaks import (
     columns,
     controls,
     elsewhere,
+    everyday,
     fifth,
     form,
     fourth,
@@ -37,6 +38,7 @@ from tests.leaks import (
     people,
     realistic,
     secrets,
+    sixth,
     third,
 )
 from tests.leaks.case import CONTROLS, LEAKS, Case
@@ -52,6 +54,7 @@ del (
     columns,
     controls,
     elsewhere,
+    everyday,
     fifth,
     form,
     fourth,
@@ -59,6 +62,7 @@ del (
     people,
     realistic,
     secrets,
+    sixth,
     third,
 )  # imported for what they register
 
