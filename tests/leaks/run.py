@@ -95,7 +95,7 @@ def audit(case: Case, folder: Path, *presets: str, short: bool = False) -> list[
     """Run `unveil audit` on a written case, in this process; then judge what it measured under each preset as well.
 
     No preset names a measure that is not measured anyway, so nothing has to be measured twice. `short`: chains that end
-    at once.
+    at once, of two readers.
     """
     from unveil.cli import main as unveil
 
@@ -108,7 +108,8 @@ def audit(case: Case, folder: Path, *presets: str, short: bool = False) -> list[
 
     arguments = ["unveil", "audit", *case.write(folder)]
     if short:
-        arguments += ["--sweeps", "50", "--most-sweeps", "50", "--chains", "2", "--sample", "60"]
+        arguments += ["--sweeps", "50", "--most-sweeps", "50", "--chains", "2", "--sample", "60", "--no-panel"]
+        arguments += [word for name in ("bayesian", "random_worlds") for word in ("--attacker", name)]
     out, errors = io.StringIO(), io.StringIO()
     with (
         patch.object(sys, "argv", arguments),

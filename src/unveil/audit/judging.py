@@ -12,10 +12,10 @@ from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.binning import too_many_values
 from unveil.audit.case import Case
 from unveil.audit.document import Finding, Verdict
-from unveil.audit.limits import judge, parse_limit
+from unveil.audit.limits import judge, parse_limit, worst
 from unveil.audit.measures import stands_for
 from unveil.audit.part import Part
-from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of
+from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of, preset_covers
 from unveil.data.attribute import Role
 from unveil.risk.published_file import Leak, across_releases, harmful_classes, likely_members, read_as_a_stranger
 
@@ -95,6 +95,7 @@ def judge_release(
         reasons=_reasons(case, part, findings, sensitive),
         answered=_answered(case),
         notes=_notes(case),
+        preset=_preset(case, part.name, findings, without),
         waivers=case.waive,
         stated=stated,
         without=without,
@@ -125,6 +126,17 @@ def _answered(case: Case) -> dict[Kind, str]:
     elif case.nothing_else and not case.earlier_releases:
         found["composition"] = "The ledger holds no other release about these people."
     return found
+
+
+def _preset(case: Case, release: str, findings: Sequence[Finding], without: Sequence[str]) -> str:
+    """Whether the preset's own limits are kept, and what they are about: no more than that is meant by it."""
+    limits = case.preset_limits()
+    if not limits:
+        return ""
+    mine = [f for f in findings if f.release == release and set((f.limit or "").split("; ")) & set(limits)]
+    verdict = worst(f.verdict for f in mine)
+    word = "not judged" if not mine or set(limits) & set(without) else "kept" if verdict == "within" else verdict
+    return f"{preset_covers(str(case.preset), limits)} {word}"
 
 
 def _notes(case: Case) -> list[str]:

@@ -14,7 +14,16 @@ from unveil.audit.remembered import fix_of_finding, fix_of_leaks, sentence_of
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
 
-__all__ = ["DEFAULT_LIMITS", "KINDS", "Judgement", "KindVerdict", "check_waivers", "judgement_of", "kind_of_finding"]
+__all__ = [
+    "DEFAULT_LIMITS",
+    "KINDS",
+    "Judgement",
+    "KindVerdict",
+    "check_waivers",
+    "judgement_of",
+    "kind_of_finding",
+    "preset_covers",
+]
 
 Kind = Literal["file", "singling out", "linking", "inference", "membership", "background", "composition"]
 KINDS: dict[Kind, str] = {
@@ -132,6 +141,12 @@ def kind_of_limit(text: str) -> Kind | None:
     return kind_of_finding(Finding.of(part.name, "", None, None))
 
 
+def preset_covers(name: str, limits: Sequence[str]) -> str:
+    """A preset's name with what it is about: "k_5 (singling out only)"."""
+    kinds = list(dict.fromkeys(kind_of_limit(text) or "utility" for text in limits))
+    return f"{name} ({' and '.join(kinds)} only)" if len(kinds) < len(KINDS) else name
+
+
 def check_waivers(waivers: Mapping[str, str]) -> None:
     """A waiver names a kind, or inference of one attribute, and says why."""
     for name, reason in waivers.items():
@@ -151,6 +166,7 @@ def judgement_of(
     waivers: Mapping[str, str],
     answered: Mapping[Kind, str] | None = None,
     notes: Sequence[str] = (),
+    preset: str = "",
     stated: Verdict = "no limit",
     without: Sequence[str] = (),
     people: int = 0,
@@ -160,9 +176,10 @@ def judgement_of(
 ) -> Judgement:
     """Every kind of one release. `leaks`: what the file's checks say, None if there was no file; `reasons`: why a kind
     was not judged or not considered; `answered`: what the steward says that settles a kind; `notes`: what else stands
-    beside the word; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
-    verdict by the limits that were stated, which no waiver excuses; `without`: those of them that nothing here can be
-    held against, so that what they are about is not judged. `anonymize`: how a release is made, for what would fix it.
+    beside the word; `preset`: how its limits were kept; `narrowed`: how the question was narrowed, which leaves no
+    "within". `stated`: the verdict by the limits that were stated, which no waiver excuses; `without`: those of them
+    that nothing here can be held against, so that what they are about is not judged. `anonymize`: how a release is
+    made, for what would fix it.
     """
     mine = [f for f in findings if f.release == release and f.limit]
     rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, anonymize))
@@ -185,12 +202,13 @@ def judgement_of(
     top = max((_ORDER[word] for word in (*(row.verdict for row in left), stated)), default=0)
     top = max(top, 1 if of_use else 0)
     verdict: Verdict = "exceeded" if top == 3 else "inconclusive" if top or unsure else "within"
-    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful, notes))
+    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful, notes, preset))
 
 
-def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict, notes: Sequence[str]) -> str:
+def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict, notes: Sequence[str], preset: str) -> str:
     """The word, and beside it what a reader must not overlook."""
-    beside = [f"{_called(row)} exceeded" for row in kinds if row.verdict == "exceeded" and row.waived is None]
+    beside = [preset] if preset else []
+    beside += [f"{_called(row)} exceeded" for row in kinds if row.verdict == "exceeded" and row.waived is None]
     beside += [f"utility {useful}"] if useful in ("exceeded", "inconclusive") else []
     beside += [f"{_called(row)} {row.verdict}" for row in kinds if row.verdict == "not judged" and row.waived is None]
     beside += [f"{_called(row)} waived" for row in kinds if row.waived is not None and row.verdict != "within"]
