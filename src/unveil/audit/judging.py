@@ -1,5 +1,6 @@
 """From what was found to a judgement: default limits, the files as a stranger reads them, and why a kind is open."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,11 @@ from unveil.audit.document import Finding, Verdict
 from unveil.audit.limits import judge, parse_limit, worst
 from unveil.audit.measures import stands_for
 from unveil.audit.part import Part
+from unveil.audit.remembered import Remake
 from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of, preset_covers
 from unveil.data.attribute import Role
+from unveil.data.masked import Masked
+from unveil.data.release import Release
 from unveil.risk.published_file import Leak, across_releases, harmful_classes, likely_members, read_as_a_stranger
 
 __all__ = ["file_check", "judge_by_default", "judge_release", "read_files"]
@@ -100,20 +104,33 @@ def judge_release(
         stated=stated,
         without=without,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
-        anonymize=anonymize_command(case),
+        remake=_remake(case, release),
         narrowed=narrowed_by(case),
         unsure=unsure,
     )
 
 
-def anonymize_command(case: Case) -> str:
-    """The beginning of the command that would make a release of the original; an external document does not name it."""
+def _remake(case: Case, release: Release | Masked) -> Remake:
+    named = [
+        tuple(release.attributes[i].name for i in release.with_role(r)) for r in (Role.INSENSITIVE, Role.SENSITIVE)
+    ]
+    return Remake(anonymize_command(case, release), *named)
+
+
+def anonymize_command(case: Case, release: Release | Masked) -> str:
+    """The beginning of the command that makes the release once more; an external document does not name the original.
+
+    What the release does not publish is left out again.
+    """
     if case.original is None:
         return ""
     if case.variant == "external":
         return "unveil anonymize DATA --schema SCHEMA -o new.csv"
     schema = next((one.name for one in case.inputs if one.name.endswith(".toml")), "schema.toml")
-    return f"unveil anonymize {Path(case.original.name).name} --schema {schema} -o new.csv"
+    published = {a.name for a in release.attributes}
+    out = [a.name for a in case.original.attributes if a.name not in published and a.role is not Role.IDENTIFIER]
+    left_out = "".join(f" --leave-out {shlex.quote(name)}" for name in out)
+    return f"unveil anonymize {Path(case.original.name).name} --schema {schema} -o new.csv{left_out}"
 
 
 def _answered(case: Case) -> dict[Kind, str]:

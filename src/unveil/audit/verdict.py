@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, PANEL, kind_of, measure, title_of
-from unveil.audit.remembered import fix_of_finding, fix_of_leaks, sentence_of
+from unveil.audit.remembered import Remake, fix_of_finding, fix_of_leaks, sentence_of
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
 
@@ -170,7 +170,7 @@ def judgement_of(
     stated: Verdict = "no limit",
     without: Sequence[str] = (),
     people: int = 0,
-    anonymize: str = "",
+    remake: Remake | None = None,
     narrowed: str = "",
     unsure: bool = False,
 ) -> Judgement:
@@ -178,11 +178,11 @@ def judgement_of(
     was not judged or not considered; `answered`: what the steward says that settles a kind; `notes`: what else stands
     beside the word; `preset`: how its limits were kept; `narrowed`: how the question was narrowed, which leaves no
     "within". `stated`: the verdict by the limits that were stated, which no waiver excuses; `without`: those of them
-    that nothing here can be held against, so that what they are about is not judged. `anonymize`: how a release is
-    made, for what would fix it.
+    that nothing here can be held against, so that what they are about is not judged. `remake`: how a release is
+    made once more, for what would fix it.
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, anonymize))
+    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, remake or Remake()))
     kinds = []
     for row in rows:
         update: dict[str, Any] = {}
@@ -229,7 +229,7 @@ def _rows(
     reasons: Mapping[tuple[Kind, str | None], str],
     answered: Mapping[Kind, str],
     people: int,
-    anonymize: str,
+    remake: Remake,
 ) -> Iterator[KindVerdict]:
     found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
     open_in_file = [leak for leak in leaks or () if leak.severity == "suspicious"]
@@ -242,7 +242,7 @@ def _rows(
             kind="file",
             verdict="exceeded" if found_in_file else "inconclusive" if open_in_file else "within",
             sentence=" ".join(leak.sentence for leak in bad[:3]) or "Columns, order and spelling give nothing away.",
-            fix=fix_of_leaks(bad[:3], anonymize),
+            fix=fix_of_leaks(bad[:3], remake),
         )
     for kind in KINDS:
         if kind == "file":
@@ -272,7 +272,7 @@ def _rows(
                 reasons.get((kind, attribute)),
                 answered.get(kind),
                 people,
-                anonymize,
+                remake,
             )
 
 
@@ -285,19 +285,19 @@ def _row(
     reason: str | None,
     answer: str | None,
     people: int,
-    anonymize: str,
+    remake: Remake,
 ) -> KindVerdict:
     """One kind from its limits, from the file's own leaks, and from what could not be asked."""
     place: dict[str, Any] = {"release": release, "kind": kind, "attribute": attribute}
     verdict = worst(f.verdict for f in findings)
     if leaks:
-        fix = fix_of_leaks(list(leaks), anonymize)
+        fix = fix_of_leaks(list(leaks), remake)
         return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fix)
     if verdict == "exceeded":
         exceeded = [f for f in findings if f.verdict == "exceeded"]
         own = [f for f in exceeded if kind_of(f.reader or "") != PANEL]  # told first: the panel varies them
         worst_one = max(own or exceeded, key=lambda f: (_excess(f), f.statistic or ""))
-        fix = fix_of_finding(kind, worst_one, anonymize)
+        fix = fix_of_finding(kind, worst_one, remake)
         # Whether a quasi-identifier that can be told is a secret, only the steward can say.
         word: Any = "not judged" if worst_one.measure == IN_TURN else "exceeded"
         return KindVerdict(**place, verdict=word, sentence=sentence_of(worst_one, people), fix=fix)
