@@ -50,6 +50,8 @@ _TOLD = {
     "are left have the same.",
     "told_by_register": "Who holds a register of these people can be {level}% sure of the {attribute} of {n} of {all} "
     "people, by counting who fits a class.",
+    "raised_by_register": "Who holds a register of these people finds that, of those who have a certain {attribute}, "
+    "{value} become at least ten times as likely, by odds, to have it.",
     "one_value_left": "The releases together leave {n} of {all} people a single {attribute}.",
     "differenced": "Groups of one release lie inside those of another: the difference tells the {attribute} of {n} of "
     "{all} people.",

@@ -73,6 +73,7 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "background.fewer_values.3 <= 0.05",
         "background.told_by_others.2 <= 0.05",
         "background.told_by_register.90 <= 0",
+        "background.raised_by_register <= 0.25",
     ),
     "composition": ("composed.disclosed.95 <= 0", "one_value_left <= 0", "differenced <= 0"),
 }
