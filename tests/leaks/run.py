@@ -38,6 +38,7 @@ from tests.leaks import (
     people,
     realistic,
     secrets,
+    seventh,
     sixth,
     third,
 )
@@ -62,6 +63,7 @@ del (
     people,
     realistic,
     secrets,
+    seventh,
     sixth,
     third,
 )  # imported for what they register
