@@ -26,9 +26,10 @@ from unveil.risk.published_file.columns import doubtful_roles, exact_values, ide
 from unveil.risk.published_file.dependence import given_back, telling_columns
 from unveil.risk.published_file.file import Disclosure, Leak, PublishedFile, Severity
 from unveil.risk.published_file.form import group_names, missing_cells, spelling, withheld_values
-from unveil.risk.published_file.harm import across_releases, harmful_classes, likely_members
+from unveil.risk.published_file.harm import harmful_classes, likely_members
 from unveil.risk.published_file.order import row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
+from unveil.risk.published_file.several import across_releases
 
 __all__ = [
     "CHECKS",
