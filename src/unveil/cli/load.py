@@ -10,6 +10,7 @@ from unveil.cli.memory import belief_bytes, warn_of_memory
 from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, release_parts
 from unveil.errors import UsageError, shown
+from unveil.formats.paths import is_project
 
 if TYPE_CHECKING:
     from unveil.audit.case import Case
@@ -128,7 +129,7 @@ def load_schema(options: Any) -> Any:
 def _project(options: Any) -> Path | None:
     """An ARX project among the files, which holds its own original and schema."""
     paths = (getattr(options, "original", None), *release_paths(options))
-    return next((p for p in paths if isinstance(p, Path) and p.suffix.lower() == ".deid"), None)
+    return next((p for p in paths if is_project(p)), None)
 
 
 def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "Case":
@@ -167,7 +168,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         engine=engine,
         inputs=describe_inputs(
             [*inputs, *(part for part in parts if part.is_file())],
-            published=[path for path in (*paths, *parts) if path.suffix.lower() != ".deid"],  # which holds the original
+            published=[path for path in (*paths, *parts) if not is_project(path)],  # which holds the original
         ),
         cells=getattr(options, "cells", ()),
         key=getattr(options, "key", None),
@@ -202,13 +203,13 @@ def _published_files(
         return {}
     reading = dialect_of(options)
     population = getattr(options, "population", None)
-    project = isinstance(original, Path) and original.suffix.lower() == ".deid"
+    project = is_project(original)
     people = None if original is None or project else read_prepared(original, schema, **reading)
     register = None if population is None else read_prepared(population, schema, **reading)
     written = {"key": getattr(options, "key", None), **dialect_of(options, "release_")}
     files, registers = {}, {}
     for name, path in paths.items():
-        if path.suffix.lower() == ".deid":
+        if is_project(path):
             continue
         origin = assignments.get(name) if is_masked(path) else None
         files[name] = read_published_file(path, schema, original=people, origin=origin, **written)
