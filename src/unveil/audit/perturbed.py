@@ -7,8 +7,9 @@ import numpy as np
 
 from unveil.audit.case import Case
 from unveil.audit.remarks import count_words
+from unveil.data.masked import Masked
 from unveil.data.release import Release
-from unveil.risk.perturbation import PerturbedColumn, read_perturbed
+from unveil.risk.perturbation import PerturbedColumn, read_perturbed, read_unpaired
 
 __all__ = ["case_as_read", "perturbed_remarks"]
 
@@ -17,7 +18,11 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
     """The case in which this release, and the original beside it, are read as they have to be; and why."""
     if case.original is None:
         return case, ()
-    reading = read_perturbed(case.releases[name], case.original)
+    release = case.releases[name]
+    if isinstance(release, Masked) and name not in case.assignments:
+        reading = read_unpaired(release, case.original)
+    else:
+        reading = read_perturbed(release, case.original)
     if not reading.columns:
         return case, ()
     assignments = dict(case.assignments)

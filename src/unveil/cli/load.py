@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.cli.earlier import earlier_paths, load_earlier
 from unveil.cli.memory import belief_bytes, warn_of_memory
 from unveil.cli.options import OneRelease
-from unveil.cli.output import check_outputs, release_parts
+from unveil.cli.output import check_outputs, release_parts, say
 from unveil.errors import UsageError, shown
 from unveil.formats.paths import is_project
 
@@ -132,10 +132,11 @@ def _project(options: Any) -> Path | None:
     return next((p for p in paths if is_project(p)), None)
 
 
-def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "Case":
+def load_case(options: Any, *, grouped: bool = False, masked: bool = False, shown: bool = False) -> "Case":
     """The case that options describe; what a command has no option for is left at its default.
 
-    `grouped`: releases whose values were perturbed are refused; `masked`: all others.
+    `masked`: releases without perturbed columns are refused; `grouped`: those with them, or, if `shown`, they are
+    read in groups by what they show.
     """
     from unveil.audit.case import Case
     from unveil.audit.document import describe_inputs
@@ -155,6 +156,8 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
     releases, assignments = _load_releases(
         options, schema, dict(zip(names, paths, strict=True)), original, table, grouped=grouped, masked=masked
     )
+    if shown:
+        releases, assignments = _as_shown(releases, assignments)
     control = getattr(options, "control", None)
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
@@ -343,6 +346,8 @@ def _load_releases(
         if is_masked(path):
             releases[name] = read_masked(path, schema, attributes=domains, **written)
             group = np.arange(releases[name].rows)
+            if is_project(path) and path == original:  # whose rows are those of its input
+                assignments[name] = group
         else:
             releases[name], group = read_release_rows(path, schema, attributes=domains, **written)
         if aligned:
@@ -350,6 +355,21 @@ def _load_releases(
     for name, path in zip(paths, assignment, strict=False):
         assignments[name] = _load_assignment(path, table, releases[name])
     return releases, assignments
+
+
+def _as_shown(releases: Mapping[str, Any], assignments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Releases with perturbed columns in groups, by what they show; their levels are counted so."""
+    from unveil.data.masked import Masked
+    from unveil.data.mixture import mixture_of
+
+    found, groups = dict(releases), dict(assignments)
+    for name, release in releases.items():
+        if isinstance(release, Masked):
+            found[name] = mixture_of(release).release
+            groups.pop(name, None)
+            perturbed = ", ".join(release.attributes[i].name for i in release.masked)
+            say(f"unveil: {name}: {perturbed}: perturbed, so classes are counted by what is shown, not by true values")
+    return found, groups
 
 
 def _aligned(release: Any, table: Any, group: Any) -> Any:

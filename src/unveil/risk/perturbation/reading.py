@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role, canonical
 from unveil.data.masked import Masked, numbers_of
+from unveil.data.mixture import mixture_of
 from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Release, build_release
 from unveil.data.table import Table
@@ -15,7 +16,7 @@ from unveil.errors import NotApplicable
 from unveil.risk.perturbation.bands import Explanation, Shown, class_bands, code_bands
 from unveil.risk.perturbation.misfits import blamed, misfits, placed, shown_cells, tolerated
 
-__all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed"]
+__all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed", "read_unpaired"]
 
 MOST_COUNTS = 50_000_000  # other cells × values
 
@@ -175,6 +176,42 @@ def _replaced(
 # -------------------------------------------------------------------------------------------------------------- masked
 
 
+def read_unpaired(masked: Masked, table: Table) -> ReleaseReading:
+    """Where nothing says whose row is whose: perturbed quasi-identifiers as bands, if the sizes of classes tell them.
+
+    The release then has groups, and every reader applies. Perturbed columns that nobody is asked about, or known by,
+    are left out. Otherwise it is read as any masked release is.
+    """
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    roles = {masked.attributes[i].role for i in masked.masked}
+    same = all(a.name in held and table.attributes[held[a.name]].values == a.values for a in masked.attributes)
+    if not same or Role.SENSITIVE in roles or Role.QUASI_IDENTIFIER not in roles or masked.method.startswith("dp_"):
+        return _read_masked(masked, table)
+    kept = [i for i, a in enumerate(masked.attributes) if i not in masked.masked or a.role is Role.QUASI_IDENTIFIER]
+    some = Masked(
+        tuple(masked.attributes[i] for i in kept),
+        tuple(masked.columns[i] for i in kept),
+        tuple(place for place, i in enumerate(kept) if i in masked.masked),
+        method=masked.method,
+        wide={place: masked.wide[i] for place, i in enumerate(kept) if i in masked.wide},
+    )
+    release = mixture_of(some, as_true=True).release
+    people = {i: table.columns[held[release.attributes[i].name]] for i in release.with_role(Role.QUASI_IDENTIFIER)}
+    wrong, columns = set(some.masked), []
+    try:
+        wrong |= set(blamed(release, release.blocks[0], people))
+        for index in sorted(wrong):
+            rows = misfits(release, release.blocks[0], people, [index])
+            found, words = _read(release, index, people, wrong)
+            if found is None:
+                return _read_masked(masked, table)
+            release = found[0]
+            columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
+    except NotApplicable:
+        return _read_masked(masked, table)
+    return ReleaseReading(release, tuple(columns))
+
+
 def _read_masked(masked: Masked, table: Table) -> ReleaseReading:
     """Columns of a masked release that are said to be unchanged, each by its own histogram."""
     columns, bands = [], []
@@ -198,7 +235,8 @@ def _doubtful(masked: Masked, table: Table) -> Iterator[tuple[int, str, int]]:
     """Unmasked columns with more rows of a value than people who have it: (index, name, rows beyond)."""
     held = {a.name: i for i, a in enumerate(table.attributes)}
     for index, attribute in enumerate(masked.attributes):
-        if index in masked.masked or attribute.name not in held or masked.method.startswith("dp_"):
+        told = index in masked.masked or index in masked.wide
+        if told or attribute.name not in held or masked.method.startswith("dp_"):
             continue
         true = table.attributes[held[attribute.name]]
         column = table.columns[held[attribute.name]]
