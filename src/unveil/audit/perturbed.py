@@ -19,15 +19,17 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
     if case.original is None:
         return case, ()
     release = case.releases[name]
-    if isinstance(release, Masked) and name not in case.assignments:
-        reading = read_unpaired(release, case.original)
-    else:
-        reading = read_perturbed(release, case.original)
+    masked = isinstance(release, Masked)
+    reading = (read_unpaired if isinstance(release, Masked) else read_perturbed)(release, case.original)  # type: ignore[arg-type]
     if not reading.columns:
         return case, ()
     assignments = dict(case.assignments)
     if name in assignments and isinstance(reading.release, Release) and reading.group is not None:
-        assignments[name] = reading.group[np.asarray(assignments[name])]
+        told = np.asarray(assignments.pop(name))
+        if not masked:
+            assignments[name] = reading.group[told]
+        elif len(told) == case.original.rows:  # of each published row its original one: turned round
+            assignments[name] = reading.group[np.argsort(told)]
     releases = {**case.releases, name: reading.release}
     read = replace(
         case,

@@ -19,6 +19,7 @@ from unveil.risk.perturbation.misfits import blamed, misfits, placed, shown_cell
 __all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed", "read_unpaired"]
 
 MOST_COUNTS = 50_000_000  # other cells × values
+MOST_VALUES = 1000  # of a sensitive attribute that is compared beside all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,9 @@ def read_perturbed(release: Release | Masked, table: Table) -> ReleaseReading:
 
     By pigeonhole: rows of a value, or of a class, that more people would have to have than do. Such a column is an
     average of classes or of neighbours, or numbers of bands, where the sizes of classes say so: its cells become these
-    bands. Otherwise it stays as it is, and nobody may rely on what is measured. Only quasi-identifiers are tried, and
-    in a masked release the columns that are said to be unchanged. Cost: who fits which cell; more only if something
-    is wrong.
+    bands. Otherwise it stays as it is, and nobody may rely on what is measured. Quasi-identifiers are tried, then
+    sensitive values beside them, and in a masked release the columns that are said to be unchanged. Cost: who fits
+    which cell; more only if something is wrong.
     """
     if isinstance(release, Masked):
         return _read_masked(release, table)
@@ -90,15 +91,45 @@ def read_perturbed(release: Release | Masked, table: Table) -> ReleaseReading:
                 release, new = found
                 number = new[number]
             columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
+        columns += _unbelievable(release, table, people if all(c.words for c in columns) else {})
     except NotApplicable:  # too many cells to compare: an audit says so where it matters
         return ReleaseReading(release)
     return ReleaseReading(release, tuple(columns), number if columns else None)
 
 
+def _unbelievable(
+    release: Release, table: Table, people: dict[int, NDArray[np.unsignedinteger]]
+) -> Iterator[PerturbedColumn]:
+    """Sensitive values that cannot be those of the people beside whose cells they stand; `people`: who fit these.
+
+    What was done to them is not sought.
+    """
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    for index in release.with_role(Role.SENSITIVE):
+        attribute, block = release.attributes[index], release.block_of(index)
+        place = held.get(attribute.name)
+        if place is None or table.attributes[place].values != attribute.values or release.regions[index].whole.all():
+            continue
+        beside = [i for i in people if i in block.attributes and not release.regions[i].whole.all()]
+        all_of = {**{i: people[i] for i in beside}, index: table.columns[place]}
+        kept = [index] if attribute.codes > MOST_VALUES else [*beside, index]
+        rows = misfits(release, block, all_of, kept)
+        if rows > tolerated(release.rows, table.rows):
+            yield PerturbedColumn(attribute.name, rows)
+
+
 def _read(
-    release: Release, index: int, people: dict[int, NDArray[np.unsignedinteger]], wrong: set[int]
+    release: Release,
+    index: int,
+    people: dict[int, NDArray[np.unsignedinteger]],
+    wrong: set[int],
+    *,
+    averaged: bool = False,
 ) -> tuple[tuple[Release, NDArray[np.int64]] | None, str]:
-    """The release with this column as bands, the new numbers of its groups, and what it is taken for."""
+    """The release with this column as bands, the new numbers of its groups, and what it is taken for.
+
+    `averaged`: only as averages of classes, of which the sizes of classes are the proof.
+    """
     block = release.block_of(index)
     rest = [i for i in people if i not in wrong]
     shown, single, entry = _shown(release, block, index, rest, people)
@@ -106,7 +137,7 @@ def _read(
         return None, ""
     allowed = tolerated(release.rows, len(people[index]))
     explanations = [*class_bands(shown)] if release.attributes[index].kind.ordered else []
-    for explanation in (*explanations, *code_bands(shown)):
+    for explanation in (*explanations, *(() if averaged else code_bands(shown))):
         made, number = _replaced(release, block, index, single, entry, explanation)
         if misfits(made, made.block_of(index), people, [*rest, index]) <= allowed:
             return (made, number), explanation.words
@@ -177,10 +208,10 @@ def _replaced(
 
 
 def read_unpaired(masked: Masked, table: Table) -> ReleaseReading:
-    """Where nothing says whose row is whose: perturbed quasi-identifiers as bands, if the sizes of classes tell them.
+    """Perturbed quasi-identifiers as bands, if the sizes of classes tell them; whose row is whose need not be known.
 
-    The release then has groups, and every reader applies. Perturbed columns that nobody is asked about, or known by,
-    are left out. Otherwise it is read as any masked release is.
+    The release then has groups, and every reader applies; `group` is that of each published row. Perturbed columns
+    that nobody is asked about, or known by, are left out. Otherwise it is read as any masked release is.
     """
     held = {a.name: i for i, a in enumerate(table.attributes)}
     roles = {masked.attributes[i].role for i in masked.masked}
@@ -195,21 +226,22 @@ def read_unpaired(masked: Masked, table: Table) -> ReleaseReading:
         method=masked.method,
         wide={place: masked.wide[i] for place, i in enumerate(kept) if i in masked.wide},
     )
-    release = mixture_of(some, as_true=True).release
+    mixture = mixture_of(some, as_true=True)
+    release, number = mixture.release, mixture.group
     people = {i: table.columns[held[release.attributes[i].name]] for i in release.with_role(Role.QUASI_IDENTIFIER)}
     wrong, columns = set(some.masked), []
     try:
-        wrong |= set(blamed(release, release.blocks[0], people))
-        for index in sorted(wrong):
+        told = set(blamed(release, release.blocks[0], people)) <= wrong
+        for index in some.masked:
             rows = misfits(release, release.blocks[0], people, [index])
-            found, words = _read(release, index, people, wrong)
-            if found is None:
+            found, words = _read(release, index, people, wrong, averaged=True)
+            if found is None or not told:
                 return _read_masked(masked, table)
-            release = found[0]
+            release, number = found[0], found[1][number]
             columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
     except NotApplicable:
         return _read_masked(masked, table)
-    return ReleaseReading(release, tuple(columns))
+    return ReleaseReading(release, tuple(columns), number)
 
 
 def _read_masked(masked: Masked, table: Table) -> ReleaseReading:
