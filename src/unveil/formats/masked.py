@@ -79,8 +79,9 @@ def read_masked(
             if name in sidecar.masked:
                 raise ReleaseError(str(reason)) from None
             one = read_attribute(schema, known.get(name), found, name, str(path), cells)
-            wide[index] = one.regions, one.region
-            read.append((one.attribute, single_values(one.attribute, one.regions, one.region)))
+            regions, number = one.regions.canonical(one.region)
+            wide[index] = regions, number[one.region]
+            read.append((one.attribute, single_values(one.attribute, *wide[index])))
     return Masked(
         tuple(attribute for attribute, _ in read),
         tuple(column for _, column in read),

@@ -34,7 +34,10 @@ class PerturbedColumn:
         """For a report; `count`: how the rows are to be written."""
         proof = f"{self.attribute} does not show true values: {count} of its rows cannot be anybody's of the original"
         if self.words:
-            return f"{proof}. Each value is read as {self.words}, and so are the people behind it."
+            return (
+                f"{proof}. Each value is read as {self.words}, and so are the people behind it; it may tell a reader a "
+                "little more than that."
+            )
         return f"{proof}. What was done to it could not be told, so that what a reader finds may be understated."
 
 
