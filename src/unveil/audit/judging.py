@@ -197,7 +197,9 @@ def _reasons(
         names = ", ".join(column.attribute for column in unread)
         why = f"{names} {verb} not show true values, and what was done could not be told; say so: masked = [...]."
         kinds: list[tuple[Kind, str | None]] = [("singling out", None), ("linking", None), ("membership", None)]
-        reasons |= dict.fromkeys([*kinds, *(("inference", name) for name in sensitive)], why)
+        known = any(column.attribute not in sensitive for column in unread)
+        hidden = [n for n in sensitive if known or any(column.attribute == n for column in unread)]
+        reasons |= dict.fromkeys([*(kinds if known else ()), *(("inference", name) for name in hidden)], why)
     if not sensitive:
         reasons["inference", None] = "The schema names no sensitive attribute."
     if case.original is None:
