@@ -28,7 +28,9 @@ from unveil.privacy.models import (
     EntropyL,
     EpsilonM,
     KAnonymity,
+    KMap,
     NTCloseness,
+    PopulationUniqueness,
     PrivacyModel,
     ProbabilisticL,
     PSensitiveK,
@@ -47,6 +49,7 @@ __all__ = ["Check", "natural_distance", "run_check"]
 MOST_LATTICE_NODES = 4096
 CELLS_AT_ONCE, CELLS_MERGED = 1 << 21, 1 << 19
 FEW_VALUES = 256  # so few are never merged
+_OF_POPULATION = (DeltaPresence(), KMap(), PopulationUniqueness())
 MERGING = ("variational", "equal", "kl", "js")  # distances that are sums over values
 FIRST_ASKED, MOST_ASKED = 64, 256  # groups at once
 
@@ -103,7 +106,7 @@ def run_check(
         findings.append(Finding.exact("wildcard_k", name, None, float(wildcard_counts(release).k)))
     if population is not None:
         people = groups_and_population(release, population)
-        for model in _asked(DeltaPresence(), require):
+        for model in (m for plain in _OF_POPULATION for m in _asked(plain, require)):
             findings.append(_finding(model.name, name, None, model, model.level(*people)))
     withheld: dict[str, int] = {}
     widened: list[str] = []
