@@ -29,6 +29,7 @@ from unveil.risk.disclosure import (
     deviation_interval_baseline,
     deviation_interval_disclosure,
     disclosure_by_inputs,
+    distance_risk,
     model_baseline,
     model_disclosure,
     model_gain,
@@ -40,7 +41,7 @@ from unveil.risk.disclosure import (
     simple_disclosure,
 )
 
-__all__ = ["BY_PERCENTAGE", "PERCENTAGES", "masked_charts", "masked_part", "near_findings"]
+__all__ = ["BY_PERCENTAGE", "PERCENTAGES", "distance_findings", "masked_charts", "masked_part", "near_findings"]
 
 PERCENTAGES = (1, 2, 5, 10, 20, 50)  # of ranks, and of a standard deviation
 BY_PERCENTAGE = ("rank_interval_disclosure", "deviation_interval_disclosure")
@@ -65,6 +66,7 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
     findings: list[Finding] = []
     for index in masked.masked:
         findings += near_findings(case.original, made, name, masked.attributes[index])
+    findings += distance_findings(case.original, made, name, masked)
     rows = None if made is None else made.origin
     findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
     sentences = {}
@@ -262,6 +264,17 @@ def near_findings(
         yield Finding.of(f"rank_interval_disclosure.{p:g}", release, name, value, base.value)
         value, base = deviation_interval_disclosure(truth, published, p), deviation_interval_baseline(truth, p)
         yield Finding.of(f"deviation_interval_disclosure.{p:g}", release, name, value, base.value)
+
+
+def distance_findings(table: Table | None, made: MaskedTable | None, release: str, masked: Masked) -> Iterator[Finding]:
+    """How many people have all their perturbed numbers near the published ones, if any number was perturbed."""
+    numbers = [masked.attributes[i].name for i in masked.masked if masked.attributes[i].kind.measured]
+    if numbers and table is not None and made is not None:
+        pairs = [paired(table, made, name) for name in numbers]
+        risk = distance_risk([truth for truth, _ in pairs], [shown for _, shown in pairs])
+        yield Finding.of("distance_risk", release, None, risk)
+    elif numbers:
+        yield Finding.of("distance_risk", release, None, None)
 
 
 def _learned(

@@ -165,7 +165,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, show
         releases=releases,
         original=table,
         control=None if control is None or table is None else _load_people(control, schema, table.attributes, dialect),
-        population=_load_around(options, schema, releases, dialect),
+        population=load_population(options, schema, (a for r in releases.values() for a in r.attributes), dialect),
         assignments=assignments,
         joined=schema.document.joined,
         engine=engine,
@@ -401,13 +401,13 @@ def _load_people(path: Any, schema: Any, attributes: Any, dialect: Mapping[str, 
     return code_people(read_prepared(path, schema, **dialect), attributes, path.name)
 
 
-def _load_around(options: Any, schema: Any, releases: Mapping[str, Any], dialect: Mapping[str, Any]) -> Any:
+def load_population(options: Any, schema: Any, attributes: Iterable[Any], dialect: Mapping[str, Any]) -> Any:
     """Everyone among whom an attacker may look; only their quasi-identifiers are read."""
     from unveil.data.attribute import Role
 
     population = getattr(options, "population", None)
     if population is None:
         return None
-    held = {a.name: a for release in releases.values() for a in release.attributes}
+    held = {a.name: a for a in attributes}
     known = [a for a in held.values() if a.role is Role.QUASI_IDENTIFIER]
     return _load_people(population, schema, known, dialect)
