@@ -36,7 +36,7 @@ def _checked(path: Path, schema: Schema, original: Columns) -> float:
 def _written(folder: Path, times: int) -> tuple[Path, Schema, Columns]:
     """Ages in bands of ten years, countries and hours withheld, the rest as it is; shuffled."""
     columns = {n: v * times for n, v in read_adult().items()}
-    draw = random.Random(1)
+    draw = random.Random(31_337)  # not one of the usual seeds: every recipe of an order is tried
     order = list(range(len(next(iter(columns.values())))))
     draw.shuffle(order)
     shown = {n: [v[i] for i in order] for n, v in columns.items()}

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Sequence
 
-__all__ = ["arx_output"]
+__all__ = ["Java", "arx_output", "java_stream"]
 
 _DATA = "org.deidentifier.arx.framework.data."
 _VERSION = {"Data": 9088882549074658790, "DataMatrix": 1626391500373995527, "Dictionary": 6448285732641604559}
@@ -174,3 +174,91 @@ def arx_output(
         writer.table(chosen, codes, texts)
     writer.out += b"p"  # the data types, which are not needed
     return bytes(writer.out)
+
+
+# ------------------------------------------------------------------------------------------------- any other objects
+
+
+class Java:
+    """An object to be written: `Java("org.x.Y", k=5)`. Ints are `int`, floats `double`, everything else an object."""
+
+    def __init__(self, kind: str, /, **fields: object) -> None:
+        self.kind, self.fields = kind, fields
+
+
+def java_stream(*objects: object) -> bytes:
+    """Objects as ARX's own writer leaves them in config.dat, project.dat and lattice.dat.
+
+    A dict is a HashMap, a set of names or a tuple a HashSet, a list of ints `long[]`, one of lists `String[][]`.
+    """
+    writer = _Writer()
+    for one in objects:
+        _any(writer, one)
+    return bytes(writer.out)
+
+
+def _any(writer: _Writer, one: object) -> None:
+    if one is None or isinstance(one, str):
+        writer.text(one)
+    elif isinstance(one, Java):
+        _object(writer, one)
+    elif isinstance(one, dict):
+        _container(writer, "java.util.HashMap", [part for item in one.items() for part in item])
+    elif isinstance(one, tuple):
+        _container(writer, "java.util.HashSet", list(one))
+    elif isinstance(one, list) and one and isinstance(one[0], int):
+        writer.out += b"u"
+        _class(writer, "[J", [])
+        writer.new()
+        writer.number(">i", len(one))
+        for value in one:
+            writer.number(">q", value)
+    elif isinstance(one, list):
+        writer.out += b"u"
+        writer.described("[[Ljava.lang.String;", 2)
+        writer.new()
+        writer.number(">i", len(one))
+        for row in one:
+            writer.texts(row)
+    else:
+        raise TypeError(one)
+
+
+def _class(writer: _Writer, name: str, fields: Sequence[tuple[str, str]], flags: int = 2) -> None:
+    if writer.seen(("class", name, tuple(fields))):
+        return
+    writer.out += b"r"
+    writer.utf(name)
+    writer.number(">q", 1)
+    writer.out += bytes([flags])
+    writer.number(">H", len(fields))
+    for kind, field in fields:
+        writer.out += kind[:1].encode()
+        writer.utf(field)
+        if len(kind) > 1:
+            writer.text(kind)
+    writer.out += b"xp"
+
+
+def _object(writer: _Writer, one: Java) -> None:
+    kinds = {bool: "Z", int: "I", float: "D"}
+    plain = [(kinds[type(v)], n, v) for n, v in one.fields.items() if type(v) in kinds]
+    held = [("Ljava/lang/Object;", n, v) for n, v in one.fields.items() if type(v) not in kinds]
+    writer.out += b"s"
+    _class(writer, one.kind, [(kind, name) for kind, name, _ in (*plain, *held)])
+    writer.new()
+    for kind, _, value in plain:
+        writer.number({"Z": ">?", "I": ">i", "D": ">d"}[kind], value)  # type: ignore[arg-type]
+    for _, _, value in held:
+        _any(writer, value)
+
+
+def _container(writer: _Writer, kind: str, items: Sequence[object]) -> None:
+    writer.out += b"s"
+    _class(writer, kind, [], 3)
+    writer.new()
+    writer.out += b"w\x04"
+    writer.number(">i", len(items))
+    for item in items:
+        _any(writer, Java("java.lang.Integer", value=item) if isinstance(item, int) else item)
+    writer.out += b"x"

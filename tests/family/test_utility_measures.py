@@ -25,6 +25,8 @@ Measure = Callable[[Release, Table, str], Any]
 
 # By name: how it is called on a release and its table, about one attribute where it needs one; best value, least, most.
 MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
+    "aecs": (lambda r, t, a: utility.aecs(r, t), 1, 0, 1),
+    "ambiguity": (lambda r, t, a: utility.ambiguity(r), 1, 0, 1),
     "average_group_size": (lambda r, t, a: utility.average_group_size(r), None, 1, np.inf),
     "certainty_penalty": (lambda r, t, a: utility.certainty_penalty(r), 0, 0, 1),
     "certainty_penalty_hierarchy": (lambda r, t, a: utility.certainty_penalty_hierarchy(r), 0, 0, 1),
@@ -42,6 +44,7 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
     ),
     "classification_metric": (lambda r, t, a: utility.classification_metric(r, label=a), None, 0, 1),
     "discernibility": (lambda r, t, a: utility.discernibility(r), None, 1, np.inf),
+    "discernibility_kept": (lambda r, t, a: utility.discernibility_kept(r, t), 1, 0, 1),
     "entropy_utility": (lambda r, t, a: utility.entropy_utility(r, attribute=a), None, 0, np.inf),
     "entropy_utility_split": (
         lambda r, t, a: utility.entropy_utility_split(r, utility.large_groups(r, 2), attribute=a),
@@ -50,9 +53,18 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
         np.inf,
     ),
     "generalisation_height": (lambda r, t, a: utility.generalisation_height(r), 0, 0, np.inf),
+    "generalisation_intensity": (lambda r, t, a: utility.generalisation_intensity(r), 1, 0, 1),
+    "granularity": (lambda r, t, a: utility.granularity(r), 1, 0, 1),
+    "granularity_geometric": (lambda r, t, a: utility.granularity_geometric(r), 1, 0, 1),
     "information_loss": (lambda r, t, a: utility.information_loss(r, attribute=a), None, 0, np.inf),
     "kl_divergence": (lambda r, t, a: utility.kl_divergence(r, t), 0, 0, np.inf),
     "large_groups": (lambda r, t, a: utility.large_groups(r, 3), None, 0, np.inf),
+    "non_uniform_entropy": (
+        lambda r, t, a: utility.non_uniform_entropy(r, t, np.arange(t.rows) % r.groups),
+        None,
+        -np.inf,
+        np.inf,
+    ),
     "query_error": (lambda r, t, a: utility.query_error(r, t, dimension=1, queries=5), 0, -np.inf, np.inf),
     "query_errors": (
         lambda r, t, a: np.nan_to_num(
@@ -65,6 +77,12 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
         np.inf,
     ),
     "random_linkings": (lambda r, t, a: next(utility.random_linkings(r)).ravel(), None, 0, np.inf),
+    "record_error_kept": (
+        lambda r, t, a: utility.record_error_kept(r, t, np.arange(t.rows) % r.groups),
+        None,
+        0,
+        1,
+    ),
     "rule_recall": (lambda r, t, a: utility.rule_recall(r, t, attribute=a, minimum_support=0.2), 1, 0, 1),
     "utility_loss": (lambda r, t, a: utility.utility_loss(r, t, attribute=a, minimum_support=0.2), 0, 0, np.log(2)),
     "utility_losses": (
@@ -75,6 +93,7 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
         0,
         1,
     ),
+    "withheld_cells": (lambda r, t, a: utility.withheld_cells(r), None, 0, 1),
 }
 SLOW = {"classification_accuracy", "classification_accuracy_held_out"}
 OF_THE_TABLE = {"large_populations", "random_queries"}  # what the measures above ask about

@@ -30,6 +30,7 @@ from tests.leaks import (
     columns,
     controls,
     elsewhere,
+    everyday,
     fifth,
     form,
     fourth,
@@ -37,6 +38,8 @@ from tests.leaks import (
     people,
     realistic,
     secrets,
+    seventh,
+    sixth,
     third,
 )
 from tests.leaks.case import CONTROLS, LEAKS, Case
@@ -45,13 +48,14 @@ from unveil.audit.run import Audit, judge_measured, measure_releases
 from unveil.errors import UnveilError, UsageError
 from unveil.risk.published_file import Leak
 
-__all__ = ["Outcome", "audit", "findings", "main", "outcomes"]
+__all__ = ["Outcome", "audit", "findings", "kinds", "main", "outcomes", "unveil"]
 
 del (
     afterwards,
     columns,
     controls,
     elsewhere,
+    everyday,
     fifth,
     form,
     fourth,
@@ -59,6 +63,8 @@ del (
     people,
     realistic,
     secrets,
+    seventh,
+    sixth,
     third,
 )  # imported for what they register
 
@@ -87,13 +93,13 @@ class Outcome:
         return self.exit in (0, 70)
 
 
-def audit(case: Case, folder: Path, *presets: str, short: bool = False) -> list[Outcome]:
-    """Run `unveil audit` on a written case, in this process; then judge what it measured under each preset as well.
+SHORT = [*["--sweeps", "50", "--most-sweeps", "50", "--chains", "2", "--sample", "60", "--no-panel"]]
+SHORT += [word for name in ("bayesian", "random_worlds") for word in ("--attacker", name)]
 
-    No preset names a measure that is not measured anyway, so nothing has to be measured twice. `short`: chains that end
-    at once.
-    """
-    from unveil.cli import main as unveil
+
+def unveil(arguments: Sequence[str]) -> tuple[int, str, list[tuple[Any, Any]]]:
+    """`unveil` in this process: its exit code, its error's line, and of an audit the case and what was measured."""
+    from unveil.cli import main as command
 
     held: list[tuple[Any, Any]] = []
 
@@ -102,27 +108,45 @@ def audit(case: Case, folder: Path, *presets: str, short: bool = False) -> list[
         held.append((of, measured))
         return judge_measured(of, measured)
 
-    arguments = ["unveil", "audit", *case.write(folder)]
-    if short:
-        arguments += ["--sweeps", "50", "--most-sweeps", "50", "--chains", "2", "--sample", "60"]
-    out, errors = io.StringIO(), io.StringIO()
+    errors = io.StringIO()
     with (
-        patch.object(sys, "argv", arguments),
+        patch.object(sys, "argv", ["unveil", *arguments]),
         patch.object(unveil_audit, "run_audit", measured_once),
-        contextlib.redirect_stdout(out),
+        contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(errors),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
+        code: Any
         try:
-            code = unveil()
+            code = command()
         except SystemExit as ended:
             code = ended.code
         except Exception as error:  # a crash is neither a pass nor a catch
             code, _ = 70, errors.write(f"traceback: {type(error).__name__}: {error}")
     code = 0 if code is None else int(code)
     lines = [line for line in errors.getvalue().splitlines() if line.strip()]
-    why = lines[-1] if lines and (code in (2, 70)) else ""
+    return code, lines[-1] if lines and code in (2, 70) else "", held
+
+
+def kinds(case: Case, folder: Path, release: str | None = None) -> list[dict[str, Any]]:
+    """Every kind of a short audit, as the officer's page has it; `release`: of another release of the same table."""
+    arguments = case.write(folder)
+    if release is not None:
+        arguments = [str(folder / release), *arguments[arguments.index("--schema") :]]
+    _, why, held = unveil(["audit", *arguments, *SHORT])
+    assert held, why
+    judged = judge_measured(*held[0]).document.diagnostics["judgement"]
+    return [kind for one in judged.values() for kind in one["kinds"]]
+
+
+def audit(case: Case, folder: Path, *presets: str, short: bool = False) -> list[Outcome]:
+    """Run `unveil audit` on a written case, in this process; then judge what it measured under each preset as well.
+
+    No preset names a measure that is not measured anyway, so nothing has to be measured twice. `short`: chains that end
+    at once, of two readers.
+    """
+    code, why, held = unveil(["audit", *case.write(folder), *(SHORT if short else ())])
     found = [_outcome(case, "", code, why, judge_measured(*held[0]) if held else None)]
     for preset in presets:
         if not held:  # refused before any limit was looked at

@@ -34,6 +34,7 @@ FOUND_BY = {
     "spelling": {"spelling", "withheld_values", "given_back"},
     "missingness": {"missing_cells", "withheld_values", "spelling", "given_back", "telling_columns"},
     "suppressed cells given back": {"given_back"},
+    "cells that give themselves away": {"given_back"},
     "several rows a person": {"repeated_people", "telling_columns"},
     "padding": {"rows_of_nobody", "leftover_columns"},
     "fits no row": {"unplaced_people"},

@@ -38,6 +38,9 @@ def test_a_preset_is_never_weaker_than_the_default_limits(seed: int) -> None:
         kept = {"k_3": 3, "k_5": 5, "k_11": 11}.get(name, 12)  # 0.09 is one in eleven and a bit
         own = "within" if smallest >= kept else "exceeded"
         assert found.verdict == max(default.verdict, own, key=ORDER.index), name
+        kept_words = "kept" if own == "within" else "exceeded"
+        words = found.document.diagnostics["judgement"]["r"]["words"]
+        assert words.startswith(f"{found.verdict}; {name} (singling out only) {kept_words}"), words
         again = found.document.diagnostics["judgement"]["r"]["kinds"]
         for before, after in zip(default.document.diagnostics["judgement"]["r"]["kinds"], again, strict=True):
             assert ORDER.index(_word(after["verdict"])) >= ORDER.index(_word(before["verdict"])), (name, after)

@@ -23,6 +23,7 @@ from unveil.privacy.models import (
     EntropyL,
     EpsilonM,
     KAnonymity,
+    KMap,
     NTCloseness,
     PrivacyModel,
     ProbabilisticL,
@@ -58,6 +59,7 @@ MEASURES: list[PrivacyModel] = [
     EpsilonM(epsilon=1.5),
     DeltaPresence(),
     DeltaPresence(low=0.1),
+    KMap(),
 ]
 
 COUNT, GAP = st.sampled_from([0, 0, 0, 1, 1, 2, 3, 6]), st.sampled_from([0.5, 1.0, 2.0])
@@ -189,6 +191,9 @@ def loop(model: PrivacyModel, row: Row, group: int, overall: Reference) -> float
             people = int(overall.population[group])
             present = Fraction(size, people) if people else Fraction(0)
             return inf if float(present) < model.low - 1e-12 else float(present)
+        case KMap():
+            assert overall.population is not None
+            return float(overall.population[group])
     raise AssertionError(f"no loop for {model}")
 
 
@@ -203,7 +208,8 @@ def test_levels_agree_with_a_loop(table: tuple[np.ndarray, Reference]) -> None:
 
 def test_every_model_has_a_loop() -> None:
     # b_t_privacy is about the members of groups, not about counts alone: tests/unit/test_b_t_privacy.py has its loop.
-    assert {model.name for model in MEASURES} | {"b_t_privacy"} == set(MODELS)
+    # population_uniqueness is about all groups at once: tests/unit/privacy/test_privacy_models.py has it by hand.
+    assert {model.name for model in MEASURES} | {"b_t_privacy", "population_uniqueness"} == set(MODELS)
 
 
 # -- merging ------------------------------------------------------------------------------------------------------

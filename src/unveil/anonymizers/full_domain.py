@@ -90,14 +90,15 @@ class FullDomain(Options):
             )
         sizes, histograms = requirement.of_groups(table, group, groups)
         hidden = ~requirement.holds(sizes, histograms)
-        lost = int(sizes[hidden].sum())
-        if lost > self.suppress * table.rows * (1 + 1e-12):  # 0.29 · 100 is a hair below 29
-            share = ceil(1e4 * lost / table.rows) / 1e4
+        sizes = requirement.published(sizes, histograms)[0]
+        rows, lost = int(sizes.sum()), int(sizes[hidden].sum())
+        if lost > self.suppress * rows * (1 + 1e-12):  # 0.29 · 100 is a hair below 29
+            share = ceil(1e4 * lost / rows) / 1e4
             raise RequirementError(
-                f"full_domain: {lost} of {table.rows} rows lie in groups that miss {requirement.described}, more than "
+                f"full_domain: {lost} of {rows} rows lie in groups that miss {requirement.described}, more than "
                 f"suppress={self.suppress:g} allows; suppress={share:g} would do, or raise a level"
             )
-        if hidden.all():  # then the suppressed rows are the release
+        if lost == rows:  # then the suppressed rows are the release
             requirement.check_whole(table, "full_domain")
         return hidden
 

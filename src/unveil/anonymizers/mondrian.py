@@ -13,6 +13,7 @@ from unveil.data.regions import Regions
 from unveil.data.release import Anonymized, example_rows, row_numbers
 from unveil.data.table import Table
 from unveil.engine import Engine
+from unveil.errors import UsageError
 from unveil.kernels import partition as kernels
 from unveil.kernels.axes import CutAxis
 from unveil.privacy.models import PrivacyModel, Supersets
@@ -59,7 +60,9 @@ class Mondrian:
             cells[index] = self._cells(found, axis, table.attributes[index], table.columns[index])
         anonymized = generalised(table, found.group, cells)
         groups = anonymized.release.groups
-        if groups < found.groups:  # relaxed cuts can leave groups with equal cells, which are one
+        if (
+            table.outside is None and groups < found.groups
+        ):  # relaxed cuts can leave groups with equal cells, which are one
             requirement.check_joined(table, anonymized.group_of_row, groups, "mondrian")
         engine.report("mondrian", 1, 1)
         return anonymized
@@ -106,14 +109,19 @@ class Mondrian:
 def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, engine: Engine) -> kernels.Partition:
     """The groups Mondrian makes of a table, with their bounds in split order: coded columns in, arrays out."""
     axes, columns = cut_axes(mondrian, table, table.with_role(Role.QUASI_IDENTIFIER))
-    only_sizes = not requirement.sensitive and all(model.name == "k_anonymity" for model in requirement.models)
+    of_sizes = all(model.name == "k_anonymity" for model in requirement.models)
+    only_sizes = not requirement.sensitive and requirement.outside is None and of_sizes
+    at_once = [model.name for model in requirement.models if "whole" in model.needs]
+    if at_once or (requirement.outside is not None and mondrian.relaxed):
+        what = "relaxed cuts beside a population" if not at_once else f"{at_once[0]}, which is about all rows at once"
+        raise UsageError(f"mondrian cannot keep {what}; require k_map:k=2, or use full_domain")
 
     def allowed(children: kernels.Candidates) -> NDArray[np.bool_]:
         rows = children.rows if children.rows is None or shuffled is None else shuffled[children.rows]
         return requirement.holds(children.size, children.histograms, _supersets(children), rows)
 
     shuffled: NDArray[np.int64] | None = None
-    secret = [table.columns[i] for i in requirement.sensitive]
+    secret, codes = requirement.secrets(table)
     if mondrian.relaxed:  # who goes left at a median is drawn: it must not follow the order of the original's rows
         shuffled = np.lexsort(table.columns)[engine.named("mondrian").generator().permutation(table.rows)]
         columns, secret = [c[shuffled] for c in columns], [c[shuffled] for c in secret]
@@ -121,7 +129,7 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
         columns,
         axes,
         secret,
-        [table.attributes[i].codes for i in requirement.sensitive],
+        codes,
         allowed=None if only_sizes else allowed,  # `smallest` is k then: every cut that is proposed holds
         smallest=min(requirement.smallest, table.rows + 1),
         relaxed=mondrian.relaxed,

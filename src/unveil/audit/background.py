@@ -32,6 +32,7 @@ from unveil.risk.background import (
     background_risk,
     background_risk_by_bandwidth,
     omega_error,
+    raised_by_register,
     rank_rules,
     seen_by_members,
     told_by_others,
@@ -157,10 +158,11 @@ def _section(
     error = omega_error(seen, index, Kernel(bandwidth=(middle,)).prior(table, attribute.name), COST) if estimated else 0
     said = [replace(fact, text=_short(fact.text)) for fact in facts if fact.people >= least][:MOST_FACTS]
     truth = table.columns[table.index(attribute.name)].astype(np.int64)
-    by_count = told_by_register(release, index, targets_of_table(table, release, index), truth, LIKELY / 100)
+    people = targets_of_table(table, release, index)
     counted = {
         f"told_by_others.{OTHERS}": told_by_others(release, index, OTHERS),
-        f"told_by_register.{LIKELY}": by_count,
+        f"told_by_register.{LIKELY}": told_by_register(release, index, people, truth, LIKELY / 100),
+        "raised_by_register": raised_by_register(release, index, people, truth),
     }
     return Section(
         (

@@ -164,7 +164,7 @@ def told_carriers(
             where = _where(groups.get(kind.attribute or "singling out", ()))
             update |= {"why": said.why, "asked_again": again.why, "where": where}
         columns = again.columns or said.columns
-        if columns and anonymize:
+        if columns and anonymize and "--leave-out" not in kind.fix.removeprefix(anonymize):
             out = "".join(f" --leave-out {shlex.quote(name)}" for name in columns)
             update["command"] = f"{anonymize}{out} --with mondrian:k=5,l=3"
         kinds.append(kind.model_copy(update=update) if update else kind)

@@ -151,14 +151,17 @@ class Case:
 
     def stated_limits(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Every limit, the preset's first: those on the release, and those on combinations of known attributes."""
-        chosen: tuple[str, ...] = ()
-        if self.preset is not None:
-            presets = read_presets() if self.presets is None else self.presets
-            if self.preset not in presets:
-                raise UsageError(f"unknown preset {shown(self.preset)}; choose from {', '.join(presets)}")
-            chosen = presets[self.preset].limits
-        stated, on_combinations = split_limits((*chosen, *self.limits))
+        stated, on_combinations = split_limits((*self.preset_limits(), *self.limits))
         return stated, on_combinations
+
+    def preset_limits(self) -> tuple[str, ...]:
+        """The limits of the preset, if one was named."""
+        if self.preset is None:
+            return ()
+        presets = read_presets() if self.presets is None else self.presets
+        if self.preset not in presets:
+            raise UsageError(f"unknown preset {shown(self.preset)}; choose from {', '.join(presets)}")
+        return presets[self.preset].limits
 
     def combination_limits(self) -> list[Limit]:
         """The limits on combinations of known attributes."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdict
 from unveil.audit.limits import check_limits, judge
-from unveil.audit.masked import BY_PERCENTAGE, PERCENTAGES, near_findings
+from unveil.audit.masked import BY_PERCENTAGE, PERCENTAGES, distance_findings, near_findings
 from unveil.audit.result import RunResult, judged_document
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
@@ -83,6 +83,7 @@ def run_disclosure(
     findings: list[Finding] = []
     for index in made.masked.masked:
         findings += near_findings(table, made, name, made.masked.attributes[index], percentages)
+    findings += distance_findings(table, made, name, made.masked)
     by_inputs: dict[str, list[dict[str, Any]]] = {}
     sentences = []
     folds = min(FOLDS, made.masked.rows)

@@ -53,7 +53,7 @@ def groups_and_population(release: Release, population: Table) -> tuple[NDArray[
     known = release.with_role(Role.QUASI_IDENTIFIER)
     block = release.blocks[0]
     if len(release.blocks) > 1 or not known:
-        raise NotApplicable("delta_presence needs quasi-identifiers published in one block")
+        raise NotApplicable("a population can be counted only where quasi-identifiers are published in one block")
     columns = [population.columns[population.index(release.attributes[i].name)] for i in known]
     for i in known:
         mine = release.attributes[i]

@@ -1,5 +1,6 @@
 """From what was found to a judgement: default limits, the files as a stranger reads them, and why a kind is open."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,14 @@ from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.binning import too_many_values
 from unveil.audit.case import Case
 from unveil.audit.document import Finding, Verdict
-from unveil.audit.limits import judge, parse_limit
+from unveil.audit.limits import judge, parse_limit, worst
 from unveil.audit.measures import stands_for
 from unveil.audit.part import Part
-from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of
+from unveil.audit.remembered import Remake
+from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of, preset_covers
 from unveil.data.attribute import Role
+from unveil.data.masked import Masked
+from unveil.data.release import Release
 from unveil.risk.published_file import Leak, across_releases, harmful_classes, likely_members, read_as_a_stranger
 
 __all__ = ["file_check", "judge_by_default", "judge_release", "read_files"]
@@ -95,24 +99,38 @@ def judge_release(
         reasons=_reasons(case, part, findings, sensitive),
         answered=_answered(case),
         notes=_notes(case),
+        preset=_preset(case, part.name, findings, without),
         waivers=case.waive,
         stated=stated,
         without=without,
         people=0 if case.least else (release.rows if case.original is None else case.original.rows),
-        anonymize=anonymize_command(case),
+        remake=_remake(case, release),
         narrowed=narrowed_by(case),
         unsure=unsure,
     )
 
 
-def anonymize_command(case: Case) -> str:
-    """The beginning of the command that would make a release of the original; an external document does not name it."""
+def _remake(case: Case, release: Release | Masked) -> Remake:
+    named = [
+        tuple(release.attributes[i].name for i in release.with_role(r)) for r in (Role.INSENSITIVE, Role.SENSITIVE)
+    ]
+    return Remake(anonymize_command(case, release), *named)
+
+
+def anonymize_command(case: Case, release: Release | Masked) -> str:
+    """The beginning of the command that makes the release once more; an external document does not name the original.
+
+    What the release does not publish is left out again.
+    """
     if case.original is None:
         return ""
     if case.variant == "external":
         return "unveil anonymize DATA --schema SCHEMA -o new.csv"
     schema = next((one.name for one in case.inputs if one.name.endswith(".toml")), "schema.toml")
-    return f"unveil anonymize {Path(case.original.name).name} --schema {schema} -o new.csv"
+    published = {a.name for a in release.attributes}
+    out = [a.name for a in case.original.attributes if a.name not in published and a.role is not Role.IDENTIFIER]
+    left_out = "".join(f" --leave-out {shlex.quote(name)}" for name in out)
+    return f"unveil anonymize {Path(case.original.name).name} --schema {schema} -o new.csv{left_out}"
 
 
 def _answered(case: Case) -> dict[Kind, str]:
@@ -125,6 +143,17 @@ def _answered(case: Case) -> dict[Kind, str]:
     elif case.nothing_else and not case.earlier_releases:
         found["composition"] = "The ledger holds no other release about these people."
     return found
+
+
+def _preset(case: Case, release: str, findings: Sequence[Finding], without: Sequence[str]) -> str:
+    """Whether the preset's own limits are kept, and what they are about: no more than that is meant by it."""
+    limits = case.preset_limits()
+    if not limits:
+        return ""
+    mine = [f for f in findings if f.release == release and set((f.limit or "").split("; ")) & set(limits)]
+    verdict = worst(f.verdict for f in mine)
+    word = "not judged" if not mine or set(limits) & set(without) else "kept" if verdict == "within" else verdict
+    return f"{preset_covers(str(case.preset), limits)} {word}"
 
 
 def _notes(case: Case) -> list[str]:
@@ -168,7 +197,9 @@ def _reasons(
         names = ", ".join(column.attribute for column in unread)
         why = f"{names} {verb} not show true values, and what was done could not be told; say so: masked = [...]."
         kinds: list[tuple[Kind, str | None]] = [("singling out", None), ("linking", None), ("membership", None)]
-        reasons |= dict.fromkeys([*kinds, *(("inference", name) for name in sensitive)], why)
+        known = any(column.attribute not in sensitive for column in unread)
+        hidden = [n for n in sensitive if known or any(column.attribute == n for column in unread)]
+        reasons |= dict.fromkeys([*(kinds if known else ()), *(("inference", name) for name in hidden)], why)
     if not sensitive:
         reasons["inference", None] = "The schema names no sensitive attribute."
     if case.original is None:

@@ -27,7 +27,9 @@ from unveil.privacy.models import (
     EntropyL,
     EpsilonM,
     KAnonymity,
+    KMap,
     NTCloseness,
+    PopulationUniqueness,
     PrivacyModel,
     ProbabilisticL,
     PSensitiveK,
@@ -39,6 +41,8 @@ from unveil.risk.uniqueness import wildcard_counts
 from unveil.utility import certainty_penalty, discernibility
 
 __all__ = ["Check", "natural_distance", "run_check"]
+
+_OF_POPULATION = (DeltaPresence(), KMap(), PopulationUniqueness())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def run_check(
         findings.append(Finding.exact("wildcard_k", name, None, float(wildcard_counts(release).k)))
     if population is not None:
         people = groups_and_population(release, population)
-        for model in _asked(DeltaPresence(), require):
+        for model in (m for plain in _OF_POPULATION for m in _asked(plain, require)):
             findings.append(_finding(model.name, name, None, model, model.level(*people)))
     withheld: dict[str, int] = {}
     widened: list[str] = []

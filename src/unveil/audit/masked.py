@@ -15,6 +15,7 @@ from unveil.audit.composition import compose_masked
 from unveil.audit.document import Finding
 from unveil.audit.masked_identity import SYNTHETIC, masked_utility
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
+from unveil.audit.mixture import run_mixture_attack
 from unveil.audit.part import Part
 from unveil.audit.people import Measure, People
 from unveil.data.attribute import Attribute, Role
@@ -28,6 +29,7 @@ from unveil.risk.disclosure import (
     deviation_interval_baseline,
     deviation_interval_disclosure,
     disclosure_by_inputs,
+    distance_risk,
     model_baseline,
     model_disclosure,
     model_gain,
@@ -39,7 +41,7 @@ from unveil.risk.disclosure import (
     simple_disclosure,
 )
 
-__all__ = ["BY_PERCENTAGE", "PERCENTAGES", "masked_charts", "masked_part", "near_findings"]
+__all__ = ["BY_PERCENTAGE", "PERCENTAGES", "distance_findings", "masked_charts", "masked_part", "near_findings"]
 
 PERCENTAGES = (1, 2, 5, 10, 20, 50)  # of ranks, and of a standard deviation
 BY_PERCENTAGE = ("rank_interval_disclosure", "deviation_interval_disclosure")
@@ -64,6 +66,7 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
     findings: list[Finding] = []
     for index in masked.masked:
         findings += near_findings(case.original, made, name, masked.attributes[index])
+    findings += distance_findings(case.original, made, name, masked)
     rows = None if made is None else made.origin
     findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
     sentences = {}
@@ -81,12 +84,14 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
 
 
 def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
-    """What the Bayesian attacker believes, where it is published with what chances categories changed."""
+    """What attackers believe: by the chances that are published, or else by a channel that was estimated."""
     attribute = masked.attributes[asked]
     readers = case.readers
+    if masked.wide or not masked.known_channel:
+        return _read_mixture(case, part, masked, asked)
     others = {name: REASON for name in case.attacker_names if name not in ("bayesian", COMPOSED, COMPOSED_LEARNED)}
     bayesian = readers.attackers.get("bayesian")
-    if case.original is None or bayesian is None or not masked.known_channel:
+    if case.original is None or bayesian is None:
         return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
     if readers.wrong or readers.prior is not None or readers.joined or bayesian.membership != 1:
         reason = (
@@ -116,6 +121,49 @@ def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
         sentences={**part.sentences, attribute.name: _known_chances(part.sentences[attribute.name], beliefs, truth)},
         beliefs={**part.beliefs, attribute.name: beliefs},
         refused={**part.refused, attribute.name: others},
+    )
+
+
+def _read_mixture(case: Case, part: Part, masked: Masked, asked: int) -> Part:
+    """What every attacker believes of a release with perturbed columns, beside exact and widened ones."""
+    attribute, readers = masked.attributes[asked], case.readers
+    if case.original is None or masked.method.startswith(SYNTHETIC):
+        return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
+    names = None if readers.known is None else [n for n in readers.known if n != attribute.name]
+    refused = {name: REASON for name in case.attacker_names if name not in readers.attackers}
+    try:
+        if readers.wrong or readers.prior is not None or readers.joined:
+            raise NotApplicable("with perturbed values readers know no wrong attributes, no prior and nothing joined")
+        found = run_mixture_attack(
+            masked,
+            case.original,
+            asked,
+            readers.attackers,
+            origin=case.assignments.get(part.name),
+            known=names,
+            alpha=readers.alpha,
+            beta=readers.beta,
+            engine=readers.engine,
+            chains=readers.chains,
+        )
+    except (NotApplicable, Stopped, UsageError) as reason:
+        return replace(part, not_applicable={**part.not_applicable, attribute.name: str(reason)})
+    truth = case.original.columns[case.original.index(attribute.name)]
+    beliefs = {"learner": found.learner, **found.attackers}
+    findings = _belief_findings(case, part.name, attribute, beliefs, found.learner, truth)
+    words = part.sentences[attribute.name]
+    right = {name: global_threat(belief, truth).value for name, belief in beliefs.items()}
+    best = max(right, key=lambda name: right[name])
+    words += (
+        f" What the file teaches about people in general lets a reader guess {right['learner']:.0%} right; knowing "
+        f"that a person is in it, and how values were perturbed, {right[best]:.0%}."
+    )
+    return replace(
+        part,
+        findings=(*part.findings, *findings),
+        sentences={**part.sentences, attribute.name: words},
+        beliefs={**part.beliefs, attribute.name: beliefs},
+        refused={**part.refused, attribute.name: {**refused, **found.refused}},
     )
 
 
@@ -216,6 +264,17 @@ def near_findings(
         yield Finding.of(f"rank_interval_disclosure.{p:g}", release, name, value, base.value)
         value, base = deviation_interval_disclosure(truth, published, p), deviation_interval_baseline(truth, p)
         yield Finding.of(f"deviation_interval_disclosure.{p:g}", release, name, value, base.value)
+
+
+def distance_findings(table: Table | None, made: MaskedTable | None, release: str, masked: Masked) -> Iterator[Finding]:
+    """How many people have all their perturbed numbers near the published ones, if any number was perturbed."""
+    numbers = [masked.attributes[i].name for i in masked.masked if masked.attributes[i].kind.measured]
+    if numbers and table is not None and made is not None:
+        pairs = [paired(table, made, name) for name in numbers]
+        risk = distance_risk([truth for truth, _ in pairs], [shown for _, shown in pairs])
+        yield Finding.of("distance_risk", release, None, risk)
+    elif numbers:
+        yield Finding.of("distance_risk", release, None, None)
 
 
 def _learned(

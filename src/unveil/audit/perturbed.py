@@ -7,8 +7,9 @@ import numpy as np
 
 from unveil.audit.case import Case
 from unveil.audit.remarks import count_words
+from unveil.data.masked import Masked
 from unveil.data.release import Release
-from unveil.risk.perturbation import PerturbedColumn, read_perturbed
+from unveil.risk.perturbation import PerturbedColumn, read_perturbed, read_unpaired
 
 __all__ = ["case_as_read", "perturbed_remarks"]
 
@@ -17,12 +18,18 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
     """The case in which this release, and the original beside it, are read as they have to be; and why."""
     if case.original is None:
         return case, ()
-    reading = read_perturbed(case.releases[name], case.original)
+    release = case.releases[name]
+    masked = isinstance(release, Masked)
+    reading = (read_unpaired if isinstance(release, Masked) else read_perturbed)(release, case.original)  # type: ignore[arg-type]
     if not reading.columns:
         return case, ()
     assignments = dict(case.assignments)
     if name in assignments and isinstance(reading.release, Release) and reading.group is not None:
-        assignments[name] = reading.group[np.asarray(assignments[name])]
+        told = np.asarray(assignments.pop(name))
+        if not masked:
+            assignments[name] = reading.group[told]
+        elif len(told) == case.original.rows:  # of each published row its original one: turned round
+            assignments[name] = reading.group[np.argsort(told)]
     releases = {**case.releases, name: reading.release}
     read = replace(
         case,

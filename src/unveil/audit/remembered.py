@@ -1,11 +1,15 @@
 """What a person would remember of an exceeded kind: how many people, what is learned, by whom; and what fixes it."""
 
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from unveil.audit.document import Finding
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, PANEL, title_of
 from unveil.audit.numbers import spoken
 from unveil.risk.published_file import Leak
 
-__all__ = ["fix_of_finding", "fix_of_leaks", "sentence_of"]
+__all__ = ["Remake", "fix_of_finding", "fix_of_leaks", "sentence_of"]
 
 # Who reads, at the beginning of a sentence that goes on "can …".
 _WHO = {
@@ -46,6 +50,8 @@ _TOLD = {
     "are left have the same.",
     "told_by_register": "Who holds a register of these people can be {level}% sure of the {attribute} of {n} of {all} "
     "people, by counting who fits a class.",
+    "raised_by_register": "Who holds a register of these people finds that, of those who have a certain {attribute}, "
+    "{value} become at least ten times as likely, by odds, to have it.",
     "one_value_left": "The releases together leave {n} of {all} people a single {attribute}.",
     "differenced": "Groups of one release lie inside those of another: the difference tells the {attribute} of {n} of "
     "{all} people.",
@@ -54,6 +60,8 @@ _TOLD = {
     "membership_tpr": "Accusing one outsider in a hundred wrongly, a reader can tell {n} of {all} people to be in it.",
 }
 _KEYS = "everybody's quasi-identifiers"
+# What another release of the same table does not change.
+_NOT_REMADE = ("repeated_people", "across_releases", "likely_members", "doubtful_roles")
 _COARSER = "--with mondrian:k=20 --require t_closeness:t=0.3"
 
 
@@ -76,49 +84,57 @@ def sentence_of(finding: Finding, people: int) -> str:
     )
 
 
-def fix_of_finding(kind: str, finding: Finding, anonymize: str) -> str:
-    """What to change, and the command. `anonymize`: the beginning of the command that makes the release once more."""
-    if not anonymize:
-        anonymize = "unveil anonymize DATA --schema schema.toml -o new.csv"
-    if finding.reader == "all_columns":
+@dataclass(frozen=True, slots=True)
+class Remake:
+    """How the release is made once more: the beginning of the command, and the columns that it may leave out."""
+
+    command: str = ""  # "" without the original
+    insensitive: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+
+    def without(self, columns: Iterable[str], how: str) -> str:
+        """The command, leaving these out."""
+        begin = self.command or "unveil anonymize DATA --schema schema.toml -o new.csv"
+        return f"{begin}{''.join(f' --leave-out {shlex.quote(name)}' for name in columns)} {how}"
+
+
+def fix_of_finding(kind: str, finding: Finding, remake: Remake) -> str:
+    """What to change, and the command."""
+    coarser = remake.without((), _COARSER)
+    if finding.reader == "all_columns" and remake.insensitive:
         return (
-            "Drop the insensitive columns that tell people apart, or call them quasi-identifiers in the schema, and "
-            f"make the release once more: {anonymize} {_COARSER}"
+            "Drop the insensitive columns that tell people apart, or call them quasi-identifiers in the schema: "
+            f"{remake.without(remake.insensitive, _COARSER)}"
         )
     if finding.reader == "other_secrets":
-        return (
-            "Publish one secret only, or hide which goes with which: give the others the role identifier in one schema "
-            f"each, and make a release of each: {anonymize} {_COARSER}"
-        )
+        others = [name for name in remake.sensitive if name != finding.attribute]
+        return f"Publish one secret only, or each in a release of its own: {remake.without(others, _COARSER)}"
     if finding.measure == "told_in_turn":
         return (
-            f'Set role = "sensitive" for {finding.attribute} in the schema and make the release once more: {anonymize} '
-            f"{_COARSER}; or, if anybody may know it, say so: --waive \"inference:{finding.attribute}='…'\""
+            f'Set role = "sensitive" for {finding.attribute} in the schema and make the release once more: {coarser}; '
+            f"or, if anybody may know it, say so: --waive \"inference:{finding.attribute}='…'\""
         )
     if finding.measure in ("claim_precision", "model_gain"):  # of masked releases only
-        return f"Perturb more, or widen cells instead: {anonymize} {_COARSER}"
+        return f"Perturb more, or widen cells instead: {coarser}"
     return {
-        "singling out": f"Merge small classes, or suppress their rows: {anonymize} --with mondrian:k=10,l=4",
-        "linking": f"Merge classes until more people look alike: {anonymize} --with mondrian:k=10,l=4",
-        "inference": f"Merge groups until their values differ: {anonymize} {_COARSER}",
-        "membership": "Coarsen until more people outside the table fit each row, or publish a sample: "
-        f"{anonymize} {_COARSER}",
+        "singling out": f"Merge small classes, or suppress their rows: {coarser}",
+        "linking": f"Merge classes until more people look alike: {coarser}",
+        "inference": f"Merge groups until their values differ: {coarser}",
+        "membership": f"Coarsen until more people outside the table fit each row, or publish a sample: {coarser}",
         "composition": "Make the release with anonymize --ledger, so that it is within them together with the rest.",
-        "background": f"Limit what knowledge adds: {anonymize} --with mondrian:k=20 --require b_t_privacy:t=0.2",
+        "background": f"Limit what knowledge adds: {coarser}",
     }.get(kind, "")
 
 
-def fix_of_leaks(leaks: list[Leak], anonymize: str) -> str:
+def fix_of_leaks(leaks: list[Leak], remake: Remake) -> str:
     """What to change in the file, and the command that writes it once more."""
     fixes = "; ".join(dict.fromkeys(leak.fix.rstrip(".") for leak in leaks if leak.fix))
     if not fixes:
         return ""
-    columns = [c for leak in leaks if leak.check in _OF_COLUMNS for c in leak.columns]
-    how = "with rows in random order and one spelling"
-    if columns:
-        how = f"with the role identifier, which is never published, for {', '.join(dict.fromkeys(columns))}"
-    again = f" Or write it once more {how}: {anonymize} {_COARSER}" if anonymize else ""
+    named = dict.fromkeys(column for leak in leaks for column in leak.columns)
+    columns = [name for name in named if name in remake.insensitive]
+    if not columns and any(leak.check == "telling_columns" for leak in leaks):  # secrets that tell each other
+        columns = [name for name in named if name in remake.sensitive][:-1]
+    helps = columns or not all(leak.check in _NOT_REMADE for leak in leaks)
+    again = f" Or make the release once more: {remake.without(columns, _COARSER)}" if remake.command and helps else ""
     return f"{fixes[0].upper()}{fixes[1:]}.{again}"
-
-
-_OF_COLUMNS = ("leftover_columns", "identifying_columns", "telling_columns", "given_back", "doubtful_roles")

@@ -168,7 +168,7 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
     }
     carriers = _carriers(case, judgements, parts, findings)
     judgements = {
-        name: told_carriers(one, of.rows, of.groups, of.findings, anonymize_command(case))
+        name: told_carriers(one, of.rows, of.groups, of.findings, anonymize_command(case, case.releases[name]))
         if (of := carriers.get(name)) is not None
         else one
         for name, one in judgements.items()

@@ -10,11 +10,20 @@ from typing import Any, Literal, cast
 from unveil.audit.document import DocumentPart, Finding, Verdict
 from unveil.audit.limits import parse_limit, worst
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, PANEL, kind_of, measure, title_of
-from unveil.audit.remembered import fix_of_finding, fix_of_leaks, sentence_of
+from unveil.audit.remembered import Remake, fix_of_finding, fix_of_leaks, sentence_of
 from unveil.errors import UsageError, shown
 from unveil.risk.published_file import Leak
 
-__all__ = ["DEFAULT_LIMITS", "KINDS", "Judgement", "KindVerdict", "check_waivers", "judgement_of", "kind_of_finding"]
+__all__ = [
+    "DEFAULT_LIMITS",
+    "KINDS",
+    "Judgement",
+    "KindVerdict",
+    "check_waivers",
+    "judgement_of",
+    "kind_of_finding",
+    "preset_covers",
+]
 
 Kind = Literal["file", "singling out", "linking", "inference", "membership", "background", "composition"]
 KINDS: dict[Kind, str] = {
@@ -64,6 +73,7 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "background.fewer_values.3 <= 0.05",
         "background.told_by_others.2 <= 0.05",
         "background.told_by_register.90 <= 0",
+        "background.raised_by_register <= 0.25",
     ),
     "composition": ("composed.disclosed.95 <= 0", "one_value_left <= 0", "differenced <= 0"),
 }
@@ -132,6 +142,12 @@ def kind_of_limit(text: str) -> Kind | None:
     return kind_of_finding(Finding.of(part.name, "", None, None))
 
 
+def preset_covers(name: str, limits: Sequence[str]) -> str:
+    """A preset's name with what it is about: "k_5 (singling out only)"."""
+    kinds = list(dict.fromkeys(kind_of_limit(text) or "utility" for text in limits))
+    return f"{name} ({' and '.join(kinds)} only)" if len(kinds) < len(KINDS) else name
+
+
 def check_waivers(waivers: Mapping[str, str]) -> None:
     """A waiver names a kind, or inference of one attribute, and says why."""
     for name, reason in waivers.items():
@@ -151,21 +167,23 @@ def judgement_of(
     waivers: Mapping[str, str],
     answered: Mapping[Kind, str] | None = None,
     notes: Sequence[str] = (),
+    preset: str = "",
     stated: Verdict = "no limit",
     without: Sequence[str] = (),
     people: int = 0,
-    anonymize: str = "",
+    remake: Remake | None = None,
     narrowed: str = "",
     unsure: bool = False,
 ) -> Judgement:
     """Every kind of one release. `leaks`: what the file's checks say, None if there was no file; `reasons`: why a kind
     was not judged or not considered; `answered`: what the steward says that settles a kind; `notes`: what else stands
-    beside the word; `narrowed`: how the question was narrowed, which leaves no "within". `stated`: the
-    verdict by the limits that were stated, which no waiver excuses; `without`: those of them that nothing here can be
-    held against, so that what they are about is not judged. `anonymize`: how a release is made, for what would fix it.
+    beside the word; `preset`: how its limits were kept; `narrowed`: how the question was narrowed, which leaves no
+    "within". `stated`: the verdict by the limits that were stated, which no waiver excuses; `without`: those of them
+    that nothing here can be held against, so that what they are about is not judged. `remake`: how a release is
+    made once more, for what would fix it.
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, anonymize))
+    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, remake or Remake()))
     kinds = []
     for row in rows:
         update: dict[str, Any] = {}
@@ -185,12 +203,13 @@ def judgement_of(
     top = max((_ORDER[word] for word in (*(row.verdict for row in left), stated)), default=0)
     top = max(top, 1 if of_use else 0)
     verdict: Verdict = "exceeded" if top == 3 else "inconclusive" if top or unsure else "within"
-    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful, notes))
+    return Judgement(kinds=tuple(kinds), verdict=verdict, words=_words(verdict, kinds, useful, notes, preset))
 
 
-def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict, notes: Sequence[str]) -> str:
+def _words(verdict: Verdict, kinds: Sequence[KindVerdict], useful: Verdict, notes: Sequence[str], preset: str) -> str:
     """The word, and beside it what a reader must not overlook."""
-    beside = [f"{_called(row)} exceeded" for row in kinds if row.verdict == "exceeded" and row.waived is None]
+    beside = [preset] if preset else []
+    beside += [f"{_called(row)} exceeded" for row in kinds if row.verdict == "exceeded" and row.waived is None]
     beside += [f"utility {useful}"] if useful in ("exceeded", "inconclusive") else []
     beside += [f"{_called(row)} {row.verdict}" for row in kinds if row.verdict == "not judged" and row.waived is None]
     beside += [f"{_called(row)} waived" for row in kinds if row.waived is not None and row.verdict != "within"]
@@ -211,7 +230,7 @@ def _rows(
     reasons: Mapping[tuple[Kind, str | None], str],
     answered: Mapping[Kind, str],
     people: int,
-    anonymize: str,
+    remake: Remake,
 ) -> Iterator[KindVerdict]:
     found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
     open_in_file = [leak for leak in leaks or () if leak.severity == "suspicious"]
@@ -224,7 +243,7 @@ def _rows(
             kind="file",
             verdict="exceeded" if found_in_file else "inconclusive" if open_in_file else "within",
             sentence=" ".join(leak.sentence for leak in bad[:3]) or "Columns, order and spelling give nothing away.",
-            fix=fix_of_leaks(bad[:3], anonymize),
+            fix=fix_of_leaks(bad[:3], remake),
         )
     for kind in KINDS:
         if kind == "file":
@@ -254,7 +273,7 @@ def _rows(
                 reasons.get((kind, attribute)),
                 answered.get(kind),
                 people,
-                anonymize,
+                remake,
             )
 
 
@@ -267,19 +286,19 @@ def _row(
     reason: str | None,
     answer: str | None,
     people: int,
-    anonymize: str,
+    remake: Remake,
 ) -> KindVerdict:
     """One kind from its limits, from the file's own leaks, and from what could not be asked."""
     place: dict[str, Any] = {"release": release, "kind": kind, "attribute": attribute}
     verdict = worst(f.verdict for f in findings)
     if leaks:
-        fix = fix_of_leaks(list(leaks), anonymize)
+        fix = fix_of_leaks(list(leaks), remake)
         return KindVerdict(**place, verdict="exceeded", sentence=leaks[0].sentence, fix=fix)
     if verdict == "exceeded":
         exceeded = [f for f in findings if f.verdict == "exceeded"]
         own = [f for f in exceeded if kind_of(f.reader or "") != PANEL]  # told first: the panel varies them
         worst_one = max(own or exceeded, key=lambda f: (_excess(f), f.statistic or ""))
-        fix = fix_of_finding(kind, worst_one, anonymize)
+        fix = fix_of_finding(kind, worst_one, remake)
         # Whether a quasi-identifier that can be told is a secret, only the steward can say.
         word: Any = "not judged" if worst_one.measure == IN_TURN else "exceeded"
         return KindVerdict(**place, verdict=word, sentence=sentence_of(worst_one, people), fix=fix)

@@ -18,7 +18,9 @@ ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: w
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnonymizeOptions(opt.TableDialect, opt.MemoryBound, opt.With, LedgerOptions, opt.SchemaFile, opt.Data):
+class AnonymizeOptions(
+    opt.TableDialect, opt.MemoryBound, opt.With, opt.Population, LedgerOptions, opt.SchemaFile, opt.Data
+):
     """The options of anonymize."""
 
     output: Path | None = opt.output_option(
@@ -59,6 +61,8 @@ def anonymize(options: AnonymizeOptions) -> None:
     check_ending(output, "a release", names=published)  # said before the work, not after it
     table = read_table(data, schema, **dialect_of(options)).without(options.leave_out)
     warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
+    if options.population is not None:
+        table = _beside(options, schema, table)
     seed = secrets.randbits(128) if options.seed is None else options.seed
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     with long_work("nothing will be written") as (progress, stop):
@@ -87,6 +91,20 @@ def anonymize(options: AnonymizeOptions) -> None:
     gone = [str(path) for path in files if path not in written]
     removed = f"; removed {', '.join(gone)}, a part of the release that was there before" if gone else ""
     say(f"{what}; wrote {', '.join(map(str, written))}{removed}")
+
+
+def _beside(options: AnonymizeOptions, schema: Any, table: Any) -> Any:
+    """The table with the population that requirements are about."""
+    from unveil.cli.load import load_population
+    from unveil.privacy.requirement import OF_POPULATIONS
+
+    name = (options.with_ or "").partition(":")[0]
+    if name not in OF_POPULATIONS:
+        use = " or ".join(OF_POPULATIONS)
+        raise UsageError(f"--population: {name} keeps no requirement about a population; use {use}")
+    if options.ledger is not None:
+        raise UsageError("--population cannot be used with --ledger; leave one of them out")
+    return table.with_population(load_population(options, schema, table.attributes, dialect_of(options)))
 
 
 def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engine: Any) -> Any:

@@ -31,7 +31,7 @@ def check(options: CheckOptions) -> None:
     if options.n < 1:
         raise UsageError("--n must be at least 1")
     models = [privacy_model(item) for item in options.require]
-    case = load_case(options, grouped=True)
+    case = load_case(options, shown=True)
     ((name, release),) = case.releases.items()
     assert isinstance(release, Release)
     found = run_check(

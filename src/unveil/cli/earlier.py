@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import unveil.cli.options as opt
 from unveil.errors import UnveilError, UsageError, shown
+from unveil.formats.paths import is_project
 
 if TYPE_CHECKING:
     from unveil.risk.composition import EarlierRelease
@@ -87,7 +88,7 @@ def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path])
         own = schema if "schema" not in one.options else None
         found[name] = read_earlier(one.path, own or Path(one.options["schema"]), table, options, _said(one, text))
     if ledger is not None:
-        audited = {release_hash(path) for path in new.values() if path.suffix.lower() != ".deid"}
+        audited = {release_hash(path) for path in new.values() if not is_project(path)}
         for entry in read_ledger(ledger):
             if entry.sha256 in audited:
                 continue

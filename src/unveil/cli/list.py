@@ -49,8 +49,12 @@ def _measures() -> list[tuple[str, str]]:
 
 def _presets() -> list[tuple[str, str]]:
     from unveil.audit import read_presets
+    from unveil.audit.verdict import preset_covers
 
-    return [(p.name, f"{p.words} [{'; '.join(p.limits)}] {p.source}") for p in read_presets().values()]
+    return [
+        (preset_covers(p.name, p.limits), f"{p.words} [{'; '.join(p.limits)}] {p.source}")
+        for p in read_presets().values()
+    ]
 
 
 def _formats() -> list[tuple[str, str]]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from unveil.cli.earlier import earlier_paths, load_earlier
 from unveil.cli.memory import belief_bytes, warn_of_memory
 from unveil.cli.options import OneRelease
-from unveil.cli.output import check_outputs, release_parts
+from unveil.cli.output import check_outputs, release_parts, say
 from unveil.errors import UsageError, shown
+from unveil.formats.paths import is_project
 
 if TYPE_CHECKING:
     from unveil.audit.case import Case
@@ -128,13 +129,14 @@ def load_schema(options: Any) -> Any:
 def _project(options: Any) -> Path | None:
     """An ARX project among the files, which holds its own original and schema."""
     paths = (getattr(options, "original", None), *release_paths(options))
-    return next((p for p in paths if isinstance(p, Path) and p.suffix.lower() == ".deid"), None)
+    return next((p for p in paths if is_project(p)), None)
 
 
-def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "Case":
+def load_case(options: Any, *, grouped: bool = False, masked: bool = False, shown: bool = False) -> "Case":
     """The case that options describe; what a command has no option for is left at its default.
 
-    `grouped`: releases whose values were perturbed are refused; `masked`: all others.
+    `masked`: releases without perturbed columns are refused; `grouped`: those with them, or, if `shown`, they are
+    read in groups by what they show.
     """
     from unveil.audit.case import Case
     from unveil.audit.document import describe_inputs
@@ -154,6 +156,8 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
     releases, assignments = _load_releases(
         options, schema, dict(zip(names, paths, strict=True)), original, table, grouped=grouped, masked=masked
     )
+    if shown:
+        releases, assignments = _as_shown(releases, assignments)
     control = getattr(options, "control", None)
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
@@ -161,13 +165,13 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
         releases=releases,
         original=table,
         control=None if control is None or table is None else _load_people(control, schema, table.attributes, dialect),
-        population=_load_around(options, schema, releases, dialect),
+        population=load_population(options, schema, (a for r in releases.values() for a in r.attributes), dialect),
         assignments=assignments,
         joined=schema.document.joined,
         engine=engine,
         inputs=describe_inputs(
             [*inputs, *(part for part in parts if part.is_file())],
-            published=[path for path in (*paths, *parts) if path.suffix.lower() != ".deid"],  # which holds the original
+            published=[path for path in (*paths, *parts) if not is_project(path)],  # which holds the original
         ),
         cells=getattr(options, "cells", ()),
         key=getattr(options, "key", None),
@@ -202,13 +206,13 @@ def _published_files(
         return {}
     reading = dialect_of(options)
     population = getattr(options, "population", None)
-    project = isinstance(original, Path) and original.suffix.lower() == ".deid"
+    project = is_project(original)
     people = None if original is None or project else read_prepared(original, schema, **reading)
     register = None if population is None else read_prepared(population, schema, **reading)
     written = {"key": getattr(options, "key", None), **dialect_of(options, "release_")}
     files, registers = {}, {}
     for name, path in paths.items():
-        if path.suffix.lower() == ".deid":
+        if is_project(path):
             continue
         origin = assignments.get(name) if is_masked(path) else None
         files[name] = read_published_file(path, schema, original=people, origin=origin, **written)
@@ -342,6 +346,8 @@ def _load_releases(
         if is_masked(path):
             releases[name] = read_masked(path, schema, attributes=domains, **written)
             group = np.arange(releases[name].rows)
+            if is_project(path) and path == original:  # whose rows are those of its input
+                assignments[name] = group
         else:
             releases[name], group = read_release_rows(path, schema, attributes=domains, **written)
         if aligned:
@@ -349,6 +355,21 @@ def _load_releases(
     for name, path in zip(paths, assignment, strict=False):
         assignments[name] = _load_assignment(path, table, releases[name])
     return releases, assignments
+
+
+def _as_shown(releases: Mapping[str, Any], assignments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Releases with perturbed columns in groups, by what they show; their levels are counted so."""
+    from unveil.data.masked import Masked
+    from unveil.data.mixture import mixture_of
+
+    found, groups = dict(releases), dict(assignments)
+    for name, release in releases.items():
+        if isinstance(release, Masked):
+            found[name] = mixture_of(release).release
+            groups.pop(name, None)
+            perturbed = ", ".join(release.attributes[i].name for i in release.masked)
+            say(f"unveil: {name}: {perturbed}: perturbed, so classes are counted by what is shown, not by true values")
+    return found, groups
 
 
 def _aligned(release: Any, table: Any, group: Any) -> Any:
@@ -380,13 +401,13 @@ def _load_people(path: Any, schema: Any, attributes: Any, dialect: Mapping[str, 
     return code_people(read_prepared(path, schema, **dialect), attributes, path.name)
 
 
-def _load_around(options: Any, schema: Any, releases: Mapping[str, Any], dialect: Mapping[str, Any]) -> Any:
+def load_population(options: Any, schema: Any, attributes: Iterable[Any], dialect: Mapping[str, Any]) -> Any:
     """Everyone among whom an attacker may look; only their quasi-identifiers are read."""
     from unveil.data.attribute import Role
 
     population = getattr(options, "population", None)
     if population is None:
         return None
-    held = {a.name: a for release in releases.values() for a in release.attributes}
+    held = {a.name: a for a in attributes}
     known = [a for a in held.values() if a.role is Role.QUASI_IDENTIFIER]
     return _load_people(population, schema, known, dialect)

@@ -42,6 +42,9 @@ class Known:
     regions: Regions
     of_target: NDArray[np.int64]  # (targets,) region number
     wrong: float = 0.0  # the probability that the true value lies outside the set
+    likelihood: NDArray[np.float64] | None = (
+        None  # (regions, codes) of this knowledge given each code; 0 outside the set
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.wrong < 1:
@@ -49,6 +52,12 @@ class Known:
         if len(self.of_target) and not 0 <= self.of_target.min() <= self.of_target.max() < len(self.regions):
             raise UsageError("what is known of a target is not one of the regions")
         self.of_target.flags.writeable = False
+        if self.likelihood is not None:
+            if self.likelihood.shape != (len(self.regions), self.regions.codes) or self.wrong:
+                raise UsageError("a likelihood says how probable each code is, and so how often it is wrong")
+            if not ((self.likelihood >= 0) & (self.likelihood <= 1)).all():
+                raise UsageError("a likelihood must lie between 0 and 1")
+            self.likelihood.flags.writeable = False
 
     @classmethod
     def exactly(cls, attribute: Attribute, codes: NDArray[np.integer], wrong: float = 0.0) -> "Known":
@@ -56,6 +65,20 @@ class Known:
         if len(codes) and not 0 <= codes.min() <= codes.max() < attribute.codes:
             raise UsageError(f"a target lies outside the domain of {attribute.name}")
         return cls(Regions.singles(attribute.codes), np.asarray(codes, dtype=np.int64), wrong)
+
+    @classmethod
+    def softly(cls, likelihood: NDArray[np.float64], of_target: NDArray[np.integer]) -> "Known":
+        """Not a set but how probable it is, (knowledge, codes); one that rules all codes out says nothing."""
+        shares = np.where(likelihood.any(axis=1, keepdims=True), likelihood, 1.0)
+        owner, code = np.nonzero(shares)
+        regions = Regions.pairs(shares.shape[1], owner, code, len(shares))
+        return cls(regions, np.asarray(of_target, dtype=np.int64), 0.0, shares)
+
+    def totals(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(regions, ...) sum of a per-code weight (codes, ...) over what is known, as probable as each code is."""
+        if self.likelihood is None:
+            return self.regions.totals(weight)
+        return np.tensordot(self.likelihood, weight, axes=(1, 0))
 
     def mistaken(self) -> NDArray[np.float64]:
         """(regions,) likelihood of this knowledge given one value outside the set (it is 1 - wrong inside)."""

@@ -1,4 +1,4 @@
-"""Masked: a published table whose values were perturbed, not widened; one row a person, in no telling order."""
+"""Masked: a published table of which some columns were perturbed; one row a person, in no telling order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,19 +9,22 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, AttributeList, Role
 from unveil.data.display import Summary
+from unveil.data.regions import Regions
 from unveil.errors import NotApplicable, ReleaseError
 
-__all__ = ["SUPPRESSED", "Masked", "MaskedTable", "SyntheticTable", "as_published", "numbers_of"]
+__all__ = ["SUPPRESSED", "Masked", "MaskedTable", "SyntheticTable", "as_published", "numbers_of", "single_values"]
 
 SUPPRESSED = -1  # a cell of codes that is not published
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Masked(AttributeList):
-    """Published values, some of them perturbed. Row i is somebody, but not the original's row i.
+    """Published cells, some of them perturbed. Row i is somebody, but not the original's row i.
 
     Numbers and dates are positions on their line (a date's is its day's ordinal), NaN = missing or suppressed; other
-    attributes are codes of their domain, -1 = suppressed, the last code = missing where that is a category.
+    attributes are codes of their domain, -1 = suppressed, the last code = missing where that is a category. Of a column
+    with widened cells `wide` holds what each cell may be; a widened number stands in `columns` as its middle, another
+    widened cell as suppressed.
     """
 
     attributes: tuple[Attribute, ...]
@@ -29,6 +32,7 @@ class Masked(AttributeList):
     masked: tuple[int, ...]  # positions of the attributes that were perturbed, growing
     channel: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)  # (codes, codes): P(published | true)
     method: str = ""  # the anonymizer with its options, where that is published
+    wide: Mapping[int, tuple[Regions, NDArray[np.int64]]] = field(default_factory=dict)  # regions, (rows,) each cell's
 
     def __post_init__(self) -> None:
         _check(self)
@@ -44,6 +48,8 @@ class Masked(AttributeList):
             and all(np.array_equal(a, b, equal_nan=True) for a, b in zip(self.columns, other.columns, strict=True))
             and self.channel.keys() == other.channel.keys()
             and all(np.array_equal(matrix, other.channel[i]) for i, matrix in self.channel.items())
+            and self.wide.keys() == other.wide.keys()
+            and all(r == other.wide[i][0] and np.array_equal(c, other.wide[i][1]) for i, (r, c) in self.wide.items())
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays
@@ -114,6 +120,17 @@ def as_published(attributes: Sequence[Attribute], columns: Sequence[NDArray[np.i
     )
 
 
+def single_values(attribute: Attribute, regions: Regions, cell: NDArray[np.int64]) -> NDArray[Any]:
+    """(rows,) a column of widened cells as a Masked holds it: numbers by their middle, others if they are one value."""
+    if not attribute.kind.measured:
+        return regions.single()[cell]
+    place = attribute.positions()
+    first, last = regions.low[regions.start[:-1]], np.minimum(regions.high[regions.start[1:] - 1], attribute.real - 1)
+    absent = regions.whole | (first >= attribute.real)
+    middle = (place[np.minimum(first, attribute.real - 1)] + place[last]) / 2
+    return np.where(absent, np.nan, middle)[cell]
+
+
 def _names(masked: Masked) -> str:
     return ", ".join(masked.attributes[i].name for i in masked.masked) or "no column"
 
@@ -139,6 +156,11 @@ def _check(masked: Masked) -> None:
             raise ReleaseError(f"{attribute.name}: codes outside the domain")
     if list(masked.masked) != sorted({i for i in masked.masked if 0 <= i < len(masked.attributes)}):
         raise ReleaseError("perturbed attributes are named once each, in the order of the columns")
+    for index, (regions, cell) in masked.wide.items():
+        if index in masked.masked or cell.shape != (masked.rows,) or regions.codes != masked.attributes[index].codes:
+            raise ReleaseError("widened cells belong to a column that was not perturbed, one a row")
+        if not 0 <= cell.min() <= cell.max() < len(regions):
+            raise ReleaseError(f"{masked.attributes[index].name}: a cell is not one of the regions")
     for index, matrix in masked.channel.items():
         if index not in masked.masked or masked.attributes[index].kind.measured:
             raise ReleaseError("a matrix of changes belongs to a perturbed attribute of codes")

@@ -38,6 +38,7 @@ class Table(AttributeList):
     name: str = "table"
     dictionary: Dictionary | None = None  # codes and labels of the statistical file it was read from
     notation: FileNotation = PLAIN  # of the text file it was read from
+    outside: NDArray[np.bool_] | None = None  # (rows,) people of the population, of whom nothing is published
 
     def __post_init__(self) -> None:
         if len(self.attributes) != len(self.columns) or not self.columns:
@@ -86,6 +87,31 @@ class Table(AttributeList):
         return replace(
             self, attributes=tuple(self.attributes[i] for i in kept), columns=tuple(self.columns[i] for i in kept)
         )
+
+    def with_population(self, population: "Table") -> "Table":
+        """The same with everybody of a population as rows that are not published, for requirements about them.
+
+        Only their quasi-identifiers are taken, in this table's domains.
+        """
+        columns = []
+        for attribute, column in zip(self.attributes, self.columns, strict=True):
+            added = np.zeros(population.rows, dtype=attribute.dtype)
+            if attribute.role is Role.QUASI_IDENTIFIER:
+                index = population.index(attribute.name)
+                if population.attributes[index].values != attribute.values:
+                    raise TableError(
+                        f"the population's domain of {attribute.name} is not the table's; declare it in the schema"
+                    )
+                added = population.columns[index].astype(attribute.dtype)
+            columns.append(np.concatenate([column, added]))
+        outside = np.arange(self.rows + population.rows) >= self.rows
+        return replace(self, columns=tuple(columns), weight=None, household=None, outside=outside)
+
+    def published(self) -> "Table":
+        """Without people who are not published."""
+        if self.outside is None:
+            return self
+        return replace(self, columns=tuple(column[~self.outside] for column in self.columns), outside=None)
 
     def check_texts(self) -> None:
         """Refuse to publish a column whose texts point at people, unless the schema says release = true, and why.

@@ -3,7 +3,8 @@
 A project is a zip file. ARX's WorkerSave writes data/input.csv and, below input/ and output/, a definition.xml with
 one <assigment> (so spelt) an attribute and hierarchies/ATTRIBUTE.csv; project.xml names the separator of all of them.
 Versions before 3.7 write data/output.csv, newer ones data/output.dat, serialised Java objects that are read as data
-(arx_output.py). No other *.dat is opened.
+(arx_output.py). Where neither is there, the output is computed again (arx_recomputed.py), from what project.dat,
+lattice.dat and config.dat say of it; `clinic.deid#2` is the second transformation that the project keeps.
 """
 
 from collections.abc import Mapping
@@ -15,14 +16,18 @@ from unveil.data.attribute import Role
 from unveil.data.hierarchy import HierarchyTable, hierarchy_rows
 from unveil.errors import SchemaError, TableError, UnveilError, shown
 from unveil.formats.archive import Archive
+from unveil.formats.arx_means import is_widening
 from unveil.formats.arx_output import output_tables, published_columns, starred_columns
+from unveil.formats.arx_recomputed import attribute_order, configuration, levels_of, recomputed, shown_node
 from unveil.formats.columns import Columns, Refusal
+from unveil.formats.paths import sheet_file
 
-__all__ = ["Project", "read_data", "read_project", "repaired_ladder", "shown_output"]
+__all__ = ["Project", "read_data", "read_project", "repaired_ladder", "saved_transformations", "shown_output"]
 
 INPUT, OUTPUT, BINARY = "data/input.csv", "data/output.csv", "data/output.dat"
 MOST_XML = 2**24  # bytes
 MOST_DEPTH = 50
+MOST_LISTED = 12  # transformations that an error names
 _ROLES = {
     "IDENTIFYING_ATTRIBUTE": Role.IDENTIFIER,
     "QUASI_IDENTIFYING_ATTRIBUTE": Role.QUASI_IDENTIFIER,
@@ -41,50 +46,123 @@ class Project:
     kinds: Mapping[str, str]  # ARX's data types: String, Integer, Decimal, Date/Time, Ordinal
     ladders: Mapping[str, HierarchyTable]
     unusable: Mapping[str, str] = field(default_factory=dict)  # hierarchies that cannot be used, and why
-    masked: tuple[str, ...] = ()  # microaggregated: perturbed in the output, not widened
-    output: bool = False  # whether ARX kept an output, readable or not
+    means: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of microaggregated ones what is said
+    folder: str = "input/"  # where its definition stands
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """Attributes that the output perturbs; an interval or a set of a class's values widens them."""
+        return tuple(n for n, said in self.means.items() if not is_widening(said["microaggregationFunction"]))
 
 
-def read_data(path: Path, *, published: bool, error: type[UnveilError] = TableError) -> tuple[bytes, str, bytes | None]:
-    """The bytes of the input or the output, and their separator; of an output in ARX's binary form the input and it."""
-    with Archive(path, error) as archive:
-        if not published or OUTPUT in archive.names:
-            return archive.read(OUTPUT if published else INPUT), _separator(archive), None
-        if BINARY not in archive.names:
-            raise error(
-                f"{path}: the project holds no output; anonymize it in ARX and save it, or export the output as CSV, "
-                f"then: unveil audit EXPORT.csv --original {path.name}"
-            )
-        return archive.read(INPUT), _separator(archive), archive.read(BINARY)
+def read_data(path: Path, *, published: bool, error: type[UnveilError] = TableError) -> tuple[bytes, str]:
+    """The bytes of the input, or of an output that is kept as text, and their separator."""
+    file, chosen = sheet_file(path)
+    with Archive(file, error) as archive:
+        kept = published and OUTPUT in archive.names and chosen in (None, "1")
+        return archive.read(OUTPUT if kept else INPUT), _separator(archive)
 
 
-def shown_output(path: Path, found: Columns, raw: bytes | None, error: type[UnveilError] = TableError) -> Columns:
-    """The output as ARX shows it: this one, or out of its binary form, with `*` for all that is suppressed."""
+def shown_output(path: Path, found: Columns, error: type[UnveilError] = TableError) -> Columns:
+    """The output as ARX shows it, with `*` for all that is suppressed: this one, its binary form, or computed again.
+
+    `found`: what `read_data` gave. `clinic.deid#2` is the second of the `saved_transformations`.
+    """
     project = read_project(path)
-    with Archive(path, error) as archive:
+    file, chosen = sheet_file(path)
+    with Archive(file, error) as archive:
         withheld, text = _suppression(archive)
-    if raw is None:
-        return found if text == "*" else starred_columns(found, project.roles, text)
+        stored = chosen in (None, "1") and not {OUTPUT, BINARY}.isdisjoint(archive.names)
+        export = f"xport the output in ARX as CSV, then: unveil audit EXPORT.csv --original {file.name}"
+        if not stored and "output/config.dat" not in archive.names:
+            raise error(f"{file}: the project holds no output; anonymize it in ARX and save it, or e{export}")
+        try:
+            if not stored:
+                return _recomputed(archive, project, found, chosen, withheld)
+            if OUTPUT in archive.names:
+                return found if text == "*" else starred_columns(found, project.roles, text)
+            return published_columns(found, output_tables(archive.read(BINARY)), project.roles, withheld)
+        except Refusal as reason:
+            what = f"{BINARY}: cannot be read" if stored else "its output is not stored and cannot be computed"
+            raise error(f"{file}, {what} ({reason}); e{export}") from None
+
+
+def saved_transformations(archive: Archive) -> tuple[tuple[str, ...], bool]:
+    """The transformations that a project keeps, the one that ARX shows first; and whether that was recoded locally."""
+    node, local = (None, False)
+    if "project.dat" in archive.names:
+        node, local = shown_node(archive.read("project.dat"))
+    kept = [node] if node is not None else []
+    if node is None and "lattice.xml" in archive.names:
+        kept += _least_loss(archive)
+    if "clipboard.xml" in archive.names:
+        kept += [text.strip() for path, text in _texts(archive, "clipboard.xml") if path == ("clipboard", "node")]
+    return tuple(dict.fromkeys(kept)), local
+
+
+def _least_loss(archive: Archive) -> list[str]:
+    """The anonymous transformation of least loss whose loss is known exactly; its elements are spelt in two ways."""
+    best, node = float("inf"), ""
+    one: dict[str, str] = {}
+    for path, text in [*_texts(archive, "lattice.xml"), (("lattice", "level", "n"), "")]:
+        if path[-1] in ("n", "node") and len(path) == 3:
+            low, high = (next((one[k] for k in keys if k in one), "") for keys in (("f", "min"), ("u", "max")))
+            anonymous = "ANONYMOUS" in (one.get("a"), one.get("anonymity"))
+            if anonymous and low == high and _is_number(low) and float(low) < best:
+                best, node = float(low), one.get("t", one.get("transformation", ""))
+            one = {}
+        else:
+            one[path[-1]] = text.strip()
+    return [node] if node else []
+
+
+def _is_number(text: str) -> bool:
     try:
-        return published_columns(found, output_tables(raw), project.roles, withheld)
-    except Refusal as reason:
-        raise error(
-            f"{path}, {BINARY}: cannot be read ({reason}); export the output in ARX as CSV, "
-            f"then: unveil audit EXPORT.csv --original {path.name}"
-        ) from None
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
+def _recomputed(
+    archive: Archive, project: Project, found: Columns, chosen: str | None, withheld: frozenset[Role]
+) -> Columns:
+    """A saved transformation, applied."""
+    saved, local = saved_transformations(archive)
+    if not saved:
+        raise Refusal("the project keeps no transformation")
+    number = int(chosen) if chosen is not None and chosen.isdecimal() else 1 if chosen is None else 0
+    if not 1 <= number <= len(saved):
+        listed = ", ".join(f"{place}: {node}" for place, node in enumerate(saved[:MOST_LISTED], start=1))
+        more = f" and {len(saved) - MOST_LISTED} more" if len(saved) > MOST_LISTED else ""
+        raise Refusal(f"it keeps no transformation {shown(chosen or '')}; it has {listed}{more}")
+    if number == 1 and local:
+        raise Refusal("it was recoded locally after the transformation, and the steps are not stored")
+    names = [n for n in found.columns if project.roles.get(n) is Role.QUASI_IDENTIFIER]
+    if "lattice.dat" in archive.names:
+        names = list(attribute_order(archive.read("lattice.dat")))
+    rows = {n: _raw_ladder(archive, project, n) for n in {*names, *project.means}}
+    given = configuration(archive.read("output/config.dat"), found.rows)
+    levels = levels_of(saved[number - 1], names)
+    return recomputed(found, levels, rows, project.means, project.roles, withheld, given)
+
+
+def _raw_ladder(archive: Archive, project: Project, name: str) -> list[tuple[str, ...]]:
+    """A hierarchy as ARX applies it: its labels are not repaired."""
+    file = next((f for f in _places(project.folder, None, name) if f in archive.names), None)
+    return [] if file is None else hierarchy_rows(archive.read(file), f"{archive.path}, {file}", project.delimiter)[0]
 
 
 def read_project(path: str | Path) -> Project:
     """Roles and hierarchies; those that belong to the output, if there is one."""
-    path = Path(path)
+    path = sheet_file(Path(path))[0]
     with Archive(path, SchemaError) as archive:
-        output = OUTPUT in archive.names or BINARY in archive.names
-        folders = ("output/", "input/", "") if output else ("input/", "")
+        folders = ("output/", "input/", "")
         folder = next((f for f in folders if f"{f}definition.xml" in archive.names), None)
         if folder is None:
             raise SchemaError(f"{path}: holds no definition.xml; is it an ARX project?")
         separator = _separator(archive)
-        roles, kinds, ladders, unusable, masked = {}, {}, {}, {}, []
+        roles, kinds, ladders, unusable = {}, {}, {}, {}
+        means: dict[str, dict[str, str]] = {}
         for entry in _assignments(archive, f"{folder}definition.xml"):
             name, role = entry.get("name"), _ROLES.get(entry.get("type", "").strip())
             if not name or role is None or name in roles:
@@ -93,8 +171,9 @@ def read_project(path: str | Path) -> Project:
                     f"{path}, {folder}definition.xml: {shown(name or '')} has {fault}; save it again in ARX"
                 )
             roles[name], kinds[name] = role, entry.get("datatype", "").strip()
-            if "microaggregationfunction" in {key.lower() for key in entry}:  # versions of ARX spell it differently
-                masked.append(name)
+            said = {key.replace("microAggregation", "microaggregation"): text for key, text in entry.items()}
+            if "microaggregationFunction" in said:  # versions of ARX spell it differently
+                means[name] = said
             found = next((f for f in _places(folder, entry.get("ref"), name) if f in archive.names), None)
             if found is not None:
                 try:
@@ -106,7 +185,7 @@ def read_project(path: str | Path) -> Project:
                         ladders[name] = ladder
         if not roles:
             raise SchemaError(f"{path}, {folder}definition.xml: names no attribute; save it again in ARX")
-        return Project(path, separator, roles, kinds, ladders, unusable, tuple(masked), output)
+        return Project(path, separator, roles, kinds, ladders, unusable, means, folder)
 
 
 def repaired_ladder(raw: bytes, source: str, separator: str = ";") -> HierarchyTable | None:

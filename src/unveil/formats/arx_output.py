@@ -17,7 +17,16 @@ from unveil.data.attribute import Role
 from unveil.data.table import CodedColumn
 from unveil.formats.columns import Columns, Refusal, recoded
 
-__all__ = ["JavaObject", "OutputTable", "output_tables", "published_columns", "read_objects", "starred_columns"]
+__all__ = [
+    "JavaObject",
+    "OutputTable",
+    "occurring",
+    "output_tables",
+    "published_columns",
+    "read_objects",
+    "starred",
+    "starred_columns",
+]
 
 # --------------------------------------------------------------------------------------------------------- java stream
 
@@ -36,6 +45,7 @@ class JavaObject:
 
     kind: str
     fields: dict[str, object]
+    items: list[object] = field(default_factory=list)  # what a list, a set or a map holds; of a map keys and values
 
 
 @dataclass(slots=True)
@@ -147,11 +157,13 @@ class _Reader:
             return found
         raise Refusal("an object has no class")
 
-    def _annotations(self) -> None:
-        """What a class writes of its own accord, to where it ends: read over."""
+    def _annotations(self) -> list[object]:
+        """What a class writes of its own accord, to where it ends; sizes and other bytes are read over."""
+        found = []
         while self.raw[self.at : self.at + 1] != b"\x78":
-            self.content()
+            found.append(self.content())
         self.at += 1
+        return [one for one in found if not isinstance(one, bytes)]
 
     def _object(self) -> JavaObject:
         described = self._described()
@@ -163,7 +175,7 @@ class _Reader:
             for kind, name in one.fields:
                 found.fields[name] = self.content() if kind in "[L" else self._numbers(kind, 1)[0].item()
             if one.flags & _WRITES:
-                self._annotations()
+                found.items.extend(self._annotations())
         return found
 
     def _constant(self) -> object:
@@ -210,7 +222,7 @@ class OutputTable:
     def column(self, name: str) -> CodedColumn:
         """One attribute, with the texts that occur: a dictionary lists all labels of all levels."""
         place = self.names.index(name)
-        return _occurring(self.texts[place], self.codes[:, place] & ~_SUPPRESSED)
+        return occurring(self.texts[place], self.codes[:, place] & ~_SUPPRESSED)
 
 
 def output_tables(raw: bytes) -> tuple[OutputTable, OutputTable]:
@@ -248,7 +260,7 @@ def published_columns(
             raise Refusal(f"it lacks the quasi-identifier {name!r}")
         else:
             shown = column
-        columns[name] = _starred(shown, suppressed) if role in withheld else shown
+        columns[name] = starred(shown, suppressed) if role in withheld else shown
     return replace(original, columns=columns)
 
 
@@ -261,15 +273,15 @@ def starred_columns(shown: Columns, roles: Mapping[str, Role], text: str) -> Col
     known = [cells[n] for n in cells if roles.get(n) is Role.QUASI_IDENTIFIER]
     suppressed = np.logical_and.reduce(known) if known else np.zeros(shown.rows, dtype=bool)
     hidden = {n: here if roles.get(n) is Role.IDENTIFIER else here & suppressed for n, here in cells.items()}
-    return replace(shown, columns={n: _starred(c, hidden[n]) for n, c in shown.columns.items()})
+    return replace(shown, columns={n: starred(c, hidden[n]) for n, c in shown.columns.items()})
 
 
-def _starred(column: CodedColumn, rows: NDArray[np.bool_]) -> CodedColumn:
+def starred(column: CodedColumn, rows: NDArray[np.bool_]) -> CodedColumn:
     """The column with `*` in these rows."""
-    return _occurring([*column.texts, "*"], np.where(rows, len(column.texts), column.text_of_row))
+    return occurring([*column.texts, "*"], np.where(rows, len(column.texts), column.text_of_row))
 
 
-def _occurring(texts: Sequence[str], codes: NDArray[np.integer]) -> CodedColumn:
+def occurring(texts: Sequence[str], codes: NDArray[np.integer]) -> CodedColumn:
     """The column with each text that occurs once, by code point, as other columns have them."""
     used, place = np.unique(codes, return_inverse=True)
     return recoded([texts[code] for code in used.tolist()], [place])

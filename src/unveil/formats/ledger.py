@@ -17,6 +17,7 @@ from unveil.data.toml import read_toml
 from unveil.errors import OutputError, UnveilError, UsageError, shown
 from unveil.formats.masked import is_masked, read_masked
 from unveil.formats.output import write_whole
+from unveil.formats.paths import is_project
 from unveil.formats.releases import read_release
 from unveil.formats.releases.published import read_sidecar
 from unveil.formats.tables import read_columns
@@ -183,7 +184,7 @@ def _files(release: Path) -> list[Path]:
     """The release, its sidecar and its table of sensitive values."""
     sidecar = read_sidecar(release)
     found = [release]
-    if sidecar != type(sidecar)() and release.suffix.lower() != ".deid":
+    if sidecar != type(sidecar)() and not is_project(release):
         found.append(release.with_suffix(".toml"))
     if sidecar.sensitive_table is not None:
         found.append(release.parent / sidecar.sensitive_table)

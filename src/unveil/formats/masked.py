@@ -1,4 +1,4 @@
-"""Masked releases as files: a CSV of single values, and a sidecar that says which columns were perturbed."""
+"""Masked releases as files: a CSV, and a sidecar that says which columns were perturbed; others may be widened."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -8,16 +8,17 @@ import tomli_w
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, canonical, position
-from unveil.data.masked import SUPPRESSED, Masked
+from unveil.data.masked import SUPPRESSED, Masked, single_values
+from unveil.data.regions import Regions
 from unveil.data.schema import Schema
 from unveil.data.table import Table
 from unveil.data.toml import toml_key
 from unveil.errors import ReleaseError, shown
-from unveil.formats.cells import shown_values
+from unveil.formats.cells import shown_values, write_cells
 from unveil.formats.cells.notations import is_token, parse_cells
 from unveil.formats.output import Content, content_bytes, write_whole
 from unveil.formats.output.tables import OutputColumn, check_ending, table_content
-from unveil.formats.releases import ReadOptions, dialect_of, published, written_cells
+from unveil.formats.releases import ReadOptions, dialect_of, published, read_attribute, written_cells
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def read_masked(
 ) -> Masked:
     """Read a masked release, ours or another tool's. Options are those of `read_release`.
 
-    A perturbed number need not be one of the domain; a category must. `*` is a suppressed cell, and so is `NA` if it is
+    A perturbed number need not be one of the domain; a category must. Other columns may hold intervals, sets and
+    labels of hierarchies, as in any release. `*` is a suppressed cell, and so is `NA` if it is
     neither a value nor a token for missing. `cells` may say that tokens and empty cells are, too: "suppressed", or
     "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
     The column `key` is left out: see releases.assignments.
@@ -66,15 +68,31 @@ def read_masked(
         if name not in names:
             raise ReleaseError(f"{beside}: {shown(name)} is not a column of {path.name} that the schema names")
     published.check_cells(named, path, names, found)
-    withheld = [name for name in names if "suppressed" in named.get(name, named.get("", ()))]
-    read = [_read_column(schema, known.get(name), found, name, str(path), name in withheld) for name in names]
+    read: list[tuple[Attribute, NDArray[Any]]] = []
+    wide: dict[int, tuple[Regions, NDArray[np.int64]]] = {}
+    for index, name in enumerate(names):
+        cells = named.get(name, named.get("", ()))
+        try:
+            read.append(_read_column(schema, known.get(name), found, name, str(path), "suppressed" in cells))
+        except _WidenedCellError as reason:
+            if name in sidecar.masked:
+                raise ReleaseError(str(reason)) from None
+            one = read_attribute(schema, known.get(name), found, name, str(path), cells)
+            regions, number = one.regions.canonical(one.region)
+            wide[index] = regions, number[one.region]
+            read.append((one.attribute, single_values(one.attribute, *wide[index])))
     return Masked(
         tuple(attribute for attribute, _ in read),
         tuple(column for _, column in read),
         tuple(sorted({names.index(name) for name in sidecar.masked})),
         _channel(sidecar, [attribute for attribute, _ in read], beside),
         sidecar.method,
+        wide,
     )
+
+
+class _WidenedCellError(ReleaseError):
+    """A cell that is not a single value."""
 
 
 def write_masked(masked: Masked, path: str | Path, *, like: Table | None = None) -> list[Path]:
@@ -109,7 +127,13 @@ def masked_columns(masked: Masked) -> list[OutputColumn]:
     """The columns of a masked release."""
     import polars as pl
 
-    texts = [pl.Series(_texts(a, c), dtype=pl.String) for a, c in zip(masked.attributes, masked.columns, strict=True)]
+    texts = []
+    for index, (attribute, column) in enumerate(zip(masked.attributes, masked.columns, strict=True)):
+        if index in masked.wide:
+            regions, cell = masked.wide[index]
+            texts.append(pl.Series(write_cells(regions, attribute), dtype=pl.String)[cell])
+        else:
+            texts.append(pl.Series(_texts(attribute, column), dtype=pl.String))
     return [written_cells(a, cells) for a, cells in zip(masked.attributes, texts, strict=True)]
 
 
@@ -160,9 +184,9 @@ def _read_column(
         index = int(np.flatnonzero(wrong)[0])
         row = int(np.flatnonzero(column.text_of_row == index)[0])
         what = "single number or date" if attribute.kind.measured else f"value of the {attribute.source} domain"
-        raise ReleaseError(
-            f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is not a {what}; a masked release holds "
-            "single values, or * where one is suppressed: leave out the widened columns, or the perturbed ones"
+        raise _WidenedCellError(
+            f"{file}, {found.place(row)}, {name}: {shown(column.texts[index])} is not a {what}; a perturbed column "
+            "holds single values, or * where one is suppressed"
         )
     return attribute, values[column.text_of_row]
 

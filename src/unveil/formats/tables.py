@@ -19,7 +19,7 @@ from unveil.formats.columns import MOST_COLUMNS, TOO_WIDE, Columns
 from unveil.formats.databases import Database, located, read_database
 from unveil.formats.frames import IntoFrame, is_frame, named_source, read_arrow, read_frame, read_parquet
 from unveil.formats.glass import behind_glass
-from unveil.formats.paths import SPREADSHEETS, sheet_file
+from unveil.formats.paths import SPREADSHEETS, is_project, sheet_file
 from unveil.formats.sheets import read_sheet
 from unveil.formats.statistical import FAMILY, read_statistical
 from unveil.formats.text import read_text
@@ -91,7 +91,7 @@ def _read(
         "encoding": encoding,
         "counted": tuple(counted),
     }
-    if path.suffix.lower() == ".deid":
+    if is_project(path):
         return behind_glass(read_project_table, path, error=error, published=published, **dialect)
     return _read_text(path, error=error, **dialect)
 
@@ -100,9 +100,9 @@ def read_project_table(
     path: Path, *, published: bool, delimiter: str | None, error: type[UnveilError], **how: Any
 ) -> Columns:
     """The input or the output of an ARX project."""
-    content, mark, binary = read_data(path, published=published, error=error)
+    content, mark = read_data(path, published=published, error=error)
     columns = _read_text(path, content=content, delimiter=delimiter or mark, error=error, **how)
-    return shown_output(path, columns, binary, error) if published else columns
+    return shown_output(path, columns, error) if published else columns
 
 
 def _read_text(path: Path, *, content: bytes | None = None, error: type[UnveilError], **how: Any) -> Columns:

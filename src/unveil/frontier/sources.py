@@ -68,6 +68,7 @@ class PrivacyLoss(Source):
 
 
 Measure = Callable[[Release, Yardstick, str], Estimate]
+OfRows = Callable[[Anonymized, Yardstick], Estimate]
 
 # id -> how it is measured; the third argument is a sensitive attribute
 _OF_ATTRIBUTE: dict[str, Measure] = {
@@ -90,6 +91,17 @@ _OF_RELEASE: dict[str, Measure] = {
     "average_group_size": lambda r, s, a: utility.average_group_size(r),
     "kl_divergence": lambda r, s, a: utility.kl_divergence(r, s.table),
     "query_error": lambda r, s, a: _query_error(r, s),
+    "granularity": lambda r, s, a: utility.granularity(r),
+    "granularity_geometric": lambda r, s, a: utility.granularity_geometric(r),
+    "generalisation_intensity": lambda r, s, a: utility.generalisation_intensity(r),
+    "ambiguity": lambda r, s, a: utility.ambiguity(r),
+    "aecs": lambda r, s, a: utility.aecs(r, s.table),
+    "discernibility_kept": lambda r, s, a: utility.discernibility_kept(r, s.table),
+    "withheld_cells": lambda r, s, a: utility.withheld_cells(r),
+}
+_OF_ROWS: dict[str, OfRows] = {  # with which row went to which group
+    "non_uniform_entropy": lambda m, s: utility.non_uniform_entropy(m.release, s.table, m.group_of_row),
+    "record_error_kept": lambda m, s: utility.record_error_kept(m.release, s.table, m.group_of_row),
 }
 
 
@@ -97,7 +109,7 @@ class Utility(Source):
     """Measures of `unveil.utility`, by the function's name."""
 
     def claims(self, id: FindingId) -> bool:
-        return id.id in _OF_ATTRIBUTE or id.id in _OF_RELEASE
+        return id.id in {**_OF_ATTRIBUTE, **_OF_RELEASE, **_OF_ROWS}
 
     def findings(
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
@@ -108,6 +120,8 @@ class Utility(Source):
         for id in ids:
             if id in _OF_RELEASE:
                 found.append(Finding.of(id, "", None, _OF_RELEASE[id](release, shared, "")))
+            elif id in _OF_ROWS:
+                found.append(Finding.of(id, "", None, _OF_ROWS[id](made, shared)))
             else:
                 found += [Finding.of(id, "", a, _OF_ATTRIBUTE[id](release, shared, a)) for a in sensitive]
         return found, {}
@@ -188,7 +202,7 @@ def source_of(id: FindingId) -> Source:
     for source in SOURCES:
         if source.claims(id):
             return source
-    known = ["privacy_loss.max", "privacy_loss.mean", "delta", "distance.mean", *_OF_ATTRIBUTE, *_OF_RELEASE]
+    known = ["privacy_loss.max", "privacy_loss.mean", "delta", "distance.mean", *_OF_ATTRIBUTE, *_OF_RELEASE, *_OF_ROWS]
     known += [*sorted(name for name, one in measures().items() if one.of_readers), *MODELS]
     raise UsageError(f"{id.id}: a frontier does not measure it; choose from {', '.join(known)}; see docs/frontier.md")
 

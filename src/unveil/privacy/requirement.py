@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ from unveil.privacy.knowledge.mining.cells import CountedCells
 from unveil.privacy.models import BTPrivacy, PrivacyModel, Reference, Supersets
 from unveil.privacy.reference import GroupMembers, reference_of
 
-__all__ = ["Requirement"]
+__all__ = ["OF_POPULATIONS", "Requirement"]
+
+OF_POPULATIONS = ("full_domain", "mondrian")  # anonymizers that can keep a model of the population
 
 Histograms = Sequence[NDArray[np.integer]]  # per sensitive attribute: (groups, values)
 
@@ -31,10 +34,13 @@ class Requirement:
     priors: tuple[
         Mapping[tuple[float, ...], NDArray[np.float64]], ...
     ] = ()  # per sensitive attribute: see GroupMembers
+    outside: NDArray[np.bool_] | None = None  # (rows,) people of the population, where a model asks for them
 
     @classmethod
     def of(cls, models: Sequence[PrivacyModel], table: Table, who: str, asked: Sequence[int] = ()) -> "Requirement":
         """Check that the models can be asked about this table at all; `asked`: about these, not the sensitive ones."""
+        if table.outside is not None and who not in OF_POPULATIONS:
+            raise UsageError(f"{who} keeps no requirement about a population; use {' or '.join(OF_POPULATIONS)}")
         if not models:
             raise UsageError(f"{who} needs a requirement, for instance {who}:k=5 or --require t_closeness:t=0.2")
         for model in models:
@@ -42,10 +48,8 @@ class Requirement:
                 raise UsageError(
                     f"{model.name} as a requirement needs its threshold, for instance {model.name}:{_option(model)}=…"
                 )
-            if "population" in model.needs:
-                raise UsageError(
-                    f"{who} cannot require {model.name}: it needs a population; use unveil check --population"
-                )
+            if "population" in model.needs and table.outside is None:
+                raise UsageError(f"{model.name} as a requirement needs a population; add --population FILE")
         needed = any("values" in model.needs for model in models)
         sensitive = (tuple(asked) or table.with_role(Role.SENSITIVE)) if needed else ()
         if needed and not sensitive:
@@ -62,11 +66,14 @@ class Requirement:
                     f"{model.name} needs numbers, and {wrong[0]} is {table.attributes[table.index(wrong[0])].kind}"
                 )
         attributes = [table.attributes[i] for i in sensitive]
-        totals = [np.bincount(table.columns[i], minlength=table.attributes[i].codes) for i in sensitive]
+        own = table.published()
+        totals = [np.bincount(own.columns[i], minlength=own.attributes[i].codes) for i in sensitive]
         reference = tuple(reference_of(a, t) for a, t in zip(attributes, totals, strict=True))
         names = tuple(a.name for a in attributes)
         if not any("members" in model.needs for model in models):
-            return cls(tuple(models), sensitive, names, reference)
+            return cls(tuple(models), sensitive, names, reference, outside=table.outside)
+        if table.outside is not None:
+            raise UsageError(f"{who} cannot keep b_t_privacy beside a population; leave --population out")
         widths = {model.bandwidth for model in models if isinstance(model, BTPrivacy)}
         counted = CountedCells.of(table, names[0])
         priors = tuple(
@@ -90,6 +97,28 @@ class Requirement:
         sizes = [int(getattr(model, "n")) for model in self.models if "supersets" in model.needs]  # noqa: B009  a field of these models only
         return min(sizes) if sizes else None
 
+    def secrets(self, table: Table, *more: int) -> tuple[list[NDArray[np.integer]], list[int]]:
+        """What is counted of groups: (rows,) columns, and how many codes each has.
+
+        The sensitive attributes and `more`; beside a population with one code more, that of people who are not
+        published, and at last who is one of them.
+        """
+        which = (*self.sensitive, *more)
+        columns, codes = [table.columns[i] for i in which], [table.attributes[i].codes for i in which]
+        if self.outside is None:
+            return list(columns), codes
+        apart = [
+            np.where(self.outside, n, c.astype(np.int64)).astype(np.min_scalar_type(n))
+            for c, n in zip(columns, codes, strict=True)
+        ]
+        return [*apart, self.outside.astype(np.uint8)], [*(n + 1 for n in codes), 2]
+
+    def published(self, sizes: NDArray[Any], histograms: Histograms) -> tuple[NDArray[Any], Histograms]:
+        """Sizes and histograms of what is published, from those of `secrets`."""
+        if self.outside is None:
+            return sizes, histograms
+        return np.asarray(histograms[-1])[:, 0], [np.asarray(h)[:, :-1] for h in histograms[:-1]]
+
     def holds(
         self,
         sizes: NDArray[np.integer],
@@ -97,12 +126,17 @@ class Requirement:
         supersets: Sequence[Supersets] | None = None,
         rows: NDArray[np.integer] | None = None,
     ) -> NDArray[np.bool_]:
-        """(groups,) whether every model holds. `rows`: of all groups, one after the other, if a model asks for them."""
+        """(groups,) whether every model holds. `rows`: of all groups, one after the other, if a model asks for them.
+
+        Sizes and histograms are those of `secrets`. A group in which nobody is published holds.
+        """
+        people = None if self.outside is None else np.asarray(histograms[-1])[:, 1]
+        sizes, histograms = self.published(sizes, histograms)
         good = np.ones(len(sizes), dtype=bool)
         for model in self.models:
-            for levels in self._levels(model, sizes, histograms, supersets, rows):
+            for levels in self._levels(model, sizes, histograms, supersets, rows, people):
                 good &= model.holds(levels)
-        return good
+        return good if people is None else good | (sizes == 0)
 
     def _levels(
         self,
@@ -111,10 +145,12 @@ class Requirement:
         histograms: Histograms,
         supersets: Sequence[Supersets] | None,
         rows: NDArray[np.integer] | None = None,
+        people: NDArray[np.integer] | None = None,
     ) -> list[NDArray[np.float64]]:
         """The model's levels, for each sensitive attribute; a model of sizes is asked once."""
         if "values" not in model.needs:
-            return [model.level(sizes[:, None], Reference(np.ones(1, dtype=np.int64)))]
+            around = None if people is None else np.asarray(people, dtype=np.int64)
+            return [model.level(sizes[:, None], Reference(np.ones(1, dtype=np.int64), population=around))]
         found = []
         for index, (histogram, reference) in enumerate(zip(histograms, self.reference, strict=True)):
             whole = reference if supersets is None else replace(reference, supersets=supersets[index])
@@ -158,27 +194,28 @@ class Requirement:
     def of_groups(
         self, table: Table, group: NDArray[np.integer], groups: int
     ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-        """Sizes and histograms of groups of rows."""
+        """Sizes and histograms of groups of rows, as `secrets` has them."""
         sizes = np.bincount(group, minlength=groups)
         histograms = []
-        for index in self.sensitive:
-            codes = table.attributes[index].codes
-            flat = np.bincount(group.astype(np.int64) * codes + table.columns[index], minlength=groups * codes)
+        for column, codes in zip(*self.secrets(table), strict=True):
+            flat = np.bincount(group.astype(np.int64) * codes + column, minlength=groups * codes)
             histograms.append(flat.reshape(groups, codes))
         return sizes, histograms
 
     def check_whole(self, table: Table, who: str) -> None:
         """Refuse a table that stayed in one group if this group does not hold; say what it reaches."""
-        sizes, histograms = self.of_groups(table, np.zeros(table.rows, dtype=np.int64), 1)
+        sizes, counted = self.of_groups(table, np.zeros(table.rows, dtype=np.int64), 1)
+        people = None if self.outside is None else counted[-1][:, 1]
+        sizes, histograms = self.published(sizes, counted)
         for model in self.models:
             none = [Supersets(np.empty(0, np.int64), h[:0]) for h in histograms]
-            levels = self._levels(model, sizes, histograms, none, np.arange(table.rows))
+            levels = self._levels(model, sizes, histograms, none, np.arange(table.rows), people)
             names = self.names if "values" in model.needs else ("the table",)
             for name, level in zip(names, levels, strict=True):
                 if not model.holds(level).all():
                     raise RequirementError(
                         f"{who}: {_described(model)} cannot be met: "
-                        f"all {table.rows} rows in one group reach {_reached(model, float(level[0]))} ({name})"
+                        f"all {int(sizes[0])} rows in one group reach {_reached(model, float(level[0]))} ({name})"
                     )
 
     def check_joined(self, table: Table, group: NDArray[np.integer], groups: int, who: str) -> None:

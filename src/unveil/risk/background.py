@@ -1,6 +1,6 @@
 """Foreknowledge: what knowledge beforehand is worth by itself, and whom it exposes in a release."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers.background import PeopleGroups
 from unveil.attackers.posterior.roster import fitting_groups, put_apart, with_roster
-from unveil.data.attribute import Role
+from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Targets
 from unveil.data.person_prior import PersonPrior
 from unveil.data.release import Release
@@ -21,7 +21,7 @@ from unveil.privacy.knowledge.kernel import Kernel
 from unveil.privacy.knowledge.mining.cells import some_sharing, valid_kinds
 from unveil.privacy.knowledge.mining.rules import Rules
 from unveil.privacy.knowledge.overall import OverallShares
-from unveil.risk.news import sure
+from unveil.risk.news import halves, kinds_of, sure
 
 __all__ = [
     "BackgroundRisk",
@@ -31,6 +31,7 @@ __all__ = [
     "background_risk_by_bandwidth",
     "describe_knowledge",
     "omega_error",
+    "raised_by_register",
     "rank_rules",
     "seen_by_members",
     "told_by_others",
@@ -224,18 +225,71 @@ def told_by_register(
     """Share of people whose own value is told, with news, to whoever holds everybody's quasi-identifiers, by counting.
 
     The rows of a group belong to people who fit it. So of those who fit, at least as many have a value as rows show it,
-    whatever other groups they fit as well. `truth`: (people,) their values.
+    whatever other groups they fit as well. The same for kinds of values, and for halves and tenths of ordered ones.
+    `truth`: (people,) their values.
+    """
+    attribute = release.attributes[asked]
+    held = _values_of_groups(release, asked)
+    number, kind, group, fit = _who_fits(release, people)
+    harmless = np.isin(np.arange(held.shape[1]), list(attribute.harmless))
+    exposed = np.zeros(len(truth), dtype=bool)
+    for node, sure_at in _ways(attribute, np.bincount(truth, minlength=held.shape[1]) / max(len(truth), 1), at_least):
+        member = np.zeros((len(node), int(node.max()) + 1))
+        member[np.arange(len(node)), node] = ~harmless
+        own = node[truth]
+        share = np.bincount(own, minlength=member.shape[1]) / max(len(truth), 1)
+        told = sure(held @ member / fit[:, None], share[None, :], sure_at)
+        some = np.asarray(told.any(axis=1))[group]
+        pair, value = np.nonzero(told[group[some]])
+        exposed |= np.isin(number * member.shape[1] + own, kind[some][pair] * member.shape[1] + value)
+    return float((exposed & ~harmless[truth]).mean())
+
+
+def raised_by_register(
+    release: Release, asked: int, people: Targets, truth: NDArray[np.integer], *, times: float = 10.0, least: int = 10
+) -> float:
+    """The share, among the people of one value and at worst, whose own value becomes one in four or more by counting.
+
+    To somebody who holds everybody's quasi-identifiers, at `times` the odds of its overall share. Values of fewer than
+    `least` people are left out, as by `raised_of_value`.
     """
     held = _values_of_groups(release, asked)
-    share = np.bincount(truth, minlength=held.shape[1]) / max(len(truth), 1)
-    number, kind, group = fitting_groups(release, people)
-    fit = np.bincount(group, weights=np.bincount(number)[kind], minlength=release.groups)
-    told = sure(held / np.maximum(fit, release.sizes)[:, None], share[None, :], at_least)
+    number, kind, group, fit = _who_fits(release, people)
+    owners = np.bincount(truth, minlength=held.shape[1])
+    share = owners / max(len(truth), 1)
+    p = held / fit[:, None]
+    told = (p >= 0.25 - 1e-9) & (p * (1 - share) >= times * share * (1 - p) - 1e-9) & (share < 1)
     told[:, list(release.attributes[asked].harmless)] = False
     some = np.asarray(told.any(axis=1))[group]
     pair, value = np.nonzero(told[group[some]])
-    exposed = np.isin(number * held.shape[1] + truth, kind[some][pair] * held.shape[1] + value)
-    return float(exposed.mean())
+    raised = np.isin(number * held.shape[1] + truth, kind[some][pair] * held.shape[1] + value)
+    counts = owners >= least
+    return float(
+        (np.bincount(truth, weights=raised, minlength=held.shape[1])[counts] / owners[counts]).max(initial=0.0)
+    )
+
+
+def _who_fits(
+    release: Release, people: Targets
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """(people,) their kinds; pairs of a kind and a group that it fits; and (groups,) how many people fit each."""
+    number, kind, group = fitting_groups(release, people)
+    fit = np.bincount(group, weights=np.bincount(number)[kind], minlength=release.groups)
+    return number, kind, group, np.maximum(fit, release.sizes)
+
+
+def _ways(
+    attribute: Attribute, share: NDArray[np.float64], at_least: float
+) -> Iterator[tuple[NDArray[np.int64], float]]:
+    """Values as they are, as kinds, and as halves and tenths of all people; and how sure one must be of each."""
+    closely = max(at_least, 0.95)  # two halves are often alike by chance
+    yield np.arange(len(share)), at_least
+    yield from ((node, closely) for node, _ in kinds_of(attribute))
+    if attribute.kind.measured or attribute.kind is Kind.ORDINAL:
+        yield halves(attribute, share), closely
+        tenth = np.minimum((10 * (np.cumsum(share) - share / 2)).astype(np.int64), 9)
+        tenth[attribute.real :] = 10
+        yield tenth, at_least
 
 
 def _values_of_groups(release: Release, asked: int) -> NDArray[np.int64]:

@@ -5,8 +5,9 @@ odds are several times those of the value's share among all people.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +35,19 @@ __all__ = [
 ]
 
 CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
+FIGURES = re.compile(r"\d{3}(\.?\w{1,3})?")
+_CHAPTERS = (139, 239, 279, 289, 319, 389, 459, 519, 579, 629, 679, 709, 739, 759, 779, 799, 999)  # ICD-9: their ends
+_BEGINNINGS: tuple[tuple[re.Pattern[str], tuple[Callable[[str], str], ...]], ...] = (
+    (CODE, (lambda code: code[:1], lambda code: code[:3])),
+    (
+        FIGURES,
+        (
+            lambda code: code[:1],
+            lambda code: code[:2],
+            lambda code: f"chapter {1 + bisect_left(_CHAPTERS, int(code[:3]))}",
+        ),
+    ),
+)
 TIMES = 4.0  # from one in two to four in five, from one in ten to three in ten
 ROUNDING = 1e-9
 
@@ -172,8 +186,9 @@ def halves(attribute: Attribute, share: Floats) -> NDArray[np.int64]:
 def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, ...]]]:
     """Every way of taking values as kinds: (values,) the kind of each, and the kinds' labels.
 
-    The schema's classes, else every level of the hierarchy that joins values, else the letter that codes such as F32.1
-    begin with, else the first word, and the last, of values of several words, if half of the values share theirs.
+    The schema's classes, else every level of the hierarchy that joins values, else what codes such as F32.1 or 290.4
+    begin with (the letter and the category; one figure, two, and ICD-9's chapter), else the first word, and the last,
+    of values of several words, if half of the values share theirs.
     """
     if any(members for _, members in attribute.classes):
         return [coarse_codes(attribute)]
@@ -184,9 +199,11 @@ def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, .
             return [coarse_codes(attribute, level=level) for level in held]
     if attribute.kind.measured:
         return []
-    letters = [value[0].upper() if CODE.fullmatch(value) else "" for value in attribute.values]
-    if letters.count("") <= 0.1 * len(letters):
-        return _labelled(letters, attribute.codes)
+    for pattern, parts in _BEGINNINGS:
+        codes = [value.upper() if pattern.fullmatch(value) else "" for value in attribute.values]
+        if codes.count("") <= 0.1 * len(codes):
+            cut = [[part(code) if code else "" for code in codes] for part in parts]
+            return [kinds for names in cut for kinds in _labelled(names, attribute.codes)]
     words = [value.casefold().split() or [""] for value in attribute.values]
     if sum(len(w) > 1 for w in words) < 0.5 * len(words):
         return []

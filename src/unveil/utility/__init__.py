@@ -1,7 +1,7 @@
 """Utility: what a release still tells. Plain functions of a release, and of the table where the truth is needed.
 
 One module a family of measures: cells (how wide), groups (how large, and what they tell), divergence (of the
-whole distribution), queries, populations, classification. A measure gives one Estimate; one
+whole distribution), quality (ARX's models), queries, populations, classification. A measure gives one Estimate; one
 whose name is a plural gives an array, one number a query or a population.
 """
 
@@ -18,9 +18,22 @@ from unveil.utility.groups import (
     large_groups,
 )
 from unveil.utility.populations import large_populations, rule_recall, utility_loss, utility_losses
+from unveil.utility.quality import (
+    aecs,
+    ambiguity,
+    discernibility_kept,
+    generalisation_intensity,
+    granularity,
+    granularity_geometric,
+    non_uniform_entropy,
+    record_error_kept,
+    withheld_cells,
+)
 from unveil.utility.queries import query_error, query_errors, random_queries
 
 __all__ = [
+    "aecs",
+    "ambiguity",
     "average_group_size",
     "certainty_penalty",
     "certainty_penalty_hierarchy",
@@ -28,18 +41,25 @@ __all__ = [
     "classification_accuracy_held_out",
     "classification_metric",
     "discernibility",
+    "discernibility_kept",
     "entropy_utility",
     "entropy_utility_split",
     "generalisation_height",
+    "generalisation_intensity",
+    "granularity",
+    "granularity_geometric",
     "information_loss",
     "kl_divergence",
     "large_groups",
     "large_populations",
+    "non_uniform_entropy",
     "query_error",
     "query_errors",
     "random_linkings",
     "random_queries",
+    "record_error_kept",
     "rule_recall",
     "utility_loss",
     "utility_losses",
+    "withheld_cells",
 ]

@@ -333,7 +333,7 @@ def test_what_cannot_be_met_says_which_and_what_could_be(require: list[PrivacyMo
     [
         ([], "mondrian needs a requirement, for instance mondrian:k=5"),
         ([KAnonymity()], "k_anonymity as a requirement needs its threshold, for instance k_anonymity:k="),
-        ([DeltaPresence(high=0.5)], "mondrian cannot require delta_presence: it needs a population"),
+        ([DeltaPresence(high=0.5)], "delta_presence as a requirement needs a population; add --population FILE"),
     ],
 )
 def test_requirements_that_make_no_sense(require: list[PrivacyModel], message: str) -> None:

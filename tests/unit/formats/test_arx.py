@@ -47,7 +47,7 @@ def test_roles_and_hierarchies_are_read(tmp_path: Path) -> None:
         "disease": Role.SENSITIVE,
     }
     assert project.delimiter == ";"
-    assert project.output
+    assert project.folder == "output/"
     assert project.ladders["age"].rows[4] == ("70", "≥ 60", "≥ 60", "*")
     assert project.ladders["zip"].rows[0] == ("81541", "8154*", "81***", "*****", "*")  # ***** stays a label
     assert not project.unusable
@@ -245,7 +245,7 @@ def test_what_arx_wrote_with_another_separator_and_encoding(tmp_path: Path) -> N
         ),
     )
     project = read_project(path)
-    assert (project.delimiter, list(project.roles), project.output) == (",", ["Größe", "disease"], False)
+    assert (project.delimiter, list(project.roles), project.folder) == (",", ["Größe", "disease"], "input/")
     assert read_table(path, project_schema(path)).rows == 2
 
 

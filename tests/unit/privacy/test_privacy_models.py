@@ -22,7 +22,9 @@ from unveil.privacy.models import (
     EntropyL,
     EpsilonM,
     KAnonymity,
+    KMap,
     NTCloseness,
+    PopulationUniqueness,
     PrivacyModel,
     ProbabilisticL,
     PSensitiveK,
@@ -195,6 +197,16 @@ def test_presence() -> None:
     assert satisfied([DeltaPresence(low=0.1, high=0.1)], sizes, overall).tolist() == [True, False, False, False]
 
 
+def test_people_of_the_population_by_hand() -> None:
+    sizes, around = np.array([[1], [5], [2], [2]]), Reference(np.array([10]), population=np.array([10, 5, 1, 0]))
+    assert KMap().level(sizes, around).tolist() == [10, 5, 1, 0]
+    assert satisfied([KMap(k=5)], sizes, around).tolist() == [True, True, False, False]
+    assert KMap(k=5).smallest == 1
+    assert PopulationUniqueness().level(sizes, around).tolist() == [0.4] * 4
+    assert satisfied([PopulationUniqueness(share=0.4)], sizes, around).all()
+    assert not satisfied([PopulationUniqueness(share=0.39)], sizes, around).any()
+
+
 def test_a_value_unknown_to_the_table() -> None:
     counts, overall = np.array([[1, 1]]), Reference(np.array([5, 0]))
     for model in (DeltaDisclosure(), BetaLikeness(), EnhancedBetaLikeness(), TCloseness(distance="kl")):
@@ -207,7 +219,10 @@ def test_withheld_values_disclose_nothing(name: str) -> None:
     model = MODELS[name](**required(name))
     level = model.level(np.zeros((2, 3), dtype=int), everything(3, 2))
     counts_people = name in ("k_anonymity", "delta_presence")
-    assert level.tolist() == [inf if model.higher_is_safer and not counts_people else 0] * 2
+    safest = inf if model.higher_is_safer and not counts_people else 0
+    around = everything(3, 2).population
+    assert around is not None
+    assert level.tolist() == (around.tolist() if name == "k_map" else [safest] * 2)  # of the population, whoever is in
     nothing = Reference(np.zeros(3, dtype=int), *[getattr(everything(3, 2), f.name) for f in fields(Reference)[1:]])
     assert model.level(np.zeros((2, 3), dtype=int), nothing).tolist() == level.tolist()
     assert not satisfied([AlphaK(alpha=1, k=2)], np.zeros((1, 3), dtype=int), everything(3, 1)).any()
@@ -222,7 +237,7 @@ def test_withheld_values_under_every_distance(distance: str) -> None:
 def test_every_model_keeps_the_contract(name: str) -> None:
     model = MODELS[name](**required(name))
     assert model.name == name
-    assert model.needs <= {"values", "supersets", "population", "numeric", "members"}
+    assert model.needs <= {"values", "supersets", "population", "numeric", "members", "whole"}
     assert model.threshold is None
     assert model.smallest == 1
     assert all(p.kind is p.KEYWORD_ONLY for p in inspect.signature(MODELS[name]).parameters.values())

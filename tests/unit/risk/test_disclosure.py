@@ -18,6 +18,7 @@ from unveil.risk.disclosure import (
     deviation_interval_baseline,
     deviation_interval_disclosure,
     disclosure_by_inputs,
+    distance_risk,
     model_baseline,
     model_disclosure,
     model_gain,
@@ -261,3 +262,12 @@ def test_more_masking_never_discloses_more_on_average() -> None:
     ]:
         found = np.array([risks(text)[which] for text in texts])
         assert (np.diff(found, axis=0) < 0).all(), (texts, found)
+
+
+def test_all_numbers_near_by_hand() -> None:
+    """Deviations of the published numbers are 10 and 1: 5% of them are .5 and .05."""
+    first, second = np.array([0.0, 10.0, 20.0]), np.array([1.0, 2.0, 3.0])
+    truth = [first + np.array([0.4, 0.4, 0.6]), second + np.array([0.04, 0.06, 0.0])]
+    assert distance_risk(truth, [first, second]).value == pytest.approx(1 / 3)
+    assert distance_risk(truth, [first, second], p=6).value == pytest.approx(1)
+    assert distance_risk([np.array([np.nan, 1.0, 9.0])], [second]).value == pytest.approx(1 / 3)

@@ -9,12 +9,13 @@ from small import QI, SENSITIVE, made_release, made_schema, made_table
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
-from unveil.risk.background import told_by_others, told_by_register
+from unveil.risk.background import raised_by_register, told_by_others, told_by_register
 
 VALUES = ["a", "b", "c", "d"]
+SCHEMA_AGE = {"role": QI, "kind": "numeric", "domain": {"from": 1, "to": 4, "step": 1}}
 SCHEMA = made_schema(
     {
-        "age": {"role": QI, "kind": "numeric", "domain": {"from": 1, "to": 4, "step": 1}},
+        "age": SCHEMA_AGE,
         "ill": {"role": SENSITIVE, "domain": VALUES},
     }
 )
@@ -85,3 +86,28 @@ def test_both_as_counted_in_plain_python(seed: int) -> None:
     for at_least in (0.3, 0.5, 0.9):
         exposed = sum(any(age in c and sure(v, c, at_least) for c in size) for age, v in rows)
         assert register(release, table, at_least) == pytest.approx(exposed / len(rows))
+
+    def likely(value: str, cell: str) -> bool:
+        p, f = held[cell, value] / fit[cell], all_of[value] / len(rows)
+        return p >= 0.25 - 1e-9 and p * (1 - f) >= 2 * f * (1 - p) - 1e-9
+
+    raised = Counter(v for age, v in rows if any(age in c and likely(v, c) for c in size))
+    worst = max((raised[v] / n for v, n in all_of.items() if n >= 3), default=0)
+    truth = table.columns[1].astype(np.int64)
+    found = raised_by_register(release, 1, targets_of_table(table, release, 1), truth, times=2, least=3)
+    assert found == pytest.approx(worst)
+
+
+def test_a_register_tells_the_kind_of_codes_and_the_half_of_numbers() -> None:
+    """Twenty of age 1 have four codes of one chapter; the rows of the others are open to them as well."""
+    codes = ["290", "300", "310", "319", "410", "480", "530", "820"]
+    domain = {"codes": {"domain": codes}, "numbers": {"kind": "numeric", "domain": {"from": 1, "to": 40, "step": 1}}}
+    for name, few, rest in (("codes", codes[:4], codes), ("numbers", range(1, 5), range(1, 41))):
+        schema = made_schema({"age": SCHEMA_AGE, "ill": {"role": SENSITIVE, **domain[name]}})
+        rows = [("1", str(few[i % 4])) for i in range(20)] + [(str(2 + i % 3), str(rest[i % 8])) for i in range(80)]
+        if name == "numbers":
+            rows[20:] = [(age, str(1 + 37 * i % 40)) for i, (age, _) in enumerate(rows[20:])]
+        table = made_table(schema, *rows)
+        grouped = [(int(age != "1"), ["1"] if age == "1" else list("1234"), value) for age, value in rows]
+        release = made_release(table.attributes, [([0, 1], grouped)])
+        assert register(release, table, 0.9) == pytest.approx(0.2), name

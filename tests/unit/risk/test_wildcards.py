@@ -118,3 +118,15 @@ def test_local_suppression_counts_as_sdcmicro_counts_it() -> None:
     assert sorted(np.repeat(found.weight, found.rows)) == sorted(float(row["Fk"]) for row in rows)
     assert found.k == 3
     assert f"{found.mean_risk():.6f}" == "0.000463"
+
+
+def test_rows_that_withhold_cells_hide_others_as_far_as_alpha_says() -> None:
+    """f n twice, m * once, m s twice: with alpha 0 the row `m *` is among m s, but m s not among it."""
+
+    def counts(alpha: float) -> list[float]:
+        found = wildcard_counts(WITHHELD, fraction=1.0, alpha=alpha)
+        return sorted(np.repeat(found.count, found.rows).tolist())
+
+    assert counts(1) == [2, 2, 3, 3, 3]
+    assert counts(0) == [2, 2, 2, 2, 3]
+    assert counts(0.5) == [2, 2, 2.5, 2.5, 3]

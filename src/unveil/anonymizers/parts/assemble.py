@@ -26,8 +26,13 @@ class GroupRegions:
 def generalised(table: Table, group: NDArray[np.integer], cells: Mapping[int, GroupRegions]) -> Anonymized:
     """One block: quasi-identifiers as regions, the rest as it is. Groups with equal cells are one group.
 
-    Cost: one counting pass over the rows; everything after that works on distinct (group, value) pairs.
+    People who are not published go, and groups of nobody else with them. Cost: one counting pass over the rows;
+    everything after that works on distinct (group, value) pairs.
     """
+    if table.outside is not None:
+        used, group = np.unique(group[~table.outside], return_inverse=True)
+        cells = {index: GroupRegions(cell.regions, np.asarray(cell.of_group)[used]) for index, cell in cells.items()}
+        table = table.published()
     if cells:  # a reader cannot tell groups with equal cells apart, so they are one
         regions = {index: cell.regions.canonical(cell.of_group) for index, cell in cells.items()}
         merged = row_numbers([number[cells[index].of_group] for index, (_, number) in regions.items()])

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.anonymizers.parts.node_loss import NEEDS_VALUES, Measure, NodeLoss
-from unveil.anonymizers.parts.roll_up import Node, RollUp, height_of
+from unveil.anonymizers.parts.roll_up import EquivalenceClasses, Node, RollUp, height_of
 from unveil.data.attribute import Role
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -82,14 +82,17 @@ class _Judge:
         return self.seen[node]
 
     def _judged(self, node: Node) -> _NodeResult:
-        classes = self.classes.at(node)
-        histograms = classes.histograms[: len(self.requirement.sensitive)]
-        hidden = ~self.requirement.holds(classes.size, histograms)
+        counted = self.classes.at(node)
+        histograms = list(counted.histograms[: len(self.requirement.sensitive)])
+        histograms += [] if self.requirement.outside is None else [counted.histograms[-1]]  # who is not published
+        hidden = ~self.requirement.holds(counted.size, histograms)
+        size, published = self.requirement.published(counted.size, counted.histograms)
+        classes = EquivalenceClasses(counted.node, size, tuple(np.asarray(h, dtype=np.int64) for h in published))
         lost = int(classes.size[hidden].sum())
-        feasible = lost <= self.allowed and (self.whole_holds or not hidden.all())
+        feasible = lost <= self.allowed and (self.whole_holds or lost < self.measure.rows)
         ruled_out = not feasible and self.monotone
         if lost > self.allowed and not self.monotone and self.growing is not None:
-            surely = ~self.growing.holds(classes.size, histograms[: len(self.growing.sensitive)])
+            surely = ~self.growing.holds(counted.size, histograms)
             ruled_out = int(classes.size[surely].sum()) > self.allowed
         loss = self.measure.loss(node, classes, hidden, self.values) if feasible else np.inf
         return _NodeResult(feasible, ruled_out, loss, self.measure.bound(node, classes, self.values), lost)
@@ -115,7 +118,7 @@ def search(
         best = min(judge.seen.values(), key=lambda j: j.lost)
         raise RequirementError(
             f"full_domain: no node of {prod(h + 1 for h in heights):,} keeps {judge.requirement.described} with "
-            f"suppress={suppress:g}; the least that was found to miss it is {best.lost} of {table.rows} rows"
+            f"suppress={suppress:g}; the least that was found to miss it is {best.lost} of {judge.measure.rows} rows"
         )
     return replace(found, nodes=prod(h + 1 for h in heights), looked_at=len(judge.seen))
 
@@ -127,7 +130,7 @@ def _judge(table: Table, require: tuple[PrivacyModel, ...], suppress: float, mea
             "full_domain has no tree of supersets for (n,t)-closeness; require t_closeness, or use mondrian"
         )
     known = table.with_role(Role.QUASI_IDENTIFIER)
-    counted = list(requirement.sensitive)
+    more: list[int] = []
     values = 0
     if measure in NEEDS_VALUES:
         sensitive = table.with_role(Role.SENSITIVE)
@@ -135,19 +138,19 @@ def _judge(table: Table, require: tuple[PrivacyModel, ...], suppress: float, mea
             raise UsageError(
                 f"full_domain: measure={measure} needs exactly one sensitive attribute, not {len(sensitive)}"
             )
-        if sensitive[0] not in counted:
-            counted.append(sensitive[0])
-        values = counted.index(sensitive[0])
-    allowed = suppress * table.rows * (1 + 1e-12)  # 0.29 · 100 is a hair below 29
+        more = [i for i in sensitive if i not in requirement.sensitive]
+        values = (*requirement.sensitive, *more).index(sensitive[0])
+    own = table.published()
+    allowed = suppress * own.rows * (1 + 1e-12)  # 0.29 · 100 is a hair below 29
     unites = all(m.unites and not _upper_bound_only(m, requirement) for m in requirement.models)
     grows = all(m.grows for m in requirement.models)
     sizes, histograms = requirement.of_groups(table, np.zeros(table.rows, dtype=np.int64), 1)
-    counts = tuple(np.bincount(table.columns[i], minlength=table.attributes[i].codes) for i in known)
+    counts = tuple(np.bincount(own.columns[i], minlength=own.attributes[i].codes) for i in known)
     return _Judge(
         requirement,
         _growing(requirement),
-        NodeLoss(measure, tuple(table.attributes[i] for i in known), counts, table.rows),
-        RollUp.of(table, known, counted),
+        NodeLoss(measure, tuple(table.attributes[i] for i in known), counts, own.rows),
+        RollUp.of(table, known, *requirement.secrets(table, *more)),
         values,
         allowed,
         grows or (unites and allowed < 1),

@@ -55,8 +55,10 @@ class RollUp:
     cells: int = 0
 
     @classmethod
-    def of(cls, table: Table, known: Sequence[int], counted: Sequence[int]) -> "RollUp":
-        """Equal rows as one."""
+    def of(
+        cls, table: Table, known: Sequence[int], counted: Sequence[NDArray[np.integer]], codes: Sequence[int]
+    ) -> "RollUp":
+        """Equal rows as one; `counted`: columns whose values are counted, and how many codes each has."""
         columns = [table.columns[i] for i in known]
         row, size = distinct_rows(columns)
         number = np.empty(0, dtype=np.int64)
@@ -65,10 +67,9 @@ class RollUp:
             row = example_rows(number)
             size = np.bincount(number)
         histograms = []
-        for index in counted:
-            codes = table.attributes[index].codes
-            flat = np.bincount(number * codes + table.columns[index], minlength=len(row) * codes)
-            histograms.append(flat.reshape(len(row), codes))
+        for column, values in zip(counted, codes, strict=True):
+            flat = np.bincount(number * values + column, minlength=len(row) * values)
+            histograms.append(flat.reshape(len(row), values))
         node = np.stack([column[row] for column in columns], axis=1).astype(np.int32)
         return cls(tuple(table.attributes[i] for i in known), EquivalenceClasses(node, size, tuple(histograms)))
 

@@ -39,6 +39,8 @@ Codes = NDArray[np.int64]
 def codes_of(masked: Masked, index: int) -> Codes:
     """(rows,) the codes that an attribute's cells show; -1 = suppressed."""
     attribute, column = masked.attributes[index], masked.columns[index]
+    if index in masked.wide:
+        raise NotApplicable(f"{attribute.name} is published in wider cells")
     if not attribute.kind.measured:
         return np.asarray(column, dtype=np.int64)
     places = attribute.positions()[: attribute.real]

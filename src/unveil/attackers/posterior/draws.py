@@ -186,7 +186,7 @@ def log_likelihood(logs: NDArray[np.float64], known: Known) -> NDArray[np.float6
             return inside.transpose(1, 0, 2)
         share = np.exp(inside)
     else:
-        share = known.regions.totals(np.ascontiguousarray(np.exp(by_code)))
+        share = known.totals(np.ascontiguousarray(np.exp(by_code)))
     mistaken = known.mistaken()[:, None, None]
     found = np.log(np.maximum(mistaken + (1 - known.wrong - mistaken) * share, SMALLEST))
     return np.asarray(found.transpose(1, 0, 2))

@@ -35,11 +35,15 @@ class Overlaps:
     overlapping: NDArray[np.int64]  # (overlapping pairs,) which pairs these are
     right: NDArray[np.float64]  # (pairs,) likelihood of the knowledge for a code in both, less that of one outside
     mistaken: NDArray[np.float64]  # (pairs,) likelihood of the knowledge for a code outside
+    chance: Any = None  # sparse (overlapping pairs, codes) likelihood of the knowledge; None: 1 for every code inside
 
     def shared(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """(pairs, ...) total weight (codes, ...) of the codes in both sets."""
         total = np.zeros((len(self.region), *weight.shape[1:]))
-        if self.inside is not None:
+        if self.chance is not None:
+            flat = self.chance @ weight.reshape(len(weight), -1)
+            total[self.overlapping] = flat.reshape(-1, *weight.shape[1:])
+        elif self.inside is not None:
             total[self.overlapping] = self.inside.totals(weight)
         return total
 
@@ -232,7 +236,19 @@ def _overlaps(
         start = np.concatenate([[0], np.cumsum(np.bincount(np.searchsorted(overlapping, owner)))])
         inside = Regions(regions.codes, start.astype(np.int64), low.astype(np.int32), high.astype(np.int32))
     mistaken = known.mistaken()[meant] if count else np.zeros(0)
-    return Overlaps(shown, inside, overlapping, 1 - known.wrong - mistaken, mistaken), pair
+    chance = (
+        None if known.likelihood is None or inside is None else _chances(known.likelihood[meant[overlapping]], inside)
+    )
+    return Overlaps(shown, inside, overlapping, 1 - known.wrong - mistaken, mistaken, chance), pair
+
+
+def _chances(likelihood: NDArray[np.float64], inside: Regions) -> Any:
+    """Sparse (pairs, codes) likelihood of the codes inside."""
+    from scipy.sparse import csr_array
+
+    run, code = _expand(np.arange(len(inside.low)), inside.low.astype(np.int64), inside.high.astype(np.int64) + 1)
+    owner = np.repeat(np.arange(len(inside)), inside.runs)[run]
+    return csr_array((likelihood[owner, code], (owner, code)), shape=(len(inside), inside.codes))
 
 
 def _common_runs(
@@ -254,7 +270,7 @@ def _common_runs(
 def knowledge_likelihood(shares: NDArray[np.float64], known: Known) -> NDArray[np.float64]:
     """(..., knowledge, values) likelihood of each piece of knowledge, from (..., values, codes) shares."""
     by_code = np.ascontiguousarray(np.moveaxis(shares, -1, 0))
-    inside = np.moveaxis(known.regions.totals(by_code), 0, -2)
+    inside = np.moveaxis(known.totals(by_code), 0, -2)
     mistaken = known.mistaken()[:, None]
     return np.asarray(mistaken + (1 - known.wrong - mistaken) * inside)
 

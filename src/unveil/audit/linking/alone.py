@@ -18,10 +18,12 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.uniqueness import (
     ESTIMATORS,
+    SUPERPOPULATION,
     CellRisk,
     CurvePoint,
     Intervals,
     MinimalUniques,
+    PopulationUniques,
     WildcardCounts,
     counted,
     data_intrusion,
@@ -32,6 +34,7 @@ from unveil.risk.uniqueness import (
     minimal_uniques,
     population_unique,
     uniqueness_curve,
+    uniques_of,
     wildcard_counts,
 )
 from unveil.risk.uniqueness.minimal import FRACTION
@@ -55,6 +58,7 @@ class Alone:
     sampled: float = FRACTION  # the fraction that DIS takes
     wildcards: WildcardCounts | None = None  # with a withheld cell as any value, where cells are withheld
     households: dict[str, NDArray[np.float64]] = field(default_factory=dict)  # by estimator: (people,) risk
+    uniques: dict[str, PopulationUniques] = field(default_factory=dict)  # by ARX's estimators, which know no cells
 
     def sentences(self) -> list[str]:
         """In plain words."""
@@ -101,6 +105,17 @@ class Alone:
                 "fitted": one.facts,
             }
             for name, one in self.found.items()
+        ] + [
+            {
+                "estimator": name,
+                "population_unique": None if one.share is None else one.share.value,
+                "expected_links": None,
+                "largest_risk": None,
+                "mean_risk": None,
+                "ranges": {"population_unique": None if one.share is None else [one.share.low, one.share.high]},
+                "fitted": {"uniques": one.number.value},
+            }
+            for name, one in self.uniques.items()
         ]
         minimal = None
         if self.minimal is not None:
@@ -175,13 +190,18 @@ def ask_uniqueness(
             return Alone(notes=(f"Uniqueness was not measured: {reason}.",))
         notes.append(f"Uniqueness is that of the original's own values, before they were protected: {reason}.")
         keys = keys_of_original(table, names, fraction=fraction)
-    counts, found, refused = keys.counts, {}, {}
+    counts, found, refused, uniques = keys.counts, {}, {}, {}
     if population is not None:
         found["counted"] = counted(counts, keys.in_population(population))
     if counts.fraction < 1:
         for name, estimator in ESTIMATORS.items():
             try:
                 found[name] = estimator(counts)
+            except NotApplicable as reason:
+                refused[name] = str(reason)
+        for name in SUPERPOPULATION:
+            try:
+                uniques[name] = uniques_of(name, counts)
             except NotApplicable as reason:
                 refused[name] = str(reason)
     elif population is None:
@@ -209,6 +229,7 @@ def ask_uniqueness(
         sampled,
         _with_wildcards(release, table, names, fraction),
         households,
+        uniques,
     )
 
 
@@ -253,6 +274,8 @@ def uniqueness_findings(release: str, alone: Alone) -> list[Finding]:
             Finding.exact("record_risk.max", release, None, float(one.risk.max()), reader=name),
             Finding.of("record_risk.mean", release, None, own.mean_risk, reader=name),
         ]
+    for name, said in alone.uniques.items():
+        found.append(Finding.of("population_unique", release, None, said.share, reader=name))
     return found
 
 

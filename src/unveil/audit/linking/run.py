@@ -33,7 +33,7 @@ from unveil.risk.linkage.published import Published, published_of
 from unveil.risk.linkage.register import Register, register_of_table
 from unveil.risk.linkage.sweep import SubsetLinks, known_points, link_by_subsets
 from unveil.risk.perturbation import PerturbedColumn, read_perturbed
-from unveil.risk.uniqueness import ESTIMATORS
+from unveil.risk.uniqueness import ESTIMATORS, SUPERPOPULATION
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["LINKING", "READERS", "Link", "run_link"]
 
 LINKING = ("distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency")
-READERS = (*LINKING, "counted", "wildcards", *ESTIMATORS)
+READERS = (*LINKING, "counted", "wildcards", *ESTIMATORS, *SUPERPOPULATION)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,9 +69,9 @@ class Estimator(DocumentPart):
 
     estimator: str
     population_unique: Number
-    expected_links: float
-    largest_risk: float
-    mean_risk: float
+    expected_links: Number  # null: it says how many people are alone, not who
+    largest_risk: Number
+    mean_risk: Number
     ranges: dict[str, list[float] | None] = Field({})
     fitted: dict[str, float]
 

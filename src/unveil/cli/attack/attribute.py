@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, load_case, load_schema, one_name, one_set
+from unveil.cli.load import dialect_of, load_case, one_name, one_set
 from unveil.cli.output import give_results, long_work, say
 from unveil.errors import UsageError
 
@@ -184,37 +184,32 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
 
 
 def _check_masked(options: AttributeOptions, release: Any) -> None:
-    """A perturbed release is read by one attacker, where the chances of each change are published."""
-    from unveil.formats.releases import read_release
-
-    if not release.known_channel:
-        read_release(options.release, load_schema(options), cells=options.cells, **dialect_of(options, "release_"))
-    told = (options.prior, options.own_prior, options.others, options.knowledge, options.coalition, options.key)
+    """What readers of perturbed columns cannot be told; where chances are published, bayesian alone reads them."""
+    told = (options.prior, options.own_prior, options.others, options.knowledge, options.coalition)
+    alone = release.known_channel and not release.wide
+    paired = bool(options.assignment) or options.key is not None
     if (
         options.original is None
-        or (options.attacker or ["bayesian"]) != ["bayesian"]
-        or any((options.wrong, options.roster, options.smooth, options.assignment))
+        or (alone and ((options.attacker or ["bayesian"]) != ["bayesian"] or paired))
+        or any((options.wrong, options.roster, options.smooth))
         or any(one is not None for one in told)
     ):
+        by = "by bayesian alone, " if alone else ""
         raise UsageError(
-            f"{options.release}: its values were perturbed; it is read by bayesian alone, with --original, --known, "
-            "--alpha and --beta"
+            f"{options.release}: its values were perturbed; it is read {by}with --original, --known, --alpha and --beta"
         )
 
 
 def _attack_masked(case: Any, release: Any, index: int) -> Any:
     from unveil.audit.attack import run_channel_attack
+    from unveil.audit.mixture import run_mixture_attack
 
-    return run_channel_attack(
-        release,
-        case.original,
-        index,
-        known=case.known,
-        alpha=case.alpha,
-        beta=case.beta,
-        engine=case.engine,
-        chains=case.chains,
-    )
+    told = {"known": case.known, "alpha": case.alpha, "beta": case.beta, "engine": case.engine, "chains": case.chains}
+    if release.known_channel and not release.wide:
+        return run_channel_attack(release, case.original, index, **told)
+    (name,) = case.releases
+    origin = case.assignments.get(name)
+    return run_mixture_attack(release, case.original, index, case.attackers or {}, origin=origin, **told)
 
 
 def _say_unsure(result: Any, *, stopped: bool, precision: float) -> None:

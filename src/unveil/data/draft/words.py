@@ -82,7 +82,10 @@ SENSITIVE_WORDS = (
     "mental suicide addiction sucht befund sante gesundheit salute salud aids sida invalidite invalidez depression "
     "tumor *krebs vorstrafe* verurteilung* delikt haft bewahrung prison jail probation infraction condamnation casier "
     "condena antecedentes condanna strafblad garnished bankrupt bankruptcy insolvenz dette deuda debito patrimoine "
-    "sindacato sindicato glaube croyance wahl voto"
+    "sindacato sindicato glaube croyance wahl voto drugs drogen* drogue* droga* methadon* alcohol* alkohol* alcool* "
+    "addict* suchtig* smoker smokes smoking raucher* raucht fumeur fumador fumatore psychiatr* psiquiatr* psichiatr* "
+    "schizophren* hepatitis tuberculosis tuberkulose abortion abtreibung avortement aborto homosexual* transgender "
+    "sozialhilfe welfare asylum asyl*"
 )
 KNOWN_WORDS = (
     "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "

@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
 __all__ = [
+    "ReadAttribute",
     "ReadOptions",
     "dialect_of",
+    "read_attribute",
     "read_release",
     "read_release_rows",
     "release_columns",
@@ -117,7 +119,7 @@ def read_release_rows(
     for name in names:
         source, file = (main, path) if second is None or name != second.attribute else (second.columns, second.file)
         notations = named.get(name, named.get("", ()))
-        read[name] = _read_attribute(schema, known.get(name), source, name, str(file), notations)
+        read[name] = read_attribute(schema, known.get(name), source, name, str(file), notations)
     group = _groups(sidecar, main, read)
     count = _frequency(schema, sidecar, main, path)
     parts = []
@@ -255,7 +257,7 @@ def _frequency(schema: Schema, sidecar: Sidecar, main: Columns, path: Path) -> N
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class ReadAttribute:
     """One attribute as it is published."""
 
     attribute: Attribute
@@ -263,9 +265,10 @@ class _Read:
     region: NDArray[np.int64]  # (rows,)
 
 
-def _read_attribute(
+def read_attribute(
     schema: Schema, known: Attribute | None, source: Columns, name: str, file: str, named: tuple[str, ...]
-) -> _Read:
+) -> ReadAttribute:
+    """The cells of one column as regions; `named`: notations that they are read with."""
     column = source.columns[name]
     attribute, declared = known, schema.declaration(name)
     try:
@@ -289,7 +292,7 @@ def _read_attribute(
         raise ReleaseError(f"{file}, {source.place(row)}, {name}: {said}") from None
     if attribute.source == "release":
         _check_open_cells(column, regions, source, attribute, file)
-    return _Read(attribute, regions, np.asarray(column.text_of_row, dtype=np.int64))
+    return ReadAttribute(attribute, regions, np.asarray(column.text_of_row, dtype=np.int64))
 
 
 def _check_open_cells(column: CodedColumn, regions: Regions, source: Columns, attribute: Attribute, file: str) -> None:
@@ -325,7 +328,7 @@ def _blocks(path: Path, sidecar: Sidecar, names: list[str], second: _Second | No
     return blocks
 
 
-def _groups(sidecar: Sidecar, main: Columns, read: Mapping[str, _Read]) -> NDArray[np.int64]:
+def _groups(sidecar: Sidecar, main: Columns, read: Mapping[str, ReadAttribute]) -> NDArray[np.int64]:
     """(rows,) the group of each row: by the sidecar's column, else rows with equal quasi-identifier cells."""
     if sidecar.group is not None:
         return np.asarray(main.columns[sidecar.group].text_of_row, dtype=np.int64)

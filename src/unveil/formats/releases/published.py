@@ -22,7 +22,7 @@ from unveil.errors import ReleaseError, UsageError, shown
 from unveil.formats.arx import read_project
 from unveil.formats.columns import Columns, recoded
 from unveil.formats.frames import is_frame, named_source
-from unveil.formats.paths import sheet_file
+from unveil.formats.paths import is_project, sheet_file
 from unveil.formats.tables import read_prepared
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def read_sidecar(path: Path) -> Sidecar:
         raise ReleaseError(f"{path}: is a folder; name a file in it")
     file = path.with_suffix(".toml")
     if not file.is_file() or not is_sidecar(file):
-        return Sidecar(masked=read_project(path).masked if path.suffix.lower() == ".deid" else ())
+        return Sidecar(masked=read_project(path).masked if is_project(path) else ())
     try:
         sidecar = Sidecar.model_validate(read_toml(file, ReleaseError))
     except ValidationError as error:

@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +27,9 @@ _HELD = {
 }
 _DESCRIBED = ("docprops", "customxml", "meta.xml")
 _TAG = re.compile(r"<[^>]*>")
+_FORMULA = re.compile(r"<f[ >][^<]*|table:formula=\"([^\"]*)")
+_CELL = re.compile(r'<c r="([A-Z]+)(\d+)"(?: s="(\d+)")?(?: t="(\w+)")?')
+_HIDDEN = re.compile(r"<(?:row|col) [^>]*hidden=\"(?:1|true)\"")
 _MOST = 2**24  # bytes of one part that are looked through
 
 
@@ -67,6 +71,10 @@ def _workbook(path: Path, file: Path) -> Iterator[Surrounding]:
     with zipfile.ZipFile(file) as archive:
         for member in archive.infolist():
             folders = member.filename.lower().split("/")
+            if "worksheets" in folders[:-1] or folders == ["content.xml"]:
+                with archive.open(member) as part:
+                    yield from _sheet(part.read(_MOST).decode("utf-8", "replace"))
+                continue
             held = next((words for part, words in _HELD.items() if any(f.startswith(part) for f in folders)), None)
             if held is None and not any(f.startswith(_DESCRIBED) for f in folders):
                 continue
@@ -75,6 +83,25 @@ def _workbook(path: Path, file: Path) -> Iterator[Surrounding]:
             yield Surrounding(
                 f"{held or 'the properties'} ({shown(member.filename)})", _TAG.sub("\n", text), bool(held)
             )
+
+
+def _sheet(text: str) -> Iterator[Surrounding]:
+    """What a sheet holds behind its values: formulas, formats that differ within a column, rows that are not shown."""
+    formulas = [found[0] for found in _FORMULA.finditer(text)]
+    if formulas:
+        yield Surrounding("formulas behind cells", "\n".join(formulas), True)
+    formats: dict[tuple[str, str], Counter[str]] = {}
+    for column, row, form, kind in _CELL.findall(text):
+        if row != "1":
+            formats.setdefault((column, kind), Counter())[form] += 1
+    marked = sum(used.total() - max(used.values()) for used in formats.values())
+    if marked:
+        yield Surrounding(
+            "cells whose format differs from others of their column (colour, font)", "\n" * (marked - 1), True
+        )
+    hidden = len(_HIDDEN.findall(text))
+    if hidden:
+        yield Surrounding("hidden rows or columns", "\n" * (hidden - 1), True)
 
 
 def _parquet(file: Path) -> Iterator[Surrounding]:

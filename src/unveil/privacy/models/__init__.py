@@ -22,7 +22,7 @@ from unveil.privacy.models.closeness import (  # isort: skip
     StrictNTCloseness,
     TCloseness,
 )
-from unveil.privacy.models.people import BTPrivacy, DeltaPresence  # isort: skip
+from unveil.privacy.models.people import BTPrivacy, DeltaPresence, KMap, PopulationUniqueness  # isort: skip
 
 __all__ = [
     "MODELS",
@@ -36,8 +36,10 @@ __all__ = [
     "EntropyL",
     "EpsilonM",
     "KAnonymity",
+    "KMap",
     "NTCloseness",
     "PSensitiveK",
+    "PopulationUniqueness",
     "PrivacyModel",
     "ProbabilisticL",
     "RecursiveCL",

@@ -35,7 +35,7 @@ class PrivacyModel(Options, ABC):
 
     name: ClassVar[str]  # in the CLI and in findings
     higher_is_safer: ClassVar[bool] = False  # if so, no level exceeds the group's size
-    needs: ClassVar[frozenset[str]] = frozenset({"values"})  # of values, supersets, population, numeric, members
+    needs: ClassVar[frozenset[str]] = frozenset({"values"})  # of values, supersets, population, numeric, members, whole
     strictly: ClassVar[bool] = False  # a level equal to the threshold does not hold
     grows: ClassVar[bool] = False  # a group that holds still holds with any people added: safe to prune by
     unites: ClassVar[bool] = False  # two groups that hold, hold as one group: safe to prune by without suppression

@@ -11,7 +11,7 @@ from unveil.privacy.distances import ratio
 from unveil.privacy.models.contract import TOLERANCE, Counts, Levels, PrivacyModel
 from unveil.privacy.reference import Reference
 
-__all__ = ["BTPrivacy", "DeltaPresence"]
+__all__ = ["BTPrivacy", "DeltaPresence", "KMap", "PopulationUniqueness"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +29,48 @@ class DeltaPresence(PrivacyModel):
             raise UsageError(f"{self.name}: low = {self.low} is above high = {self.high}; swap them")
 
     def _measure(self, counts: Counts, reference: Reference) -> Levels:
-        if reference.population is None or reference.population.shape != (len(counts),):
-            raise UsageError("delta_presence needs the population's number of people for each group")
-        level = ratio(counts.sum(axis=1), reference.population.astype(np.float64))
+        level = ratio(counts.sum(axis=1), _people(self, counts, reference))
         return np.where(level < self.low - TOLERANCE, inf, level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KMap(PrivacyModel):
+    """Fewest people of the population who fit a group's cells, at least k (Sweeney 2001; El Emam and Dankar 2008)."""
+
+    k: float | None = number(1, default=None)
+    name = "k_map"
+    higher_is_safer = True
+    needs = frozenset({"population"})
+    grows = True
+    unites = True
+
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
+        return _people(self, counts, reference)
+
+    @property
+    def smallest(self) -> int:
+        """One row among many people holds."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopulationUniqueness(PrivacyModel):
+    """Share of all rows whose cells fit one person of the population at most, at most share (Dankar et al. 2012)."""
+
+    share: float | None = number(0, 1, default=None)
+    name = "population_uniqueness"
+    needs = frozenset({"population", "whole"})
+
+    def _measure(self, counts: Counts, reference: Reference) -> Levels:
+        rows = counts.sum(axis=1)
+        alone = float(rows[_people(self, counts, reference) <= 1].sum())
+        return np.full(len(counts), alone / max(float(rows.sum()), 1.0))
+
+
+def _people(model: PrivacyModel, counts: Counts, reference: Reference) -> Levels:
+    if reference.population is None or reference.population.shape != (len(counts),):
+        raise UsageError(f"{model.name} needs the population's number of people for each group")
+    return reference.population.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,10 @@ ESTIMATOR_NAMES = {
     "negative_binomial": "negative binomial",
     "poisson_independence": "Poisson, independent keys",
     "poisson_two_way": "Poisson, two-way terms",
+    "zayatz": "Zayatz",
+    "pitman": "Pitman",
+    "slide_negative_binomial": "slide negative binomial",
+    "dankar": "Dankar's rule",
 }
 
 

@@ -1,5 +1,6 @@
 """Values near the truth: interval disclosure by rank and by standard deviation, and equal categories."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ __all__ = [
     "deviation_interval",
     "deviation_interval_baseline",
     "deviation_interval_disclosure",
+    "distance_risk",
     "paired",
     "rank_interval",
     "rank_interval_baseline",
@@ -95,6 +97,22 @@ def deviation_interval_baseline(truth: Numbers, p: float) -> Estimate:
     # An interval that holds most people may begin at one of them.
     held = np.searchsorted(known, known + 2 * _width(truth, p), side="right") - np.arange(len(known))
     return Estimate.exact(float(held.max() / len(known)))
+
+
+def distance_risk(truth: Sequence[Numbers], published: Sequence[Numbers], p: float = 5) -> Estimate:
+    """Share of people all of whose true numbers lie within p % of a deviation of the published ones (sdcMicro's dRisk).
+
+    The deviation is that of the published numbers; a number that is missing on a side does not count against it.
+    """
+    if not truth or len(truth) != len(published):
+        raise UsageError("distance_risk needs the same numbers, true and published")
+    near = np.ones(len(truth[0]), dtype=np.bool_)
+    for own, shown in zip(truth, published, strict=True):
+        known = shown[~np.isnan(shown)]
+        width = p / 100 * float(known.std(ddof=1)) if len(known) > 1 else 0.0
+        with np.errstate(invalid="ignore"):
+            near &= ~((own < shown - width) | (own > shown + width))
+    return Estimate.exact(float(near.mean()) if len(near) else 0.0)
 
 
 def simple_disclosure(truth: NDArray[np.int64], published: NDArray[np.int64]) -> Estimate:

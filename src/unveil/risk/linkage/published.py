@@ -95,7 +95,9 @@ def _masked(masked: Masked, names: Sequence[str], origin: NDArray[np.int64] | No
     places = [masked.index(name) for name in names]
     for i in places:
         attribute, column = masked.attributes[i], masked.columns[i]
-        if attribute.kind.measured:
+        if i in masked.wide:
+            regions[attribute.name] = masked.wide[i]
+        elif attribute.kind.measured:
             numbers[attribute.name] = column
         else:
             sets = Regions.singles(attribute.codes)

@@ -184,5 +184,5 @@ def frequency_score(
     """
     likely = np.ones(targets.count)
     for i, known in targets.known.items():
-        likely *= known.regions.totals(shares[i])[known.of_target]
+        likely *= known.totals(shares[i])[known.of_target]
     return np.asarray(expected_rows(release, targets, shares) / release.rows / likely)

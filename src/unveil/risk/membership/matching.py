@@ -177,7 +177,7 @@ def _by_rows(
     part = np.ones(len(target))
     for i, known in targets.known.items():
         inside = release.regions[i].totals(shares[i])[cells.shown.region(i)[cells.fit]]
-        part *= np.minimum(known.regions.totals(shares[i])[known.of_target[target]] / inside, 1.0)
+        part *= np.minimum(known.totals(shares[i])[known.of_target[target]] / inside, 1.0)
     if (np.diff(cells.fit_start) <= 1).all():
         which = np.full(targets.count, len(cells.start) - 1, dtype=np.int64)  # the empty list after all cells
         which[target] = cells.fit

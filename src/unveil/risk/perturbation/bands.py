@@ -12,6 +12,7 @@ from unveil.data.regions import Regions
 __all__ = ["Explanation", "Shown", "class_bands", "code_bands"]
 
 EXPLAINED = 0.9  # of the rows must lie in a class of exactly the size that the bands give
+FEWEST_IN_BAND = 3  # rows a band on average: fewer follow any order of the values, true or not
 WIDTHS = (2, 3, 4, 5, 6, 7, 10, 12, 15, 20, 25, 30, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000)
 
 Ints = NDArray[np.int64]
@@ -73,17 +74,27 @@ def code_bands(shown: Shown) -> Iterator[Explanation]:
         if len(used) > len(values) > 2 and shown.attribute.kind.measured:  # the last band holds what is above it
             node = np.minimum(node, used[len(values) - 1])
             size, used = np.bincount(node, weights=people).astype(np.int64), used[: len(values)]
-        for order, turned in ((used, ""), (used[::-1], ", the last first")):
+        orders = [(used, ""), (used[::-1], ", the last first")]
+        if len(used) == len(values) and len(np.unique(rows)) == len(rows):  # each number by how often it occurs
+            by_size = np.empty(len(values), dtype=np.int64)
+            by_size[np.argsort(rows)] = used[np.argsort(size[used])]
+            orders.append((by_size, ", in another order"))
+        for order, turned in orders:
             if len(order) != len(values) or (rows > size[order]).any():
                 continue
             if int((size[order] - rows).sum()) <= shown.absent:
                 yield Explanation(order[place], _nodes(node), f"the number of {said}{turned}")
-    if 1 < len(values) < np.count_nonzero(people):
+    if 1 < len(values) < np.count_nonzero(people) and rows.sum() >= FEWEST_IN_BAND * len(values):
         edges = np.cumsum(rows)
         spare = int(people.sum() - edges[-1])
-        if 0 <= spare <= shown.absent:
+        ends = np.cumsum(people)  # a band holds whole values: it ends where one of them does
+        next_end = ends[np.minimum(np.searchsorted(ends, edges), len(ends) - 1)]
+        if 0 <= spare <= shown.absent and (next_end - edges <= spare).all():
             low, high = _between(people, np.append(0, edges[:-1]), edges - 1 + spare)
             yield Explanation(place, Regions.intervals(len(people), low, high), "the number of its band")
+    elif np.array_equal(rows, people[people > 0]):
+        same = Regions.singles(len(people)).take(np.flatnonzero(people))
+        yield Explanation(place, same, "another number for each value, in their order")
     elif np.array_equal(np.sort(rows), np.sort(people[people > 0])) and len(np.unique(rows)) == len(rows):
         meant = np.empty(len(values), dtype=np.int64)  # each value by how often it occurs
         meant[np.argsort(rows)] = np.flatnonzero(people)[np.argsort(people[people > 0])]

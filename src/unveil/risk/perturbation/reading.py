@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role, canonical
 from unveil.data.masked import Masked, numbers_of
+from unveil.data.mixture import mixture_of
 from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Release, build_release
 from unveil.data.table import Table
@@ -15,9 +16,10 @@ from unveil.errors import NotApplicable
 from unveil.risk.perturbation.bands import Explanation, Shown, class_bands, code_bands
 from unveil.risk.perturbation.misfits import blamed, misfits, placed, shown_cells, tolerated
 
-__all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed"]
+__all__ = ["PerturbedColumn", "ReleaseReading", "read_perturbed", "read_unpaired"]
 
 MOST_COUNTS = 50_000_000  # other cells × values
+MOST_VALUES = 1000  # of a sensitive attribute that is compared beside all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,10 @@ class PerturbedColumn:
         """For a report; `count`: how the rows are to be written."""
         proof = f"{self.attribute} does not show true values: {count} of its rows cannot be anybody's of the original"
         if self.words:
-            return f"{proof}. Each value is read as {self.words}, and so are the people behind it."
+            return (
+                f"{proof}. Each value is read as {self.words}, and so are the people behind it; it may tell a reader a "
+                "little more than that."
+            )
         return f"{proof}. What was done to it could not be told, so that what a reader finds may be understated."
 
 
@@ -62,9 +67,9 @@ def read_perturbed(release: Release | Masked, table: Table) -> ReleaseReading:
 
     By pigeonhole: rows of a value, or of a class, that more people would have to have than do. Such a column is an
     average of classes or of neighbours, or numbers of bands, where the sizes of classes say so: its cells become these
-    bands. Otherwise it stays as it is, and nobody may rely on what is measured. Only quasi-identifiers are tried, and
-    in a masked release the columns that are said to be unchanged. Cost: who fits which cell; more only if something
-    is wrong.
+    bands. Otherwise it stays as it is, and nobody may rely on what is measured. Quasi-identifiers are tried, then
+    sensitive values beside them, and in a masked release the columns that are said to be unchanged. Cost: who fits
+    which cell; more only if something is wrong.
     """
     if isinstance(release, Masked):
         return _read_masked(release, table)
@@ -89,15 +94,45 @@ def read_perturbed(release: Release | Masked, table: Table) -> ReleaseReading:
                 release, new = found
                 number = new[number]
             columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
+        columns += _unbelievable(release, table, people if all(c.words for c in columns) else {})
     except NotApplicable:  # too many cells to compare: an audit says so where it matters
         return ReleaseReading(release)
     return ReleaseReading(release, tuple(columns), number if columns else None)
 
 
+def _unbelievable(
+    release: Release, table: Table, people: dict[int, NDArray[np.unsignedinteger]]
+) -> Iterator[PerturbedColumn]:
+    """Sensitive values that cannot be those of the people beside whose cells they stand; `people`: who fit these.
+
+    What was done to them is not sought.
+    """
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    for index in release.with_role(Role.SENSITIVE):
+        attribute, block = release.attributes[index], release.block_of(index)
+        place = held.get(attribute.name)
+        if place is None or table.attributes[place].values != attribute.values or release.regions[index].whole.all():
+            continue
+        beside = [i for i in people if i in block.attributes and not release.regions[i].whole.all()]
+        all_of = {**{i: people[i] for i in beside}, index: table.columns[place]}
+        kept = [index] if attribute.codes > MOST_VALUES else [*beside, index]
+        rows = misfits(release, block, all_of, kept)
+        if rows > tolerated(release.rows, table.rows):
+            yield PerturbedColumn(attribute.name, rows)
+
+
 def _read(
-    release: Release, index: int, people: dict[int, NDArray[np.unsignedinteger]], wrong: set[int]
+    release: Release,
+    index: int,
+    people: dict[int, NDArray[np.unsignedinteger]],
+    wrong: set[int],
+    *,
+    averaged: bool = False,
 ) -> tuple[tuple[Release, NDArray[np.int64]] | None, str]:
-    """The release with this column as bands, the new numbers of its groups, and what it is taken for."""
+    """The release with this column as bands, the new numbers of its groups, and what it is taken for.
+
+    `averaged`: only as averages of classes, of which the sizes of classes are the proof.
+    """
     block = release.block_of(index)
     rest = [i for i in people if i not in wrong]
     shown, single, entry = _shown(release, block, index, rest, people)
@@ -105,7 +140,7 @@ def _read(
         return None, ""
     allowed = tolerated(release.rows, len(people[index]))
     explanations = [*class_bands(shown)] if release.attributes[index].kind.ordered else []
-    for explanation in (*explanations, *code_bands(shown)):
+    for explanation in (*explanations, *(() if averaged else code_bands(shown))):
         made, number = _replaced(release, block, index, single, entry, explanation)
         if misfits(made, made.block_of(index), people, [*rest, index]) <= allowed:
             return (made, number), explanation.words
@@ -175,6 +210,44 @@ def _replaced(
 # -------------------------------------------------------------------------------------------------------------- masked
 
 
+def read_unpaired(masked: Masked, table: Table) -> ReleaseReading:
+    """Perturbed quasi-identifiers as bands, if the sizes of classes tell them; whose row is whose need not be known.
+
+    The release then has groups, and every reader applies; `group` is that of each published row. Perturbed columns
+    that nobody is asked about, or known by, are left out. Otherwise it is read as any masked release is.
+    """
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    roles = {masked.attributes[i].role for i in masked.masked}
+    same = all(a.name in held and table.attributes[held[a.name]].values == a.values for a in masked.attributes)
+    if not same or Role.SENSITIVE in roles or Role.QUASI_IDENTIFIER not in roles or masked.method.startswith("dp_"):
+        return _read_masked(masked, table)
+    kept = [i for i, a in enumerate(masked.attributes) if i not in masked.masked or a.role is Role.QUASI_IDENTIFIER]
+    some = Masked(
+        tuple(masked.attributes[i] for i in kept),
+        tuple(masked.columns[i] for i in kept),
+        tuple(place for place, i in enumerate(kept) if i in masked.masked),
+        method=masked.method,
+        wide={place: masked.wide[i] for place, i in enumerate(kept) if i in masked.wide},
+    )
+    mixture = mixture_of(some, as_true=True)
+    release, number = mixture.release, mixture.group
+    people = {i: table.columns[held[release.attributes[i].name]] for i in release.with_role(Role.QUASI_IDENTIFIER)}
+    wrong, columns = set(some.masked), []
+    try:
+        told = set(blamed(release, release.blocks[0], people)) <= wrong
+        allowed = tolerated(masked.rows, table.rows)
+        for index in some.masked:
+            rows = misfits(release, release.blocks[0], people, [index])
+            found, words = _read(release, index, people, wrong, averaged=True)
+            if found is None or not told or rows <= allowed:  # what may be true as it stands is no average
+                return _read_masked(masked, table)
+            release, number = found[0], found[1][number]
+            columns.append(PerturbedColumn(release.attributes[index].name, rows, words))
+    except NotApplicable:
+        return _read_masked(masked, table)
+    return ReleaseReading(release, tuple(columns), number)
+
+
 def _read_masked(masked: Masked, table: Table) -> ReleaseReading:
     """Columns of a masked release that are said to be unchanged, each by its own histogram."""
     columns, bands = [], []
@@ -198,7 +271,8 @@ def _doubtful(masked: Masked, table: Table) -> Iterator[tuple[int, str, int]]:
     """Unmasked columns with more rows of a value than people who have it: (index, name, rows beyond)."""
     held = {a.name: i for i, a in enumerate(table.attributes)}
     for index, attribute in enumerate(masked.attributes):
-        if index in masked.masked or attribute.name not in held or masked.method.startswith("dp_"):
+        told = index in masked.masked or index in masked.wide
+        if told or attribute.name not in held or masked.method.startswith("dp_"):
             continue
         true = table.attributes[held[attribute.name]]
         column = table.columns[held[attribute.name]]

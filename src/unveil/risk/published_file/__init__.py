@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unveil.data.schema import Schema
 from unveil.formats.columns import Columns
-from unveil.formats.paths import sheet_file
+from unveil.formats.paths import is_project, sheet_file
 from unveil.formats.releases.published import Sidecar, published_columns, read_sidecar
 from unveil.formats.releases.surroundings import Surrounding, surroundings
 from unveil.formats.tables import READERS
@@ -26,9 +26,10 @@ from unveil.risk.published_file.columns import doubtful_roles, exact_values, ide
 from unveil.risk.published_file.dependence import given_back, telling_columns
 from unveil.risk.published_file.file import Disclosure, Leak, PublishedFile, Severity
 from unveil.risk.published_file.form import group_names, missing_cells, spelling, withheld_values
-from unveil.risk.published_file.harm import across_releases, harmful_classes, likely_members
+from unveil.risk.published_file.harm import harmful_classes, likely_members
 from unveil.risk.published_file.order import row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
+from unveil.risk.published_file.several import across_releases
 
 __all__ = [
     "CHECKS",
@@ -118,7 +119,7 @@ def read_published_file(
     columns = published_columns(path, **reading)
     beside = sidecar.sensitive_table
     second = None if beside is None else published_columns(path.parent / beside, **reading)
-    text = sheet_file(path)[0].suffix.lower() not in (*READERS, ".deid")
+    text = sheet_file(path)[0].suffix.lower() not in READERS and not is_project(path)
     raw = path.read_bytes() if text else None
     held: dict[str, Any] = {"second": second, "origin": origin, "key": key, "raw": raw, "around": surroundings(path)}
     return published_file(columns, schema, sidecar=sidecar, original=original, **held)

@@ -1,6 +1,6 @@
 """Blocks said to be apart whose lines stand in true pairs, in one file or across Anatomy's two tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -9,6 +9,8 @@ from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
 from unveil.risk.published_file.order import LEAST, runs_of
 
 __all__ = ["paired_blocks"]
+
+_MOVED = 25  # lines, up to which one block may stand later than the other
 
 
 def paired_blocks(file: PublishedFile) -> list[Leak]:
@@ -25,7 +27,9 @@ def paired_blocks(file: PublishedFile) -> list[Leak]:
         for other, second in lines[i + 1 :]:
             if first is None or second is None or (first[2] and second[2]):
                 continue  # both sorted: the order follows from what is shown
-            seen = _overlap(first, second, None)
+            # The same lines backwards, or some lines later within each group, are pairs to whoever tries it.
+            tried = [(_overlap(first, second, order, group), words) for words, order in _arrangements(group)]
+            seen, how = max(tried, key=lambda one: one[0])
             chance = [_overlap(first, second, np.lexsort((draw.random(file.rows), group)), group) for _ in range(20)]
             mean, spread = float(np.mean(chance)), max(float(np.std(chance)), 1 / file.rows)
             if seen > mean + (4 if seen > 0.999 else 6) * spread and seen - mean > 0.3 * (1 - mean):
@@ -35,7 +39,7 @@ def paired_blocks(file: PublishedFile) -> list[Leak]:
                         "inference",
                         "exceeded",
                         f"{', '.join(one)} and {', '.join(other)} are said to stand apart within a group, but "
-                        f"their lines stand in true pairs: {percent(seen)} of them are pairs of the original, "
+                        f"their lines stand in true pairs{how}: {percent(seen)} of them are pairs of the original, "
                         f"{percent(mean)} would be by chance.",
                         "shuffle each block within its groups, or sort it by its own cells",
                         (*one, *other),
@@ -44,6 +48,18 @@ def paired_blocks(file: PublishedFile) -> list[Leak]:
                     )
                 )
     return found
+
+
+def _arrangements(group: Ids) -> Iterator[tuple[str, Ids]]:
+    """(rows,) lines in the order of their groups: as they stand, backwards, and moved on within each group."""
+    order = np.argsort(group, kind="stable")
+    size = np.bincount(group)[group[order]]
+    start = np.searchsorted(group[order], group[order])
+    place = np.arange(len(order)) - start
+    yield "", order
+    yield ", one of them read backwards", order[start + size - 1 - place]
+    for lines in range(1, min(int(size.max()), _MOVED)):
+        yield f", one of them moved by {lines}", order[start + (place + lines) % size]
 
 
 Lines = tuple[Ids, Ids, bool]  # (lines,) and (people,) kinds of cells; whether the block is sorted in every group
@@ -93,13 +109,10 @@ def _second_lines(file: PublishedFile) -> tuple[tuple[str, ...], Lines | None]:
     return (name,), (lines + 1, np.asarray(file.original[name].text_of_row, dtype=np.int64) + 1, True)
 
 
-def _overlap(one: Lines, other: Lines, order: Ids | None, group: Ids | None = None) -> float:
+def _overlap(one: Lines, other: Lines, order: Ids, group: Ids) -> float:
     """Share of lines whose pair of cells is one of the original's, each pair as often as it occurs there."""
-    right = other[0]
-    if order is not None and group is not None:
-        settled = np.argsort(group, kind="stable")
-        right = np.empty_like(other[0])
-        right[settled] = other[0][order]
+    right = np.empty_like(other[0])
+    right[np.argsort(group, kind="stable")] = other[0][order]
     width = int(max(other[0].max(), other[1].max())) + 1
     pairs, count = np.unique(one[0] * width + right, return_counts=True)
     real, held = np.unique(one[1] * width + other[1], return_counts=True)

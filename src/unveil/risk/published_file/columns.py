@@ -11,6 +11,7 @@ import numpy as np
 from unveil.data.attribute import Kind, Role, position
 from unveil.data.draft.words import NAMING_WORDS, SENSITIVE_WORDS, hinted
 from unveil.data.table import CodedColumn
+from unveil.errors import shown
 from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
 from unveil.risk.published_file.statistics import small_sets
 
@@ -63,6 +64,33 @@ def doubtful_roles(file: PublishedFile) -> list[Leak]:
                         file.rows,
                     )
                 )
+    return found + _of_everybody(file)
+
+
+def _of_everybody(file: PublishedFile) -> list[Leak]:
+    """Columns that say the same of everybody: who is in the file, is told it, unless that is settled."""
+    found = []
+    for name in file.others:
+        used = np.unique(file.codes(name)).tolist()
+        text = file.columns[name].texts[used[0]].strip() if len(used) == 1 else ""
+        if not any(c.isalpha() for c in text) or file.absent(name)[used[0]]:
+            continue
+        secret = hinted(text, SENSITIVE_WORDS) or hinted(name, SENSITIVE_WORDS)
+        if file.schema.document.membership == "sensitive" or (file.schema.document.membership and not secret):
+            continue
+        found.append(
+            Leak(
+                "doubtful_roles",
+                "membership",
+                "suspicious",
+                f"{name} says the same of everybody ({shown(text)}): who is known to be in the file is known to have "
+                f"it, {file.persons(file.rows)}.",
+                f'drop {name}, or set membership = "sensitive" in the schema' + ("" if secret else ', or "harmless"'),
+                (name,),
+                file.rows,
+                1.0,
+            )
+        )
     return found
 
 

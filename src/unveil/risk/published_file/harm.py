@@ -16,7 +16,7 @@ from unveil.data.attribute import Kind, Role
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
 from unveil.risk.published_file.people import people_who_fit
 
-__all__ = ["across_releases", "harmful_classes", "likely_members"]
+__all__ = ["harmful_classes", "likely_members"]
 
 _LIKELY, _GAIN = 0.5, 0.3  # a belief of a half or more, grown by 30 points or more
 _RARE_GAIN, _TIMES = 0.2, 5  # or by 20 points and to five times what it is among all
@@ -274,90 +274,5 @@ def likely_members(file: PublishedFile) -> list[Leak]:
             tuple(keys),
             people,
             float(chance.max()),
-        )
-    ]
-
-
-# --- several releases -------------------------------------------------------------------------------------------------
-
-
-def across_releases(files: Sequence[PublishedFile]) -> list[Leak]:
-    """Two releases of the same people: values that only both together leave, and rows that one has more."""
-    found = []
-    for i, one in enumerate(files):
-        for other in files[i + 1 :]:
-            for name in [n for n in one.secrets if n in other.secrets]:
-                found += _crossing(one, other, name)
-            found += _difference(one, other)
-    return found
-
-
-def _across(text: str, remedy: str, names: tuple[str, ...], people: int, share: float) -> Leak:
-    return Leak("across_releases", "composition", "exceeded", text, remedy, names, people, share)
-
-
-def _crossing(one: PublishedFile, other: PublishedFile, name: str) -> list[Leak]:
-    here, there = _values_of_people(one, name), _values_of_people(other, name)
-    if here is None or there is None or len(here[0]) != len(there[0]):
-        return []
-    (first, a), (second, b) = here, there
-    known = (first >= 0) & (second >= 0)
-    pairs, of_person = np.unique(np.stack([first[known], second[known]]), axis=1, return_inverse=True)
-    left = np.array([len(a[x] & b[y]) for x, y in pairs.T.tolist()])
-    alone = np.array([min(len(a[x]), len(b[y])) for x, y in pairs.T.tolist()])
-    few = ((left <= 1) & (alone > 2)) | ((left <= 2) & (alone > 4))
-    people = int(few[np.ravel(of_person)].sum())
-    if not people:
-        return []
-    return [
-        _across(
-            f"Who holds both releases narrows {name} of {one.persons(people)} down to one or two values; either alone "
-            f"leaves at least {int(alone[few].min())}.",
-            "publish one of them only, or cut both into the same classes",
-            (name,),
-            people,
-            people / max(int(known.sum()), 1),
-        )
-    ]
-
-
-def _values_of_people(file: PublishedFile, name: str) -> tuple[Ids, dict[int, set[str]]] | None:
-    """(people,) the class of each, and the secrets that each class shows; None if people have no class of their own."""
-    keys = [n for n in file.keys if n in file.shared and file.cells(n).texts_of_value[1]]
-    if not keys or len(keys) < len(file.keys) or not file.linked:
-        return None
-    shown = [np.append(file.cells(n).texts_of_value[0], -1)[file.cells(n).value_of_person] for n in keys]
-    number = {cell: i for i, cell in enumerate(set(zip(*(file.codes(n).tolist() for n in keys), strict=True)))}
-    people = np.array([number.get(cell, -1) for cell in zip(*(s.tolist() for s in shown), strict=True)], dtype=np.int64)
-    values: dict[int, set[str]] = {}
-    rows = zip(*(file.codes(n).tolist() for n in keys), strict=True)
-    texts = file.columns[name].texts
-    for cell, value in zip(rows, file.codes(name).tolist(), strict=True):
-        values.setdefault(number[cell], set()).add(texts[value].strip())
-    return people, values
-
-
-def _difference(one: PublishedFile, other: PublishedFile) -> list[Leak]:
-    """Rows that one file has and the other has not, when nearly all are the same."""
-    names = [n for n in one.columns if n in other.columns]
-    if len(names) < max(len(one.columns), len(other.columns)) or not names:
-        return []
-    from collections import Counter
-
-    counts = []
-    for file in (one, other):
-        texts = [np.array(file.columns[n].texts, dtype=object)[file.codes(n)] for n in names]
-        counts.append(Counter(zip(*texts, strict=True)))
-    more = max((counts[0] - counts[1]).total(), (counts[1] - counts[0]).total())
-    if not more or more > max(5, 0.02 * min(one.rows, other.rows)):
-        return []
-    return [
-        _across(
-            f"The two releases differ by {one.plural(more, 'row')} only: who knows who came or went between them has "
-            f"their rows.",
-            "publish changes in larger steps, or coarsen the second release differently",
-            tuple(names),
-            more,
-            1.0,
         )
     ]

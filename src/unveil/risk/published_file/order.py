@@ -14,6 +14,7 @@ from unveil.data.attribute import Kind
 from unveil.data.table import CodedColumn
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, places
 from unveil.risk.published_file.neighbours import stand_together
+from unveil.risk.published_file.recipes import by_recipe, in_steps
 from unveil.risk.published_file.statistics import within_runs
 
 __all__ = ["row_order", "runs_of"]
@@ -38,7 +39,8 @@ def row_order(file: PublishedFile) -> list[Leak]:
     else:
         best = _by_classes(file, run) or _in_pieces(file, run) or _by_place(file, run) or _by_column(file, run)
     if best is None:
-        return stand_together(file, run, LEAST)
+        made = by_recipe(file, run)
+        return stand_together(file, run, LEAST) if made is None else [_made_again(file, *made)]
     column, strength, how = best
     own = "the order of the original" if column is None else f"sorted by {column}"
     held = "the list in its order" if column is None else f"everybody's {column}"
@@ -58,6 +60,15 @@ def row_order(file: PublishedFile) -> list[Leak]:
             strength,
         )
     ]
+
+
+def _made_again(file: PublishedFile, strength: float, how: str) -> Leak:
+    sentence = (
+        f"The rows are {how}: who has the original's list makes the same order, and finds the rows of "
+        f"{file.persons(file.rows)}."
+    )
+    fix = "shuffle the rows with a seed that nobody knows, or sort them by what is published"
+    return Leak("row_order", "linking", "exceeded", sentence, fix, (), file.rows, strength)
 
 
 # --- what the file shows of its own order -----------------------------------------------------------------------------
@@ -271,6 +282,13 @@ def _in_pieces(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] |
         chance = max(np.isin(_pieces(of_row[within_runs(run, draw)], length), pieces).mean() for _ in range(_DRAWS))
         if seen > 0.3 and seen > chance + 0.25:
             return None, float(seen), f"{' backwards' if turned else ''}, in pieces"
+    for step, order in in_steps(of_row, of_person):
+        seen = max(
+            float(np.isin(_pieces(of_row, length), _pieces(of_person[turned], length)).mean())
+            for turned in (order, order[::-1])
+        )
+        if seen > 0.3:
+            return None, seen, f", in steps of {step:,}"
     return None
 
 

@@ -314,10 +314,11 @@ def rows_of_nobody(file: PublishedFile) -> list[Leak]:
     held = (fits * times[:, None]).sum(axis=0)
     more = np.maximum(rows - held, 0)
     extra = int(more.sum())
-    # Noise on counts goes both ways; padding only adds.
-    if extra < max(5, 0.02 * file.rows) or file.times.sum() <= file.people:
-        return []
     small = int(held[(held < FEW) & (rows >= FEW)].sum())
+    # Noise on counts goes both ways; padding only adds, unless others were left out for it.
+    added = file.times.sum() > file.people and extra >= 0.02 * file.rows
+    if extra < 5 or not (added or small):
+        return []
     return [
         Leak(
             "rows_of_nobody",

@@ -18,9 +18,11 @@ from unveil.risk.uniqueness.estimators import (
     poisson_two_way,
     population_unique,
 )
+from unveil.risk.uniqueness.superpopulation import SUPERPOPULATION, CellSizes
 
 __all__ = ["ESTIMATORS", "FRACTIONS", "CurvePoint", "expected_uniqueness", "uniqueness_curve"]
 
+CHARTED = ("benedetti_franconi", "negative_binomial", "poisson_independence", "poisson_two_way", "zayatz", "pitman")
 FRACTIONS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75)
 ESTIMATORS: dict[str, Callable[[KeyCounts], CellRisk]] = {
     "benedetti_franconi": benedetti_franconi,
@@ -57,7 +59,7 @@ def uniqueness_curve(
     whole: KeyCounts,
     *,
     fractions: Sequence[float] = FRACTIONS,
-    estimators: Sequence[str] = tuple(ESTIMATORS),
+    estimators: Sequence[str] = CHARTED,
     engine: Engine | None = None,
 ) -> list[CurvePoint]:
     """The people of `whole` as a population; for each fraction one random sample: the truth beside every estimator."""
@@ -72,13 +74,20 @@ def uniqueness_curve(
         estimates: dict[str, float | None] = {}
         for name in estimators:
             try:
-                estimates[name] = _or_none(population_unique(sample, ESTIMATORS[name](sample)))
+                estimates[name] = _estimated(name, sample)
             except NotApplicable:
                 estimates[name] = None
         drawn = _or_none(population_unique(sample, counted(sample, population)))
         expected = expected_uniqueness(whole.count, fraction)
         found.append(CurvePoint(float(fraction), len(rows), expected, drawn, estimates))
     return found
+
+
+def _estimated(name: str, sample: KeyCounts) -> float | None:
+    if name in ESTIMATORS:
+        return _or_none(population_unique(sample, ESTIMATORS[name](sample)))
+    sizes = CellSizes.of(sample)
+    return sizes.share_of_alone(SUPERPOPULATION[name](sizes))
 
 
 def _or_none(value: float) -> float | None:

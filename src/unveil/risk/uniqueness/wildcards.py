@@ -49,12 +49,18 @@ def household_risk(risk: NDArray[np.floating], household: NDArray[np.integer]) -
 
 
 def wildcard_counts(
-    release: Release, table: Table | None = None, *, fraction: float | None = None, names: Sequence[str] | None = None
+    release: Release,
+    table: Table | None = None,
+    *,
+    fraction: float | None = None,
+    names: Sequence[str] | None = None,
+    alpha: float = 1.0,
 ) -> WildcardCounts:
     """The cells of the quasi-identifiers with `*` as a wildcard; rows that show nothing at all are left out.
 
     People stand for as many of the population as the weights of those who fit a cell say, on average; without weights
-    for 1 / fraction.
+    for 1 / fraction. `alpha` is sdcMicro's: how much a row that withholds cells counts for rows unlike it; with 0 such
+    a row is still among the complete rows that it agrees with, but hides nobody else.
     """
     chosen = release.with_role(Role.QUASI_IDENTIFIER) if names is None else [release.index(n) for n in names]
     places = [i for i in chosen if release.attributes[i].codes > 1]
@@ -75,7 +81,15 @@ def wildcard_counts(
     each = np.full(len(rows), 1.0 if fraction is None else 1 / fraction)
     if fraction is None and table is not None and table.weight is not None:
         each = _mean_weights(release, places, regions, table)
-    count, weight = wildcard_sums(regions, blank, rows.astype(np.float64), rows * each)
+    own = [rows.astype(np.float64), rows * each]
+    count, weight = wildcard_sums(regions, blank, *own)
+    if alpha < 1:
+        partial = np.logical_or.reduce(blank)
+        complete = wildcard_sums(regions, blank, *(np.where(partial, 0.0, part) for part in own))
+        count, weight = (
+            alpha * every + (1 - alpha) * (shown_only + np.where(partial, part, 0.0))
+            for every, shown_only, part in zip((count, weight), complete, own, strict=True)
+        )
     return WildcardCounts(rows, count, np.maximum(weight, count))
 
 

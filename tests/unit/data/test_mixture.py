@@ -1,0 +1,234 @@
+"""Releases in which some columns are perturbed, others widened, withheld or exact: read, written, linked, attacked."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from enumeration import enumerate_attacker, enumerate_learner, pseudo_counts
+from foreign import ARX, SDCMICRO, needs_foreign_files
+from small import QI, SENSITIVE, made_schema, made_table
+from unveil import catalog, read_release, read_schema, read_table, run_audit
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.audit.linking import run_link
+from unveil.audit.mixture import run_mixture_attack
+from unveil.data.masked import Masked, as_published
+from unveil.data.mixture import mixture_of
+from unveil.data.regions import Regions
+from unveil.data.table import Table
+from unveil.engine import Engine
+from unveil.errors import NotApplicable, ReleaseError
+from unveil.formats.masked import read_masked, write_masked
+from unveil.risk.perturbation import read_unpaired
+from unveil.risk.perturbation.channels import channels_of
+
+SCHEMA = made_schema(
+    {
+        "age": {"role": QI, "kind": "numeric", "domain": {"from": 20, "to": 79, "step": 1}},
+        "town": {"role": QI, "domain": ["a", "b", "c"]},
+        "income": {"role": SENSITIVE, "kind": "numeric", "domain": {"from": 0, "to": 9, "step": 1}},
+        "disease": {"role": SENSITIVE, "domain": ["flu", "hiv", "none"]},
+    }
+)
+
+
+def people(rows: int = 300, seed: int = 3) -> Table:
+    random = np.random.default_rng(seed)
+    age, town = random.integers(20, 80, rows), random.integers(0, 3, rows)
+    income = np.clip(age // 8 + random.integers(-1, 2, rows), 0, 9)
+    disease = (income + random.integers(0, 2, rows)) % 3
+    return made_table(
+        SCHEMA,
+        *[(a, "abc"[t], i, ["flu", "hiv", "none"][d]) for a, t, i, d in zip(age, town, income, disease, strict=True)],
+    )
+
+
+TABLE = people()
+
+
+def mixed(noise: float = 3.0, seed: int = 5) -> tuple[Masked, np.ndarray]:
+    """Age with noise, town in sets or withheld, income moved by chance, disease as it is; and whose row each is."""
+    random = np.random.default_rng(seed)
+    age, town, income, disease = as_published(TABLE.attributes, TABLE.columns)
+    regions = Regions.sets(3, [[0, 1], [2], [0, 1, 2]])
+    cell = np.where(random.random(TABLE.rows) < 0.1, 2, np.array([0, 0, 1])[town])
+    regions, number = regions.canonical(cell)
+    cell = number[cell]
+    shown = np.where(random.random(TABLE.rows) < 0.2, random.integers(0, 10, TABLE.rows), income).astype(np.float64)
+    columns = (age + random.normal(0, noise, TABLE.rows), regions.single()[cell], shown, disease)
+    order = random.permutation(TABLE.rows)
+    masked = Masked(
+        TABLE.attributes, tuple(c[order] for c in columns), (0, 2), wide={1: (regions, cell[order].astype(np.int64))}
+    )
+    return masked, order
+
+
+def test_a_mixed_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    masked, _ = mixed()
+    write_masked(masked, tmp_path / "r.csv")
+    assert read_masked(tmp_path / "r.csv", SCHEMA, attributes=TABLE.attributes) == masked
+    text = (tmp_path / "r.csv").read_text().splitlines()
+    assert {line.rsplit(",", 3)[1] for line in text[1:]} >= {"c", "*"}
+    wrong = text[1].split(",", 1)
+    (tmp_path / "s.csv").write_text("\n".join([text[0], f"[20-30],{wrong[1]}"]) + "\n")
+    (tmp_path / "s.toml").write_text('masked = ["age"]\n')
+    with pytest.raises(ReleaseError, match=r"age: '\[20-30\]' .*; a perturbed column holds single values"):
+        read_masked(tmp_path / "s.csv", SCHEMA, attributes=TABLE.attributes)
+
+
+def test_groups_are_rows_that_look_alike() -> None:
+    masked, _ = mixed()
+    mixture = mixture_of(masked)
+    assert mixture.release.rows == TABLE.rows
+    town = mixture.release.regions[1]
+    assert sorted(town.members(i).tolist() for i in range(len(town))) == [[0, 1], [0, 1, 2], [2]]
+    rounded = Masked(masked.attributes, (masked.columns[0].round(-1), *masked.columns[1:]), (0, 2), wide=masked.wide)
+    sizes = mixture_of(rounded).release.class_sizes()
+    keys = list(zip(rounded.columns[0].tolist(), masked.wide[1][1].tolist(), strict=True))
+    assert sorted(sizes.tolist()) == sorted(keys.count(k) for k in set(keys))
+
+
+def test_a_channel_is_what_pairs_say() -> None:
+    masked, origin = mixed()
+    mixture = mixture_of(masked)
+    channels = channels_of(masked, mixture, TABLE, origin)
+    assert not channels.unknown
+    income = channels.of[2].chance
+    true = TABLE.columns[2][origin]
+    shown = masked.columns[2].astype(int)
+    assert income[4].argmax() == 4
+    assert 0.5 < income[4, 4] < 1
+    assert income.sum(axis=1) == pytest.approx(1)
+    assert all(income[s, t] > 0 for s, t in zip(shown, true, strict=True))  # everybody's own value is possible
+    age = channels.of[0].chance
+    spread = np.array([np.sqrt(p @ (np.arange(60) - p @ np.arange(60)) ** 2) for p in age])
+    assert 2 < np.median(spread) < 5  # noise of 3
+    assert channels_of(masked, mixture, TABLE, None).unknown == ("age", "income")
+
+
+def test_readers_of_a_mixture_equal_enumeration() -> None:
+    """A stated channel, a widened column and a withheld cell; a person's value is a likelihood of what is shown."""
+    schema = made_schema(
+        {
+            "job": {"role": QI, "domain": ["x", "y", "z"]},
+            "town": {"role": QI, "domain": ["a", "b", "c"]},
+            "ill": {"role": SENSITIVE, "domain": ["no", "yes"]},
+        }
+    )
+    rows = [("x", "a", "no"), ("y", "b", "yes"), ("z", "c", "no"), ("x", "b", "yes"), ("x", "a", "yes")]
+    table = made_table(schema, *rows)
+    chances = np.array([[0.75, 0.25, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]])
+    regions = Regions.sets(3, [[0, 1], [2], [0, 1, 2]])
+    shown = (np.array([0, 1, 2, 1, -1]), np.array([-1, -1, 2, -1, -1]), np.array([0, 1, 0, 1, 1]))
+    masked = Masked(table.attributes, shown, (0,), {0: chances}, wide={1: (regions, np.array([0, 0, 1, 0, 2]))})
+    readers = {"bayesian": Bayesian()}
+    found = run_mixture_attack(masked, table, 2, readers, origin=None, engine=Engine(seed=1, workers=1))
+    release = mixture_of(masked).release
+    share = np.bincount(table.columns[0], minlength=3) / 5
+    behind = (chances * share[:, None]).T  # (shown, true)
+    behind = behind / behind.sum(axis=1, keepdims=True)
+    held = pseudo_counts(release, 2)
+    for person, (job, town, _) in enumerate(rows):
+        knowledge = {
+            0: tuple(Fraction(float(x)) for x in behind[:, "xyz".index(job)]),
+            1: tuple(Fraction(int(t == town)) for t in "abc"),
+        }
+        for belief, exact in (
+            (found.learner, enumerate_learner(release, 2, held, knowledge)),
+            (found.attackers["bayesian"], enumerate_attacker(release, 2, held, knowledge)),
+        ):
+            error = 1e-9 if belief.exact else 0.03
+            assert belief.probability[person] == pytest.approx([float(x) for x in exact], abs=error)
+
+
+def test_beliefs_about_a_perturbed_attribute_are_about_true_values() -> None:
+    masked, origin = mixed()
+    found = run_mixture_attack(masked, TABLE, 2, {"counting": RandomWorlds()}, origin=origin)
+    belief = found.attackers["counting"].probability
+    assert belief.shape == (TABLE.rows, 10)
+    right = belief[np.arange(TABLE.rows), TABLE.columns[2]].mean()
+    assert right > found.learner.probability[np.arange(TABLE.rows), TABLE.columns[2]].mean() > 0.1
+    with pytest.raises(NotApplicable, match="age was perturbed, and nothing says how"):
+        run_mixture_attack(masked, TABLE, 3, {"counting": RandomWorlds()}, origin=None)
+
+
+def test_more_noise_tells_less() -> None:
+    truth = TABLE.columns[3]
+    right = []
+    for noise in (0.5, 5.0, 40.0):
+        masked, origin = mixed(noise)
+        found = run_mixture_attack(masked, TABLE, 3, {"counting": RandomWorlds()}, origin=origin)
+        right.append(found.attackers["counting"].probability[np.arange(TABLE.rows), truth].mean())
+    assert right[0] > right[1] + 0.05 > right[2] + 0.05
+
+
+def test_linkage_reads_widened_cells_beside_perturbed_ones() -> None:
+    masked, origin = mixed(noise=0.2)
+    linked = run_link(masked, table=TABLE, origin=origin, subsets=0).document
+    with_town = next(f.value for f in linked.findings if f.id == "distance.reid")
+    blank = Masked(masked.attributes, masked.columns, (0, 2), wide={1: (Regions.sets(3, [[0, 1, 2]]), origin * 0)})
+    without = run_link(blank, table=TABLE, origin=origin, subsets=0).document
+    assert with_town > next(f.value for f in without.findings if f.id == "distance.reid") + 0.05
+
+
+def test_a_mixed_release_is_judged_and_what_is_not_is_said() -> None:
+    masked, origin = mixed()
+    found = run_audit(
+        {"r": masked}, original=TABLE, assignments={"r": origin}, engine=Engine(seed=0, workers=1)
+    ).document
+    kinds = {(k["kind"], k.get("attribute")): k["verdict"] for k in found.diagnostics["judgement"]["r"]["kinds"]}
+    assert kinds["inference", "disease"] in ("exceeded", "within", "inconclusive")
+    assert kinds["linking", None] in ("exceeded", "within")
+    alone = run_audit({"r": masked}, original=TABLE, engine=Engine(seed=0, workers=1)).document
+    kinds = {(k["kind"], k.get("attribute")): k for k in alone.diagnostics["judgement"]["r"]["kinds"]}
+    assert kinds["inference", "disease"]["verdict"] == "not judged"
+    assert "nothing says how" in kinds["inference", "disease"]["sentence"]
+
+
+def test_a_column_masked_after_mondrian_of_the_others() -> None:
+    """Our own widening of one column, class means of another: read as bands, whoever says whose row is whose."""
+    table = people(2000, seed=8)
+    town, age = table.columns[1].astype(np.int64), table.columns[0].astype(np.int64) + 20
+    kind = np.unique(age // 20 * 3 + town, return_inverse=True)[1]
+    mean = (np.bincount(kind, weights=age) / np.bincount(kind))[kind]
+    columns = as_published(table.attributes, table.columns)
+    masked = Masked(table.attributes, (mean, *columns[1:]), (0,))
+    reading = read_unpaired(masked, table)
+    assert [c.attribute for c in reading.columns] == ["age"]
+    assert "band of 20" in reading.columns[0].words
+    low = reading.release.regions[0]
+    assert sorted(low.sizes.tolist()) == [20, 20, 20]
+    assert isinstance(read_unpaired(mixed()[0], TABLE).release, Masked)  # noise is not an average
+
+
+@needs_foreign_files
+def test_a_stated_mean_is_the_band_that_arx_took_it_in(tmp_path: Path) -> None:
+    schema = read_schema(ARX / "schema.toml").confirmed()
+    table = read_table(ARX / "adult.csv", schema)
+    (tmp_path / "m.csv").write_bytes((ARX / "k5_micro_mean.csv").read_bytes())
+    (tmp_path / "m.toml").write_text('masked = ["age"]\n')
+    masked = read_masked(tmp_path / "m.csv", schema, attributes=table.attributes)
+    assert mixture_of(masked).release.class_sizes().min() == 5
+    band = read_release(ARX / "k5_micro_as_band.csv", schema, attributes=table.attributes)
+    assert read_unpaired(masked, table).release == band
+
+
+@needs_foreign_files
+def test_sdcmicros_standard_workflow_is_read() -> None:
+    schema = read_schema(SDCMICRO / "td.toml").confirmed()
+    table = read_table(SDCMICRO / "testdata.csv", schema)
+    masked = read_masked(SDCMICRO / "testdata_mixed.csv", schema, attributes=table.attributes)
+    income = table.index("income")
+    found = run_mixture_attack(masked, table, income, {"counting": RandomWorlds()}, origin=np.arange(table.rows))
+    right = (found.attackers["counting"].probability.argmax(axis=1) == table.columns[income]).mean()
+    assert right > (found.learner.probability.argmax(axis=1) == table.columns[income]).mean() + 0.03
+
+
+def test_an_anonymizers_masking_is_read_by_every_reader() -> None:
+    made = catalog.anonymizer("noise:amount=0.3").anonymize(TABLE, Engine(seed=1))
+    readers = {"bayesian": Bayesian(), "counting": RandomWorlds()}
+    found = run_mixture_attack(made.masked, TABLE, 3, readers, origin=made.origin)
+    assert not found.refused
+    assert set(found.attackers) == set(readers)
