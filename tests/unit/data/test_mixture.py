@@ -8,8 +8,9 @@ import pytest
 
 from enumeration import enumerate_attacker, enumerate_learner, pseudo_counts
 from foreign import ARX, SDCMICRO, needs_foreign_files
+from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil import catalog, read_release, read_schema, read_table, run_audit
+from unveil import catalog, read_release, read_schema, read_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.linking import run_link

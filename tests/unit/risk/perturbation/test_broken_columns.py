@@ -6,10 +6,9 @@ from datetime import date
 import numpy as np
 import pytest
 
+from one_round import run_attack, run_audit
 from small import QI, SENSITIVE, made_schema, made_table
-from unveil import run_audit
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.audit.attack import run_attack
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release, row_numbers
 from unveil.data.table import Table
