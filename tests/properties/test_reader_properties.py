@@ -27,7 +27,7 @@ from unveil.data.schema import Schema, SchemaDocument, read_schema
 from unveil.errors import TableError, UnveilError
 from unveil.formats import tables
 from unveil.formats.arx import read_project, repaired_ladder
-from unveil.formats.arx_schema import project_schema
+from unveil.formats.arx.schema import project_schema
 from unveil.formats.cells import CellError, read_cells, shown_values
 from unveil.formats.cells.notations import NOTATIONS
 from unveil.formats.databases import Database, located

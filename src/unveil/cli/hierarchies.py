@@ -41,7 +41,7 @@ def auto(options: AutoOptions) -> None:
     from unveil.data.schema import read_schema
     from unveil.data.schema.edit import with_hierarchies
     from unveil.data.toml import read_text
-    from unveil.formats.arx_schema import file_names
+    from unveil.formats.arx.schema import file_names
     from unveil.formats.output import write_whole
     from unveil.formats.tables import read_table
 
@@ -151,7 +151,7 @@ def _schema(options: FolderOptions | AutoOptions) -> Path:
 
 def _give_folder(options: FolderOptions, ladders: Mapping[str, Any], inputs: list[Any]) -> None:
     """Write hierarchies, one file per attribute, whole or not at all."""
-    from unveil.formats.arx_schema import file_names
+    from unveil.formats.arx.schema import file_names
     from unveil.formats.output import write_whole
 
     output = options.output

@@ -116,7 +116,7 @@ def input_paths(options: Any) -> list[Any]:
 def load_schema(options: Any) -> Any:
     """The confirmed schema; an ARX project brings its own."""
     from unveil.data.schema import read_schema
-    from unveil.formats.arx_schema import project_schema
+    from unveil.formats.arx.schema import project_schema
 
     if options.schema is not None:
         return read_schema(options.schema).confirmed()

@@ -91,7 +91,7 @@ def _is_confirmed(path: Path) -> bool:
 
 def _write_project_schema(project: Path, output: Path | None) -> None:
     """An ARX project's schema, and beside it its hierarchies; to the terminal the schema alone."""
-    from unveil.formats.arx_schema import draft_project
+    from unveil.formats.arx.schema import draft_project
     from unveil.formats.output import write_whole
 
     draft = draft_project(project)

@@ -13,9 +13,8 @@ from unveil import cli
 from unveil.data.attribute import Role
 from unveil.data.schema import read_schema
 from unveil.errors import ReleaseError, SchemaError, TableError, UnveilError
-from unveil.formats import archive
-from unveil.formats.arx import read_data, read_project, repaired_ladder
-from unveil.formats.arx_schema import draft_project, file_names, project_schema
+from unveil.formats.arx import archive, read_data, read_project, repaired_ladder
+from unveil.formats.arx.schema import draft_project, file_names, project_schema
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
 

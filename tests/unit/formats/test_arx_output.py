@@ -15,9 +15,9 @@ from java_objects import arx_output
 from unveil import cli
 from unveil.data.schema import read_schema
 from unveil.errors import NotApplicable, ReleaseError, SchemaError
-from unveil.formats import arx_output as stored
-from unveil.formats.arx_output import JavaObject, output_tables, read_objects
-from unveil.formats.arx_schema import project_schema
+from unveil.formats.arx import output as stored
+from unveil.formats.arx.output import JavaObject, output_tables, read_objects
+from unveil.formats.arx.schema import project_schema
 from unveil.formats.columns import Refusal
 from unveil.formats.masked import is_masked, read_masked
 from unveil.formats.releases import read_release
@@ -139,7 +139,7 @@ def test_codes_may_be_an_array_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = JavaObject("Dictionary", {"mapping": [["x"], ["y", "z"]]})
     table = JavaObject("Data", {"header": ["a", "b"], "dictionary": mapping})
     empty = JavaObject("Data", {"header": [], "dictionary": mapping})
-    monkeypatch.setattr("unveil.formats.arx_output.read_objects", lambda raw, count: [table, empty])
+    monkeypatch.setattr("unveil.formats.arx.output.read_objects", lambda raw, count: [table, empty])
     table.fields["data"] = [np.array([0, 1], dtype=">i4"), np.array([-(2**31), 0], dtype=">i4")]
     found = output_tables(b"")[0]
     assert found.codes.tolist() == [[0, 1], [2**31, 0]]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.table import CodedColumn
-from unveil.formats.arx_output import occurring
+from unveil.formats.arx.output import occurring
 from unveil.formats.columns import Refusal
 
 __all__ = ["aggregated", "is_widening"]

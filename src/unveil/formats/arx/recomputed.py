@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Role
 from unveil.data.release import row_numbers
 from unveil.data.table import CodedColumn
-from unveil.formats.arx_criteria import Classes, breaking
-from unveil.formats.arx_means import aggregated
-from unveil.formats.arx_output import JavaObject, occurring, read_objects, starred
+from unveil.formats.arx.criteria import Classes, breaking
+from unveil.formats.arx.means import aggregated
+from unveil.formats.arx.output import JavaObject, occurring, read_objects, starred
 from unveil.formats.columns import Columns, Refusal
 
 __all__ = ["Configuration", "attribute_order", "configuration", "levels_of", "recomputed", "shown_node"]

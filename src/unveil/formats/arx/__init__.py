@@ -15,10 +15,10 @@ from xml.parsers import expat
 from unveil.data.attribute import Role
 from unveil.data.hierarchy import HierarchyTable, hierarchy_rows
 from unveil.errors import SchemaError, TableError, UnveilError, shown
-from unveil.formats.archive import Archive
-from unveil.formats.arx_means import is_widening
-from unveil.formats.arx_output import output_tables, published_columns, starred_columns
-from unveil.formats.arx_recomputed import attribute_order, configuration, levels_of, recomputed, shown_node
+from unveil.formats.arx.archive import Archive
+from unveil.formats.arx.means import is_widening
+from unveil.formats.arx.output import output_tables, published_columns, starred_columns
+from unveil.formats.arx.recomputed import attribute_order, configuration, levels_of, recomputed, shown_node
 from unveil.formats.columns import Columns, Refusal
 from unveil.formats.paths import sheet_file
 

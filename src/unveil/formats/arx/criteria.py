@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.table import CodedColumn
-from unveil.formats.arx_output import JavaObject
+from unveil.formats.arx.output import JavaObject
 from unveil.formats.columns import Refusal
 
 __all__ = ["Classes", "breaking"]
