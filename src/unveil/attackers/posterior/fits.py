@@ -251,11 +251,22 @@ def _common_runs(
     return owner[order], low[order], high[order]
 
 
-def knowledge_likelihood(shares: NDArray[np.float64], known: Known) -> NDArray[np.float64]:
-    """(..., knowledge, values) likelihood of each piece of knowledge, from (..., values, codes) shares."""
-    by_code = np.ascontiguousarray(np.moveaxis(shares, -1, 0))
-    inside = np.moveaxis(known.regions.totals(by_code), 0, -2)
+def knowledge_likelihood(
+    shares: NDArray[np.float64], known: Known, regions: Regions | None = None
+) -> NDArray[np.float64]:
+    """(..., knowledge, values) likelihood of each piece of knowledge, from (..., values, codes) shares.
+
+    `regions`: what is known, where the shares are of some codes only.
+    """
+    regions = known.regions if regions is None else regions
+    code = regions.single()
+    if (code >= 0).all():
+        inside = np.swapaxes(shares[..., code], -1, -2)
+    else:
+        inside = np.moveaxis(regions.totals(np.ascontiguousarray(np.moveaxis(shares, -1, 0))), 0, -2)
     mistaken = known.mistaken()[:, None]
+    if not (known.wrong or mistaken.any()):
+        return inside
     return np.asarray(mistaken + (1 - known.wrong - mistaken) * inside)
 
 
