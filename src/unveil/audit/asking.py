@@ -131,10 +131,11 @@ def answers(
     control: Table | None = None,
     group: NDArray[np.integer] | None = None,
     besides: Sequence[Targets] = (),
+    enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> Answers:
     """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's.
 
-    `besides`: others to ask the same chains about, if no attributes are joined.
+    `besides`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
     """
     names = readers.known_of(release, asked)
     attribute = release.attributes[asked]
@@ -165,6 +166,7 @@ def answers(
         # Where links are hidden the sampler is tried from the truth and its mirror images; nobody is told.
         "starts": () if table is None or len(release.blocks) == 1 else starts_of_table(table, release, asked),
         "left_out": True,
+        "enough": enough,
     }
     if besides:
         found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)
