@@ -66,7 +66,7 @@ class Readers:
         return words + (f"; each wrong with probability {self.wrong:g}" if self.wrong else "")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
@@ -85,6 +85,11 @@ class Answers:
     learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
     besides: tuple[Attack, ...] = ()  # of others who were asked about at once
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without their group: see Attack
+
+    def __repr__(self) -> str:
+        readers = {"learner": self.learner, **self.attackers}
+        told = [f"  {name}: {belief.diagnostics.method}" for name, belief in readers.items()]
+        return "\n".join([f"Answers: {self.attribute.name} of {len(self.row):,} people", *told[:8]])
 
     def known_texts(self) -> dict[str, list[str]]:
         """What is known of each person, as text, by attribute."""
