@@ -66,7 +66,7 @@ class Readers:
         return words + (f"; each wrong with probability {self.wrong:g}" if self.wrong else "")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
@@ -85,6 +85,11 @@ class Answers:
     learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
     besides: tuple[Attack, ...] = ()  # of others who were asked about at once
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without their group: see Attack
+
+    def __repr__(self) -> str:
+        readers = {"learner": self.learner, **self.attackers}
+        told = [f"  {name}: {belief.diagnostics.method}" for name, belief in readers.items()]
+        return "\n".join([f"Answers: {self.attribute.name} of {len(self.row):,} people", *told[:8]])
 
     def known_texts(self) -> dict[str, list[str]]:
         """What is known of each person, as text, by attribute."""
@@ -131,10 +136,11 @@ def answers(
     control: Table | None = None,
     group: NDArray[np.integer] | None = None,
     besides: Sequence[Targets] = (),
+    enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> Answers:
     """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's.
 
-    `besides`: others to ask the same chains about, if no attributes are joined.
+    `besides`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
     """
     names = readers.known_of(release, asked)
     attribute = release.attributes[asked]
@@ -165,6 +171,7 @@ def answers(
         # Where links are hidden the sampler is tried from the truth and its mirror images; nobody is told.
         "starts": () if table is None or len(release.blocks) == 1 else starts_of_table(table, release, asked),
         "left_out": True,
+        "enough": enough,
     }
     if besides:
         found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)

@@ -60,6 +60,7 @@ def audit_frames(
         for n, r in releases.items()
     }
     engine = engine or Engine(seed=0, progress=_in_notebook())
+    options.setdefault("digits", "chains" in options)
     case = Case(releases=found, original=table, files=files, joined=schema.document.joined, **options)
     with engine.for_minutes(minutes) as timed:
         return run_audit(replace(case, engine=timed))

@@ -95,8 +95,9 @@ def chains_of(options: Any) -> Any:
     """How long chains run."""
     from unveil.attackers.posterior.contract import Chains
 
-    made = Chains(chains=options.chains, sweeps=options.sweeps, burn_in=options.sweeps, precision=options.precision)
-    return made if options.most_sweeps is None else replace(made, most_sweeps=options.most_sweeps)
+    given = {"precision": options.precision, "most_sweeps": options.most_sweeps}
+    more = {name: number for name, number in given.items() if number is not None}
+    return Chains(chains=options.chains, sweeps=options.sweeps, burn_in=options.sweeps, **more)
 
 
 def release_paths(options: Any) -> list[Path]:

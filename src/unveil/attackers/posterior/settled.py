@@ -23,7 +23,6 @@ from unveil.attackers.posterior.hidden_terms import expected_pairs
 from unveil.attackers.posterior.integrated import IntegratedPosterior
 from unveil.attackers.posterior.linked import AttributePosterior, linked_counts, tree_means
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.attackers.posterior.share_chains import listed_codes
 from unveil.attackers.posterior.tempering import Likelihood
 from unveil.data.belief import Prior
 from unveil.data.regions import Regions
@@ -110,7 +109,7 @@ def _inside(regions: Regions) -> Any:
 
     if int(regions.sizes.sum()) > MOST_MEMBERS:
         raise NotApplicable("cells are too wide to list their values")
-    owner, code = listed_codes(regions, np.arange(len(regions)))
+    owner, code = regions.listed(np.arange(len(regions)))
     return csr_array((np.ones(len(code)), (owner, code)), shape=(len(regions), regions.codes))
 
 
