@@ -20,7 +20,7 @@ from unveil.cli.demo import demo
 from unveil.cli.hierarchies import hierarchy_app
 from unveil.cli.ledger import ledger_app
 from unveil.cli.list import list_
-from unveil.cli.output import harmless, say, silence
+from unveil.cli.output import harmless, never_silent, say, silence
 from unveil.cli.schema import schema
 from unveil.errors import LimitError, Stopped, UnveilError, without_secrets
 from unveil.formats.glass import start_early
@@ -69,7 +69,7 @@ def main() -> None:
     """Run the command and end with its exit code: 2 and one line for a mistake of the user's, 70 for one of ours."""
     _usable_streams()
     start_early(sys.argv[1:])
-    with _ended_cleanly():
+    with _ended_cleanly(), never_silent():
         code = _run()
     try:
         sys.stdout.flush()

@@ -28,13 +28,17 @@ from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import console, harmless, long_work
 from unveil.engine import bound_memory, free_bytes
 from unveil.errors import Stopped, UsageError
+from unveil.formats import tables
 
 MAIN = "import sys; sys.argv[0] = 'unveil'; from unveil.cli import main; main()"
 
 
 def start(*args: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-c", MAIN, *map(str, args)]
-    return subprocess.run(command, stderr=subprocess.PIPE, check=False, timeout=300, **options)
+    done = subprocess.run(command, stderr=subprocess.PIPE, check=False, timeout=300, **options)
+    told = done.stderr.splitlines(keepends=True)
+    done.stderr = b"".join(line for line in told if not line.endswith(b" s so far\n"))  # the machine may be busy
+    return done
 
 
 def left(*args: str | Path) -> subprocess.CompletedProcess[bytes]:
@@ -113,6 +117,34 @@ def test_a_crash_is_one_line_and_never_a_verdict(
     assert (code, out, err.count("\n")) == (70, "", 1)
     assert said in err
     assert "\x1b" not in err
+
+
+def slowly(work: Any) -> Any:
+    def slow(*args: Any, **options: Any) -> Any:
+        time.sleep(0.3)
+        return work(*args, **options)
+
+    return slow
+
+
+def test_no_command_is_silent_while_it_works(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where nothing reports how far it is: reading, counting, writing."""
+    for module, name, stage in (
+        (tables, "read_table", "reading "),
+        (levels, "run_check", "counting the levels"),
+        (report, "render_page", "writing"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "EVERY", 0.02)
+            patched.setattr(module, name, slowly(getattr(module, name)))
+            command = check(folder, "--original", folder / "data.csv", "--report", folder / "page.html")
+            code, _, err = run(*command, capsys=capsys)
+            assert code == 0
+            assert sum(line.startswith(stage) and line.endswith(" s so far") for line in err.splitlines()) > 2, err
 
 
 @pytest.mark.parametrize("after", [0.0, 0.02, 0.1, 0.3, 0.6, 0.86, 0.96])
