@@ -128,7 +128,10 @@ def _run() -> int:
     except MemoryError:
         say("unveil: not enough memory for this table; try --sample N, fewer --workers, or a larger machine")
         return CRASHED
-    except SystemExit:
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # Typer makes a 1 of it, which would be a verdict
+            silence()
+            return 0
         raise
     except BaseException as error:  # a panic of a native library is no Exception
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # usage errors of the command line itself
@@ -140,7 +143,10 @@ def _run() -> int:
 def _show(error: Any) -> int:
     if isinstance(text := getattr(error, "message", None), str):
         error.message = harmless(without_secrets(text))
-    error.show()
+    try:
+        error.show()
+    except OSError:
+        silence("stderr")
     return int(error.exit_code)
 
 

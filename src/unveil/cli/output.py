@@ -65,8 +65,11 @@ def console(*, stderr: bool = False) -> Any:
 
 
 def say(text: str) -> None:
-    """One line on standard error."""
-    print("".join(c if c.isprintable() else " " for c in without_secrets(text)), file=sys.stderr)
+    """One line on standard error; if nobody reads it any more, what is still said goes nowhere."""
+    try:
+        print("".join(c if c.isprintable() else " " for c in without_secrets(text)), file=sys.stderr)
+    except OSError:  # a closed pipe, a full disk: neither is a reason to lose a result or its exit code
+        silence("stderr")
 
 
 def print_text(text: str) -> None:
@@ -74,13 +77,13 @@ def print_text(text: str) -> None:
     print(harmless(text) if sys.stdout.isatty() else text, end="")
 
 
-def silence() -> None:
-    """Nobody reads standard output any more: what is still printed goes nowhere."""
+def silence(name: str = "stdout") -> None:
+    """Nobody reads this stream any more: what is still printed goes nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, getattr(sys, name).fileno())
     except (OSError, ValueError):  # a stream without a file
-        sys.stdout = io.StringIO()
+        setattr(sys, name, io.StringIO())
     os.close(nowhere)
 
 
