@@ -30,6 +30,7 @@ CGROUP = Path("/sys/fs/cgroup")
 _bound: int | None = None
 
 WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of so many
+FORETOLD = 0.05  # the share from which on the time left is told
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
 Progress = Callable[[str, int, int], None]
@@ -180,7 +181,8 @@ class Meter:
 
     def _left(self) -> float | None:
         spent = time.monotonic() - self._started
-        return spent * (1 - self._reached) / self._reached if self._foretold and self._reached else None
+        # Before the first readers are asked, a share says little of how long the rest takes.
+        return spent * (1 - self._reached) / self._reached if self._foretold and self._reached >= FORETOLD else None
 
     def line(self) -> str:
         """How far the work is, in words."""
