@@ -209,6 +209,13 @@ def test_of_many_rows_some_groups_are_learned_from(monkeypatch: pytest.MonkeyPat
     assert again.sample is some.sample
 
 
+def test_of_a_million_rows_about_100_000_are_learned_from() -> None:
+    sizes = np.full(200_000, 5)
+    some = cross_fitted._sample(sizes, np.random.default_rng(1))
+    assert some is not None
+    assert 99_000 < sizes[some].sum() <= 100_000
+
+
 def test_a_model_learns_from_no_group_of_its_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where some groups are learned from: the folds of the groups that are seen are those they are asked of."""
     release, targets, _ = everybody("pair")
