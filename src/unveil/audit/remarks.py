@@ -120,6 +120,15 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
             f"{about}: R-hat is not known ({', '.join(unseen)}): too little was drawn, or memory allows no batches of "
             "draws. That chains agree was judged by their means alone; fewer attributes or people make room."
         )
+    levels = max(float(b.diagnostics.facts.get("levels", 0)) for b in readers.values())
+    if "readings" not in found.learner.diagnostics.facts:
+        if levels > 1 or found.learner.diagnostics.method == "integrated":
+            yield f"{about}: one reading of the release fits it; none that was met beside it has 2% of the posterior."
+        elif levels == 1:
+            yield (
+                f"{about}: whether several readings of the release fit it was tried from several starts alone, for it "
+                "has too many values for chains at several temperatures."
+            )
     for fact in ("readings", "alarm"):  # of the chains that readers share
         said = dict.fromkeys(str(b.diagnostics.facts[fact]) for b in readers.values() if fact in b.diagnostics.facts)
         yield from (f"{about}: {text}." for text in said)
