@@ -122,7 +122,8 @@ class _Reader:
         nearly = np.array([near if r.kind == THREAT and r.of_nobody else 1.0 for r in mine])
         judge_nodes(
             code, people.truth, people.weight, node, climb, self.tree.parent, people.histogram, theta, whole, held,
-            alpha, star, self.count is not None, people.share, people.harmful, kinds, levels, among, nearly, bad, person,
+            alpha, star, self.count is not None, people.share, people.harmful, kinds, levels, among, nearly, bad,
+            person,
         )  # fmt: skip
         return bad, person
 
