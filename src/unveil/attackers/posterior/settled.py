@@ -31,7 +31,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 from unveil.kernels import matching
 
-__all__ = ["STEPS", "settled_posterior"]
+__all__ = ["STEPS", "settled_posterior", "settled_shares"]
 
 STEPS = 60  # at most
 STILL = 1e-3  # the largest change of a share, at which nothing moves
@@ -85,14 +85,14 @@ def settled_posterior(release: Release, asked: int, prior: Prior, engine: Engine
     for index, table in counts.items():
         theta = tree_means(release.regions[index], table, prior.beta[index])
         if theta is None:
-            theta = _settle(release.regions[index], table.astype(np.float64), prior.beta[index], engine)
+            theta = settled_shares(release.regions[index], table.astype(np.float64), prior.beta[index], engine)
         every = np.ones(values, dtype=bool)
         found[index] = AttributePosterior(release.regions[index], theta, every, None)
     share = (prior.alpha + held) / (prior.alpha.sum() + held.sum())
     return SettledShares(release, asked, prior, share, found, engine, Chains())
 
 
-def _settle(regions: Regions, rows: Floats, beta: Floats, engine: Engine) -> Floats:
+def settled_shares(regions: Regions, rows: Floats, beta: Floats, engine: Engine) -> Floats:
     """(values, codes) shares, from (values, regions) rows that show each region."""
     inside = _inside(regions)
     theta = beta / beta.sum(axis=1, keepdims=True)
