@@ -8,19 +8,20 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
-
-import numpy as np
+from typing import IO, TYPE_CHECKING, cast
 
 from unveil.errors import OutputError, UsageError
 
+if TYPE_CHECKING:
+    import numpy as np
+
 __all__ = [
-    "WHOLE", "Engine", "Meter", "Progress", "bound_memory", "duration", "free_bytes", "memory_bound",
-    "open_checkpoint", "progress_lines", "save_checkpoint",
+    "WHOLE", "Engine", "Meter", "Progress", "bound_memory", "duration", "free_bytes", "line_now_and_then",
+    "memory_bound", "open_checkpoint", "save_checkpoint",
 ]  # fmt: skip
 
 SIZE = 32  # bytes of the digest of the rest, with which a file starts
@@ -29,6 +30,7 @@ CGROUP = Path("/sys/fs/cgroup")
 _bound: int | None = None
 
 WHOLE = 1_000_000  # steps of a whole whose parts are known: what Engine.part reports is out of so many
+FORETOLD = 0.05  # the share from which on the time left is told
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
 Progress = Callable[[str, int, int], None]
@@ -69,8 +71,10 @@ class Engine:
         """The engine one piece of work gets."""
         return replace(self, name=f"{self.name}/{name}")
 
-    def generator(self) -> np.random.Generator:
+    def generator(self) -> "np.random.Generator":
         """A fresh generator for this name: the same one every time it is asked for."""
+        import numpy as np  # here: a command that only prints its help has no need of it
+
         digest = hashlib.blake2b(f"{self.seed}{self.name}".encode(), digest_size=16).digest()
         return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
 
@@ -163,33 +167,49 @@ class Meter:
     Of work whose parts are not known beforehand each new task gets half of what is left, and no time is foretold.
     """
 
-    def __init__(self, show: Callable[[str, float, float | None], None]) -> None:
+    def __init__(self, show: Callable[[str, float, float | None], None] | None = None) -> None:
         self._show, self._started, self._lock = show, time.monotonic(), threading.Lock()
         self._tasks: dict[str, int] = {}
-        self._reached = 0.0
+        self._task, self._reached, self._foretold = "starting", 0.0, False
 
     def __call__(self, task: str, done: int, total: int) -> None:
         with self._lock:
             share = _share(done, total) if total == WHOLE else _share_in_turn(self._tasks, task, done, total)
-            self._reached = max(self._reached, share)
-            spent = time.monotonic() - self._started
-            left = spent * (1 - self._reached) / self._reached if total == WHOLE and self._reached else None
-            self._show(task, self._reached, left)
+            self._task, self._reached, self._foretold = task, max(self._reached, share), total == WHOLE
+            if self._show is not None:
+                self._show(task, self._reached, self._left())
+
+    def _left(self) -> float | None:
+        spent = time.monotonic() - self._started
+        # Before the first readers are asked, a share says little of how long the rest takes.
+        return spent * (1 - self._reached) / self._reached if self._foretold and self._reached >= FORETOLD else None
+
+    def line(self) -> str:
+        """How far the work is, in words."""
+        with self._lock:
+            left = self._left()
+            about = "" if left is None or self._reached == 1 else f", about {duration(left)} left"
+            return f"{self._reached:.0%} {self._task}{about}"
 
 
-def progress_lines(say: Callable[[str], object], every: float = EVERY) -> Progress:
-    """Progress as a line now and then: for files, pipes and notebooks."""
-    said = [time.monotonic()]
+@contextmanager
+def line_now_and_then(say: Callable[[str], object], line: Callable[[], str]) -> Iterator[None]:
+    """Say the line every ten seconds, also while the work has nothing to report: for files, pipes and notebooks."""
+    over = threading.Event()
 
-    def show(stage: str, share: float, left: float | None) -> None:
-        now = time.monotonic()
-        if now - said[0] < every:
-            return
-        said[0] = now
-        about = "" if left is None or share == 1 else f", about {duration(left)} left"
-        say(f"{share:.0%} {stage}{about}")
+    def tell() -> None:
+        while not over.wait(EVERY):
+            with suppress(OSError, ValueError):  # nobody listens any more: that ends no work
+                if text := line():
+                    say(text)
 
-    return Meter(show)
+    thread = threading.Thread(target=tell, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def duration(seconds: float) -> str:

@@ -57,7 +57,7 @@ class Mondrian:
             requirement.check_whole(table, "mondrian")
         cells = {}
         for axis, index in enumerate(known):
-            cells[index] = self._cells(found, axis, table.attributes[index], table.columns[index])
+            cells[index] = self.cells_of(found, axis, table.attributes[index], table.columns[index])
         anonymized = generalised(table, found.group, cells)
         groups = anonymized.release.groups
         if (
@@ -84,30 +84,46 @@ class Mondrian:
         frequent = np.argsort(-count[: attribute.real], kind="stable")
         return np.append(frequent, np.arange(attribute.real, attribute.codes))
 
-    def _cells(
-        self, found: kernels.Partition, axis: int, attribute: Attribute, column: NDArray[np.unsignedinteger]
+    def cells_of(
+        self,
+        found: kernels.Partition,
+        axis: int,
+        attribute: Attribute,
+        column: NDArray[np.unsignedinteger],
+        runs: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
     ) -> GroupRegions:
-        """The region of each group on one axis."""
+        """The region of each group on one axis; or of each of these `runs` of groups, from one to before another."""
         order = self.split_order(attribute, column)
-        low, high = (found.low, found.high) if self.regions == "tight" else (found.cut_low, found.cut_high)
+        tight_low, tight_high, some_missing = found.low, found.high, found.missing
+        if runs is not None:
+            tight_low, tight_high, some_missing = found.bounds(*runs)
+        low, high = (tight_low, tight_high) if self.regions == "tight" else (found.cut_low, found.cut_high)
         first, last = low[:, axis].astype(np.int64), high[:, axis].astype(np.int64)
         if attribute.missing:
             missing = attribute.codes - 1
-            beside = found.missing[:, axis] & (
-                found.low[:, axis] < missing
-            )  # known and missing values: only * holds both
-            alone = found.missing[:, axis] & ~beside
+            # Known and missing values: only * holds both.
+            beside = some_missing[:, axis] & (tight_low[:, axis] < missing)
+            alone = some_missing[:, axis] & ~beside
             last = np.where((first > 0) | (last < missing), np.minimum(last, missing - 1), last)
             first, last = np.where(beside, 0, np.where(alone, missing, first)), np.where(beside | alone, missing, last)
         if self.by_hierarchy(attribute):
             return _hierarchy_cells(attribute, order, first, last)
         if self.regions == "tight" and not attribute.kind.ordered:
-            return _present_cells(attribute, found, column)
+            return _present_cells(attribute, found, column, runs)
         return _span_cells(attribute, order, first, last)
 
 
-def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, engine: Engine) -> kernels.Partition:
-    """The groups Mondrian makes of a table, with their bounds in split order: coded columns in, arrays out."""
+def partition_table(
+    mondrian: Mondrian,
+    table: Table,
+    requirement: Requirement,
+    engine: Engine,
+    parts: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
+) -> kernels.Partition:
+    """The groups Mondrian makes of a table, with their bounds in split order: coded columns in, arrays out.
+
+    `parts`: the rows, part by part, and where each part begins (parts + 1,): each is cut by itself.
+    """
     axes, columns = cut_axes(mondrian, table, table.with_role(Role.QUASI_IDENTIFIER))
     of_sizes = all(model.name == "k_anonymity" for model in requirement.models)
     only_sizes = not requirement.sensitive and requirement.outside is None and of_sizes
@@ -120,10 +136,11 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
         rows = children.rows if children.rows is None or shuffled is None else shuffled[children.rows]
         return requirement.holds(children.size, children.histograms, _supersets(children), rows)
 
-    shuffled: NDArray[np.int64] | None = None
+    shuffled = None if parts is None else parts[0]
     secret, codes = requirement.secrets(table)
     if mondrian.relaxed:  # who goes left at a median is drawn: it must not follow the order of the original's rows
         shuffled = np.lexsort(table.columns)[engine.named("mondrian").generator().permutation(table.rows)]
+    if shuffled is not None:
         columns, secret = [c[shuffled] for c in columns], [c[shuffled] for c in secret]
     found = kernels.partition(
         columns,
@@ -136,6 +153,7 @@ def partition_table(mondrian: Mondrian, table: Table, requirement: Requirement, 
         lower=mondrian.median == "lower",
         superset_size=requirement.superset_size,
         list_rows=requirement.cell_of_row is not None,
+        table_from=None if parts is None else parts[1],
     )
     if shuffled is None:
         return found
@@ -208,18 +226,27 @@ def _hierarchy_cells(
     )
 
 
-def _present_cells(attribute: Attribute, found: kernels.Partition, column: NDArray[np.unsignedinteger]) -> GroupRegions:
+def _present_cells(
+    attribute: Attribute,
+    found: kernels.Partition,
+    column: NDArray[np.unsignedinteger],
+    runs: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+) -> GroupRegions:
     """The set of values that the group's rows have."""
     groups, codes = found.groups, attribute.codes
-    if groups * codes > MOST_SEEN:
+    if groups * codes > MOST_SEEN and runs is None:
         pair = np.unique(found.group.astype(np.int64) * codes + column)
         return GroupRegions(Regions.pairs(codes, pair // codes, pair % codes, groups), np.arange(groups))
-    seen = np.zeros(groups * codes, dtype=bool)
+    flat = np.zeros(groups * codes, dtype=bool)
     for start in range(0, len(column), ROWS_AT_ONCE):
         piece = slice(start, start + ROWS_AT_ONCE)
-        seen[found.group[piece].astype(np.int64) * codes + column[piece]] = True
-    packed = np.packbits(seen.reshape(groups, codes), axis=1)
+        flat[found.group[piece].astype(np.int64) * codes + column[piece]] = True
+    seen = flat.reshape(groups, codes)
+    if runs is not None:
+        until = np.concatenate([np.zeros((1, codes), dtype=np.int32), np.cumsum(seen, axis=0, dtype=np.int32)])
+        seen = until[runs[1]] > until[runs[0]]
+    packed = np.packbits(seen, axis=1)
     number = row_numbers(list(packed.T))
     distinct = example_rows(number)
-    owner, code = np.nonzero(seen.reshape(groups, codes)[distinct])
+    owner, code = np.nonzero(seen[distinct])
     return GroupRegions(Regions.pairs(codes, owner, code, len(distinct)), number)

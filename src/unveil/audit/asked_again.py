@@ -94,8 +94,9 @@ def asked_again(case: Case, name: str, found: Answers, findings: Sequence[Findin
     if chosen is None:
         return None
     finding, limit, bound = chosen
-    counts = np.bincount(found.truth, minlength=found.attribute.codes)
-    measure = next((m for m in measures_of(found.attribute, [finding.name], counts) if m.name == finding.name), None)
+    measure = next(
+        (m for m in measures_of(found.attribute, [finding.name], found.held) if m.name == finding.name), None
+    )
     if measure is None:
         return None
     people, truth = found.targets, np.asarray(found.truth)

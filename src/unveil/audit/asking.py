@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil import risk
 from unveil.attackers.posterior.contract import Chains, Posterior
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.audit.attack import Attack, run_attack, run_attacks, starts_of_table
@@ -25,6 +26,7 @@ from unveil.utility.faithfulness import faithfulness, original_as
 __all__ = ["Answers", "Readers", "answers", "asked_of", "check_unnamed", "code_people", "published_targets"]
 
 MOST_VALUES_UNNAMED = 1000  # of an attribute that nobody named: everybody's beliefs in all of them are kept
+READINGS = "readings"  # the fact that several readings of a release fit
 DRAWS = 10_000  # for faithfulness over a large domain: an error of about .005
 
 
@@ -66,7 +68,7 @@ class Readers:
         return words + (f"; each wrong with probability {self.wrong:g}" if self.wrong else "")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
@@ -76,6 +78,7 @@ class Answers:
     attackers: Mapping[str, Belief]
     refused: Mapping[str, str]  # by attacker: why it does not apply
     truth: NDArray[np.integer] | None  # (people,)
+    held: NDArray[np.int64] | None  # (values,) how many of everybody hold each, sampled or not
     targets: Targets  # people only
     row: NDArray[np.int64]  # (people,) the original row of each
     controls: "Controls | None"
@@ -85,6 +88,11 @@ class Answers:
     learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
     besides: tuple[Attack, ...] = ()  # of others who were asked about at once
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without their group: see Attack
+
+    def __repr__(self) -> str:
+        readers = {"learner": self.learner, **self.attackers}
+        told = [f"  {name}: {belief.diagnostics.method}" for name, belief in readers.items()]
+        return "\n".join([f"Answers: {self.attribute.name} of {len(self.row):,} people", *told[:8]])
 
     def known_texts(self) -> dict[str, list[str]]:
         """What is known of each person, as text, by attribute."""
@@ -131,20 +139,22 @@ def answers(
     control: Table | None = None,
     group: NDArray[np.integer] | None = None,
     besides: Sequence[Targets] = (),
+    enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> Answers:
     """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's.
 
-    `besides`: others to ask the same chains about, if no attributes are joined.
+    `besides`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
     """
     names = readers.known_of(release, asked)
     attribute = release.attributes[asked]
     row = np.arange(release.rows if table is None else table.rows, dtype=np.int64)
     if table is None:
         people = published_targets(release, asked, names, readers.wrong)
-        truth = None
+        truth = held = None
     else:
         people = targets_of_table(table, release, asked, known=names, wrong=readers.wrong)
         truth = table.columns[table.index(attribute.name)]
+        held = np.bincount(truth, minlength=attribute.codes)
     if rows is not None:
         people, row = people.take(rows), row[rows]
         truth = None if truth is None else truth[rows]
@@ -165,6 +175,7 @@ def answers(
         # Where links are hidden the sampler is tried from the truth and its mirror images; nobody is told.
         "starts": () if table is None or len(release.blocks) == 1 else starts_of_table(table, release, asked),
         "left_out": True,
+        "enough": enough,
     }
     if besides:
         found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)
@@ -174,7 +185,10 @@ def answers(
     refused = dict(found.refused)
     words = readers.target_words(names, coarse=table is None, every=every_known(release, asked))
     mine = np.arange(people.count)
-    told = {name: _told(belief, words) for name, belief in found.attackers.items()}
+    learner, told = _told(found.learner, words), {n: _told(belief, words) for n, belief in found.attackers.items()}
+    if truth is not None and not readers.joined and READINGS in learner.diagnostics.facts:
+        said = _readings(found.learned, people, truth, found.placed[mine])
+        learner, told = _saying(learner, said), {name: _saying(belief, said) for name, belief in told.items()}
     controls = None
     if control is not None:
         theirs = np.arange(people.count, everyone.count)
@@ -197,10 +211,11 @@ def answers(
     return Answers(
         release=release,
         attribute=attribute,
-        learner=_told(found.learner, words).of(mine),
+        learner=learner.of(mine),
         attackers={name: belief.of(mine) for name, belief in told.items()},
         refused=refused,
         truth=truth,
+        held=held,
         targets=people,
         row=row,
         controls=controls,
@@ -255,6 +270,27 @@ def _together(people: Targets, others: Targets) -> Targets:
         for i, k in people.known.items()
     }
     return Targets(people.asked, known, people.count + others.count)
+
+
+def _readings(learned: Any, people: Targets, truth: NDArray[np.integer], placed: NDArray[np.bool_]) -> str:
+    """Which readings of the release fit it, and how often each would be right."""
+    some = np.flatnonzero(placed)
+    found = learned.readings(people.take(some))
+    weights = " and ".join(f"{reading.weight:.1%}" for reading in found)
+    right = [risk.global_threat(Belief(reading.probability), truth[some]).value for reading in found]
+    one, *others = (f"{share:.0%}" for share in right)
+    return (
+        f"two readings of the release fit it, with {weights} of the posterior: one is right about {one} of the people, "
+        f"the other about {' and '.join(others)}; what is believed here is the average of both"
+    )
+
+
+def _saying(belief: Belief, readings: str) -> Belief:
+    """The belief of a reader who met several readings of the release, with what each would say of these people."""
+    judged = belief.diagnostics
+    if READINGS not in judged.facts:
+        return belief
+    return replace(belief, diagnostics=replace(judged, facts={**judged.facts, READINGS: readings}))
 
 
 def _told(belief: Belief, words: str) -> Belief:

@@ -1,6 +1,6 @@
 """Attack: what one or more attackers believe of each person, beside the learner."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -99,6 +99,7 @@ def run_attack(
     group: NDArray[np.integer] | None = None,
     starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
     left_out: bool = False,
+    enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> Attack:
     """Ask the learner and every attacker about the targets; what is learned from the release is learned once.
 
@@ -106,10 +107,10 @@ def run_attack(
     row an attacker believes what the learner does, and an attacker that does not apply is named in `refused`; else
     both are errors. `in_group`: attackers who also know the `group` of the first targets, and are asked about
     these alone. `starts`: shares from which the sampler is tried (see `learn` and `starts_of_table`). `left_out`: ask
-    the learner without the person's group, too.
+    the learner without the person's group, too. `enough`: see `learn`.
     """
     more: dict[str, Any] = {"lenient": lenient, "in_group": in_group, "group": group, "starts": starts}
-    more["left_out"] = left_out
+    more |= {"left_out": left_out, "enough": enough}
     if joined:
         return _run_joined(release, targets, attackers, prior, engine, chains, joined, more)
     return run_attacks(release, [targets], attackers, prior=prior, engine=engine, chains=chains, **more)[0]
@@ -129,6 +130,7 @@ def run_attacks(
     learned: Posterior | None = None,
     starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
     left_out: bool = False,
+    enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> list[Attack]:
     """run_attack for several sets of targets of one attribute: chains run once, until all of them are answered.
 
@@ -157,7 +159,8 @@ def run_attacks(
         everyone |= asking[0].left_out()
     refused: dict[str, str] = {}
     chains = Chains() if chains is None else chains
-    beliefs, learned = learn(release, index, prior, engine, chains, everyone, refused, learned, starts, lenient=lenient)
+    told = prior, engine, chains, everyone, refused, learned, starts
+    beliefs, learned = learn(release, index, *told, lenient=lenient, enough=enough)
     return [one.attack(learned, beliefs, refused, number) for number, one in enumerate(asking)]
 
 

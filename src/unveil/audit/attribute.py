@@ -86,13 +86,15 @@ def _answers(
     attackers: Mapping[str, Belief],
     truth: NDArray[np.integer] | None,
 ) -> Answers:
+    attribute = release.attributes[found.targets.asked]
     return Answers(
         release=release,  # type: ignore[arg-type]  # of a masked one only its attributes are asked for
-        attribute=release.attributes[found.targets.asked],
+        attribute=attribute,
         learner=learner,
         attackers=attackers,
         refused=found.refused,
         truth=truth,
+        held=None if truth is None else np.bincount(truth, minlength=attribute.codes),
         targets=found.targets,
         row=np.arange(found.targets.count),
         controls=None,

@@ -59,6 +59,7 @@ def measures_of(
             needs_truth=True,
             each=_guessed_more,
             span=(-1.0, 1.0),
+            least=0.0,
         ),
         Measure("accuracy", _of_truth(risk.accuracy), needs_truth=True, of_learner=True, each=_guessed),
         Measure("calibration_error", _of_truth(risk.calibration_error), needs_truth=True, of_learner=True),
@@ -126,40 +127,86 @@ def measures_of(
 def _news(attribute: Attribute, share: NDArray[np.float64], harmless: Sequence[int]) -> Iterator[Measure]:
     """What readers are sure of, and could not have said of anybody."""
     own: dict[str, Any] = {"needs_truth": True, "of_learner": True}
+    spare: dict[str, Any] = {"share": share, "harmless": tuple(harmless)}
     for level in (80, 90, 95):
-        told = partial(_disclosed, share=share, at_least=level / 100, harmless=tuple(harmless))
-        yield Measure(f"disclosed.{level}", told, **own)
-    yield Measure("misled.80", lambda p: news.misled(p.reader, _truth(p), share, harmless=harmless), **own)
-    found = partial(_mode_gain, share=share, harmless=tuple(harmless))
-    each = partial(_beyond_mode, share=share, harmless=tuple(harmless))
-    yield Measure("mode_gain", found, **own, each=each, span=(-1.0, 1.0))
-    raised = lambda p: news.raised(p.reader, p.learner, _truth(p), share, harmless=harmless)  # noqa: E731
-    yield Measure("raised.10x", raised, needs_truth=True)
-    worst = lambda p: news.raised_of_value(p.reader, _truth(p), share, harmless=harmless)  # noqa: E731
-    yield Measure("raised.of_a_value", worst, **own)
+        yield _disclosed_measure(f"disclosed.{level}", level / 100, [spare], own)
+    yield Measure(
+        "misled.80",
+        lambda p: news.misled(p.reader, _truth(p), **spare),
+        **own,
+        each=lambda p: _numbers(news.misled_people(p.reader.probability, _truth(p), **spare)),
+    )
+    yield Measure("mode_gain", partial(_mode_gain, **spare), **own, each=partial(_beyond_mode, **spare), span=(-1, 1))
+    yield Measure(
+        "raised.10x",
+        lambda p: news.raised(p.reader, p.learner, _truth(p), **spare),
+        needs_truth=True,
+        each=lambda p: _numbers(
+            news.raised_people(p.reader.probability, p.learner.probability, _truth(p), **spare),
+        ),
+    )
+    worst = lambda p: news.raised_of_value(p.reader, _truth(p), **spare)  # noqa: E731
+    yield Measure("raised.of_a_value", worst, **own, most=1.0)
     if attribute.kind.measured and attribute.real > 1:
-        yield Measure("narrowed.80", lambda p: news.narrowed(p.reader, _truth(p), share, attribute), **own)
+        yield _narrowed_measure("narrowed.80", share, attribute, own, mass=0.8, width=0.1)
     if attribute.kind.ordered and attribute.real > 3:
-        closely = partial(news.narrowed, share=share, attribute=attribute, mass=0.95, width=0.2)
-        yield Measure("narrowed.95", lambda p: closely(p.reader, _truth(p)), **own)
+        yield _narrowed_measure("narrowed.95", share, attribute, own, mass=0.95, width=0.2)
         half = news.halves(attribute, share)
-        weight = np.bincount(half, weights=share, minlength=int(half.max()) + 1).astype(np.float64)
-        spared = tuple(k for k in range(len(weight)) if set(np.flatnonzero(half == k).tolist()) <= set(harmless))
-        told = partial(_disclosed, share=weight, at_least=0.95, harmless=spared, node=half)
-        yield Measure("disclosed_half.95", told, **own)
-    kinds: list[dict[str, Any]] = []
-    for node, labels in news.kinds_of(attribute):
-        weight = np.bincount(node, weights=share, minlength=len(labels)).astype(np.float64)
-        fine = (k for k in range(len(labels)) if set(np.flatnonzero(node == k).tolist()) <= set(harmless))
-        kinds.append({"share": weight, "harmless": tuple(fine), "node": node})
+        yield _disclosed_measure(
+            "disclosed_half.95", 0.95, [_in_kinds(half, int(half.max()) + 1, share, harmless)], own
+        )
+    kinds = [_in_kinds(node, len(labels), share, harmless) for node, labels in news.kinds_of(attribute)]
     for level in (80, 95) if kinds else ():
-        told = partial(_most_disclosed, kinds=tuple(kinds), at_least=level / 100)
-        yield Measure(f"disclosed_kind.{level}", told, **own)
+        yield _disclosed_measure(f"disclosed_kind.{level}", level / 100, kinds, own)
 
 
-def _most_disclosed(people: People, *, kinds: Sequence[Mapping[str, Any]], at_least: float) -> Estimate:
+def _in_kinds(
+    node: NDArray[np.int64], kinds: int, share: NDArray[np.float64], harmless: Sequence[int]
+) -> dict[str, Any]:
+    """How common kinds of values are, and which hold harmless values only."""
+    weight = np.bincount(node, weights=share, minlength=kinds).astype(np.float64)
+    fine = tuple(k for k in range(kinds) if set(np.flatnonzero(node == k).tolist()) <= set(harmless))
+    return {"share": weight, "harmless": fine, "node": node}
+
+
+def _disclosed_measure(
+    name: str, at_least: float, kinds: Sequence[Mapping[str, Any]], own: Mapping[str, Any]
+) -> Measure:
     """By the way of taking values as kinds that tells most."""
-    return max((_disclosed(people, at_least=at_least, **kind) for kind in kinds), key=lambda e: (e.value, e.high))
+
+    def each(people: People) -> Floats:
+        told = [_numbers(news.disclosed_people(b.probability, t, at_least=at_least, **o)) for b, t, o in seen(people)]
+        return max(told, key=np.sum)
+
+    def of(people: People) -> Estimate:
+        found = [news.disclosed(belief, truth, at_least=at_least, **options) for belief, truth, options in seen(people)]
+        return max(found, key=lambda e: (e.value, e.high))
+
+    def seen(people: People) -> Iterator[tuple[Belief, NDArray[np.integer], dict[str, Any]]]:
+        for options in ({**kind} for kind in kinds):
+            node = options.pop("node", None)
+            if node is None:
+                yield people.reader, _truth(people), options
+            else:
+                belief = news.in_kinds(people.reader, node, len(options["share"]))
+                yield belief, node[_truth(people)], options
+
+    return Measure(name, of, **own, each=each)
+
+
+def _narrowed_measure(
+    name: str, share: NDArray[np.float64], attribute: Attribute, own: Mapping[str, Any], **told: float
+) -> Measure:
+    return Measure(
+        name,
+        lambda p: news.narrowed(p.reader, _truth(p), share, attribute, **told),
+        **own,
+        each=lambda p: _numbers(news.narrowed_people(p.reader.probability, _truth(p), share, attribute, **told)),
+    )
+
+
+def _numbers(holds: NDArray[np.bool_]) -> Floats:
+    return np.asarray(holds, dtype=np.float64)
 
 
 def _beyond_mode(people: People, *, share: NDArray[np.float64], harmless: tuple[int, ...]) -> Floats:
@@ -172,20 +219,6 @@ def _mode_gain(people: People, **options: Any) -> Estimate:
     threat = risk.global_threat(people.reader, _truth(people))
     value = float(_beyond_mode(people, **options).mean())
     return Estimate(value, value - (threat.value - threat.low), value + (threat.high - threat.value))
-
-
-def _disclosed(
-    people: People,
-    *,
-    share: NDArray[np.float64],
-    at_least: float,
-    harmless: tuple[int, ...],
-    node: NDArray[np.int64] | None = None,
-) -> Estimate:
-    reader, truth = people.reader, _truth(people)
-    if node is not None:
-        reader, truth = news.in_kinds(reader, node, len(share)), node[truth]
-    return news.disclosed(reader, truth, share, at_least=at_least, harmless=harmless)
 
 
 def _of_truth(function: Callable[..., Estimate], **options: float) -> Callable[[People], Estimate]:
@@ -312,6 +345,7 @@ def _numbered(name: str, attribute: Attribute, harmless: tuple[int, ...] | None)
                 of_learner=True,
                 each=single,
                 span=(-1.0 if measure == "overconfidence" else 0.0, 1.0),
+                least=0.0,
             )
     return None
 

@@ -1,8 +1,8 @@
 """Which columns carry what was found: classes counted again without each column, and with it one level coarser."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -149,9 +149,13 @@ def told_carriers(
     groups: Mapping[str, Sequence[CarrierGroup]],
     findings: Mapping[str, CarrierFinding],
     anonymize: str,
+    exact: Collection[str] = (),
 ) -> Judgement:
-    """The judgement, with the columns that carry it beside each kind that is exceeded, where, and what tries it."""
-    kinds = []
+    """The judgement, with the columns that carry it beside each kind that is exceeded, where, and what tries it.
+
+    `exact`: columns that are published as they are.
+    """
+    kinds: list[Any] = []
     for kind in judgement.kinds:
         said, again = _Said(), _Said()
         if kind.verdict == "exceeded" and kind.kind in ("singling out", "linking") and rows:
@@ -160,10 +164,19 @@ def told_carriers(
             said = _why_guessed(rows, kind.attribute)
             again = _why_found(rows, kind.attribute, findings.get(kind.attribute))
         update: dict[str, Any] = {}
+        columns = again.columns or said.columns
+        if columns and columns[0] in exact:
+            told = f"{columns[0]} is published exactly."
+            said, again = (
+                (said, replace(again, why=f"{again.why} {told}"))
+                if again.why
+                else (replace(said, why=f"{said.why} {told}"), again)
+            )
         if said.why or again.why:
             where = _where(groups.get(kind.attribute or "singling out", ()))
+            if any(one.why == said.why for one in kinds if kind.kind == "linking"):
+                said, where = replace(said, why="The same columns carry it."), ""
             update |= {"why": said.why, "asked_again": again.why, "where": where}
-        columns = again.columns or said.columns
         if columns and anonymize and "--leave-out" not in kind.fix.removeprefix(anonymize):
             out = "".join(f" --leave-out {shlex.quote(name)}" for name in columns)
             update["command"] = f"{anonymize}{out} --with mondrian:k=5,l=3"

@@ -72,6 +72,7 @@ class Case:
     prior: Callable[[Release, int], Prior] | None = None  # of the population, for a release and the attribute asked
     joined: Sequence[Sequence[str]] = ()  # attributes that the model takes as one, as in the schema
     chains: Chains = field(default_factory=Chains)
+    digits: bool = True  # whether chains go on where inference is surely exceeded already
     engine: Engine = field(default_factory=lambda: Engine(seed=0))
 
     asked: Sequence[str] | None = None  # only these attributes

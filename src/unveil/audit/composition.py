@@ -167,7 +167,13 @@ def _earlier_of(
     for other, earlier in case.earlier.items():
         release = earlier.release
         if name not in {a.name for a in release.attributes}:
-            silent.append(other)
+            if (same := _another_name(case, new, earlier)) is None:
+                silent.append(other)
+            else:
+                left_out[other] = (
+                    f"it does not publish {name}, but {same} has such values; if they are the same, its own schema "
+                    f"must say so: [attributes.{name}] with prepare = {{ from = {same!r} }}"
+                )
         elif bins is None:
             found[other] = earlier
         elif isinstance(release, Masked):
@@ -191,6 +197,7 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
         except NotApplicable as error:
             left_out[other] = str(error)
     left_out |= {v.name: _unstated(v) for v in views if v.unstated}
+    left_out |= {v.name: unknown for v in views[1:] if (unknown := _unknown(new, v.release))}
     facts: dict[str, Any] = {
         "earlier": [_described(n, e) for n, e in case.earlier.items()],
         "left_out": left_out,
@@ -236,6 +243,32 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
         "contradictions": web.contradictions,
     }
     return Composed(readers, refused, tuple(findings), facts, tuple(remarks), new.learner)
+
+
+def _another_name(case: "Case", new: _Asked, earlier: EarlierRelease) -> str | None:
+    """A column that nobody else has and that may be the attribute under another name."""
+    known = {a.name for one in (new.release.release, case.original) if one is not None for a in one.attributes}
+    asked, values = new.attribute, set(new.attribute.values)
+    for one in earlier.release.attributes:
+        if one.name not in known:
+            both_numbers = one.role is Role.SENSITIVE and one.kind.measured and asked.kind.measured
+            if both_numbers or 2 * len(values.intersection(one.values)) >= min(len(values), one.codes):
+                return one.name
+    return None
+
+
+def _unknown(new: _Asked, earlier: Release) -> str:
+    """What readers may know of people and the original does not hold, so that nobody could be linked by it."""
+    if new.original is None:
+        return ""
+    held = {a.name for a in (*new.original.attributes, *new.release.release.attributes)}
+    names = [a.name for a in earlier.attributes if a.role is Role.QUASI_IDENTIFIER and a.name not in held]
+    if not names:
+        return ""
+    return (
+        f"readers may know {', '.join(names)}, which the original does not hold: nobody was linked by it. If it has "
+        f"another name there, its own schema must say so (prepare = {{ from = {names[0]!r} }})"
+    )
 
 
 def _unstated(view: ReleaseView) -> str:
@@ -353,8 +386,10 @@ def _counted(
         "sure": _shown(int(sure.sum()), least),
         "sure_alone": _shown(int(alone.sum()), least),
     }
-    if len(views) > 2 and sure.any():
+    if (sure & ~alone).any():
         sets, complete = minimal_sets(views, attribute.codes, sure)
+        needed = min(len(names) for names in sets if names)
+        findings.append(Finding.of("releases_needed", *place, Estimate.exact(needed), None))
         facts["minimal_sets"] = [
             {"releases": list(names), "people": _shown(count, least)}
             for names, count in sorted(sets.items(), key=lambda item: (len(item[0]), -item[1]))

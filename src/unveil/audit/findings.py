@@ -37,9 +37,7 @@ def belief_findings(
     """
     over = _Over(stop)
     name = found.attribute.name
-    counts = published_counts(found)
-    if found.truth is not None:
-        counts = np.bincount(found.truth, minlength=found.attribute.codes)
+    counts = published_counts(found) if found.held is None else found.held
     measures = [m for m in measures_of(found.attribute, wanted, counts) if m.code is None or counts[m.code] >= least]
     learner = People(found.learner, found.learner, found.truth)
     base: dict[str, Estimate] = {}

@@ -12,6 +12,7 @@ from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.binning import too_many_values
 from unveil.audit.case import Case
+from unveil.audit.decided import ended_readers
 from unveil.audit.document import Finding, Verdict
 from unveil.audit.limits import judge, parse_limit, worst
 from unveil.audit.measures import stands_for
@@ -107,6 +108,7 @@ def judge_release(
         remake=_remake(case, release),
         narrowed=narrowed_by(case),
         unsure=unsure,
+        ended=ended_readers(part),
     )
 
 

@@ -1,4 +1,4 @@
-"""Linkability in an audit: everybody in the original, by their quasi-identifiers, linked to the nearest rows."""
+"""Linkability in an audit: the people of the original, by their quasi-identifiers, linked to the nearest rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,9 +17,11 @@ from unveil.risk.linkage.distance import link_by_distance, on_best_scale
 from unveil.risk.linkage.links import Links, claimed, reid
 from unveil.risk.linkage.published import Published, published_of
 from unveil.risk.linkage.register import Register, register_of_table
+from unveil.risk.sampling import sampled_share
 
 __all__ = ["linked", "with_linkability"]
 
+MOST_LINKED = 100_000  # people of a release in classes; of more a random sample, which says as much of the share
 MOST_PAIRS = 2_000_000  # of people and rows that are assigned exactly: about a second
 
 
@@ -27,16 +29,21 @@ def with_linkability(case: Case, part: Part) -> Part:
     """What was found of a release, and the share of people linked rightly; unknown, never 0, where nothing says it."""
     release: Any = case.releases[part.name]
     compared = _compared(case, part.name)
-    links = None
+    links, remarks = None, part.remarks
     if compared is not None:
+        people = compared[1]
+        if not isinstance(release, Masked) and people.people > MOST_LINKED:
+            draw = case.engine.named("linked people").generator()
+            people = people.some(np.sort(draw.choice(people.people, MOST_LINKED, replace=False)))
+            remarks = (*remarks, f"A random sample of {MOST_LINKED:,} people was linked; its interval allows for that.")
         try:
-            links = link_by_distance(*compared, engine=case.engine.named("linkability"))
+            links = link_by_distance(compared[0], people, engine=case.engine.named("linkability"))
         except (NotApplicable, Stopped):  # domains too large to compare, or the user stopped
             compared = None
     findings = _findings(part.name, compared, links)
     findings += _one_to_one(case, part.name, release, compared, links)
     if not isinstance(release, Masked):
-        return replace(part, findings=(*part.findings, *findings))
+        return replace(part, findings=(*part.findings, *findings), remarks=remarks)
     published, held = (None, None) if compared is None else compared
     charts = {}
     try:
@@ -73,9 +80,12 @@ def _findings(name: str, compared: tuple[Published, Register] | None, links: Lin
     found = [Finding.of(id, name, None, None) for id in ("reid", "claimed")]
     if compared is None or links is None:
         return found
-    found[1] = Finding.of("claimed", name, None, claimed(links))
+    everyone, sampled = compared[1].people, links.people < compared[1].people
+    share = sampled_share(links.claim.astype(np.float64), everyone) if sampled else claimed(links)
+    found[1] = Finding.of("claimed", name, None, share)
     if links.chance is not None:
-        found[0] = Finding.of("reid", name, None, reid(links), baseline=1 / compared[0].rows)
+        share = sampled_share(links.chance, everyone) if sampled else reid(links)
+        found[0] = Finding.of("reid", name, None, share, baseline=1 / compared[0].rows)
     return found
 
 

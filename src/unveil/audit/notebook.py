@@ -2,7 +2,8 @@
 
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -12,7 +13,7 @@ from unveil.audit.run import Audit, run_audit
 from unveil.data.attribute import Role
 from unveil.data.draft import draft_schema
 from unveil.data.schema import Schema, SchemaDocument
-from unveil.engine import Engine, Progress, progress_lines
+from unveil.engine import Engine, Meter, line_now_and_then
 from unveil.errors import UsageError, shown
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
@@ -59,17 +60,21 @@ def audit_frames(
         n: published_file(read_columns(r, missing=schema.missing_token, published=True), schema, original=people)
         for n, r in releases.items()
     }
-    engine = engine or Engine(seed=0, progress=_in_notebook())
+    options.setdefault("digits", "chains" in options)
     case = Case(releases=found, original=table, files=files, joined=schema.document.joined, **options)
-    with engine.for_minutes(minutes) as timed:
+    with _listening(engine) as engine, engine.for_minutes(minutes) as timed:
         return run_audit(replace(case, engine=timed))
 
 
-def _in_notebook() -> Progress | None:
+@contextmanager
+def _listening(engine: Engine | None) -> Iterator[Engine]:
     """A line every ten seconds where cells show what is printed; elsewhere a caller brings an engine that listens."""
-    if "ipykernel" not in sys.modules:
-        return None
-    return progress_lines(lambda line: print(line, file=sys.stderr))
+    if engine is not None or "ipykernel" not in sys.modules:
+        yield engine or Engine(seed=0)
+        return
+    meter = Meter()
+    with line_now_and_then(lambda line: print(line, file=sys.stderr), meter.line):
+        yield Engine(seed=0, progress=meter)
 
 
 def _schema_of(frame: Any, roles: Mapping[str, str], published: bool) -> Schema:

@@ -119,12 +119,13 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
 def _measures(case: Case, answered: Answers) -> list[Measure]:
     """Those that limits name of attackers in general, and how many are guessed right."""
     attribute, truth = answered.attribute, answered.truth
-    counts = None if truth is None else np.bincount(truth, minlength=attribute.codes)
     general = [part.name for part in case.limited() if part.reader is None or part.reader.partition(":")[0] == PANEL]
     default = [text.split()[0] for text in DEFAULT_LIMITS["inference"]]
     wanted = {"global_threat", *general, *default}
     return [
-        m for m in measures_of(attribute, general, counts) if m.name in wanted and not (m.needs_truth and truth is None)
+        m
+        for m in measures_of(attribute, general, answered.held)
+        if m.name in wanted and not (m.needs_truth and truth is None)
     ]
 
 

@@ -49,6 +49,7 @@ class Measure:
     each: Callable[[People], Floats] | None = None  # one number a person, nan: not counted; `of` is their mean
     q: float | None = None  # ... or this quantile of them
     span: tuple[float, float] = (0.0, 1.0)  # what the number of one person can be
+    least: float = -inf  # what that of everybody can be, where it is more
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Sample:
         low, high = min(found.low, estimate.value), max(found.high, estimate.value)
         if not isfinite(estimate.value):
             return Estimate(estimate.value, min(low, estimate.low), high)
-        least = measure.span[0] if measure.q is not None else max(measure.span[0], 0.0)
+        least = max(measure.span[0], measure.least)
         below = estimate.value - hypot(estimate.value - estimate.low, estimate.value - low)
         above = estimate.value + hypot(estimate.high - estimate.value, high - estimate.value)
         return Estimate(estimate.value, max(below, least), min(above, measure.span[1]))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
@@ -13,6 +14,7 @@ from unveil.audit.binning import COARSE, FINE, AttributeBins, bins_of, too_many_
 from unveil.audit.case import Case
 from unveil.audit.combinations import asked_at_once, asked_together, combination_rows, combination_targets
 from unveil.audit.composition import compose
+from unveil.audit.decided import surely_exceeded
 from unveil.audit.document import Finding
 from unveil.audit.findings import belief_findings
 from unveil.audit.identity import identity_findings, population_findings, utility_findings
@@ -126,6 +128,7 @@ def _release_part(case: Case, name: str) -> Part:
                 control=control,
                 group=case.assignments.get(name),
                 besides=asked_at_once(case, version, asked, several) if several else (),
+                enough=surely_exceeded(case, version.attributes[asked], _truth(original, version, asked, rows)),
             )
             if case.earlier and alone:
                 composed = compose(case, name, version, asked, answered, original, bins)
@@ -189,6 +192,15 @@ def _release_part(case: Case, name: str) -> Part:
         combinations=tuple(combination_rows(case, name, release, exposed)),
         panel=tuple(panels),
     )
+
+
+def _truth(
+    original: Table | None, release: Release, asked: int, rows: NDArray[np.int64] | None
+) -> NDArray[np.integer] | None:
+    if original is None:
+        return None
+    found = original.columns[original.index(release.attributes[asked].name)]
+    return found if rows is None else found[rows]
 
 
 def _coarse(release: Release, original: Table | None) -> tuple[Release, Table | None]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil import risk
+from unveil.attackers.posterior.contract import ENDED
 from unveil.audit.asking import Answers
 from unveil.audit.belief_measures import MOST_VALUES
 from unveil.audit.case import Case
@@ -120,6 +121,20 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
             f"{about}: R-hat is not known ({', '.join(unseen)}): too little was drawn, or memory allows no batches of "
             "draws. That chains agree was judged by their means alone; fewer attributes or people make room."
         )
+    if early := [n for n, b in readers.items() if ENDED in b.diagnostics.facts]:
+        yield (
+            f"{about}: a limit is surely exceeded, so chains ended early ({', '.join(early)}): figures have wide "
+            "intervals, and limits that they may keep are open. --precision 0.003 asks for more digits."
+        )
+    levels = max(float(b.diagnostics.facts.get("levels", 0)) for b in readers.values())
+    if "readings" not in found.learner.diagnostics.facts:
+        if levels > 1 or found.learner.diagnostics.method == "integrated":
+            yield f"{about}: one reading of the release fits it; none that was met beside it has 2% of the posterior."
+        elif levels == 1:
+            yield (
+                f"{about}: whether several readings of the release fit it was tried from several starts alone, for it "
+                "has too many values for chains at several temperatures."
+            )
     for fact in ("readings", "alarm"):  # of the chains that readers share
         said = dict.fromkeys(str(b.diagnostics.facts[fact]) for b in readers.values() if fact in b.diagnostics.facts)
         yield from (f"{about}: {text}." for text in said)

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import floor
 
 from unveil.audit.document import Finding
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, PANEL, title_of
@@ -65,9 +66,15 @@ _NOT_REMADE = ("repeated_people", "across_releases", "likely_members", "doubtful
 _COARSER = "--with mondrian:k=20 --require t_closeness:t=0.3"
 
 
-def sentence_of(finding: Finding, people: int) -> str:
-    """What was found, as a person would tell it; how many people, where it is a share of them."""
-    value = spoken(finding.value, finding.measure, finding.statistic)
+def sentence_of(finding: Finding, people: int, *, at_least: bool = False) -> str:
+    """What was found, as a person would tell it; how many people, where it is a share of them.
+
+    `at_least`: the near end of the interval is told, as nobody asked for more than that a limit is exceeded.
+    """
+    least = "at least " if at_least else ""
+    if at_least:
+        finding = finding.model_copy(update={"value": finding.low})
+    value = least + spoken(finding.value, finding.measure, finding.statistic)
     told = _TOLD.get(f"{finding.measure}.{finding.statistic}") or _TOLD.get(finding.measure)
     share = finding.value if isinstance(finding.value, float) else None
     if told is None or ("{n}" in told and (share is None or not people)):
@@ -75,7 +82,7 @@ def sentence_of(finding: Finding, people: int) -> str:
         return f"{title_of(finding)}{who}: {value}, against the limit {finding.limit}."
     return told.format(
         who=_WHO.get((finding.reader or "").partition(":")[0], _READER),
-        n=f"{round(share * people):,}" if share is not None else "",
+        n=f"{least}{floor(share * people) if at_least else round(share * people):,}" if share is not None else "",
         all=f"{people:,}",
         attribute=finding.attribute,
         value=value,

@@ -37,6 +37,7 @@ from unveil.audit.shape import CarrierFinding, CarrierGroup, CarrierRow
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.verdict import Judgement
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
+from unveil.data.attribute import Role
 from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.engine import WHOLE
@@ -168,7 +169,9 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
     }
     carriers = _carriers(case, judgements, parts, findings)
     judgements = {
-        name: told_carriers(one, of.rows, of.groups, of.findings, anonymize_command(case, case.releases[name]))
+        name: told_carriers(
+            one, of.rows, of.groups, of.findings, anonymize_command(case, case.releases[name]), of.exact
+        )
         if (of := carriers.get(name)) is not None
         else one
         for name, one in judgements.items()
@@ -290,6 +293,7 @@ class _Carriers:
     rows: list[CarrierRow] = field(default_factory=list)
     groups: dict[str, list[CarrierGroup]] = field(default_factory=dict)
     findings: dict[str, CarrierFinding] = field(default_factory=dict)
+    exact: tuple[str, ...] = ()  # columns that are published as they are
 
 
 def _carriers(
@@ -309,7 +313,9 @@ def _carriers(
         rows = carrier_rows(release)
         if not rows:
             continue
-        one = found[part.name] = _Carriers(rows)
+        names = {i: release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER)}
+        exact = tuple(name for i, name in names.items() if (release.regions[i].sizes == 1).all())
+        one = found[part.name] = _Carriers(rows, exact=exact)
         if any(kind != "inference" for kind, _ in exceeded):
             one.groups["singling out"] = carrier_groups(release)
         for attribute in sorted(str(a) for kind, a in exceeded if kind == "inference" and a in part.answers):

@@ -4,7 +4,7 @@ Default limits hold whatever else is asked for: a preset or a limit adds to them
 steward who knows better waives a kind by name, with a reason that is printed beside the verdict.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from unveil.audit.document import DocumentPart, Finding, Verdict
@@ -174,16 +174,18 @@ def judgement_of(
     remake: Remake | None = None,
     narrowed: str = "",
     unsure: bool = False,
+    ended: Collection[tuple[str | None, str | None]] = (),
 ) -> Judgement:
     """Every kind of one release. `leaks`: what the file's checks say, None if there was no file; `reasons`: why a kind
     was not judged or not considered; `answered`: what the steward says that settles a kind; `notes`: what else stands
     beside the word; `preset`: how its limits were kept; `narrowed`: how the question was narrowed, which leaves no
     "within". `stated`: the verdict by the limits that were stated, which no waiver excuses; `without`: those of them
     that nothing here can be held against, so that what they are about is not judged. `remake`: how a release is
-    made once more, for what would fix it.
+    made once more, for what would fix it. `ended`: attributes and readers of whom no more was asked once a limit was
+    surely exceeded.
     """
     mine = [f for f in findings if f.release == release and f.limit]
-    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, remake or Remake()))
+    rows = list(_rows(release, mine, sensitive, leaks, reasons, answered or {}, people, remake or Remake(), ended))
     kinds = []
     for row in rows:
         update: dict[str, Any] = {}
@@ -231,6 +233,7 @@ def _rows(
     answered: Mapping[Kind, str],
     people: int,
     remake: Remake,
+    ended: Collection[tuple[str | None, str | None]],
 ) -> Iterator[KindVerdict]:
     found_in_file = [leak for leak in leaks or () if leak.severity == "exceeded"]
     open_in_file = [leak for leak in leaks or () if leak.severity == "suspicious"]
@@ -274,6 +277,7 @@ def _rows(
                 answered.get(kind),
                 people,
                 remake,
+                ended,
             )
 
 
@@ -287,6 +291,7 @@ def _row(
     answer: str | None,
     people: int,
     remake: Remake,
+    ended: Collection[tuple[str | None, str | None]],
 ) -> KindVerdict:
     """One kind from its limits, from the file's own leaks, and from what could not be asked."""
     place: dict[str, Any] = {"release": release, "kind": kind, "attribute": attribute}
@@ -301,7 +306,8 @@ def _row(
         fix = fix_of_finding(kind, worst_one, remake)
         # Whether a quasi-identifier that can be told is a secret, only the steward can say.
         word: Any = "not judged" if worst_one.measure == IN_TURN else "exceeded"
-        return KindVerdict(**place, verdict=word, sentence=sentence_of(worst_one, people), fix=fix)
+        told = sentence_of(worst_one, people, at_least=(worst_one.attribute, worst_one.reader) in ended)
+        return KindVerdict(**place, verdict=word, sentence=told, fix=fix)
     stated = [f for f in findings if set((f.limit or "").split("; ")) - set(DEFAULT_LIMITS.get(kind, ()))]
     if reason is not None and worst(f.verdict for f in stated) != "inconclusive":
         silent = kind in ("membership", "composition") and reason.startswith("Not considered")

@@ -4,14 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unveil import risk
 from unveil.audit.asking import Answers
 from unveil.audit.document import Finding, Number
+from unveil.data.belief import Belief
 
 __all__ = ["NOT_TESTED", "main_attacker", "not_tested", "sentence", "wp29"]
 
 BACKGROUND = "Readers who know other people's sensitive values, or negative and background rules, were not tested."
 TOGETHER = "Several releases of one table were not read together."
+WIDE = 0.2  # an interval whose middle says little
 NOT_TESTED = (
     "The attacker counts every table that fits the published cells, whatever made them. Someone who knows how the "
     "release was made can rule tables out, and may learn more than these.",
@@ -46,23 +50,29 @@ def sentence(found: Answers, *, least: int = 0, sampled: bool = False) -> str:
             f"{_percent(sure[0])} of them; knowing that they are in it, of {_percent(sure[1])}."
         )
     rows = np.arange(people)
-    shares = []
-    for p in (learner, attacker):
-        modes = p >= p.max(axis=1, keepdims=True) * (1 - 1e-12)
-        shares.append(float((modes[rows, found.truth] / modes.sum(axis=1)).mean()))
+    right = [_right(belief, found.truth) for belief in (found.learner, found.attackers[name])]
     own, base = attacker[rows, found.truth], learner[rows, found.truth]
     threatened = own >= attacker.max(axis=1) * (1 - 1e-12)
     twice = int((threatened & (own >= 2 * base * (1 - 1e-12))).sum())
     many = f"fewer than {least}" if twice < least else f"{twice:,}" if twice else "no"
     noun = "person" if twice == 1 and least < 2 else "people"
     of = f" of the {people:,} sampled" if sampled else ""
-    mode = float(np.bincount(found.truth, minlength=found.attribute.codes).max() / people)
+    assert found.held is not None
+    mode = float(found.held.max() / found.held.sum())
     return (
         f"Naming the most frequent {attribute} is right for {_percent(mode)}. What this file teaches about people in "
-        f"general lets somebody who is not told who is in it guess {_percent(shares[0])} right. Knowing that a person "
-        f"is in it makes that {_percent(shares[1])}; for {many} {noun}{of} the true value becomes at least twice as "
+        f"general lets somebody who is not told who is in it guess {right[0]} right. Knowing that a person "
+        f"is in it makes that {right[1]}; for {many} {noun}{of} the true value becomes at least twice as "
         "likely."
     )
+
+
+def _right(belief: Belief, truth: NDArray[np.integer]) -> str:
+    """How many are guessed right; the ends of the interval where it is wide, as where readings tie."""
+    found = risk.global_threat(belief, truth)
+    if found.high - found.low <= WIDE:
+        return _percent(found.value)
+    return f"{_percent(found.low)} to {_percent(found.high)}"
 
 
 def _percent(share: float) -> str:

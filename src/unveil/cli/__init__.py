@@ -20,7 +20,7 @@ from unveil.cli.demo import demo
 from unveil.cli.hierarchies import hierarchy_app
 from unveil.cli.ledger import ledger_app
 from unveil.cli.list import list_
-from unveil.cli.output import harmless, say, silence
+from unveil.cli.output import harmless, never_silent, say, silence
 from unveil.cli.schema import schema
 from unveil.errors import LimitError, Stopped, UnveilError, without_secrets
 from unveil.formats.glass import start_early
@@ -69,7 +69,7 @@ def main() -> None:
     """Run the command and end with its exit code: 2 and one line for a mistake of the user's, 70 for one of ours."""
     _usable_streams()
     start_early(sys.argv[1:])
-    with _ended_cleanly():
+    with _ended_cleanly(), never_silent():
         code = _run()
     try:
         sys.stdout.flush()
@@ -128,7 +128,10 @@ def _run() -> int:
     except MemoryError:
         say("unveil: not enough memory for this table; try --sample N, fewer --workers, or a larger machine")
         return CRASHED
-    except SystemExit:
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # Typer makes a 1 of it, which would be a verdict
+            silence()
+            return 0
         raise
     except BaseException as error:  # a panic of a native library is not an Exception
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # usage errors of the command line itself
@@ -140,7 +143,10 @@ def _run() -> int:
 def _show(error: Any) -> int:
     if isinstance(text := getattr(error, "message", None), str):
         error.message = harmless(without_secrets(text))
-    error.show()
+    try:
+        error.show()
+    except OSError:
+        silence("stderr")
     return int(error.exit_code)
 
 

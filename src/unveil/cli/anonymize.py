@@ -1,9 +1,13 @@
 """unveil anonymize: make a release of a table."""
 
+import hashlib
+import json
 import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import typer
 
 import unveil.cli.options as opt
 from unveil.cli.earlier import LedgerOptions, load_earlier
@@ -30,6 +34,21 @@ class AnonymizeOptions(
     leave_out: list[str] = opt.option(
         "A column that is not published, as if it were an identifier; repeatable.", "COLUMN", default=list
     )
+    until: list[str] = opt.option(
+        "Search for the most useful release that keeps this limit against readers who learn, e.g. "
+        "'relative_threat.max <= 5'; repeatable. Writes a certificate beside it.",
+        "'ID <= NUMBER'",
+        default=list,
+    )
+    suppress: float = opt.option("With --until: the share of rows that may be suppressed.", "SHARE", default=0.0)
+    utility: str = opt.option(
+        "With --until: what is kept, certainty_penalty, query_error, utility_loss or discernibility.",
+        "MEASURE",
+        default="certainty_penalty",
+    )
+    anyway: bool = opt.flag(
+        "--anyway", "With --until: write it even if a reader outside the search is beyond twice a limit."
+    )
     seed: int | None = opt.option("Seed of what is drawn; from the operating system if not given. Keep it secret.")
 
 
@@ -39,7 +58,7 @@ def anonymize(options: AnonymizeOptions) -> None:
     from unveil.data.masked import MaskedTable, SyntheticTable
     from unveil.engine import Engine
     from unveil.formats.masked import masked_files
-    from unveil.formats.output import write_whole
+    from unveil.formats.output import content_bytes, write_whole
     from unveil.formats.output.tables import check_ending
     from unveil.formats.releases import release_files
     from unveil.formats.releases.assignments import assignment_bytes, origin_bytes
@@ -49,8 +68,14 @@ def anonymize(options: AnonymizeOptions) -> None:
     if data is None or options.with_ is None or output is None:
         missing = "DATA" if data is None else "--with NAME:options" if options.with_ is None else "--output RELEASE"
         raise UsageError(f"{missing} is missing: unveil anonymize DATA --schema FILE --with NAME:options -o RELEASE")
+    if not options.until and (options.suppress or options.anyway):
+        raise UsageError("--suppress and --anyway go with --until 'ID <= NUMBER'")
+    if options.until and (options.ledger is not None or options.population is not None):
+        other = "--population" if options.ledger is None else "--ledger"
+        raise UsageError(f"--until cannot be used with {other}; leave one of them out")
     read = [data, options.schema]
-    keep_apart(read, [output, release_parts(output)[1], assignment])
+    certificate = output.with_suffix(".certificate.json") if options.until else None
+    keep_apart(read, [output, release_parts(output)[1], assignment, certificate])
     method = anonymizer(options.with_, options.require)
     schema = load_schema(options)
     published = [name for name in schema.names if schema.declaration(name).role != "identifier"]
@@ -67,7 +92,10 @@ def anonymize(options: AnonymizeOptions) -> None:
     say(f"seed {seed} (keep it secret: with it a reader could replay what was drawn)")
     with long_work("nothing will be written") as (progress, stop):
         engine = Engine(seed=seed, progress=progress, stop=stop).part()
-        if options.ledger is None:
+        if options.until:
+            bounded = _bounded(options, method, table, engine)
+            made = bounded.made
+        elif options.ledger is None:
             made = method.anonymize(table, engine)
         else:
             made = _after(options, method, schema, table, engine)
@@ -80,6 +108,8 @@ def anonymize(options: AnonymizeOptions) -> None:
         raise UsageError("--assignment: the rows of this release are nobody's; leave it out")
     files = masked_files(made.masked, output, like=table) if masked else release_files(made.release, output, like=table)
     keep_apart(read, files)
+    if certificate is not None:
+        files[certificate] = _certificate(bounded, {path: content_bytes(c) for path, c in files.items() if c})
     if assignment is not None:
         keep_apart([*read, *files, *release_parts(output)], [assignment])
         files[assignment] = origin_bytes(made.origin) if masked else assignment_bytes(made.group_of_row)
@@ -105,6 +135,40 @@ def _beside(options: AnonymizeOptions, schema: Any, table: Any) -> Any:
     if options.ledger is not None:
         raise UsageError("--population cannot be used with --ledger; leave one of them out")
     return table.with_population(load_population(options, schema, table.attributes, dialect_of(options)))
+
+
+def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) -> Any:
+    """The release that --until asks for, and a line for each thing a steward should know of it."""
+    from unveil.frontier.bounded import bounded_release
+
+    found = bounded_release(table, method, options.until, engine, suppress=options.suppress, measure=options.utility)
+    added = [text for text in found.limits if text not in map(str.strip, options.until)]
+    if added:
+        say(f"{added[0]} was added: a release that is fitted to a maximum alone uses it up for many people")
+    for name, why in found.certificate.not_asked.items():
+        say(f"not asked: {name} ({why})")
+    for row in found.certificate.rows:
+        if not row.kept:
+            say(f"{row.reader}, {row.attribute}: {row.limit} is {row.far_end:.3g}, outside the search")
+    far = found.certificate.far_beyond
+    if far and not options.anyway:
+        say(
+            f"unveil: {len(far)} of the certificate's rows are beyond twice a limit; nothing was written. State other "
+            "limits, allow --suppress, or write it --anyway"
+        )
+        raise typer.Exit(3)
+    kept = (
+        "every reader asked keeps every limit" if found.certificate.kept else "readers of the search keep every limit"
+    )
+    say(f"{kept}; {found.suppressed:,} rows suppressed; {options.utility} {found.lost:.3g}")
+    return found
+
+
+def _certificate(bounded: Any, files: dict[Path, bytes]) -> bytes:
+    """What travels with the release: limits, readers and digests; no seed, no person."""
+    hashes = {path.name: hashlib.sha256(content).hexdigest() for path, content in files.items()}
+    found = {"document": "certificate", "version": 1, "files": hashes, **bounded.to_dict()}
+    return (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engine: Any) -> Any:

@@ -99,7 +99,7 @@ def audit(options: AuditOptions) -> None:
                 say(line)
         engine = replace(case.engine, progress=progress, stop=stop)
         with engine.for_minutes(options.minutes, lambda: say(_over(options.minutes))) as timed:
-            found = run_audit(replace(case, engine=timed))
+            found = run_audit(replace(case, engine=timed, digits=options.precision is not None))
     people: dict[Path, Any] = {}
     for path, of in files.items():
         if of[0] in found.compared:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import unveil.cli.options as opt
 from unveil.cli.load import load_case
-from unveil.cli.output import give_results
+from unveil.cli.output import doing, give_results
 from unveil.errors import UsageError
 
 __all__ = ["CheckOptions", "check"]
@@ -34,6 +34,7 @@ def check(options: CheckOptions) -> None:
     case = load_case(options, shown=True)
     ((name, release),) = case.releases.items()
     assert isinstance(release, Release)
+    doing("counting the levels")
     found = run_check(
         release,
         name=name,

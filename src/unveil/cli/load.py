@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.cli.earlier import earlier_paths, load_earlier
 from unveil.cli.memory import belief_bytes, warn_of_memory
 from unveil.cli.options import OneRelease
-from unveil.cli.output import check_outputs, release_parts, say
+from unveil.cli.output import check_outputs, doing, release_parts, say
 from unveil.errors import UsageError, shown
 from unveil.formats.paths import is_project
 
@@ -95,8 +95,9 @@ def chains_of(options: Any) -> Any:
     """How long chains run."""
     from unveil.attackers.posterior.contract import Chains
 
-    made = Chains(chains=options.chains, sweeps=options.sweeps, burn_in=options.sweeps, precision=options.precision)
-    return made if options.most_sweeps is None else replace(made, most_sweeps=options.most_sweeps)
+    given = {"precision": options.precision, "most_sweeps": options.most_sweeps}
+    more = {name: number for name, number in given.items() if number is not None}
+    return Chains(chains=options.chains, sweeps=options.sweeps, burn_in=options.sweeps, **more)
 
 
 def release_paths(options: Any) -> list[Path]:
@@ -152,7 +153,9 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, show
     schema = load_schema(options)
     original = getattr(options, "data", None) or getattr(options, "original", None) or _project(options)
     dialect = dialect_of(options)
+    doing(f"reading {original}")
     table = None if original is None else read_table(original, schema, **dialect)
+    doing(f"reading {', '.join(names)}")
     releases, assignments = _load_releases(
         options, schema, dict(zip(names, paths, strict=True)), original, table, grouped=grouped, masked=masked
     )
@@ -161,6 +164,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, show
     control = getattr(options, "control", None)
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
+    doing("comparing the files")
     case = Case(
         releases=releases,
         original=table,

@@ -221,7 +221,9 @@ class ChainLengths:
     chains: int = option("How many chains, where sampling is needed.", default=4)
     sweeps: int = option("Sweeps of the first round; chains run on until they are precise.", default=1000)
     most_sweeps: int | None = option("At most this many sweeps of each chain; 16,000 if not given.")
-    precision: float = option("Stop when the Monte-Carlo error of 99% of probabilities is below this.", default=0.003)
+    precision: float | None = option(
+        "Stop when the Monte-Carlo error of 99% of probabilities is below this; 0.003 if not given."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

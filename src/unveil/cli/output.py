@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -20,12 +20,14 @@ from unveil.formats.paths import sheet_file
 __all__ = [
     "check_outputs",
     "console",
+    "doing",
     "file_part",
     "give_results",
     "harmless",
     "keep_apart",
     "long_work",
     "make_folder",
+    "never_silent",
     "print_text",
     "release_parts",
     "say",
@@ -63,8 +65,11 @@ def console(*, stderr: bool = False) -> Any:
 
 
 def say(text: str) -> None:
-    """One line on standard error."""
-    print("".join(c if c.isprintable() else " " for c in without_secrets(text)), file=sys.stderr)
+    """One line on standard error; if nobody reads it any more, what is still said goes nowhere."""
+    try:
+        print("".join(c if c.isprintable() else " " for c in without_secrets(text)), file=sys.stderr)
+    except OSError:  # a closed pipe, a full disk: neither is a reason to lose a result or its exit code
+        silence("stderr")
 
 
 def print_text(text: str) -> None:
@@ -72,13 +77,13 @@ def print_text(text: str) -> None:
     print(harmless(text) if sys.stdout.isatty() else text, end="")
 
 
-def silence() -> None:
-    """Nobody reads standard output any more: what is still printed goes nowhere."""
+def silence(name: str = "stdout") -> None:
+    """Nobody reads this stream any more: what is still printed goes nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, getattr(sys, name).fileno())
     except (OSError, ValueError):  # a stream without a file
-        sys.stdout = io.StringIO()
+        setattr(sys, name, io.StringIO())
     os.close(nowhere)
 
 
@@ -158,6 +163,7 @@ def give_results(
     from unveil.formats.output import write_whole
     from unveil.report import print_document, render_page
 
+    doing("writing")
     people, report = people or {}, options.report
     text = found.document.model_dump_json(indent=2) + "\n"
     contents: dict[Path, Any] = {}
@@ -181,14 +187,38 @@ def give_results(
         raise typer.Exit(found.exit_code)
 
 
+_doing: Callable[[], str] = str  # in words; main() sets it
+
+
+def doing(what: str | Callable[[], str]) -> None:
+    """What the command is at, for those who wait; a text is followed by the seconds since. "": somebody else tells."""
+    global _doing
+    began = time.monotonic()
+
+    def since() -> str:
+        return what and f"{what}, {time.monotonic() - began:.0f} s so far"
+
+    _doing = since if isinstance(what, str) else what
+
+
+@contextmanager
+def never_silent() -> "Iterator[None]":
+    """Every ten seconds a line that says what the command is at: nobody can tell a silent one from a dead one."""
+    from unveil.engine import line_now_and_then
+
+    doing("reading")
+    with line_now_and_then(say, lambda: _doing()):
+        yield
+
+
 @contextmanager
 def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Event]]":
-    """One progress bar with the time left, a line every ten seconds without a terminal, and a flag that Ctrl-C sets.
+    """One progress bar with the time left, lines without a terminal, and a flag that Ctrl-C sets.
 
     `then`: what comes of the work; a second Ctrl-C ends at once. Signals in quick succession are one: `timeout -s INT`
     sends two, to the process and to its group.
     """
-    from unveil.engine import progress_lines
+    from unveil.engine import Meter
 
     stop = Event()
     until = 0.0
@@ -209,11 +239,15 @@ def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Ev
         signal.signal(signal.SIGINT, interrupted)
     try:
         if sys.stderr.isatty():
+            doing("")  # the bar shows that time goes by
             with _bar() as progress:
                 yield progress, stop
         else:
-            yield progress_lines(say), stop
+            meter = Meter()
+            doing(meter.line)
+            yield meter, stop
     finally:
+        doing("writing")
         if main:
             signal.signal(signal.SIGINT, before)
 

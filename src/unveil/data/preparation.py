@@ -1,7 +1,7 @@
 """Preparation: the columns of a file become those of the schema, as its `prepare` tables say and in no other way."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
@@ -67,8 +67,8 @@ def prepare_columns(
 ) -> dict[str, CodedColumn]:
     """The columns that the schema names, made from those of a file; `decimal` is the file's mark.
 
-    Of a release (`published`) nothing is derived: its cells are what was made of the derived values. Dates, numbers,
-    blanks and spellings are read as in the original.
+    Of a release (`published`) nothing is derived: its cells are what was made of the derived values. Names, dates,
+    numbers, blanks and spellings are read as in the original.
     """
     document = schema.document
     made = {n: d.prepare for n, d in document.attributes.items() if d.prepare is not None}
@@ -76,6 +76,7 @@ def prepare_columns(
         return dict(columns)
     sources = document.sources()
     if published:
+        columns = _renamed(columns, made, document.attributes)
         raw = [n for n in columns if n in sources and n not in document.attributes]
         if raw:
             raise error(
@@ -104,6 +105,16 @@ def prepare_columns(
             where = f"{name}, {place(row)}, {source if derived else attribute}"
             raise error(f"{where}: {message}") from None
     return kept
+
+
+def _renamed(
+    columns: Mapping[str, CodedColumn], made: Mapping[str, Preparation], names: Container[str]
+) -> dict[str, CodedColumn]:
+    """The columns of a release, those under the schema's names that the schema takes from another column as it is."""
+    plain = {
+        p.source: n for n, p in made.items() if p.derivation is None and n not in columns and p.source not in names
+    }
+    return {plain.get(name, name): column for name, column in columns.items()}
 
 
 def prepare_texts(texts: Sequence[str], prepare: Preparation, tokens: Sequence[str], decimal: str) -> list[str]:

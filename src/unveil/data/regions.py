@@ -135,6 +135,14 @@ class Regions:
         runs = range(int(self.start[region]), int(self.start[region + 1]))
         return np.concatenate([np.arange(self.low[r], self.high[r] + 1, dtype=np.int64) for r in runs])
 
+    def listed(self, region: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every code of these regions: which of them it is in, and the code; in this order."""
+        kept = self.take(region)
+        length = kept.high.astype(np.int64) - kept.low + 1
+        owner = np.repeat(np.repeat(np.arange(len(region)), kept.runs), length)
+        first = np.concatenate([[0], np.cumsum(length)])
+        return owner, np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])
+
     def take(self, region: NDArray[np.integer]) -> "Regions":
         """These regions in this order."""
         runs = self.runs[region]

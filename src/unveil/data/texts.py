@@ -38,7 +38,9 @@ _ROAD = re.compile(
 _TITLE = (
     r"(?:Fr\.|Frau|Hr\.|Herrn?|Dr\.?|Prof\.|Mme\.?|Mlle\.?|Mr\.?|Mrs\.?|Ms\.?|Sra?\.|Doña|Sig\.(?:ra)?|Dhr\.|Mevr\.)"
 )
-_NAMED = re.compile(rf"(?:^|\s){_TITLE} [A-ZÀ-ÖØ-Þ][\w'’-]+")
+_BEFORE = r"(?:(?:van|von|vom|zu|zum|de|den|der|di|da|del|della|du|la|le|ter|ten) )*"  # a surname's own small words
+_NAMED = re.compile(rf"(?:^|\s)(?i:{_TITLE}) {_BEFORE}[A-ZÀ-ÖØ-Þ][\w'’-]+")
+_TWO_NAMES = re.compile(rf"([A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ'’-]+) ({_BEFORE}[A-ZÀ-ÖØ-Þ][\w'’-]+)")
 _SURNAME_FIRST = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’ -]+, ?[A-ZÀ-ÖØ-Þ][\w'’ .-]+")
 
 
@@ -56,12 +58,28 @@ def names_people(texts: Sequence[str], rows: ArrayLike) -> str | None:
         return None
     if (share := _share(_SURNAME_FIRST, kept)) >= 0.8:
         return f"{share:.0%} of its different texts look like a surname and a first name"
+    if share := _first_names(kept):
+        return f"{share:.0%} of its different texts look like a first name and a surname"
     words = np.array([len(text.split()) for text, _ in kept], dtype=np.float64)
     length = float(np.average(words, weights=[n for _, n in kept]))
     apart = len(kept) / sum(n for _, n in kept)
-    if (length >= SEVERAL and apart >= 0.1) or (length >= 2 * SEVERAL and apart >= 0.02):
+    of_words = sum(not any(map(str.isdigit, text)) for text, _ in kept) / len(kept)
+    titles = length >= 2 and apart >= 0.3 and len(kept) >= 5 * MANY and of_words >= 0.8  # of jobs, for instance
+    if titles or (length >= SEVERAL and apart >= 0.1) or (length >= 2 * SEVERAL and apart >= 0.02):
         return f"free text: {len(kept):,} different texts of {length:.1f} words on average"
     return None
+
+
+def _first_names(texts: list[tuple[str, int]]) -> float:
+    """The share of texts that are two names, if the first ones go with many of the second; 0 if they do not.
+
+    Innere Medizin and New York are two words as well, but few begin alike and end differently.
+    """
+    pairs = [found.groups() for text, _ in texts if (found := _TWO_NAMES.fullmatch(text)) is not None]
+    share = len(pairs) / len(texts)
+    first, second = ({pair[place] for pair in pairs} for place in (0, 1))
+    many = len(set(pairs)) >= 2.5 * len(first) and len(set(pairs)) >= 1.5 * len(second)
+    return share if share >= 0.8 and many else 0.0
 
 
 def _share(shape: re.Pattern[str], texts: list[tuple[str, int]], *, search: bool = False) -> float:

@@ -15,6 +15,7 @@ __all__ = ["read_text", "read_toml", "toml_array", "toml_bytes", "toml_content",
 
 MOST_BYTES = 2**26  # of a file: a device has no end
 MOST_DEPTH = 64  # of a dotted key, each part of which is a table in a table
+MOST_TABLES = 100_000  # several a column, of as many columns as a table may have
 _WORD = r"""(?>[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DEEP = re.compile(rf"(?<![\w.-]){_WORD}(?:[ \t]*\.[ \t]*{_WORD}){{{MOST_DEPTH}}}", re.ASCII)
 
@@ -48,6 +49,8 @@ def toml_content(text: str, where: str, error: type[UnveilError]) -> dict[str, A
     """What a TOML text holds: tomllib gives up on deep nesting and on long numbers by errors that are not its own."""
     if _DEEP.search(text):
         raise error(f"{where}: not TOML that can be read: a key of over {MOST_DEPTH} parts, table in table")
+    if text.startswith("[") + text.count("\n[") > MOST_TABLES:
+        raise error(f"{where}: over {MOST_TABLES:,} tables; that is not a file of this program")
     try:
         return tomllib.loads(text)
     except RecursionError:

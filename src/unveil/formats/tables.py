@@ -158,8 +158,9 @@ def read_table(
     """
     path = located(path) if isinstance(path, str) else path
     token = schema.missing_token
-    sources = schema.document.sources()  # of an identifier that others are made of, the texts are needed
-    counted = [n for n in schema.names if schema.declaration(n).role is Role.IDENTIFIER and n not in sources]
+    needed = {n for n, declared in schema.document.attributes.items() if declared.prepare is not None}
+    needed |= schema.document.sources().keys()  # of an identifier that others are made of, the texts are needed, too
+    counted = [n for n in schema.names if schema.declaration(n).role is Role.IDENTIFIER and n not in needed]
     found = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=token, counted=counted)
     table = code_table(
         schema,

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = ["add_tree", "grow", "matched_counts", "scaled", "softmax", "tally", "warm"]
+__all__ = ["add_tree", "grow", "matched_counts", "scaled", "slopes", "softmax", "tally", "warm"]
 
 
 @njit(cache=True, nogil=True)
@@ -25,6 +25,20 @@ def softmax(score, out):
             total += out[i, k]
         for k in range(classes):
             out[i, k] /= total
+
+
+@njit(cache=True, nogil=True)
+def slopes(p, weight, count, points, out):
+    """Fill the rows `points` of `out` (points, 2 · classes) with gradients, then weights, of the groups' likelihood.
+
+    `p` (points, classes) is believed, `count` expected in the rows of each point, of which there are `weight`.
+    """
+    classes = p.shape[1]
+    for i in points:
+        for k in range(classes):
+            out[i, k] = p[i, k] * weight[i] - count[i, k]
+        for k in range(classes):
+            out[i, classes + k] = max(p[i, k] * (1.0 - p[i, k]), 1e-4) * weight[i]
 
 
 @njit(cache=True, nogil=True)
@@ -257,6 +271,7 @@ def warm():
     slope = np.ones((4, 4), np.float32)
     slope[:2, 0] = -1
     points = np.arange(4, dtype=np.int64)
+    slopes(score, np.zeros(4), score, points, slope.copy())
     ordered = np.array([True, False])
     grow(bins, place, ordered, used, slope, points, 2, 1.0, 0.5, 0.1, attribute, left, leaf)
     add_tree(bins, attribute, left, leaf, score)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +55,32 @@ class Partition:
     cut_low: Ints  # (groups, d)
     cut_high: Ints  # (groups, d)
     missing: NDArray[np.bool_]  # (groups, d)
+    parent: Ints  # (nodes,) of the tree of cuts, -1 of a whole table; parents come first
+    node: Ints  # (groups,) the leaf of each group; those below a node are neighbours
 
     @property
     def groups(self) -> int:
         """Number of groups."""
         return len(self.size)
+
+    def runs(self) -> tuple[Counts, Counts]:
+        """(nodes,) twice: the first group below each node of the tree, and the one after the last."""
+        first = np.full(len(self.parent), self.groups, np.int64)
+        last = np.zeros(len(self.parent), np.int64)
+        first[self.node], last[self.node] = np.arange(self.groups), np.arange(1, self.groups + 1)
+        for child in range(len(self.parent) - 1, 0, -1):
+            up = self.parent[child]
+            first[up], last[up] = min(first[up], first[child]), max(last[up], last[child])
+        return first, last
+
+    def bounds(self, first: Counts, last: Counts) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+        """(runs, d) tight bounds, and where there are missing values, of runs of neighbouring groups."""
+        ends = np.stack([first, last], axis=1).ravel()
+
+        def over(of: np.ufunc, each: NDArray[Any]) -> NDArray[Any]:
+            return np.asarray(of.reduceat(np.concatenate([each, each[-1:]]), ends)[::2])
+
+        return over(np.minimum, self.low), over(np.maximum, self.high), over(np.logical_or, self.missing)
 
 
 def partition(
@@ -108,7 +130,7 @@ def partition(
     if not rows:
         none = np.empty((0, len(axes)), np.int32)
         nothing = np.empty(0, np.int32), np.empty(0, np.int64)
-        return Partition(*nothing, none, none, none, none, none.astype(np.bool_))
+        return Partition(*nothing, none, none, none, none, none.astype(np.bool_), nothing[0], nothing[0])
     if table_from is None:
         table_from = np.array([0, rows], np.int32)
     if collapse is None:
@@ -406,4 +428,4 @@ def _collect(space: Space, tree: _Tree) -> Partition:
     cut_low, cut_high = np.empty_like(low), np.empty_like(low)
     parent, axis, bound_low, bound_high = (np.concatenate(parts) for parts in zip(*tree.cuts, strict=True))
     splits.cut_bounds(space.axes, node, low, parent, axis, bound_low, bound_high, cut_low, cut_high)
-    return Partition(group, size, low, high, cut_low, cut_high, missing)
+    return Partition(group, size, low, high, cut_low, cut_high, missing, parent, node)

@@ -70,7 +70,7 @@ def sweep(
     mean, new = np.empty_like(drawn), np.empty_like(drawn)
     reached = draw_all(
         counts, place, row, start, low, high, smoothed, near, centre, weight, beta, drawn, power, mirror,
-        ~key, counter, mean, new,
+        np.zeros(0, np.bool_), ~key, counter, mean, new,
     )  # fmt: skip
     drawn[:] = new
     return reached

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +29,12 @@ __all__ = [
     "in_kinds",
     "kinds_of",
     "misled",
+    "misled_people",
     "narrowed",
+    "narrowed_people",
     "raised",
     "raised_of_value",
+    "raised_people",
     "sure",
 ]
 
@@ -77,15 +81,17 @@ def misled(
 ) -> Estimate:
     """Share of people of whom a wrong value is believed so: a wrong certainty harms a person, too."""
     codes = _checked(belief, truth, share)
-    counts = np.ones(belief.probability.shape[1], dtype=bool)
-    counts[list(harmless)] = False
+    return estimated_share(lambda p: misled_people(p, codes, share, at_least=at_least, harmless=harmless), belief)
 
-    def wrong(p: Floats) -> NDArray[np.bool_]:
-        believed = sure(p, share, at_least) & counts
-        believed[np.arange(len(p)), codes] = False
-        return np.asarray(believed.any(axis=1))
 
-    return estimated_share(wrong, belief)
+def misled_people(
+    p: Floats, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
+) -> NDArray[np.bool_]:
+    """(people,) of whom a wrong value that is not harmless is believed at least this much, and that is news."""
+    believed = sure(p, share, at_least)
+    believed[:, list(harmless)] = False
+    believed[np.arange(len(p)), truth] = False
+    return np.asarray(believed.any(axis=1))
 
 
 def narrowed(
@@ -102,22 +108,29 @@ def narrowed(
     Narrow: at most `width` of the shortest interval that holds as much of all people. Missing numbers do not count.
     Ordinal values lie one apart.
     """
+    codes = _checked(belief, truth, share)
+    return estimated_share(lambda p: narrowed_people(p, codes, share, attribute, mass=mass, width=width), belief)
+
+
+def narrowed_people(
+    p: Floats,
+    truth: NDArray[np.integer],
+    share: Floats,
+    attribute: Attribute,
+    *,
+    mass: float = 0.8,
+    width: float = 0.1,
+) -> NDArray[np.bool_]:
+    """(people,) whose number is told so."""
     if not attribute.kind.measured:
         steps = np.arange(attribute.real, dtype=np.float64)
         attribute = replace(attribute, kind=Kind.NUMERIC, low=steps, high=steps)
-    codes = _checked(belief, truth, share)
     everybody = float(interval_width(Belief(np.asarray(share, dtype=np.float64)[None, :]), attribute, mass=mass)[0])
-    place = attribute.positions()
-    real = codes < attribute.real
-
-    def near(p: Floats) -> NDArray[np.bool_]:
-        one = Belief(np.ascontiguousarray(p))
-        narrow = interval_width(one, attribute, mass=mass) <= width * everybody + ROUNDING
-        mean = p[:, : attribute.real] @ place[: attribute.real]
-        at = np.where(real, place[np.minimum(codes, attribute.real - 1)], np.inf)
-        return np.asarray(narrow & real & (np.abs(mean - at) <= width * everybody))
-
-    return estimated_share(near, belief)
+    place, real = attribute.positions(), truth < attribute.real
+    narrow = interval_width(Belief(np.ascontiguousarray(p)), attribute, mass=mass) <= width * everybody + ROUNDING
+    mean = p[:, : attribute.real] @ place[: attribute.real]
+    at = np.where(real, place[np.minimum(truth, attribute.real - 1)], np.inf)
+    return np.asarray(narrow & real & (np.abs(mean - at) <= width * everybody))
 
 
 def raised(
@@ -134,18 +147,26 @@ def raised(
     The attacker's odds must be twice the learner's: what anybody may learn in general raises nobody in particular.
     """
     codes = _checked(attacker, truth, share)
-    own_share = share[codes]
-    counts = ~np.isin(codes, list(harmless))
-
-    def higher(a: Floats, l: Floats) -> NDArray[np.bool_]:
-        rows = np.arange(len(a))
-        own, before = a[rows, codes], l[rows, codes]
-        likely = own >= 0.25 - ROUNDING
-        news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
-        gained = own * (1 - before) >= 2 * before * (1 - own) - ROUNDING
-        return np.asarray(likely & news & gained & counts & (own_share < 1))
-
+    higher = partial(raised_people, truth=codes, share=share, times=times, harmless=harmless)
     return estimated_share(higher, attacker, learner)
+
+
+def raised_people(
+    attacker: Floats,
+    learner: Floats,
+    truth: NDArray[np.integer],
+    share: Floats,
+    *,
+    times: float = 10.0,
+    harmless: Sequence[int] = (),
+) -> NDArray[np.bool_]:
+    """(people,) whose own value is believed so."""
+    rows, own_share = np.arange(len(attacker)), share[truth]
+    own, before = attacker[rows, truth], learner[rows, truth]
+    news = own * (1 - own_share) >= times * own_share * (1 - own) - ROUNDING
+    gained = own * (1 - before) >= 2 * before * (1 - own) - ROUNDING
+    counts = ~np.isin(truth, list(harmless)) & (own_share < 1)
+    return np.asarray((own >= 0.25 - ROUNDING) & news & gained & counts)
 
 
 def raised_of_value(

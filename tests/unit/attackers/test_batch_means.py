@@ -94,6 +94,3 @@ def test_how_many_batches(
     assert list(learned.samplers()) == [AGE]
     monkeypatch.setattr(module, "MOST_NUMBERS", room * samplers[0].numbers)
     assert module._batches(samplers, sweeps) == batches
-    monkeypatch.setattr(module, "MOST_NUMBERS", 10**9)
-    monkeypatch.setattr(module, "MOST_SPREAD_OUT", room * 4 * 3 * 4)  # chains, values, ages
-    assert module._batches(samplers, sweeps) == batches

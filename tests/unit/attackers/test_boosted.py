@@ -84,7 +84,7 @@ def test_it_learns_what_two_attributes_say_together() -> None:
     assert belief.diagnostics.method == "cross-fitted boosting"
 
 
-@pytest.mark.parametrize("scheme", ["anatomy:l=3", "mondrian:k=8"])
+@pytest.mark.parametrize("scheme", ["anatomy:l=3", "mondrian:k=8", "mondrian:k=20"])
 def test_where_there_is_nothing_to_learn_nothing_is_claimed(scheme: str) -> None:
     release, targets, truth = everybody("nothing", scheme)
     belief = attack(QUICK, release, targets, engine=Engine(seed=1))
@@ -116,9 +116,10 @@ def test_what_was_held_out_was_not_seen() -> None:
     assert not np.array_equal(np.stack(seen[0]), np.stack(seen[1]))
 
 
-def test_ages_inside_a_wide_cell() -> None:
+@pytest.mark.parametrize("k", [8, 20])
+def test_ages_inside_a_wide_cell(k: int) -> None:
     """The release shows tens of ages together; which of them a value goes with is learned from overlapping cells."""
-    release, targets, truth = everybody("age", "mondrian:k=8")
+    release, targets, truth = everybody("age", f"mondrian:k={k}")
     belief = attack(QUICK, release, targets, engine=Engine(seed=1))
     plain = attack(RandomWorlds(), release, targets)
     assert log_loss(belief.probability, truth) < log_loss(plain.probability, truth) - 0.01
@@ -206,6 +207,13 @@ def test_of_many_rows_some_groups_are_learned_from(monkeypatch: pytest.MonkeyPat
     assert loss[1] < loss[0] + 0.05
     again = CrossFitted.of(release, targets.asked, Settings(folds=2), Engine(seed=2), like=some)
     assert again.sample is some.sample
+
+
+def test_of_a_million_rows_about_100_000_are_learned_from() -> None:
+    sizes = np.full(200_000, 5)
+    some = cross_fitted._sample(sizes, np.random.default_rng(1))
+    assert some is not None
+    assert 99_000 < sizes[some].sum() <= 100_000
 
 
 def test_a_model_learns_from_no_group_of_its_fold(monkeypatch: pytest.MonkeyPatch) -> None:

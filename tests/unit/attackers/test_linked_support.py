@@ -66,8 +66,8 @@ def shares_of(learned: LinkedPosterior, index: int, batch: int, chain: int, valu
         return posterior.tree[value]
     sampler = posterior.sampler
     plain = sampler.running[chain, value].share.stacked(BATCHES)
-    share = sampler._less_noise(chain, value, plain, BATCHES)[batch]
-    return share[sampler.atom] * sampler.within[value]
+    share, sets = sampler._less_noise(chain, value, plain, range(BATCHES))[batch], sampler._sets(value)
+    return (share[sets.own] * sets.within)[sampler.atom] * sampler.within[value]
 
 
 def test_the_joint_of_every_batch_is_a_product_of_its_shares(learned: LinkedPosterior) -> None:

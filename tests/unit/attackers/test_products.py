@@ -120,3 +120,29 @@ def test_compiled_equals_python() -> None:
         same = gibbs.draw_parameters(*arguments, *compiled) == gibbs.draw_parameters.py_func(*arguments, *plain)
     assert same
     assert compiled[1] == pytest.approx(plain[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_codes_that_no_row_can_have_are_drawn_as_one(mirror: bool) -> None:
+    """The possible ones keep the Dirichlet's law, the others their proportions; means are those of all codes."""
+    count, beta = np.array([[9], [2], [0], [0]]), np.array([1.0, 0.5, 2.0, 1.5])  # regions are codes; one value
+    each = np.arange(4, dtype=np.int32)
+    runs = np.array([0, 4]), np.array([0, 4]), np.arange(5), each, each
+    near = np.zeros(1, np.bool_), np.zeros(5, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    possible, counter = np.array([True, True, False, False]), np.uint64(0)
+    drawn, mean, new, found = np.array([0.4, 0.3, 0.1, 0.2]), np.empty(4), np.empty(4), []
+    for _ in range(8000):
+        state = beta, drawn.copy(), np.ones(1), mirror, possible
+        counter = np.uint64(gibbs.draw_all(count, *runs, *near, *state, np.uint64(3), counter, mean, new))
+        found.append(new.copy())
+        drawn = new.copy()
+    shape = beta + count[:, 0]
+    assert mean == pytest.approx(shape / shape.sum())
+    share = np.array(found)
+    assert share[:, 3] / share[:, 2] == pytest.approx(2.0)
+    assert share.sum(axis=1) == pytest.approx(1.0)
+    for part, own in ((share[:, 0], shape[0]), (share[:, 1], shape[1]), (share[:, 2:].sum(axis=1), shape[2:].sum())):
+        law = stats.beta(own, shape.sum() - own)
+        for power in (1, 2):
+            means = (part.reshape(50, -1) ** power).mean(axis=1)
+            assert abs(means.mean() - law.moment(power)) <= 5 * means.std(ddof=1) / np.sqrt(50)

@@ -406,6 +406,28 @@ def test_controls_are_coded_by_the_originals_domains() -> None:
         code_people(columns(disease=["z", "a"], sex=["m", "m"]), table.attributes, "c.csv")
 
 
+def test_five_exposed_people_who_were_not_sampled_are_not_nobody() -> None:
+    """5 of 1,005: a sample of 100 that met none of them allows for 34, and how common values are is not sampled."""
+    schema = made_schema(
+        {"zip": {"role": QI, "domain": list("xyz")}, "disease": {"role": SENSITIVE, "domain": list("abcd")}}
+    )
+    crowd = [("xy"[n % 2], "abcd"[n // 2 % 4]) for n in range(1000)]
+    table = made_table(schema, *crowd, *[("z", "a")] * 5)
+    told = ["disclosed.80 <= 0.02", "misled.80 <= 0.04", "raised.of_a_value <= 0.9", "mode_gain <= 0.2"]
+    found = audited(
+        table.as_release(), table, sample=100, limits=told, attackers={"random_worlds": RandomWorlds()}, panel=False
+    )
+    of = {f.id: f for f in found.document.findings if f.attribute == "disease"}
+    some, more, worst, gain = (of[f"random_worlds.{text.split()[0]}"] for text in told)
+    assert (some.value, some.low) == (0, 0)
+    assert float(some.high or 0) == pytest.approx(34 / 1005, abs=2e-3)
+    assert [f.verdict for f in (some, more, worst, gain)] == ["inconclusive", "within", "inconclusive", "within"]
+    assert (worst.value, worst.high) == (0, 1)
+    assert float(gain.value or 0) == pytest.approx(0.25 - 255 / 1005, abs=0.01)
+    whole = audited(table.as_release(), table, limits=told, attackers={"random_worlds": RandomWorlds()}, panel=False)
+    assert values(whole)["random_worlds.disclosed.80"] == pytest.approx(5 / 1005)
+
+
 def test_a_sample_of_people_widens_intervals_and_says_so() -> None:
     table = big(2000, seed=3)
     whole = audited(table.as_release(), table)

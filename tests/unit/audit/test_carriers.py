@@ -88,7 +88,9 @@ def test_the_audit_says_that_the_exact_length_of_stay_carries_it():
     assert said.startswith(
         f"{before} rows stand in classes of fewer than 3; without stay {after} rows, with it one level"
     )
+    assert "stay is published exactly." in said
     assert "stay" in kinds["inference"]["why"]
+    assert kinds["linking"]["why"] == "The same columns carry it."
     external = run_audit(
         {"by hand": table.as_release()}, original=table, membership=None, background=None, variant="external"
     )

@@ -238,6 +238,32 @@ def test_several_earlier_releases_and_the_fewest_that_expose(pair):
     found = audited(pair, {"old": EarlierRelease(release=old), "more": EarlierRelease(release=more)})
     sets = found.document.diagnostics["composition"]["new"]["diagnosis"]["minimal_sets"]
     assert {"releases": ["old"], "people": 7} in sets
+    assert value_of(found, "releases_needed") == 1
+
+
+def test_two_dozen_earlier_releases_and_the_one_that_exposes(pair):
+    """Coarser zips, each of which tells nothing, and at last the one that does: too many to try every set."""
+    table, old, _, planted = pair
+    codes, secret = table.attributes[1].codes, table.columns[2].astype(np.int64)
+    earlier = {}
+    for number in range(23):
+        width = 4 * (number + 2)
+        low = np.arange(0, codes, width)
+        regions = [Regions.intervals(codes, [0], [codes - 1])]
+        regions += [Regions.intervals(codes, low, np.minimum(low + width, codes) - 1), Regions.singles(6)]
+        group = table.columns[1].astype(np.int64) // width
+        rows = BlockRows((0, 1, 2), group, (group * 0, group, secret))
+        earlier[f"coarse {number}"] = EarlierRelease(release=build_release(table.attributes, regions, [rows])[0])
+    harmless = audited(pair, earlier)
+    assert kind_of(harmless, "composition")["verdict"] == "within"
+    assert not any(f.id == "releases_needed" for f in harmless.document.findings)
+    found = audited(pair, {**earlier, "old": EarlierRelease(release=old)})
+    assert kind_of(found, "composition")["verdict"] == "exceeded"
+    facts = found.document.diagnostics["composition"]["new"]["diagnosis"]
+    assert facts["sure"] == len(planted)
+    assert facts["minimal_sets"] == [{"releases": ["old"], "people": len(planted)}]
+    assert facts["every_subset"] is False
+    assert value_of(found, "releases_needed") == 1
 
 
 def _columns(table):

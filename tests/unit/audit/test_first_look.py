@@ -1,15 +1,17 @@
 """The cheap answer first, a budget of time, and progress where there is no terminal."""
 
+import threading
 import time
 
 import pytest
 from test_carriers import hospital
 
 from one_round import run_audit
+from unveil import engine as engine_module
 from unveil.audit.case import Case
 from unveil.audit.first_look import first_look
 from unveil.catalog import anonymizer
-from unveil.engine import WHOLE, Engine, progress_lines
+from unveil.engine import WHOLE, Engine, Meter, line_now_and_then
 from unveil.errors import UsageError
 
 
@@ -47,13 +49,31 @@ def test_when_time_is_over_what_was_reached_is_reported_and_is_no_pass() -> None
         pass
 
 
-def test_without_a_terminal_progress_is_a_line_now_and_then(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = iter([0.0, 0.0, 1.0, 1.0, 12.0, 12.0, 13.0, 13.0, 30.0, 30.0])
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    lines: list[str] = []
-    progress = progress_lines(lines.append)
-    for done in range(1, 5):
-        progress("chains", done * WHOLE // 8, WHOLE)
-    assert lines == ["25% chains, about 36 s left", "50% chains, about 30 s left"]
+def test_progress_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    meter = Meter()
+    assert meter.line() == "0% starting"
+    meter("chains", WHOLE // 4, WHOLE)
+    clock[0] = 12.0
+    assert meter.line() == "25% chains, about 36 s left"
+    clock[0] = 24.0  # nothing was reported since: the time left grows
+    assert meter.line() == "25% chains, about 72 s left"
+
+
+def test_work_that_reports_nothing_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "EVERY", 0.01)
+    meter, lines = Meter(), list[str]()
+
+    def say(line: str) -> None:
+        lines.append(line)
+        if len(lines) == 2:
+            raise BrokenPipeError  # which ends neither the work nor the lines
+
+    with line_now_and_then(say, meter.line):
+        meter("chains", 1, 2)
+        until = time.monotonic() + 30
+        while len(lines) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+    assert lines[1:4] == ["25% chains"] * 3
+    assert not any(thread.name == "progress" for thread in threading.enumerate())

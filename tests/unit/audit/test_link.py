@@ -12,14 +12,17 @@ import altair
 import numpy as np
 import pytest
 from rich.console import Console
+from test_carriers import hospital
 
 from one_round import run_audit
 from small import QI, SENSITIVE, made_release, made_schema, made_table
 from unveil import cli
+from unveil.audit import linkability
 from unveil.audit.linking import run_link
 from unveil.audit.linking.keys import keys_of_original, keys_of_release
 from unveil.audit.linking.run import LINKING
 from unveil.audit.linking.shape import LinkDocument
+from unveil.catalog import anonymizer
 from unveil.data.masked import Masked, as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -337,6 +340,24 @@ def test_an_audit_speaks_of_linkability() -> None:
     unknown = run_audit({"a.csv": generalised()}, engine=Engine(seed=1))
     assert unknown.document.diagnostics["wp29"]["a.csv"]["linkability"]["status"] == "not tested"
     assert any("Linkability" in text for text in unknown.document.diagnostics["not_tested"])
+
+
+def test_of_many_people_a_sample_is_linked_and_its_interval_holds_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = hospital(400)
+    release = anonymizer("mondrian:k=4").anonymize(held, Engine(seed=2)).release
+    found = {}
+    for most in (400, 100):
+        monkeypatch.setattr(linkability, "MOST_LINKED", most)
+        audit = run_audit({"r": release}, original=held, membership=None, background=None, engine=Engine(seed=1))
+        found[most] = {f.id: f for f in audit.document.findings if f.id in ("reid", "claimed")}
+        told = [text for text in audit.document.diagnostics["remarks"] if "people was linked" in text]
+        assert len(told) == (most == 100)
+    exact, sampled = found[400]["reid"], found[100]["reid"]
+    assert exact.low == exact.value == exact.high
+    assert sampled.low < exact.value < sampled.high
+    assert sampled.high - sampled.low < 0.05
+    assert found[100]["claimed"].low == 0
+    assert 0 < found[100]["claimed"].high < 0.05  # nobody of a hundred is not nobody of four hundred
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`unveil audit` on tables whose posterior has several modes: a limit that the exact posterior exceeds is not kept."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,7 @@ def test_no_seed_is_within_a_limit_that_the_exact_posterior_exceeds(
     (found,) = (f for f in document["findings"] if f["id"] == "bayesian.global_threat")
     assert found["verdict"] != "within"
     assert found["low"] <= right <= found["high"]
+    assert any("s: one reading of the release fits it" in remark for remark in document["diagnostics"]["remarks"])
 
 
 def test_two_readings_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,3 +87,7 @@ def test_two_readings_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str
     said = [r for r in document["diagnostics"]["remarks"] if "two readings of the release fit" in r]
     assert len(said) == 1
     assert " ".join(out.split()).count("two readings of the release fit") == 1
+    one, other = map(int, re.findall(r"about (\d+)%", said[0]))  # each says of everybody what the other denies
+    assert one + other == 100
+    assert not any("one reading" in remark for remark in document["diagnostics"]["remarks"])
+    assert re.search(r"guess (50%|\d+% to \d+%) right", document["diagnostics"]["sentence"]["r.csv"]["s"])

@@ -1,9 +1,11 @@
 """`unveil audit --earlier` and `--ledger`, `unveil ledger`, as a user meets them."""
 
+import csv
 import json
 import re
 from typing import NamedTuple
 
+import polars as pl
 import pytest
 from test_cli import run
 
@@ -68,6 +70,53 @@ def test_with_the_earlier_release_it_is_exceeded(folder, audit):
     assert facts["sure"] == 7
     assert facts["sure_alone"] == 0
     assert [one["name"] for one in facts["earlier"]] == ["old.csv"]
+
+
+def written_again(folder, header, old, new, *, delimiter=",", suffix=".csv"):
+    """The earlier release in another form, and a schema of its own in which `old` reads `new`."""
+    rows = list(csv.reader((folder / "old.csv").read_text().splitlines()))[1:]
+    path = folder / f"again{suffix}"
+    if suffix == ".csv":
+        path.write_text("\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in [header, *rows]) + "\n")
+    else:
+        frame = pl.DataFrame({name: [row[i] for row in rows] for i, name in enumerate(header)})
+        frame.write_parquet(path)
+    schema = (folder / "schema.toml").read_text()
+    assert old in schema
+    (folder / "again.toml").write_text(schema.replace(old, new))
+    return f"{path}:schema={folder / 'again.toml'}"
+
+
+def test_other_formats_and_other_names_of_columns(folder, audit):
+    """A file of another kind with other names, which its own schema says."""
+    names = ["alter", "zip", "befund"]
+    for rest in ({"delimiter": ";"}, {"suffix": ".parquet"}):
+        text = written_again(
+            folder, names, "[attributes.age]\n", '[attributes.age]\nprepare = { from = "alter" }\n', **rest
+        )
+        schema = (folder / "again.toml").read_text()
+        renamed = '[attributes.diagnosis]\nprepare = { from = "befund" }\n'
+        (folder / "again.toml").write_text(schema.replace("[attributes.diagnosis]\n", renamed))
+        found = audit(folder, "--earlier", text, "--json", "-")
+        assert found.exit_code == 1
+        assert json.loads(found.stdout)["diagnostics"]["composition"]["new.csv"]["diagnosis"]["sure"] == 7
+
+
+@pytest.mark.parametrize(
+    ("header", "old", "new", "said"),
+    [
+        (["age", "zip", "dx"], "attributes.diagnosis", "attributes.dx", "but dx has such values"),
+        (["alter", "zip", "diagnosis"], "attributes.age", "attributes.alter", "readers may know alter"),
+    ],
+)
+def test_a_column_under_another_name_is_never_within(folder, audit, header, old, new, said):
+    """Nobody says that they are the same: a reader sees it at once."""
+    found = audit(folder, "--earlier", written_again(folder, header, old, new), "--json", "-")
+    kinds = json.loads(found.stdout)["diagnostics"]["judgement"]["new.csv"]["kinds"]
+    kind = next(k for k in kinds if k["kind"] == "composition")
+    assert kind["verdict"] == "not judged"
+    assert said in kind["sentence"]
+    assert found.exit_code == 3
 
 
 def test_options_of_an_earlier_release(folder, audit):

@@ -29,6 +29,7 @@ from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import console, harmless, long_work
 from unveil.engine import bound_memory, free_bytes
 from unveil.errors import Stopped, UsageError
+from unveil.formats import tables
 
 # Commands one after the other in one process: importing takes longer than they do. Each has its own standard output, as
 # a new process would find it: open, with nobody who reads it, or closed. Then its exit code and what it printed.
@@ -64,8 +65,11 @@ def ended(*commands: tuple[tuple[str | Path, ...], str]) -> list[list[Any]]:
     """Exit code, standard output and error of each command, given what its standard output is."""
     told = json.dumps([([*map(str, words)], stdout) for words, stdout in commands])
     done = subprocess.run([sys.executable, "-c", COMMANDS, told], capture_output=True, check=False, timeout=300)
-    progress = re.compile(r"^(\d+% .*|.* s so far)\n", re.MULTILINE)  # the machine may be busy
-    return [[code, out, progress.sub("", err)] for code, out, err in json.loads(done.stderr)]
+    found: list[list[Any]] = json.loads(done.stderr)
+    return [[code, out, re.sub(r"(?m)^(\d+% .*|.* s so far)\n", "", err)] for code, out, err in found]  # a busy machine
+
+
+MAIN = "import sys; sys.argv[0] = 'unveil'; from unveil.cli import main; main()"
 
 
 def check(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:  # noqa: F811
@@ -81,6 +85,34 @@ def test_a_reader_that_leaves_does_not_change_the_verdict(folder: Path) -> None:
     for command, (code, _, err) in zip(commands, ended(*((c, "left") for c in commands)), strict=True):
         assert (code, len(err.splitlines())) == (1, int(command[0] == "audit"))
         assert all(line.startswith("wide.csv: 60 rows in 4 classes") for line in err.splitlines())  # the first look
+
+
+def test_a_command_without_a_verdict_is_done_when_its_reader_leaves(folder: Path) -> None:  # noqa: F811
+    """Its help, too; 1 would say that a limit is exceeded."""
+    commands = (("schema", folder / "wide.csv"), ("frontier", "--help"), ("--version",), ("list", "anonymizers"))
+    for command, (code, *_) in zip(commands, ended(*((c, "left") for c in commands)), strict=True):
+        assert code == 0, command
+
+
+def test_nobody_who_reads_what_is_said_changes_no_outcome(folder: Path) -> None:  # noqa: F811
+    """`2>&1 | head -1` closes standard error, too: files are written, a mistake is 2 and a verdict a verdict."""
+    data, schema, made = folder / "data.csv", folder / "schema.toml", folder / "made.csv"
+    for code, command in (
+        (0, ("anonymize", data, "-s", schema, "--with", "mondrian:k=2", "-o", made)),
+        (1, check(folder, "--require", "k_anonymity:k=500", "--json", folder / "found.json")),
+        (2, ("check", folder / "nothing.csv", "-s", schema)),
+        (2, ("check", "--nonsense")),
+    ):
+        reading, writing = os.pipe()
+        os.close(reading)
+        program = [sys.executable, "-c", MAIN, *map(str, command)]
+        try:
+            done = subprocess.run(program, stdout=writing, stderr=writing, check=False, timeout=300)
+        finally:
+            os.close(writing)
+        assert done.returncode == code, command
+    assert made.exists()
+    assert (folder / "found.json").exists()
 
 
 def test_an_output_that_takes_few_characters_or_none(folder: Path) -> None:  # noqa: F811
@@ -132,6 +164,34 @@ def test_a_crash_is_one_line_and_never_a_verdict(
     assert (code, out, err.count("\n")) == (70, "", 1)
     assert said in err
     assert "\x1b" not in err
+
+
+def slowly(work: Any) -> Any:
+    def slow(*args: Any, **options: Any) -> Any:
+        time.sleep(0.3)
+        return work(*args, **options)
+
+    return slow
+
+
+def test_no_command_is_silent_while_it_works(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where nothing reports how far it is: reading, counting, writing."""
+    for module, name, stage in (
+        (tables, "read_table", "reading "),
+        (levels, "run_check", "counting the levels"),
+        (report, "render_page", "writing"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "EVERY", 0.02)
+            patched.setattr(module, name, slowly(getattr(module, name)))
+            command = check(folder, "--original", folder / "data.csv", "--report", folder / "page.html")
+            code, _, err = run(*command, capsys=capsys)
+            assert code == 0
+            assert sum(line.startswith(stage) and line.endswith(" s so far") for line in err.splitlines()) > 2, err
 
 
 @pytest.mark.parametrize("after", [0.0, 0.02, 0.1, 0.3, 0.6, 0.86, 0.96])

@@ -478,6 +478,14 @@ COLUMNS = {
     "Nom de famille": ["Abernathy", "Lockridge"] * 30,
     "Nombre completo": ["Abernathy", "Lockridge"] * 30,
     "e_mail": ["none given", "see file"] * 30,
+    "x6": [f"dr. van {name}" for name in ("Dijk", "Leeuwen", "Dam")] * 20,
+    "x7": [f"{a} {b}" for a in ("Daan", "Emma", "Sem") for b in map("Rossi{}".format, "abcdefghijklmnopqrst")],
+    "Hausarzt": [f"Praxis {chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)],
+    "lat": [f"51.{100_000 + 37 * i}" for i in range(60)],
+    "Geokoordinaten": [f"51.{100 + i}, 7.{200 + i}" for i in range(60)],
+    "Aufnahme": [f"{1 + i % 28}.03.2019" if i % 2 else f"2019-03-{1 + i % 28:02d}" for i in range(60)],
+    "Kontonummer": [f"DE{10**19 + 97 * i}" for i in range(60)],
+    "x8": [f"192.168.{i}.{i + 7}" for i in range(60)],
 }
 
 
@@ -511,6 +519,17 @@ def test_what_points_at_people_is_drafted_as_an_identifier(name):
 )
 def test_words_of_roles_in_six_languages(name, role):
     assert evidence_of(drafted(**{name: ["a", "b", "c"]}), name).role is role
+
+
+def test_titles_of_jobs_that_many_rows_have_for_themselves_are_free_text():
+    jobs = [
+        f"Leiter {word} {place}"
+        for word in map("Amt{}".format, "abcdefghijk")
+        for place in map("Ort{}".format, "lmnopqrstuv")
+    ]
+    found = drafted(Beruf=[*jobs, *["Lehrer", "Maurer"] * 50], ort=[f"{1000 + i % 150} AB" for i in range(221)])
+    assert evidence_of(found, "Beruf").role is Role.IDENTIFIER
+    assert evidence_of(found, "ort").role is Role.QUASI_IDENTIFIER, "codes of two parts are not words"
 
 
 def test_categories_of_several_words_stay_what_they_are():

@@ -113,6 +113,21 @@ def test_a_release_is_read_alike_but_nothing_is_derived_from_it(folder):
     assert release.groups == 2  # the two spellings of GKV are one value, as in the original
 
 
+def test_a_release_may_have_the_name_that_the_schema_only_changes(tmp_path):
+    """Nothing is derived from it: the cells are those of the attribute."""
+    (tmp_path / "schema.toml").write_text(
+        'version = 1\nconfirmed = true\n[attributes.age]\nrole = "quasi-identifier"\nkind = "numeric"\n'
+        'domain = { from = 0, to = 99 }\nprepare = { from = "Alter" }\n'
+        '[attributes.s]\nrole = "sensitive"\ndomain = ["x", "y"]\n'
+    )
+    schema = read_schema(tmp_path / "schema.toml")
+    texts = "{}\n[0,9];x\n[0,9];y\n"
+    for name in ("Alter", "age"):
+        (tmp_path / f"{name}.csv").write_text(texts.format(f"{name};s"))
+    both = [read_release(tmp_path / f"{name}.csv", schema) for name in ("Alter", "age")]
+    assert both[0] == both[1]
+
+
 def test_a_release_that_publishes_a_source_is_refused(folder):
     schema = read_schema(folder / "schema.toml")
     (folder / "release.csv").write_text("PLZ;Kasse\n48143;GKV\n", encoding="utf-8")

@@ -158,7 +158,7 @@ DATE = QI + 'kind = "date"\n'
         (body(NUMERIC + "domain = { from = 1, to = 2, step = 0 }"), "x", "is empty"),
         (body(NUMERIC + "domain = { from = 1, to = 2, step = nan }"), "x", "finite numbers"),
         (body(NUMERIC + "domain = { from = -inf, to = 2 }"), "x", "finite numbers"),
-        (body(NUMERIC + "domain = { from = 0, to = 1, step = 1e-9 }"), "x", "1,000,000,001 values, over 10,000,000"),
+        (body(NUMERIC + "domain = { from = 0, to = 1, step = 1e-9 }"), "x", "the domain has over 10,000,000 values"),
         (body(NUMERIC + "domain = { from = 2024-01-01, to = 2024-01-02 }"), "x", 'set kind = "date"'),
         (body(DATE + "domain = { from = 1, to = 2 }"), "x", "write it as 2024-01-31 without quotes"),
         (body(DATE + "domain = { from = 2024-01-01, to = 2024-02-01, step = 0.5 }"), "x", "whole days"),

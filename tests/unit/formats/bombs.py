@@ -162,6 +162,7 @@ BOMBS: dict[str, Bomb] = {
     "toml, many dotted keys": lambda f: schema(f, SCHEMA + "".join(f"x{'.a' * 900}{i} = 1\n" for i in range(500))),
     "toml, brackets": lambda f: schema(f, SCHEMA + "x = " + "[" * 100_000 + "\n"),
     "toml, tables": lambda f: schema(f, SCHEMA + "x = " + "{a=" * 100_000 + "\n"),
+    "toml, many tables": lambda f: schema(f, SCHEMA + "".join(f"[attributes.x{i}]\n" for i in range(600_000))),
     "frequency of a table": lambda f: schema(f, 'frequency = "n"\n' + SCHEMA, "a,b,n\n1,2,2000000000\n3,4,1\n"),
     "frequency of a release": lambda f: release(f, "a,b,count\n1,2,2000000000\n3,4,1\n"),
     "frequencies of a release": lambda f: [

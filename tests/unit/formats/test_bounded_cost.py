@@ -36,7 +36,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
 def test_a_small_file_costs_little(name: str, outcomes: dict[str, list[Any]]) -> None:
     assert name in outcomes, "the process ended before it, or in it"
     code, seconds, peak, said = outcomes[name]
-    assert (code, said.count("\n")) == (2, 1), said
+    lines = [line for line in said.splitlines() if not line.endswith(" s so far")]  # the machine may be busy
+    assert (code, len(lines)) == (2, 1), said
     assert seconds < SECONDS
     assert peak < MEGABYTES
     assert "root:" not in said  # no line of a system file

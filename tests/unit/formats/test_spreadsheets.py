@@ -88,6 +88,7 @@ def test_a_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
         ([["x", None, "y"], [1, 2, 3]], "column B has no name; name every column in row 1, the first row$"),
         ([["x", None], [1, 2]], "column B has no name.*; if 'x' is a title, remove the rows above the names$"),
         ([["Patients"], [], ["x", "y"], [1, 2]], "row 1 below the names is blank.*; if 'Patients' is a title"),
+        ([["Patients"], ["2023"], [], ["x", "y"], [1, 2]], "row 2 below the names is blank.*; if 'Patients' is"),
         ([[None, "x"], [0, 1]], r"column A has no name.*\(pandas leaves its index unnamed"),
         ([["x", "y"]], "holds no rows, only names"),
         ([["x", "y"], [1, 2], [], [3, 4]], "row 2 below the names is blank"),

@@ -146,6 +146,15 @@ def test_identifiers_are_counted_and_dropped(tmp_path: Path) -> None:
     assert table.repeated == {"name": 2}
 
 
+def test_an_identifier_may_keep_what_prepares_it(tmp_path: Path) -> None:
+    """A drafted quasi-identifier that a steward calls an identifier instead: its prepare table stays, and counts."""
+    prepare = {"trim": True, "recode": {"gkv": "GKV"}}
+    schema = made_schema({"id": {"role": IDENTIFIER, "shared": True, "prepare": prepare}, "age": {"role": QI}})
+    (tmp_path / "t.csv").write_text("id,age\nGKV ,1\ngkv,2\n")
+    table = read_table(tmp_path / "t.csv", schema)
+    assert [a.name for a in table.attributes] == ["age"]
+
+
 def test_a_cell_of_a_million_members_is_refused_with_its_place(tmp_path: Path) -> None:
     cell = "{" + ",".join(map(str, range(1_000_000))) + "}"
     frame = pl.DataFrame({"age": ["1", cell], "job": ["cook", "nurse"]})

@@ -328,9 +328,8 @@ class _Fit:
         for tree in range(1, most + 1):
             _go_on(engine)
             count = self.expected(p) if fixed is None else fixed
-            slope[:, :values] = p * weight[:, None] - count
-            slope[:, values:] = np.maximum(p * (1 - p), 1e-4) * weight[:, None]
             kept = counted[random.random(len(counted)) < POINTS_KEPT]
+            kernels.slopes(p, weight, count, kept, slope)
             used = np.flatnonzero(random.random(attributes) < ATTRIBUTES_KEPT)
             used = used if len(used) else random.integers(attributes, size=1)
             attribute, left = np.empty(nodes, np.int16), np.zeros((nodes, widest), np.bool_)

@@ -18,6 +18,7 @@ from unveil.kernels.repeated_groups import match_repeated
 __all__ = ["Chain", "Draw", "each_alone", "start_values", "sweep_on"]
 
 FRESH_EVERY = 8  # sweeps: parameters drawn without a look at where they were
+WHOLE_EVERY = 50  # sweeps: codes that no row of a value can have drawn one by one; before values trade shares
 ANNEAL_FROM = 0.1  # the exponent of the matching weights at the start of burn-in
 ANNEAL_SHARE = 0.7  # of burn-in
 SAVED = "keys", "drawn", "pi", "current", "counter", "sweep"
@@ -104,7 +105,8 @@ class Chain:
         keys = self.key(), self.keys[1]
         mirror = not fresh and self.sweep % FRESH_EVERY > 0
         state = self.theta, self.drawn, self.pi, self.partners, self.current
-        found = sweep_on(model, *state, keys, self.counter, exponent, mirror, ready)
+        whole = (self.sweep + 1) % WHOLE_EVERY == 0
+        found = sweep_on(model, *state, keys, self.counter, exponent, mirror, whole, ready)
         self.theta, self.drawn, mean, self.pi, pi_mean, self.current, self.counter = found
         self.sweep += 1
         return mean, pi_mean
@@ -209,13 +211,14 @@ def sweep_on(
     counter: np.uint64,
     exponent: float,
     mirror: bool,
+    whole: bool = True,
     ready: tuple[Ready, ...] | None = None,
 ) -> State:
     """Matchings, withheld values and parameters drawn again, in this order; `keys`: of the matchings, of the rest.
 
     `drawn` is what `theta` came from. `partners` change in place. `mirror`: parameters are drawn on the other side of
-    where they were. `exponent`: below 1 the likelihood of matched cells is tempered. `ready`: what of the hidden blocks
-    is known at these parameters already.
+    where they were. `whole`: see Layout.draw. `exponent`: below 1 the likelihood of matched cells is tempered. `ready`:
+    what of the hidden blocks is known at these parameters already.
     """
     key, parameter_key = keys
     values, power = model.values, model.power(exponent)
@@ -253,7 +256,7 @@ def sweep_on(
         counter = _reveal(
             model, np.zeros((1, values + kinds)), log_share, pi, tally, counts, value_counts, parameter_key, counter
         )
-    new, mean, counter = model.layout.draw(counts, drawn, power, mirror, parameter_key, counter)
+    new, mean, counter = model.layout.draw(counts, drawn, power, mirror, whole, parameter_key, counter)
     pi_mean, new_pi = np.empty((1, values)), np.empty((1, values))
     counts_and_key = model.prior.alpha[None], value_counts[None], new_pi[:0], parameter_key, counter
     counter = np.uint64(gibbs.draw_parameters(*counts_and_key, pi_mean, new_pi))

@@ -18,7 +18,7 @@ from unveil.engine import Engine, open_checkpoint, save_checkpoint
 __all__ = ["Arrays", "Checkpoint"]
 
 Arrays = dict[str, NDArray[Any]]
-VERSION = 6  # of what is saved
+VERSION = 7  # of what is saved
 SAVING = Lock()  # two threads may be at work on the same question
 
 

@@ -1,6 +1,6 @@
 """The contract of attackers, and the posterior they share: what a release teaches about the population."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -24,8 +24,9 @@ from unveil.errors import NotApplicable, Stopped, UsageError
 
 MARGIN = 1.05  # more than the error of a round asks for: it is itself an estimate
 LEAST_MORE, MOST_MORE = 1.2, 8.0  # times what was drawn, in one round
+ENDED = "ended"  # a fact of beliefs whose chains did not go on, as what was drawn decides
 
-__all__ = ["Attacker", "Chains", "Posterior", "attack", "check_prior", "learn", "posterior"]
+__all__ = ["ENDED", "Attacker", "Chains", "Posterior", "attack", "check_prior", "learn", "posterior"]
 
 
 class Posterior(Protocol):
@@ -210,6 +211,7 @@ def learn(
     starts: Sequence[Mapping[int, NDArray[np.float64]]] = (),
     *,
     lenient: bool = True,
+    enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> tuple[dict[str, Belief], Posterior]:
     """What attackers of one release believe, by name: chains run on until all are precise or the budget ends.
 
@@ -219,7 +221,8 @@ def learn(
     there with the reason; else that is an error. `learned`:
     what was learned from this release for this attribute before, which goes on from there if it is reusable. `starts`:
     shares by attribute from which the sampler is tried, such as an audit's original: if a chain from there fits as well
-    and believes something else, nothing is called converged.
+    and believes something else, nothing is called converged. `enough`: whether what is believed after a round decides,
+    so that nobody needs it more precisely.
     """
     asking = dict(attackers)
     questions = list(
@@ -251,14 +254,17 @@ def learn(
         wanted = max((one.wanted for one in judged), default=1.0)
         times = float(np.clip(MARGIN * wanted, LEAST_MORE, MOST_MORE))
         course.round(times / max(MARGIN * wanted, times))
-        if done or not learned.run_on(agree=agree, times=times):
+        ended = not done and enough is not None and enough(found)
+        if done or ended or not learned.run_on(agree=agree, times=times):
             break
-    learned.finish(done=done)
+    learned.finish(done=done or ended)
     facts, alarm = learned.facts(), learned.alarm(starts)
     for name, (one, _) in asking.items():
         belief = found[name]
         if one.asks() and facts:
             judgement = replace(belief.diagnostics, facts={**belief.diagnostics.facts, **facts})
+            if ended and not judgement.precise:
+                judgement = replace(judgement, facts={**judgement.facts, ENDED: "a limit is surely exceeded"})
             if alarm:
                 more = {**judgement.facts, "alarm": alarm}
                 judgement = replace(judgement, facts=more, converged=False, precise=False)

@@ -267,11 +267,24 @@ def _common_runs(
     return owner[order], low[order], high[order]
 
 
-def knowledge_likelihood(shares: NDArray[np.float64], known: Known) -> NDArray[np.float64]:
-    """(..., knowledge, values) likelihood of each piece of knowledge, from (..., values, codes) shares."""
-    by_code = np.ascontiguousarray(np.moveaxis(shares, -1, 0))
-    inside = np.moveaxis(known.totals(by_code), 0, -2)
+def knowledge_likelihood(
+    shares: NDArray[np.float64], known: Known, part: tuple[NDArray[np.integer], Regions] | None = None
+) -> NDArray[np.float64]:
+    """(..., knowledge, values) likelihood of each piece of knowledge, from (..., values, codes) shares.
+
+    `part`: the codes that the shares are of, where these are some only, and what is known in terms of them.
+    """
+    codes, regions = (slice(None), known.regions) if part is None else part
+    code = regions.single()
+    if known.likelihood is not None:
+        inside = np.swapaxes(shares @ known.likelihood[:, codes].T, -1, -2)
+    elif (code >= 0).all():
+        inside = np.swapaxes(shares[..., code], -1, -2)
+    else:
+        inside = np.moveaxis(regions.totals(np.ascontiguousarray(np.moveaxis(shares, -1, 0))), 0, -2)
     mistaken = known.mistaken()[:, None]
+    if not (known.wrong or mistaken.any()):
+        return inside
     return np.asarray(mistaken + (1 - known.wrong - mistaken) * inside)
 
 

@@ -25,6 +25,7 @@ __all__ = ["HiddenBlock", "HiddenModel", "Repeated", "Withheld", "find_withheld"
 LOST = 1e-200  # products smaller than this are taken by logarithms
 MANY = 50  # factors
 SMALL_GROUP = 4  # rows of a group that is matched in closed form
+WORTH_LEAVING, FEW_POSSIBLE = 100_000, 0.5  # parameters, and the share of them that rows may have
 
 
 # For the function within `weights`: its annotations are evaluated at every sweep.
@@ -181,6 +182,8 @@ class HiddenModel:
                 np.add.at(own_counts, (row, value[published]), own.count[published])
         counts = np.bincount(value[published], weights=own.count[published], minlength=values).astype(np.int64)
         matched = np.array([i not in own.attributes for i in others], dtype=bool)
+        if not len(withheld.rows):
+            layout = replace(layout, possible=_possible(release, layout, hidden, own_counts))
         return cls(release, asked, prior, tuple(hidden), withheld, first, own_counts, counts, layout, matched)
 
     def log_shares(self, theta: Shares) -> NDArray[np.float64]:
@@ -252,6 +255,29 @@ class HiddenModel:
             if index != self.asked:
                 total = total + log_share[self.first[index] + own.region(index)[entry]]
         return np.asarray(total)
+
+
+def _possible(
+    release: Release, layout: Layout, hidden: list[HiddenBlock], own_counts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """See Layout: which codes some row of a value may have; empty where that would save little."""
+    none = np.zeros(0, dtype=bool)
+    if len(layout.beta) < WORTH_LEAVING or layout.kernels:
+        return none
+    shown, first = own_counts > 0, layout.first()
+    for block in hidden:
+        for place, index in enumerate(release.blocks[block.number].attributes):
+            region = block.cells[release.blocks[block.number].cell[block.entry], place]
+            shown[first[index] + region, block.column] = True
+    found = []
+    for index, (values, codes) in zip(layout.attributes, layout.shape, strict=True):
+        regions = release.regions[index]
+        owner, code = regions.listed(np.arange(len(regions)))
+        mine = np.zeros((codes, values), dtype=bool)
+        np.logical_or.at(mine, code, shown[first[index] + owner])
+        found.append(mine.T.ravel())
+    possible = np.concatenate(found)
+    return possible if possible.mean() < FEW_POSSIBLE else none
 
 
 def region_shares(regions: Regions, theta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,6 +29,7 @@ from unveil.kernels import matching
 __all__ = ["HiddenPosterior"]
 
 MOST_MEMORY = 1 << 29  # bytes for the kept states of all chains
+MOST_OF_STATE, FEWEST_KEPT = 1 << 27, 10  # bytes of one; states of a chain, or none are worth keeping
 TASK = "learning through hidden links"
 FIT_EVERY = 20  # states that are looked at, to one whose log posterior is noted
 TRIPS = 8  # states that must have come all the way down the ladders
@@ -260,6 +261,8 @@ class HiddenPosterior(HiddenAnswers):
         for question in self.questions:
             if question.kind == kind and question.targets is targets:
                 return question.averages(self.settings.precision)
+        if not self.kept[0].most:
+            raise NotApplicable("the domains are too large to ask more than what was asked first; declare bins")
         return averages_of(
             TERMS[kind](self.model, targets),
             [kept.states for kept in self.kept],
@@ -330,10 +333,10 @@ def _cost(model: HiddenModel) -> int:
 
 
 def _most_kept(model: HiddenModel, settings: Chains) -> int:
-    """How many states of each chain are kept: as asked, or fewer where domains are so large that memory ends."""
+    """How many states of each chain are kept: as asked, or fewer where domains are large; none of very large ones."""
     size = sum(16 * model.values * model.release.attributes[i].codes for i in model.layout.attributes)
     size += sum(4 * int(block.groups.row_start[-1]) for block in model.hidden)
-    room = MOST_MEMORY // (2 * max(size, 1) * settings.chains)
-    if room < 10:
+    if size > MOST_OF_STATE:
         raise NotApplicable("the domains are too large to learn from hidden links; declare bins or a coarser domain")
-    return min(settings.keep, room)
+    room = MOST_MEMORY // (2 * max(size, 1) * settings.chains)
+    return min(settings.keep, room) if room >= FEWEST_KEPT else 0

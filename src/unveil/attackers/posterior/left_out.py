@@ -1,11 +1,13 @@
 """The learner as if the person's group had been left out: what its rows taught is taken off the posterior's counts.
 
 E[theta | release] = (beta + E[N]) / (sum beta + n): the mean shares say how many rows are expected where. Of those the
-group's own are taken off, which is exact where values stand beside single cells. Where links are hidden the rows of the
-other groups stay matched as they were, with this group there: one group among many moves them little.
+group's own are taken off, which is exact where values stand beside single cells. Rows in wider cells are read again
+then: the mean shares are a fixed point of what they make of such rows (exactly so where cells are nested), and it is
+sought again without the group. Where links are hidden the rows of the other groups stay matched as they were, with this
+group there: one group among many moves them little.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,12 +19,16 @@ from unveil.data.belief import Known, Targets
 from unveil.data.regions import Regions
 from unveil.data.release import Block, Release, row_numbers
 from unveil.errors import NotApplicable
+from unveil.kernels.wide_cells import shares_without
 
 __all__ = ["LeftOut"]
 
 STATES = 512  # of a group that is matched exactly
 PAIRS_AT_ONCE = 20_000  # of a target and a group that may be theirs
 LEAST = 1e-12
+MOST_CODES = 256  # of an attribute whose wide cells are read again
+MOST_WORK = 2e10  # pairs of a group and a value, times runs of regions and pairs of codes
+STEPS, STILL = 12, 1e-8
 MOST_OF_ALL = 0.5  # of the rows: without a larger group hardly anything would be left to learn from
 
 
@@ -34,10 +40,11 @@ class LeftOut:
     asked: int
     theta: dict[int, Floats]  # by attribute: (values, codes) posterior mean shares
     rows: Floats  # (values,) rows and pseudo-counts behind a value's share
-    pseudo: dict[int, Floats]  # by attribute: (values,) pseudo-counts of all codes together
+    beta: Mapping[int, Floats]  # by attribute: (values, codes) pseudo-counts
     alpha: Floats  # (values,)
     held: Floats  # (groups, values) expected rows
     expected: dict[int, Floats]  # by block: (entries, values) expected rows of the entry by value
+    wide: dict[int, "_WideCells"]  # by attribute of the asked block
 
     @classmethod
     def of(cls, posterior: Posterior, asked: int) -> "LeftOut":
@@ -58,13 +65,21 @@ class LeftOut:
         }
         own = release.blocks.index(release.block_of(asked))
         held = np.add.reduceat(expected[own], release.blocks[own].start[:-1], axis=0)
-        pseudo = {i: prior.beta[i].sum(axis=1) for i in theta}
-        return cls(release, asked, theta, held.sum(axis=0), pseudo, prior.alpha, held, expected)
+        wide: dict[int, _WideCells] = {}
+        for i in set(theta) & set(release.blocks[own].attributes):
+            block, regions = release.blocks[own], release.regions[i]
+            if (regions.sizes > 1).any() and regions.codes <= MOST_CODES:
+                region = block.region(i).astype(np.int64)
+                read = _WideCells.of(block, regions, region, expected[own], theta[i], prior.beta[i])
+                wide |= {} if read is None else {i: read}
+        return cls(release, asked, theta, held.sum(axis=0), prior.beta, prior.alpha, held, expected, wide)
 
     def factors(self, targets: Targets) -> Iterator[tuple[Ints, Floats, Floats]]:
         """For some targets at a time: (pairs,) target, (pairs,) weight and (pairs, values) by how much the belief in a
         value changes if a group that may be the target's is left out."""
         target, group, weight = self._pairs(targets)
+        order = np.argsort(group, kind="stable")  # a group is looked at once, whoever it may belong to
+        target, group, weight = target[order], group[order], weight[order]
         for start in range(0, len(target), PAIRS_AT_ONCE):
             some = slice(start, start + PAIRS_AT_ONCE)
             yield target[some], weight[some], self._changed(targets.take(target[some]), group[some])
@@ -93,29 +108,123 @@ class LeftOut:
         return fits.target[first], fits.group[first], rows
 
     def _changed(self, pairs: Targets, group: Ints) -> Floats:
-        release, gone = self.release, self.held[group]
-        all_rows, rows = self.rows.sum(), self.rows
+        gone, rows, all_rows = self.held[group], self.rows, self.rows.sum()
         kept = np.maximum(self.alpha + rows - gone, LEAST) / (self.alpha.sum() + all_rows - gone.sum(axis=1))[:, None]
         found = kept / ((self.alpha + rows) / (self.alpha.sum() + all_rows))
         for i, doubted in pairs.known.items():
             known = replace(doubted, wrong=0.0)
-            number = next(n for n, b in enumerate(release.blocks) if i in b.attributes)
-            alone = Targets(self.asked, {i: known}, pairs.count, group)
-            fits = block_fits(release, release.blocks[number], alone)
-            shares = np.ascontiguousarray(self.theta[i].T)
-            overlaps = fits.overlaps[i]
-            whole = np.maximum(release.regions[i].totals(shares)[overlaps.region], 1e-300)
-            inside = np.minimum(overlaps.shared(shares) / whole, 1.0)[fits.pair[i]]
-            mine = np.zeros_like(found)
-            np.add.at(mine, fits.target, inside * self.expected[number][fits.entry])
             before = knowledge_likelihood(self.theta[i], known)[known.of_target]
-            total = self.pseudo[i] + rows
-            after = np.maximum(before * total - mine, LEAST) / np.maximum(total - gone, LEAST)
+            if i in self.wide:
+                after = self.wide[i].without(known, group)
+            else:
+                total = self.beta[i].sum(axis=1) + rows
+                mine = self._own(i, known, pairs.count, group)
+                after = np.maximum(before * total - mine, LEAST) / np.maximum(total - gone, LEAST)
             mistaken = doubted.mistaken()[doubted.of_target][:, None]
             right = 1 - doubted.wrong - mistaken
             found *= (mistaken + right * after) / np.maximum(mistaken + right * before, 1e-300)
         found[gone.sum(axis=1) > MOST_OF_ALL * all_rows] = 1.0
         return np.asarray(found)
+
+    def _own(self, index: int, known: Known, count: int, group: Ints) -> Floats:
+        """(pairs, values) rows of the group that are expected to have what is known."""
+        number = next(n for n, b in enumerate(self.release.blocks) if index in b.attributes)
+        alone = Targets(self.asked, {index: known}, count, group)
+        fits = block_fits(self.release, self.release.blocks[number], alone)
+        shares = np.ascontiguousarray(self.theta[index].T)
+        overlaps = fits.overlaps[index]
+        whole = np.maximum(self.release.regions[index].totals(shares)[overlaps.region], 1e-300)
+        inside = np.minimum(overlaps.shared(shares) / whole, 1.0)[fits.pair[index]]
+        mine = np.zeros((count, len(self.rows)))
+        np.add.at(mine, fits.target, inside * self.expected[number][fits.entry])
+        return mine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WideCells:
+    """One attribute, of which some rows show a region: its shares as a fixed point of what they make of these rows."""
+
+    regions: Regions
+    theta: Floats  # (values, codes) posterior means
+    settled: Floats  # (values, codes) the fixed point, which is the same where regions are nested
+    beta: Floats  # (values, codes)
+    shown: Floats  # (values, regions) rows
+    inverse: Floats  # (values, codes, codes) of I less the slope of what shares make of the rows
+    pair: Ints  # (pairs,) group · values + value, growing: what a group shows of a value
+    start: Ints  # (pairs + 1,)
+    region: Ints  # (items,)
+    rows: Floats  # (items,) of the pair that show the region
+
+    @classmethod
+    def of(
+        cls, block: Block, regions: Regions, region: Ints, rows: Floats, theta: Floats, beta: Floats
+    ) -> "_WideCells | None":  # fmt: skip
+        """From (entries, values) rows of a block; None if there is too much to read again."""
+        values = rows.shape[1]
+        entry, value = np.nonzero(rows)
+        pair = block.group[entry].astype(np.int64) * values + value
+        item, inverse = np.unique(pair * len(regions) + region[entry], return_inverse=True)
+        distinct, start = np.unique(item // len(regions), return_index=True)
+        if STEPS * len(distinct) * (len(regions.low) + regions.codes**2) > MOST_WORK:
+            return None
+        shown = np.zeros((values, len(regions)))
+        np.add.at(shown, (value, region[entry]), rows[entry, value])
+        owner = np.repeat(np.arange(len(regions)), regions.runs)
+        ends = np.zeros((regions.codes + 1, len(regions)))
+        np.add.at(ends, (regions.low, owner), 1.0)
+        np.add.at(ends, (regions.high + 1, owner), -1.0)
+        member = np.cumsum(ends, axis=0)[:-1]  # (codes, regions)
+        slopes = np.empty((values, regions.codes, regions.codes))
+        total = beta.sum(axis=1) + shown.sum(axis=1)
+        for v, share in enumerate(theta):
+            mass = np.maximum(share @ member, 1e-300)
+            weight = shown[v] / mass
+            slope = np.diag(member @ weight) - share[:, None] * ((member * (weight / mass)) @ member.T)
+            slopes[v] = np.linalg.inv(np.eye(regions.codes) - slope / total[v])
+        of_item = np.bincount(inverse, weights=rows[entry, value]).astype(np.float64)
+        found = cls(
+            regions,
+            theta,
+            theta,
+            beta,
+            shown,
+            slopes,
+            distinct,
+            np.append(start, len(item)),
+            item % len(regions),
+            of_item,
+        )
+        return replace(found, settled=found._shares(np.zeros(values + 1, np.int64), np.arange(values)))
+
+    def _shares(self, start: Ints, value: Ints) -> Floats:
+        """(pairs, codes) shares without some rows of a value: those from start[p] to start[p + 1]."""
+        found, regions = np.empty((len(value), self.regions.codes)), self.regions
+        shares_without(
+            self.settled, self.beta, self.shown, self.inverse, regions.start, regions.low, regions.high, start, value,
+            self.region, self.rows, STEPS, STILL, found,
+        )  # fmt: skip
+        return found
+
+    def without(self, known: Known, group: Ints) -> Floats:
+        """(pairs, values) how likely what is known is, read without the pair's group; pairs ordered by group."""
+        values = len(self.theta)
+        found = known.regions.totals(np.ascontiguousarray(self.theta.T))[known.of_target]
+        before = np.maximum(known.regions.totals(np.ascontiguousarray(self.settled.T)), 1e-300)
+        first, last = (
+            np.searchsorted(self.pair, [group[0] * values, (group[-1] + 1) * values]) if len(group) else (0, 0)
+        )
+        for begin in range(first, last, PAIRS_AT_ONCE):
+            end = min(begin + PAIRS_AT_ONCE, last)
+            share = self._shares(self.start[begin : end + 1], self.pair[begin:end] % values)
+            inside = known.regions.totals(np.ascontiguousarray(share.T))  # (known sets, pairs of a group and a value)
+            of_group = self.pair[begin:end] // values
+            lo, hi = np.searchsorted(of_group, group), np.searchsorted(of_group, group, side="right")
+            asked = np.repeat(np.arange(len(group)), hi - lo)
+            mine = np.arange(len(asked)) - np.repeat(np.cumsum(hi - lo) - hi, hi - lo)
+            value = self.pair[begin + mine] % values
+            # A mean of draws is no fixed point where regions overlap: it changes as the fixed point does.
+            found[asked, value] *= inside[known.of_target[asked], mine] / before[known.of_target[asked], value]
+        return found
 
 
 def _means(posterior: Posterior, targets: Targets) -> Floats:

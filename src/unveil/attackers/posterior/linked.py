@@ -154,13 +154,14 @@ class AttributePosterior:
         """How many chains there are; 1 if nothing had to be sampled."""
         return 1 if self.sampler is None else self.sampler.chains
 
-    def shares(self, batches: int | None = None) -> NDArray[np.float64]:
+    def shares(self, batches: range | None = None, codes: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """(1, chains, values, codes) means of the codes' shares over the posterior, or (batches, ...) over the draws of
-        each of the first so many batches; one of each where all is exact."""
+        each of some batches; one of each where all is exact. `codes`: of these alone."""
+        tree = self.tree if codes is None else self.tree[:, codes]
         if self.sampler is None:
-            return self.tree[None, None]
-        found = self.sampler.code_shares(batches)
-        found[:, :, self.exact] = self.tree[self.exact]
+            return tree[None, None]
+        found = self.sampler.code_shares(batches, codes)
+        found[:, :, self.exact] = tree[self.exact]
         return found
 
     def likelihood(self, overlaps: Overlaps, batch: int | None = None) -> NDArray[np.float64]:

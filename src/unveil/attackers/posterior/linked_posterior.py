@@ -18,6 +18,7 @@ from unveil.attackers.posterior.linked import AttributePosterior
 from unveil.attackers.posterior.linked_support import LinkedSupport
 from unveil.attackers.posterior.share_chains import ShareChains
 from unveil.data.belief import Prior, Targets
+from unveil.data.regions import Regions
 from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.errors import Stopped, UsageError
@@ -26,7 +27,7 @@ __all__ = ["LinkedPosterior"]
 
 TASK = "learning from overlapping regions"
 MOST_NUMBERS = 200_000_000  # of all batches of all attributes: 800 MB
-MOST_SPREAD_OUT = 60_000_000  # of all batches of one attribute
+MOST_SPREAD_OUT = 60_000_000  # of some batches of one attribute, looked at together
 LEAST_COUNT = 0.5  # pseudo-counts with which chains over overlapping regions are believed
 FEWEST = 16  # batches, or they say nothing of whether chains agree: then two, as few as can be merged
 
@@ -87,15 +88,17 @@ class LinkedPosterior:
             self.draws = replace(self.draws, sweeps=2 * self.draws.sweeps)
             if not samplers:
                 return True
-        size = next((s.size for s in samplers.values()), 0)
-        ahead = self.goal * size  # as much again
-        if not samplers or self.engine.stop.is_set() or self.drawn + ahead > self.settings.most_sweeps:
-            return False
-        for sampler in samplers.values():
-            sampler.merge()
-        self.drawn += ahead
-        self._round()
-        return True
+        longer = False
+        for _ in range(max(int(np.log2(times)), 1)):
+            ahead = self.goal * next((s.size for s in samplers.values()), 0)  # as much again
+            if not samplers or self.engine.stop.is_set() or self.drawn + ahead > self.settings.most_sweeps:
+                break
+            for sampler in samplers.values():
+                sampler.merge()
+            self.drawn += ahead
+            self._round()
+            longer = True
+        return longer
 
     def _round(self) -> None:
         """Every chain to its goal of batches."""
@@ -154,9 +157,15 @@ class LinkedPosterior:
         weights = np.empty((batches or 1, self.chains, targets.count, len(self.value_share)))
         weights[:] = self.value_share
         for index, known in targets.known.items():
-            factor = knowledge_likelihood(self.attributes[index].shares(batches), known)
-            for batch, weight in enumerate(weights):  # one by one: what is multiplied then stays near
-                weight *= factor[min(batch, len(factor) - 1)][:, known.of_target]
+            owner, listed = known.regions.listed(np.arange(len(known.regions)))
+            codes, place = np.unique(listed, return_inverse=True)  # few people are watched, and few codes known of them
+            regions = Regions.pairs(len(codes), owner, place, len(known.regions))
+            some = max(MOST_SPREAD_OUT // (self.chains * len(self.value_share) * max(len(codes), 1)), 1)
+            for start in range(0, len(weights), some):
+                these = None if batches is None else range(start, min(start + some, batches))
+                factor = knowledge_likelihood(self.attributes[index].shares(these, codes), known, (codes, regions))
+                for batch, weight in enumerate(weights[start : start + some]):  # one by one: what is multiplied is near
+                    weight *= factor[min(batch, len(factor) - 1)][:, known.of_target]
         return weights
 
     def shares(self, index: int) -> NDArray[np.float64]:
@@ -247,6 +256,7 @@ class LinkedPosterior:
                 found[f"{name}/burned"] = np.array((index, chain, value) in self.burned)
                 found |= {
                     f"{name}/x": one.x,
+                    f"{name}/held": one.held,
                     f"{name}/step": np.array(one.step),
                     f"{name}/counter": np.array(one.counter),
                 }
@@ -272,7 +282,7 @@ class LinkedPosterior:
                 if arrays[f"{name}/burned"]:
                     self.burned.add((index, chain, value))
                 one.x, one.step = arrays[f"{name}/x"].copy(), float(arrays[f"{name}/step"])
-                one.counter = np.uint64(arrays[f"{name}/counter"])
+                one.counter, one.held = np.uint64(arrays[f"{name}/counter"]), arrays[f"{name}/held"].copy()
                 one.share, one.ratio, zero = (
                     BatchMeans(arrays.get(f"{name}/{what}"), list(arrays.get(f"{name}/{what}/beyond", ())))
                     for what in ("share", "ratio", "zero")
@@ -289,7 +299,6 @@ def _batches(samplers: Iterable[ShareChains], sweeps: int) -> int:
     """Batches of each chain, an even number: enough to say whether chains agree, or two where memory ends first."""
     samplers = list(samplers)
     room = MOST_NUMBERS // max(sum(s.numbers for s in samplers), 1)
-    room = min(room, *(MOST_SPREAD_OUT // max(s.spread_out, 1) for s in samplers))
     if room >= BATCHES:
         return BATCHES
     if room < FEWEST:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unveil.attackers.posterior.fits import BlockFits, Fitted, Overlaps
 from unveil.attackers.posterior.linked import AttributePosterior
-from unveil.attackers.posterior.share_chains import Floats, listed_codes
+from unveil.attackers.posterior.share_chains import Floats
 from unveil.data.release import Release, row_numbers
 
 __all__ = ["LinkedSupport"]
@@ -25,8 +25,8 @@ class _Sampled:
     value: int
     pair: Longs
     first: Longs  # (pair,) where each one's parts begin
-    place: Longs  # (parts,) among the value's region atoms
-    within: Floats  # (parts,) the code's share of the atom
+    place: Longs  # (parts,) among the value's own atoms of regions
+    within: Floats  # (parts,) the code's share of that
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,11 +81,11 @@ def _sampled(posterior: AttributePosterior, overlaps: Overlaps, overlap: Longs, 
         if posterior.exact[one]:
             continue
         pair = np.flatnonzero(allowed & (value == one))
-        owner, code = listed_codes(inside, where[pair])
+        owner, code = inside.listed(where[pair])
         place = np.searchsorted(key, overlaps.region[overlap[pair]][owner] * atoms + sampler.atom[code])
-        own = np.searchsorted(sampler.places(one), place)
+        own, within = sampler.parts(one, place)
         first = np.searchsorted(owner, np.arange(len(pair)))
-        yield _Sampled(one, pair, first, own, sampler.within[one][code])
+        yield _Sampled(one, pair, first, own, within * sampler.within[one][code])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

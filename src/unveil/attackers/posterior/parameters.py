@@ -1,7 +1,7 @@
 """The shares of every attribute's codes given every sensitive value, in one array: one call draws them all."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -49,6 +49,8 @@ class Layout:
     smoothed: NDArray[np.bool_]  # (attributes,) drawn as centres
     near: Centres  # of all regions; those of attributes that are not smoothed have none
     kernels: Mapping[int, Floats]  # of the smoothed ones: (centres, codes)
+    possible: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))  # flat: codes that some row of
+    # the value may have; the others keep their proportions, but in whole draws. Empty: every draw is whole
 
     @classmethod
     def of(cls, release: Release, attributes: tuple[int, ...], prior: Prior) -> "Layout":
@@ -114,18 +116,20 @@ class Layout:
         drawn: Floats,
         power: Floats,
         mirror: bool,
+        whole: bool,
         key: np.uint64,
         counter: np.uint64,
     ) -> tuple[Floats, Floats, np.uint64]:
         """New shares and their mean given the `count` (all regions, values) of rows, and the counter reached.
 
         `drawn`: those so far; with `mirror` the new ones lie on the other side. `power` (attributes,): what each
-        attribute's likelihood is raised to.
+        attribute's likelihood is raised to. `whole`: codes that no row can have are drawn one by one, too.
         """
         mean, new = np.empty_like(drawn), np.empty_like(drawn)
         runs = self.row, self.start, self.low, self.high
+        some = self.possible[:0] if whole else self.possible
         near = self.smoothed, self.near.start, self.near.centre, self.near.weight
         reached = gibbs.draw_all(
-            count, self.place, *runs, *near, self.beta, drawn, power, mirror, key, counter, mean, new
+            count, self.place, *runs, *near, self.beta, drawn, power, mirror, some, key, counter, mean, new
         )
         return new, mean, np.uint64(reached)

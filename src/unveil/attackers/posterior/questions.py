@@ -84,7 +84,7 @@ class Question:
 
 @dataclass(slots=True, eq=False)
 class ThinnedStates:
-    """States of one chain, thinned as they come: between `most` and twice as many."""
+    """States of one chain, thinned as they come: between `most` and twice as many; none if `most` is 0."""
 
     most: int
     states: list[Draw] = field(default_factory=list)
@@ -94,9 +94,9 @@ class ThinnedStates:
     def add(self, draw: Draw) -> None:
         """One more state."""
         self.seen += 1
-        if self.seen % self.every == 0:
+        if self.most and self.seen % self.every == 0:
             self.states.append(replace(draw, weights=None, expected=None, reckoned={}))
-        if len(self.states) == 2 * self.most:
+        if self.states and len(self.states) == 2 * self.most:
             self.states, self.every = self.states[1::2], 2 * self.every
 
     def arrays(self, at: str) -> Arrays:

@@ -23,7 +23,6 @@ from unveil.attackers.posterior.hidden_terms import expected_pairs
 from unveil.attackers.posterior.integrated import IntegratedPosterior
 from unveil.attackers.posterior.linked import AttributePosterior, linked_counts, tree_means
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
-from unveil.attackers.posterior.share_chains import listed_codes
 from unveil.attackers.posterior.tempering import Likelihood
 from unveil.data.belief import Prior
 from unveil.data.regions import Regions
@@ -32,7 +31,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped
 from unveil.kernels import matching
 
-__all__ = ["STEPS", "settled_posterior"]
+__all__ = ["STEPS", "settled_posterior", "settled_shares"]
 
 STEPS = 60  # at most
 STILL = 1e-3  # the largest change of a share, at which nothing moves
@@ -86,14 +85,14 @@ def settled_posterior(release: Release, asked: int, prior: Prior, engine: Engine
     for index, table in counts.items():
         theta = tree_means(release.regions[index], table, prior.beta[index])
         if theta is None:
-            theta = _settle(release.regions[index], table.astype(np.float64), prior.beta[index], engine)
+            theta = settled_shares(release.regions[index], table.astype(np.float64), prior.beta[index], engine)
         every = np.ones(values, dtype=bool)
         found[index] = AttributePosterior(release.regions[index], theta, every, None)
     share = (prior.alpha + held) / (prior.alpha.sum() + held.sum())
     return SettledShares(release, asked, prior, share, found, engine, Chains())
 
 
-def _settle(regions: Regions, rows: Floats, beta: Floats, engine: Engine) -> Floats:
+def settled_shares(regions: Regions, rows: Floats, beta: Floats, engine: Engine) -> Floats:
     """(values, codes) shares, from (values, regions) rows that show each region."""
     inside = _inside(regions)
     theta = beta / beta.sum(axis=1, keepdims=True)
@@ -110,7 +109,7 @@ def _inside(regions: Regions) -> Any:
 
     if int(regions.sizes.sum()) > MOST_MEMBERS:
         raise NotApplicable("cells are too wide to list their values")
-    owner, code = listed_codes(regions, np.arange(len(regions)))
+    owner, code = regions.listed(np.arange(len(regions)))
     return csr_array((np.ones(len(code)), (owner, code)), shape=(len(regions), regions.codes))
 
 

@@ -1,6 +1,6 @@
 """Chains for one attribute whose regions overlap: its shares given each sensitive value, sampled alone, on counts."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from unveil.attackers.posterior.partial_sums import PartialSums
 from unveil.data.regions import Regions, rank_sequences
 from unveil.data.smoothing import Centres
 from unveil.engine import Engine
+from unveil.kernels.allotments import allot_chain
+from unveil.kernels.distributions import dirichlet
 from unveil.kernels.shares import expected_counts, share_chain
 
-__all__ = ["CodeShares", "Floats", "Ints", "Sampled", "ShareChain", "ShareChains", "listed_codes"]
+__all__ = ["CodeShares", "Floats", "Ints", "Sampled", "ShareChain", "ShareChains"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,7 +23,7 @@ Bools = NDArray[np.bool_]
 
 Sums = tuple[Ints, Ints, Ints, Ints]
 
-NOTHING, NONE = np.zeros(0), (np.zeros((0, 0)), np.zeros((0, 0)))
+NOTHING, NO_ROWS, NONE = np.zeros(0), np.zeros(0, np.int64), (np.zeros((0, 0)), np.zeros((0, 0)))
 EM_ROUNDS = 50
 STEPS = 12  # leapfrog steps of a draw, at most
 MOST_ATOMS = 512  # whose covariance is worked out whole: its root is gone through in every step
@@ -48,11 +50,12 @@ class ShareChain:
     """One chain for one sensitive value, where it stands. It goes on with the same draws after a stop."""
 
     key: np.uint64
-    x: Floats  # (own atoms,) the state
+    x: Floats  # (own atoms,) the state, where shares are drawn
     step: float
     counter: np.uint64
-    share: BatchMeans = field(default_factory=BatchMeans)  # of (atoms,)
-    ratio: BatchMeans = field(default_factory=BatchMeans)  # of (used region atoms,)
+    held: Ints  # (rows,) the state, where rows are allotted: see allot_chain
+    share: BatchMeans = field(default_factory=BatchMeans)  # of (own atoms,)
+    ratio: BatchMeans = field(default_factory=BatchMeans)  # of (own atoms of used regions,)
     control: ControlVariates | None = None
 
 
@@ -74,6 +77,11 @@ class Sets:
     within: Floats  # (atoms,) its share of that
     own_place: Ints  # (used region atoms,) which of `atom` each lies in
     place_within: Floats  # (used region atoms,) its share of that
+
+    @property
+    def allotted(self) -> bool:
+        """Whether rows are allotted one by one: quickest where the prior holds the shares."""
+        return self.weight is None and 0 < self.count.sum() <= self.prior.sum()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +140,7 @@ class ShareChains:
         near = Centres.of(regions.take(used), kernel)
         start = np.zeros(len(regions) + 1, dtype=np.int64)
         start[used + 1] = np.diff(near.start)
-        owner, code = listed_codes(regions, used)
+        owner, code = regions.listed(used)
         code_start = np.concatenate([[0], np.cumsum(np.bincount(used[owner], minlength=len(regions)))])
         reading = CodeShares(kernel, code_start.astype(np.int64), code)
         codes = np.arange(regions.codes)
@@ -152,6 +160,16 @@ class ShareChains:
         found = cls(*sets, prior, counts, {}, chains, {})
         for value in np.flatnonzero(~exact).tolist():
             seen = found._sets(value)
+            if seen.allotted:
+                for chain in range(chains):
+                    random = engine.named(f"chain {chain} value {value}").generator()
+                    key = random.integers(0, 2**64, dtype=np.uint64)
+                    # Anywhere in its set: chains that start apart and end together agree.
+                    held = random.integers(
+                        np.repeat(seen.start[:-1], seen.count), np.repeat(seen.start[1:], seen.count)
+                    )
+                    found.running[chain, value] = ShareChain(key, NOTHING, 0.0, np.uint64(0), held)
+                continue
             mass = seen.prior + expected_counts(seen.prior, seen.weight, seen.count, seen.sums, EM_ROUNDS)
             found.root[value] = _root(seen, mass)
             for chain in range(chains):
@@ -160,7 +178,7 @@ class ShareChains:
                 # Starts are spread wider than the posterior, so that chains can disagree.
                 centre = np.log(mass / mass.sum() * seen.prior.sum())
                 x = centre + random.normal(size=len(mass)) / np.sqrt(mass)
-                found.running[chain, value] = ShareChain(key, x, 0.3, np.uint64(0))
+                found.running[chain, value] = ShareChain(key, x, 0.3, np.uint64(0), NO_ROWS)
                 if 1 < found.root[value].shape[1] <= MOST_CONTROLLED:
                     found.running[chain, value].control = ControlVariates.of(centre)
         return found
@@ -176,7 +194,13 @@ class ShareChains:
     def state(self, task: tuple[int, int]) -> Floats:
         """(own atoms,) one more draw: logarithms of weights whose shares are asked for."""
         self._draw(task, 1, adapt=False)
-        return self.running[task].x
+        chain, sets = self.running[task], self._sets(task[1])
+        if not sets.allotted:
+            return chain.x
+        share = np.empty(len(sets.prior))
+        shape = sets.prior + np.bincount(sets.atom[chain.held], minlength=len(share))
+        chain.counter = np.uint64(dirichlet(shape, chain.key, chain.counter, share))
+        return np.log(np.maximum(share, 1e-300))
 
     def draw_batches(self, task: tuple[int, int], most: int) -> int:
         """Draw at least one more batch and at most so many, and say how many: a while, after which one may stop."""
@@ -200,41 +224,36 @@ class ShareChains:
     @property
     def numbers(self) -> int:
         """How many numbers a batch of all chains is."""
-        return sum(len(self.places(value)) + self.prior.shape[1] for _, value in self.running)
-
-    @property
-    def spread_out(self) -> int:
-        """How many numbers a batch is for all values, sampled or not, as it is looked at."""
-        parts = 0 if self.reading is None else len(self.reading.code)
-        return self.chains * len(self.prior) * (len(self.atom) + parts)
+        return sum(len(sets.atom) + len(sets.prior) for _, value in self.running for sets in [self._sets(value)])
 
     @property
     def batches(self) -> int:
         """Batches that every chain has."""
         return min((len(chain.share) for chain in self.running.values()), default=0)
 
-    def code_shares(self, batches: int | None = None) -> Floats:
-        """(1, chains, values, codes) mean shares over all batches, or (batches, ...) of each of the first so many."""
-        share = np.zeros((batches or 1, self.chains, *self.prior.shape))
-        for (chain, value), found in self.running.items():
-            mine = found.share.mean()[None] if batches is None else found.share.stacked(batches)
-            mine = self._less_noise(chain, value, mine, batches)
-            share[:, chain, value] = mine if self.reading is None else mine @ self.reading.kernel
-        return np.asarray(share[..., self.atom] * self.within)
+    def code_shares(self, batches: range | None = None, codes: Ints | None = None) -> Floats:
+        """(1, chains, values, codes) mean shares over all batches, or (batches, ...) of each of some; all codes, or
+        some."""
+        codes = np.arange(len(self.atom)) if codes is None else codes
+        found = np.zeros((1 if batches is None else len(batches), self.chains, len(self.prior), len(codes)))
+        atom = self.atom[codes]
+        for (chain, value), one in self.running.items():
+            sets = self._sets(value)
+            mine = self._less_noise(chain, value, _means(one.share, batches), batches)
+            if self.reading is not None:
+                found[:, chain, value] = mine @ self.reading.kernel[:, codes]
+            else:
+                # What no region of this value separates is divided as the prior says, whatever is drawn.
+                found[:, chain, value] = mine[:, sets.own[atom]] * (sets.within[atom] * self.within[value, codes])
+        return found
 
-    def _less_noise(self, chain: int, value: int, share: Floats, batches: int | None) -> Floats:
-        """Shares (batches or 1, atoms) without what of them goes with functions whose means are 0."""
+    def _less_noise(self, chain: int, value: int, share: Floats, batches: range | None) -> Floats:
+        """Shares (batches or 1, own atoms) without what of them goes with functions whose means are 0."""
         control, fitted = self.running[chain, value].control, self._coefficients(value)
         if control is None or fitted is None:
             return share
-        zero = control.zero.mean()[None] if batches is None else control.zero.stacked(batches)
-        less = share - self._noise(value, zero, fitted[chain])
+        less = share - _means(control.zero, batches) @ fitted[chain]
         return np.asarray(less / less.sum(axis=1, keepdims=True))  # 1, unless some shares were left as they are
-
-    def _noise(self, value: int, zero: Floats, fitted: Floats) -> Floats:
-        """(batches, atoms) from means of functions (batches, functions)."""
-        sets = self._sets(value)
-        return np.asarray((zero @ fitted)[:, sets.own] * sets.within)
 
     def _coefficients(self, value: int) -> list[Floats] | None:
         """By chain: (functions, own atoms) fitted to the other chains; None where these have too few draws.
@@ -253,15 +272,14 @@ class ShareChains:
     def _above_zero(self, value: int, fitted: list[Floats]) -> list[Floats] | None:
         if not fitted or len(fitted) < self.chains:
             return None
-        below = np.zeros(self.prior.shape[1], dtype=bool)
+        below = np.zeros(len(self._sets(value).prior), dtype=bool)
         for chain, one in enumerate(fitted):
             found = self.running[chain, value]
             if found.control is not None and len(found.share):
                 zero, share = found.control.zero.stacked(len(found.share)), found.share.stacked(len(found.share))
-                below |= (share <= self._noise(value, zero, one)).any(axis=0)
-        left = self._sets(value).own[below]
+                below |= (share <= zero @ one).any(axis=0)
         for one in fitted:
-            one[:, left] = 0
+            one[:, below] = 0
         return fitted
 
     def region_shares(self, batch: int | None = None) -> Sampled:
@@ -270,8 +288,9 @@ class ShareChains:
         start, member = (self.start_of, self.member) if reading is None else (reading.start, reading.code)
         ratio = np.zeros((self.chains, len(self.prior), len(member)))
         for (chain, value), found in self.running.items():
-            place = self._sets(value).place
-            parts = found.ratio.mean() if batch is None else found.ratio[batch]
+            sets = self._sets(value)
+            place = sets.place
+            parts = (found.ratio.mean() if batch is None else found.ratio[batch])[sets.own_place] * sets.place_within
             if reading is None or self.weight is None:
                 ratio[chain, value, place] = parts
                 continue
@@ -283,9 +302,11 @@ class ShareChains:
                 ratio[chain, value, start[region] : start[region + 1]] = read
         return Sampled(self.atom, self.within, start, member, ratio)
 
-    def places(self, value: int) -> Ints:
-        """(used region atoms,) which of all region atoms a value's chains speak of, growing."""
-        return self._sets(value).place
+    def parts(self, value: int, place: Ints) -> tuple[Ints, Floats]:
+        """Of some of all region atoms: where in the value's `ratio` each stands, and its share of that."""
+        sets = self._sets(value)
+        own = np.searchsorted(sets.place, place)
+        return sets.own_place[own], sets.place_within[own]
 
     def own_atoms(self, value: int) -> Ints:
         """(atoms,) the atom of the value's own chains that each lies in."""
@@ -318,8 +339,22 @@ class ShareChains:
         pair, own_place = np.unique(owner * len(whole) + own[member], return_inverse=True)
         own_start = np.searchsorted(pair, np.arange(len(used) + 1) * len(whole)).astype(np.int64)
         atom = (pair % len(whole)).astype(np.int64)
-        sums = PartialSums.of(own_start, atom, len(whole)).arrays()
-        return Sets(whole, own_start, atom, None, count, sums, place, own, within, own_place, within[member])
+        found = Sets(
+            whole,
+            own_start,
+            atom,
+            None,
+            count,
+            PartialSums.plain(own_start, atom).arrays(),
+            place,
+            own,
+            within,
+            own_place,
+            within[member],
+        )
+        if found.allotted:
+            return found
+        return replace(found, sums=PartialSums.of(own_start, atom, len(whole)).arrays())
 
     def _draw(
         self,
@@ -335,7 +370,11 @@ class ShareChains:
         totals = np.zeros((batches, len(sets.prior))), np.zeros((batches, len(sets.atom)))
         if len(sets.prior) == 1:  # nothing to draw: nobody has the value, or every region of it is the whole domain
             totals[0][:], totals[1][:] = draws, draws
-            return totals[0][:, sets.own] * sets.within, totals[1][:, sets.own_place] * sets.place_within
+            return totals
+        if sets.allotted:
+            rows = sets.prior, sets.start, sets.atom, sets.count, chain.held
+            chain.counter = np.uint64(allot_chain(*rows, draws, chain.key, chain.counter, *totals))
+            return totals
         density = sets.prior, sets.start, sets.atom, sets.weight, sets.count, sets.sums
         zero = np.zeros((batches, 0 if control is None else len(control.total)))
         aside = (NOTHING, zero, *NONE) if control is None else (control.centre, zero, control.gram, control.cross)
@@ -344,9 +383,12 @@ class ShareChains:
         if control is not None:
             control.extend(totals[0], zero, draws)
         chain.step, chain.counter = float(step), np.uint64(counter)
-        # What no region of this value separates is divided as the prior says, whatever is drawn.
-        share, ratio = totals
-        return share[:, sets.own] * sets.within, ratio[:, sets.own_place] * sets.place_within
+        return totals
+
+
+def _means(means: BatchMeans, batches: range | None) -> Floats:
+    """(1, numbers) over all batches, or (batches, numbers) of each of some."""
+    return means.mean()[None] if batches is None else np.stack([means[batch] for batch in batches])
 
 
 def _root(sets: Sets, mass: Floats) -> Floats:
@@ -370,7 +412,7 @@ def _root(sets: Sets, mass: Floats) -> Floats:
 
 def _atoms(regions: Regions, used: Ints) -> tuple[Ints, Ints, Ints]:
     """(codes,) the atom of each code, and for every region (unused ones are empty) its atoms, growing."""
-    owner, code = listed_codes(regions, used)
+    owner, code = regions.listed(used)
     order = np.lexsort((owner, code))
     start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=regions.codes))]).astype(np.int64)
     atom = rank_sequences(start, owner[order].astype(np.int64))
@@ -378,12 +420,3 @@ def _atoms(regions: Regions, used: Ints) -> tuple[Ints, Ints, Ints]:
     region, member = pair // (int(atom.max()) + 1), pair % (int(atom.max()) + 1)
     region_start = np.concatenate([[0], np.cumsum(np.bincount(region, minlength=len(regions)))]).astype(np.int64)
     return atom, region_start, member
-
-
-def listed_codes(regions: Regions, used: Ints) -> tuple[Ints, Ints]:
-    """Every code of the used regions: which of them it is in, and the code; in this order."""
-    kept = regions.take(used)
-    length = kept.high.astype(np.int64) - kept.low + 1
-    owner = np.repeat(np.repeat(np.arange(len(used)), kept.runs), length)
-    first = np.concatenate([[0], np.cumsum(length)])
-    return owner, np.repeat(kept.low - first[:-1], length) + np.arange(first[-1])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.attackers.posterior.chain import FRESH_EVERY, Chain, Draw
+from unveil.attackers.posterior.chain import FRESH_EVERY, WHOLE_EVERY, Chain, Draw
 from unveil.attackers.posterior.flips import Flip, linked_flips, plain_flips
 from unveil.attackers.posterior.hidden import HiddenBlock, HiddenModel, Repeated
 from unveil.engine import Engine
@@ -31,7 +31,7 @@ LEVELS = 10  # at first, the chain's own among them
 MOST_LEVELS = 24
 LOWEST = 0.01  # the power above 0
 MOVE_EVERY = 2  # sweeps
-ALONE_EVERY = 50  # sweeps between trades of values, where the table is too large for a ladder
+ALONE_EVERY = WHOLE_EVERY  # sweeps between trades of values, where the table is too large for a ladder
 SPACED_AT = (0.15, 0.3, 0.5, 0.75)  # of burn-in
 REJECTED = 0.5  # of exchanges between neighbours, at most, on average: else there are more levels
 MOST_MIRRORED = 6  # states that one is looked at with

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, load_case, one_name, one_set
+from unveil.cli.load import chains_of, dialect_of, load_case, one_name, one_set
 from unveil.cli.output import give_results, long_work, say
 from unveil.errors import UsageError
 
@@ -96,7 +96,7 @@ def attribute(options: AttributeOptions) -> None:
         inputs=case.inputs,
         started=started,
     )
-    _say_unsure(result, stopped=stop.is_set(), precision=options.precision)
+    _say_unsure(result, stopped=stop.is_set(), precision=chains_of(options).precision)
     give_results(found, options, people=people)
 
 
@@ -118,7 +118,7 @@ def _settings(options: AttributeOptions) -> dict[str, Any]:
         "chains": options.chains,
         "sweeps": options.sweeps,
         "most_sweeps": options.most_sweeps,
-        "precision": options.precision,
+        "precision": chains_of(options).precision,
     }
 
 

@@ -1,5 +1,6 @@
 """The role that a column's values and its name suggest, and the evidence for it."""
 
+import re
 from dataclasses import dataclass
 
 from unveil.data.attribute import Kind, Role
@@ -12,6 +13,7 @@ from unveil.data.draft.words import (
     KNOWN_WORDS,
     NAMING_WORDS,
     PERSON_WORDS,
+    PLACE_WORDS,
     REMARK_WORDS,
     SENSITIVE_WORDS,
     WEIGHT_WORDS,
@@ -22,6 +24,7 @@ from unveil.data.texts import MANY, names_people
 
 __all__ = ["ColumnEvidence", "ProjectColumn", "extra_key", "searched_sets", "share_text", "weigh"]
 
+_DATE_LIKE = re.compile(r"\s*\d{1,4}([./-])\d{1,2}\1\d{2,4}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?\s*")
 ID_ROWS = 50  # in fewer rows, all values different says nothing
 
 
@@ -82,6 +85,13 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
             return Role.IDENTIFIER, [people]
         if hinted(column.name, PERSON_WORDS) and len(column.texts) >= MANY:
             return Role.IDENTIFIER, [f"the name says a person, and {len(column.texts):,} texts differ"]
+        if len(column.texts) >= MANY and all(map(_DATE_LIKE.fullmatch, column.texts)):
+            return Role.IDENTIFIER, [
+                "dates that can be read in more than one way, or are written in several: write them in one way"
+            ]
+    exact = column.places is None or bool((column.places % 1).any())
+    if hinted(column.name, PLACE_WORDS) and exact and len(column.counts) >= MANY and not column.published:
+        return Role.IDENTIFIER, ["the name says a place on the map, which leads to an address"]
     if hinted(column.name, SENSITIVE_WORDS):
         return Role.SENSITIVE, ["the name says what people keep to themselves"]
     if column.places is None and distinct > 1 and hinted(column.name, REMARK_WORDS) and not column.published:

@@ -22,6 +22,7 @@ __all__ = [
     "NAMING_WORDS",
     "NO_KEY_WORDS",
     "PERSON_WORDS",
+    "PLACE_WORDS",
     "REMARK_WORDS",
     "SENSITIVE_WORDS",
     "STAY_NAMES",
@@ -61,7 +62,13 @@ NO_KEY_WORDS = "telefon* telefoon* phone tel mobil* handy fax haus* street stras
 PERSON_WORDS = (
     "patient patienten patientin patiente patients paciente paziente person personne persona persoon kunde kundin "
     "client cliente klant customer employee mitarbeiter employe empleado dipendente medewerker student schueler "
-    "schuler eleve name names nom nome naam mitglied member *name *naam"
+    "schuler eleve name names nom nome naam mitglied member *name *naam doctor physician surgeon gp guardian carer "
+    "arzt *arzt *aerztin *arztin medecin medico dottore huisarts arts behandelaar betreuer* vormund tuteur tutore "
+    "voogd kontaktperson contactpersoon ansprechpartner* angehorige* angehoerige*"
+)
+PLACE_WORDS = (
+    "lat lon lng long latitude longitude latitud longitud latitudine longitudine breitengrad langengrad laengengrad "
+    "gps koordinate* coordinate* coordonnees coordenada* coordinaat coordinaten geokoordinaten easting northing utm"
 )
 REMARK_WORDS = (
     "remark remarks comment comments note notes memo freetext text description history bemerkung* anmerkung* "

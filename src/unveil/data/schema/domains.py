@@ -121,9 +121,7 @@ def _grid(start: float, end: float, step: float, kind: Kind, where: str) -> Doma
     first, last, stride = (int(d * unit) for d in written)
     count = (last - first) // stride + 1
     if count > MOST_CODES:
-        raise SchemaError(
-            f"{where}: the domain has {count:,} values, over {MOST_CODES:,}; declare bins or a larger step"
-        )
+        raise SchemaError(f"{where}: the domain has over {MOST_CODES:,} values; declare bins or a larger step")
     places = np.array([n / unit for n in range(first, last + 1, stride)])
     return tuple(canonical(p, kind) for p in places.tolist()), places, places, "declared"
 

@@ -259,7 +259,7 @@ class _SheetTable:
         if len(where) and (self._blank or len(where) <= where[-1]):
             before = next((place for place, row in enumerate(where) if place != row), 0) if not self._blank else 0
             self._rows += before
-            hint = self._title_hint()
+            hint = self._title_hint(wide=len(held) > 1)
             raise self._error(f"{self._where}: row {self._rows + 1} below the names is blank; remove it{hint}")
         for column, _ in held:
             if column not in self._names:
@@ -288,8 +288,9 @@ class _SheetTable:
             f"the first row{hint}"
         )
 
-    def _title_hint(self) -> str:
-        if len(self._names) != 1 or self._rows:
+    def _title_hint(self, *, wide: bool = False) -> str:
+        """`wide`: more columns hold something than the one that has a name."""
+        if len(self._names) != 1 or (self._rows and not wide):
             return ""
         [title] = self._names.values()
         return f"; if {shown(title)} is a title, remove the rows above the names"

@@ -14,7 +14,7 @@ __all__ = ["composition"]
 
 BESIDE = {COMPOSED: "random_worlds", COMPOSED_LEARNED: "bayesian"}  # who reads in the same way, but one release
 SHOWN = ("global_threat", "disclosed.80", "disclosed.95", "misled.80")
-COUNTED = ("crossing_alone", "one_value_left", "differenced", "newly_sure")
+COUNTED = ("crossing_alone", "one_value_left", "differenced", "newly_sure", "releases_needed")
 WORDS = (
     "Readers of all releases at once: everybody's rows are found in each release by what is known of them, and every "
     "group limits which values its members can have together. Nothing learned, or what the release teaches of people "

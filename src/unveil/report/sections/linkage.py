@@ -183,6 +183,11 @@ def _minimal(found: Mapping[str, Any]) -> list[Block]:
     ]
 
 
+def _counted(people: int | None) -> str:
+    """An external document hides small counts."""
+    return "few" if people is None else f"{people:,}"
+
+
 def known_chart(chart: Mapping[str, Any]) -> Chart | None:
     """Linkage by the number of attributes known; nothing without the truth."""
     points = [p for p in chart["points"] if p["mean"] is not None]
@@ -191,7 +196,7 @@ def known_chart(chart: Mapping[str, Any]) -> Chart | None:
     kinds = (("most", "the best set"), ("mean", "mean of all sets"))
     return line_chart(
         "Linkage by what is known",
-        f"Nearest rows of {chart['people']:,} people, by every set of this many attributes or a selection of them.",
+        f"Nearest rows of {_counted(chart['people'])} people, by every set of this many attributes or some of them.",
         [words for _, words in kinds],
         [{"s": words, "x": p["known"], "y": p[key]} for key, words in kinds for p in points],
         {"x": axis("x", "attributes known", names=True), "y": axis("y", "share linked rightly", form="%")},
@@ -246,7 +251,7 @@ def uniqueness_chart(points: Sequence[Mapping[str, Any]]) -> Chart | None:
     rows = [
         (
             f"{p['fraction']:g}",
-            f"{p['people']:,}",
+            _counted(p["people"]),
             share(p["expected"]),
             *("" if p["estimates"][e] is None else share(p["estimates"][e]) for e in estimators),
         )

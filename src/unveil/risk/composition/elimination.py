@@ -16,6 +16,7 @@ __all__ = ["MOST_PEOPLE", "STATES", "exact_beliefs"]
 MOST_PEOPLE = 120  # in a part; up to about ten always succeed, larger ones where their groups chain up
 STATES = 16_384
 MOST_MOVES = 4000  # of one person
+SURELY = 1 - 1e-9  # probability of being in a release
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,12 +90,16 @@ def _part(
         mine = [order[begin[x] : begin[x + 1]].tolist() for order, begin in of_class]
         people += [(position, mine, p[x])] * int(size[x])
     shared: set[tuple[int, int]] = set()  # entries whose rows may be of several classes, or a class's rows elsewhere
+    away: list[list[int]] = []  # per release: what somebody who is not in it uses up; none if everybody is
     for number, one in enumerate(links):
+        linked, rows, strangers = sum(bool(mine[number]) for _, mine, _ in people), 0.0, 0
+        free: list[int] = []  # where strangers may stand
         for link in {i for _, mine, _ in people for i in mine[number]}:
             group = int(np.searchsorted(one.start, link, side="right") - 1)
             if group in held[number]:
                 continue
             values = slice(one.value_start[group], one.value_start[group + 1])
+            rows += float(one.held[values].sum())
             held[number][group] = {
                 int(c): item((number, "value", group, int(c)), float(h))
                 for c, h in zip(one.column[values], one.held[values], strict=True)
@@ -104,25 +109,38 @@ def _part(
                 capacity[place] = capacity.get(place, 0.0) + float(one.count[other])
                 begin = of_class[number][1]
                 x = int(one.person[other])
-                if not one.certain[other] or (x < len(size) and begin[x + 1] - begin[x] > 1):
+                known = x < len(size)
+                if not one.certain[other] or (known and (begin[x + 1] - begin[x] > 1 or one.present[x] < SURELY)):
                     shared.add(place)
-                if one.person[other] == len(size):
-                    mine = [[other] if r == number else [] for r in range(len(links))]
-                    people += [(-1, mine, stranger)] * round(float(one.count[other]))
+                if x == len(size) and one.certain[other]:
+                    strangers += round(float(one.count[other]))
+                    people += [(-1, _only(number, [other], links), stranger)] * round(float(one.count[other]))
+                elif x == len(size):
+                    free.append(other)
+        # All rows are somebody's: as many are missing, or are strangers', as people and rows differ by.
+        absent = linked + strangers - round(rows)
+        away.append([])
+        if free:
+            people += [(-1, _only(number, free, links), stranger)] * max(-absent, 0)
+        elif (one.present[classes] < SURELY).any():
+            away[number] = [item((number, "away", 0, 0), float(max(absent, 0)))]
     people = _ordered(people, links)
     values_kept = p.shape[1]
     start, value, weight, uses = [0], [], [], []
     width = sum(2 + (0 if one.slices is None else len(one.slices.blocks)) for one in links)
 
     def places(x: int, number: int, mine: list[int]) -> list[tuple[int, int, float, list[int]]]:
-        """Where somebody may stand in a release: its number, a group, how well that fits, and what it uses up."""
+        """Where somebody may stand in a release: its number, a group (-1: nowhere), how well, and what it uses up."""
         one, found = links[number], []
+        absent = x >= 0 and one.present[x] < SURELY
+        if absent and away[number]:
+            found.append((number, -1, 1.0, away[number]))
         for link in mine:
             group = int(np.searchsorted(one.start, link, side="right") - 1)
             entry = int(one.entry[link])
             key = (number, "entry", entry, 0)
             used = [item(key, capacity[number, entry])] if (number, entry) in shared else []
-            fit = float(one.weight[link]) if len(mine) > 1 else 1.0
+            fit = float(one.weight[link]) if len(mine) > 1 or absent else 1.0
             others = [] if one.slices is None else one.slices.ways(x, group)
             for chosen in product(*others):
                 more = [
@@ -144,7 +162,10 @@ def _part(
                 ways: list[tuple[float, list[int]]] = [(float(prior[s]), [])]
                 for number, group, fit, taking in chosen:
                     emission = links[number].emission
-                    taken = held[number][group]
+                    taken = held[number].get(group, {})
+                    if group < 0:
+                        ways = [(w * fit, [*used, *taking]) for w, used in ways]
+                        continue
                     if emission is None:
                         outcomes = [(taken[s], 1.0)] if s in taken else []
                     else:
@@ -171,6 +192,11 @@ def _part(
             if position >= 0:
                 found[position] += row / max(row.sum(), 1e-300)
     return found
+
+
+def _only(number: int, mine: list[int], links: Sequence[GroupLinks]) -> list[list[int]]:
+    """Links by release of somebody who is in one of them."""
+    return [mine if r == number else [] for r in range(len(links))]
 
 
 def _ordered(people: list[Person], links: Sequence[GroupLinks]) -> list[Person]:

@@ -1,6 +1,6 @@
 """Counts across releases: who is alone in the crossing, who has one value left, and which releases it takes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,7 +12,7 @@ from unveil.risk.composition.inference import ReleaseView, Web, weave
 __all__ = ["SURE", "Exposure", "exposure_of", "minimal_sets"]
 
 SURE = 0.95
-MOST_RUNS = 16  # subsets of earlier releases that are tried; the smallest first
+MOST_RUNS = 16  # subsets of earlier releases that are tried, the smallest first; and as many to narrow others down
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,16 +54,25 @@ def minimal_sets(
     """People by the smallest sets of earlier releases that, with the new one, make a reader sure of them.
 
     `exposed` (people,): of whom a reader of all releases is sure. A person may be exposed by several sets; the
-    empty one is the new release alone. Second: whether every subset was tried.
+    empty one is the new release alone. Of many releases not every subset can be tried: small ones are, and if somebody
+    needs more, one set is narrowed down until none of it can be left out. Second: whether every subset was tried.
     """
-    others = [i for i in range(len(views)) if i != new]
+    others = tuple(i for i in range(len(views)) if i != new)
     subsets = [chosen for size in range(len(others)) for chosen in combinations(others, size)]
-    tried = subsets[:MOST_RUNS]
-    by: dict[tuple[int, ...], NDArray[np.bool_]] = {}
-    for chosen in tried:
-        some = weave([views[new], *(views[i] for i in chosen)], values)
-        by[chosen] = np.asarray((some.beliefs().probability.max(axis=1) >= SURE) & exposed)
-    by[tuple(others)] = exposed
+    by = {others: exposed}
+
+    def sure_with(chosen: tuple[int, ...]) -> NDArray[np.bool_]:
+        if chosen not in by:
+            some = weave([views[new], *(views[i] for i in chosen)], values)
+            by[chosen] = np.asarray((some.beliefs().probability.max(axis=1) >= SURE) & exposed)
+        return by[chosen]
+
+    for chosen in subsets[:MOST_RUNS]:
+        sure_with(chosen)
+    complete = len(subsets) <= MOST_RUNS
+    if not complete:
+        open_still = exposed & ~np.any([mine for chosen, mine in by.items() if chosen != others], axis=0)
+        _narrow(others, open_still, sure_with, MOST_RUNS)
     found = {}
     for chosen, mine in by.items():
         least = mine.copy()
@@ -72,4 +81,28 @@ def minimal_sets(
                 least &= ~theirs
         if least.any():
             found[tuple(views[i].name for i in chosen)] = int(least.sum())
-    return found, len(tried) == len(subsets)
+    return found, complete
+
+
+def _narrow(
+    chosen: tuple[int, ...],
+    people: NDArray[np.bool_],
+    sure_with: Callable[[tuple[int, ...]], NDArray[np.bool_]],
+    runs: int,
+) -> None:
+    """Leave out releases, many at a time and then fewer, as long as some of the people stay exposed."""
+    parts = 2
+    while people.any() and len(chosen) > 1:
+        size = -(-len(chosen) // parts)
+        for begin in range(0, len(chosen), size):
+            rest = chosen[:begin] + chosen[begin + size :]
+            if not runs:
+                return
+            runs -= 1
+            if rest and (still := people & sure_with(rest)).any():
+                chosen, people, parts = rest, still, max(parts - 1, 2)
+                break
+        else:
+            if size == 1:
+                return
+            parts = min(2 * parts, len(chosen))

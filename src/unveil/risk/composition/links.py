@@ -169,7 +169,7 @@ def link_people(
     if blocks:
         own = release.block_of(targets.asked)
         home = own.group[example_rows(_told_apart(release, targets))]
-        slices = SliceLinks.where_open(home, where[~certain], where[person == targets.count], blocks)
+        slices = SliceLinks.where_open(home, where[~certain], blocks)
     return GroupLinks(
         start,
         person[order].astype(np.int32),
@@ -232,7 +232,8 @@ def _fits(
         theirs = row_numbers([other.group, *(other.region(i) for i in cells)])
         rows = np.bincount(theirs, weights=other.count).astype(np.float64)
         place, who, fit = _pairs(release, other, cells, targets, theirs, likelihood)
-        blocks.append(BlockLinks.of(who, other.group[example_rows(theirs)][place], place, fit, rows, release.groups))
+        home = other.group[example_rows(theirs)].astype(np.int64)
+        blocks.append(BlockLinks.of(who, place, fit, rows, home, release.groups))
         found = blocks[-1].share(release.sizes)
         at = blocks[-1].find(target, own.group[first][entry])
         keep = at >= 0

@@ -21,15 +21,17 @@ class BlockLinks:
     entry: Ints  # (fits,) entries of the block that fit
     fit: Floats  # (fits,) how well
     rows: Floats  # (entries,)
+    home: Ints  # (entries,) the group of each
     groups: int
 
     @classmethod
-    def of(cls, who: Ints, group: Ints, entry: Ints, fit: Floats, rows: Floats, groups: int) -> "BlockLinks":
+    def of(cls, who: Ints, entry: Ints, fit: Floats, rows: Floats, home: Ints, groups: int) -> "BlockLinks":
         """From fits in any order."""
+        group = home[entry]
         order = np.lexsort((entry, group, who))
         key, first = np.unique(who[order] * groups + group[order], return_index=True)
         start = np.append(first, len(order)).astype(np.int64)
-        return cls(key, start, entry[order], fit[order], rows, groups)
+        return cls(key, start, entry[order], fit[order], rows, home, groups)
 
     def find(self, who: Ints, group: Ints) -> Ints:
         """(asked,) where a class and a group stand in `key`, -1 if nothing fits there."""
@@ -54,25 +56,27 @@ class SliceLinks:
 
     home: Ints  # (groups of links,) the release's group
     open: NDArray[np.bool_]  # (groups of links,) other blocks matter there
-    strange: NDArray[np.bool_]  # (groups of links,) open, and people stand there of whom nothing is known
     blocks: tuple[BlockLinks, ...]
 
     @classmethod
-    def where_open(cls, home: Ints, unsure: Ints, strange: Ints, blocks: Sequence[BlockLinks]) -> "SliceLinks | None":
-        """`unsure` and `strange`: groups of links with an uncertain member, and with strangers."""
-        is_open, with_strangers = (np.isin(home, home[some]) for some in (unsure, strange))
-        return cls(home, is_open, is_open & with_strangers, tuple(blocks)) if is_open.any() else None
+    def where_open(cls, home: Ints, unsure: Ints, blocks: Sequence[BlockLinks]) -> "SliceLinks | None":
+        """`unsure`: groups of links with an uncertain member."""
+        is_open = np.isin(home, home[unsure])
+        return cls(home, is_open, tuple(blocks)) if is_open.any() else None
 
     def cut(self, keep: NDArray[np.bool_]) -> "SliceLinks":
         """Of some groups."""
-        return replace(self, home=self.home[keep], open=self.open[keep], strange=self.strange[keep])
+        return replace(self, home=self.home[keep], open=self.open[keep])
 
     def ways(self, who: int, group: int) -> list[list[tuple[int, float]]]:
-        """Per block, the entries that somebody may take in a group of links, each with how well it fits."""
+        """Per block, the entries that somebody (-1: a stranger) may take in a group, each with how well it fits."""
         if not self.open[group]:
             return []
         found = []
         for block in self.blocks:
+            if who < 0:
+                found.append([(int(e), 1.0) for e in np.flatnonzero(block.home == self.home[group])])
+                continue
             at = int(block.find(np.array([who]), self.home[group : group + 1])[0])
             fits = slice(block.start[at], block.start[at + 1]) if at >= 0 else slice(0, 0)
             found.append(list(zip(block.entry[fits].tolist(), block.fit[fits].tolist(), strict=True)))

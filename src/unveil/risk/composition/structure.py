@@ -124,7 +124,8 @@ class ConnectedParts:
     part: Ints  # (classes,)
     people: Ints  # (parts,) people in it, strangers included
     tree: NDArray[np.bool_]  # (parts,) no loop: belief propagation is exact
-    closed: NDArray[np.bool_]  # (parts,) nobody is present by chance only, so that all ways can be summed up
+    closed: NDArray[np.bool_]  # (parts,) of each release it is known how many are missing or strangers, so that all
+    # ways can be summed up
 
 
 def parts_of(links: Sequence[GroupLinks], size: Ints) -> ConnectedParts:
@@ -163,13 +164,13 @@ def parts_of(links: Sequence[GroupLinks], size: Ints) -> ConnectedParts:
         times = np.bincount(one.person[~strange], minlength=classes)
         simple[of_link[~one.certain]] = False
         simple[part[times > 1]] = False
-        unsure = (one.present > 1e-9) & (one.present < 1 - 1e-9)
-        closed[part[unsure]] = False
-        whole = np.abs(one.count - np.round(one.count)) < 1e-6
-        closed[of_link[strange & ~whole]] = False
+        missing, joined = np.zeros((2, count), dtype=bool)  # by chance only; rows say how many, unless both are open
+        missing[part[(one.present > 1e-9) & (one.present < 1 - 1e-9)]] = True
+        joined[of_link[strange & ~one.certain]] = True
+        closed &= ~(missing & joined)
+        simple &= ~missing
         offset += one.groups
         if one.slices is not None:
-            closed[of_link[one.slices.strange[one.group]]] = False
             simple[of_link[one.slices.open[one.group]]] = False
             offset += int(one.slices.home.max()) + 1
     tree = simple & closed & (np.abs(edges - (people + corners - 1)) < 1e-6)

@@ -6,7 +6,7 @@ code, or nothing (None).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, permutations, product
 from typing import Any
 
@@ -19,7 +19,17 @@ from unveil.data.release import BlockRows, build_release
 from unveil.data.table import Table
 from unveil.risk.composition import EarlierRelease
 
-__all__ = ["KINDS", "Drawn", "Kinds", "attributes_of", "drawn_table", "other_columns", "summed"]
+__all__ = [
+    "KINDS",
+    "Drawn",
+    "Kinds",
+    "attributes_of",
+    "changed",
+    "drawn_table",
+    "other_columns",
+    "pram_known",
+    "summed",
+]
 
 Row = tuple[Any, Any, Any]
 
@@ -32,6 +42,9 @@ class Drawn:
     b: np.ndarray
     s: np.ndarray
     codes: tuple[int, int, int]
+
+    def some(self, which: np.ndarray) -> "Drawn":
+        return Drawn(self.a[which], self.b[which], self.s[which], self.codes)
 
     @property
     def table(self) -> Table:
@@ -66,15 +79,34 @@ def drawn_table(rng: np.random.Generator, most: int = 5) -> Drawn:
 
 
 def summed(drawn: Drawn, releases: Sequence[Kinds], p: np.ndarray) -> np.ndarray:
-    """(people, values) shares of worlds: everybody has a value, and in every release a row of each block of a group."""
+    """(people, values) shares of worlds: everybody has a value, and in every release a row of each block of a group.
+
+    Of a subset some people have no row; of a superset some rows are those of strangers, who may be anybody.
+    """
     people = len(drawn.a)
     total = np.zeros((people, drawn.codes[2]))
     for s in product(range(drawn.codes[2]), repeat=people):
         weight = float(np.prod([p[i, v] for i, v in enumerate(s)]))
         for one in releases:
-            weight = weight and weight * _ways(drawn, s, one.groups)
+            strangers = max(sum(len(g[0]) for g in one.groups) - people, 0)
+            weight = weight and weight * sum(
+                _ways(drawn, (*s, *t), one.groups) for t in product(range(drawn.codes[2]), repeat=strangers)
+            )
         total[np.arange(people), s] += weight
     return total / total.sum(axis=1, keepdims=True)
+
+
+def changed(one: Kinds, chance: float) -> Kinds:
+    """The same release, somebody's secret being another one by now with this chance, drawn as the release has them."""
+    shown = [tuple(row[2]) for g in one.groups for block in g for row in block if row[2] is not None]
+
+    def now(row: Row) -> Row:
+        if row[2] is None:
+            return row
+        return row[0], row[1], (1 - chance) * np.asarray(row[2]) + chance * shown.count(tuple(row[2])) / len(shown)
+
+    groups = [[[now(row) for row in block] for block in g] for g in one.groups]
+    return Kinds(replace(one.earlier, changed=chance), groups)
 
 
 def _ways(drawn: Drawn, s: Sequence[int], groups: list[list[list[Row]]]) -> float:
@@ -82,10 +114,11 @@ def _ways(drawn: Drawn, s: Sequence[int], groups: list[list[list[Row]]]) -> floa
     fits = [
         [np.array([[_fit(drawn, s, i, row) for row in block] for i in range(len(s))]) for block in g] for g in groups
     ]
+    rows = sum(len(g[0]) for g in groups)
 
     def place(number: int, left: tuple[int, ...]) -> float:
         if number == len(groups):
-            return float(not left)
+            return float(len(left) == len(s) - rows)
         size, total = len(groups[number][0]), 0.0
         for some in _chosen(left, size):
             here = 1.0
@@ -105,6 +138,8 @@ def _chosen(left: tuple[int, ...], size: int) -> list[tuple[int, ...]]:
 
 
 def _fit(drawn: Drawn, s: Sequence[int], i: int, row: Row) -> float:
+    if i >= len(drawn.a):  # a stranger
+        return 1.0 if row[2] is None else float(row[2][s[i]])
     return float(
         np.prod([1.0 if like is None else like[v] for like, v in zip(row, (drawn.a[i], drawn.b[i], s[i]), strict=True)])
     )

@@ -1,0 +1,191 @@
+"""The readers in the loop: what each would learn from an antichain, and whom that exposes, node by node."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.attackers.posterior.linked import tree_means
+from unveil.attackers.posterior.settled import settled_shares
+from unveil.engine import Engine
+from unveil.frontier.bounded.rules import Rule
+from unveil.frontier.bounded.tree import Antichain, CutTree
+from unveil.kernels.bounded import THREAT, judge_nodes
+
+__all__ = ["Panel", "Verdicts"]
+
+COUNTS = (1.0, 0.1, 5.0)  # pseudo-counts
+NEAR = 0.5  # of the largest belief: somebody just below the mode counts as threatened
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdicts:
+    """Of a release: whether it keeps every rule, who does not, and how many people each rule counts."""
+
+    kept: bool
+    leaf: Ints  # leaves of the tree where somebody is exposed
+    counted: Floats  # (rules,) share of people, the worst reader's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _People:
+    """Classes of people with equal cells and equal value of one sensitive attribute."""
+
+    asked: int
+    code: Ints  # (classes, quasi-identifiers)
+    truth: Ints
+    weight: Floats
+    leaf: Ints  # (classes,) leaf of the tree
+    histogram: Floats  # (nodes, values)
+    share: Floats  # (values,)
+    harmful: Bools
+
+    @classmethod
+    def of(cls, tree: CutTree, asked: int) -> "_People":
+        rows, count = tree.classes(asked)
+        table, attribute = tree.table, tree.table.attributes[asked]
+        code = np.stack([table.columns[i][rows].astype(np.int64) for i in tree.known], axis=1)
+        harmful = np.ones(attribute.codes, dtype=bool)
+        harmful[list(attribute.harmless)] = False
+        histogram = tree.histogram(asked).astype(np.float64)
+        return cls(
+            asked,
+            code,
+            table.columns[asked][rows].astype(np.int64),
+            count.astype(np.float64),
+            tree.partition.group[rows].astype(np.int64),
+            histogram,
+            histogram[0] / histogram[0].sum(),
+            harmful,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Reader:
+    """One reader of one sensitive attribute."""
+
+    tree: CutTree
+    people: _People
+    rules: Sequence[int]  # which of the panel's rules are about it
+    count: float | None  # pseudo-counts; None: it counts every table that fits alike
+    arguments: tuple[Any, ...] = ()  # of the kernel: what was learned
+
+    def learn(self, state: Antichain, engine: Engine) -> None:
+        tree, people = self.tree, self.people
+        values = people.histogram.shape[1]
+        beta = 1.0 if self.count is None else self.count
+        theta, code = [], []
+        whole = np.ones((len(tree.parent), values))
+        codes = 0
+        for place, (cells, index) in enumerate(zip(tree.cells, tree.known, strict=True)):
+            attribute = tree.table.attributes[index]
+            used, at = np.unique(cells.of_group[state.kept], return_inverse=True)
+            rows = np.zeros((values, len(used)))
+            np.add.at(rows.T, at.reshape(-1), people.histogram[state.kept])
+            prior = np.full((values, attribute.codes), beta)
+            shares = np.full((values, attribute.codes), 1 / attribute.codes)
+            if len(used):
+                some = cells.regions.take(used)
+                means = tree_means(some, rows.astype(np.int64), prior)
+                shares = settled_shares(some, rows, prior, engine) if means is None else means
+            counted = np.full(shares.T.shape, 1 / attribute.codes) if self.count is None else shares.T
+            whole *= cells.regions.totals(np.ascontiguousarray(counted))[cells.of_group]
+            theta.append(shares.T)
+            code.append(people.code[:, place] + codes)
+            codes += attribute.codes
+        star = people.histogram[state.gone].sum(axis=0)
+        self.arguments = (
+            np.ascontiguousarray(np.stack(code, axis=1)),
+            np.ascontiguousarray(np.concatenate(theta)),
+            whole,
+            people.histogram[0],
+            beta,
+            star,
+        )
+
+    def judge(self, rules: Sequence[Rule], node: Ints, climb: bool, near: float) -> tuple[Floats, Floats]:
+        """(nodes + 1, rules) people counted at each node, the last those suppressed; and (classes, rules) each one."""
+        people = self.people
+        mine = [rules[r] for r in self.rules]
+        code, theta, whole, held, alpha, star = self.arguments
+        bad = np.zeros((len(self.tree.parent) + 1, len(mine)))
+        person = np.zeros((len(code), len(mine)))
+        kinds = np.array([r.kind for r in mine], dtype=np.int64)
+        levels = np.array([r.level for r in mine])
+        among = np.array([r.among for r in mine])
+        nearly = np.array([near if r.kind == THREAT and r.of_nobody else 1.0 for r in mine])
+        judge_nodes(
+            code, people.truth, people.weight, node, climb, self.tree.parent, people.histogram, theta, whole, held,
+            alpha, star, self.count is not None, people.share, people.harmful, kinds, levels, among, nearly, bad,
+            person,
+        )  # fmt: skip
+        return bad, person
+
+
+class Panel:
+    """Readers with other pseudo-counts, and one who counts tables, of every sensitive attribute."""
+
+    def __init__(self, tree: CutTree, asked: Sequence[int], rules: Sequence[Rule], *, worlds: bool) -> None:
+        self.tree, self.rules = tree, list(rules)
+        self.readers: list[_Reader] = []
+        for attribute in asked:
+            people = _People.of(tree, attribute)
+            for count in (*COUNTS, *([None] if worlds else [])):
+                name = "random_worlds" if count is None else "bayesian"
+                mine = [n for n, rule in enumerate(rules) if rule.reader in (None, name)]
+                if mine:
+                    self.readers.append(_Reader(tree, people, mine, count))
+        self.rows = float(tree.table.rows)
+
+    def learn(self, state: Antichain, engine: Engine) -> None:
+        """What the release of this antichain teaches each of them."""
+        for reader in self.readers:
+            reader.learn(state, engine)
+
+    def nodes(self) -> tuple[Bools, Floats, Ints]:
+        """As if each node were published: whether it exposes nobody whom a rule protects; (nodes, counts) the people
+        whom a reader counts against a rule about shares; and (counts,) the rule of each count."""
+        harmless = np.ones(len(self.tree.parent), dtype=bool)
+        counts, rules = [], []
+        for reader in self.readers:
+            node = self.tree.partition.node[reader.people.leaf].astype(np.int64)
+            bad, _ = reader.judge(self.rules, node, True, NEAR)
+            for place, number in enumerate(reader.rules):
+                if self.rules[number].of_nobody:
+                    harmless &= bad[:-1, place] <= 0
+                else:
+                    counts.append(bad[:-1, place])
+                    rules.append(number)
+        every = np.stack(counts, axis=1) if counts else np.zeros((len(harmless), 0))
+        return harmless, every, np.array(rules, dtype=np.int64)
+
+    def check(self, state: Antichain, start: Antichain | None = None) -> Verdicts:
+        """The release itself, after its readers have learned from it.
+
+        Whoever is nearly threatened counts as threatened, but in groups that a `start` has, too: that one was taken as
+        it is measured.
+        """
+        node = self.tree.node_of_leaf(state)
+        spared = np.zeros(self.tree.partition.groups, dtype=bool)
+        if start is not None:
+            spared = (node == self.tree.node_of_leaf(start)) & (node >= 0)
+        counted = np.full(len(self.rules), -np.inf)
+        exposed = np.zeros(self.tree.partition.groups, dtype=bool)
+        for reader in self.readers:
+            leaf = reader.people.leaf
+            bad, person = reader.judge(self.rules, node[leaf], False, 1.0)
+            _, nearly = reader.judge(self.rules, node[leaf], False, NEAR)
+            total = bad.sum(axis=0) / self.rows
+            for place, number in enumerate(reader.rules):
+                counted[number] = max(counted[number], total[place])
+                if self.rules[number].of_nobody:
+                    exposed[leaf[(person[:, place] > 0) | ((nearly[:, place] > 0) & ~spared[leaf])]] = True
+        most = np.array([rule.most for rule in self.rules])
+        kept = not exposed.any() and bool((counted <= most + 1e-12).all())
+        return Verdicts(kept, np.flatnonzero(exposed), counted)

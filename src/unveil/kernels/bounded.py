@@ -1,0 +1,156 @@
+"""What a reader of a recoded table would believe of people, for every node of a tree of cuts at once.
+
+In a strict partition a person fits one group and the suppressed rows, so that the belief in s is
+prod_a theta_a(x_a | s) · (rows of the group with s / prod_a theta_a(region of the group | s) + suppressed rows with s).
+Each person is walked up from the leaf to the root: every node on the way is judged as if it were published.
+
+theta (codes of all attributes, values): the shares of each attribute, end to end; code (classes, attributes) counts
+from the first. A class is people with equal cells and equal value.
+"""
+
+import numpy as np
+from numba import njit
+
+__all__ = [
+    "CONFIDENT",
+    "DISCLOSED",
+    "GAIN",
+    "GUESSED",
+    "MISLED",
+    "RAISED",
+    "THREAT",
+    "THREAT_AMONG",
+    "judge_nodes",
+    "judge_people",
+]
+
+THREAT = 0  # the true value is believed x times as much as by the learner, and most of all values
+THREAT_AMONG = 1  # the same, less a share of those whose true value is believed most
+GAIN = 2  # some value is believed by x more than by the learner
+CONFIDENT = 3  # some value is believed at x
+GUESSED = 4  # the chance of guessing the true value
+DISCLOSED = 5  # the true value is believed at x, and that is news
+MISLED = 6  # another value is, and that is news
+RAISED = 7  # the true value is x times as likely by odds, one in four at least, and twice the learner's odds
+
+TIE = 1e-12
+ROUNDING = 1e-9
+NEWS = 4.0
+
+
+@njit(cache=True, nogil=True)
+def _normalise(p):
+    total = p.sum()
+    if total > 0:
+        p /= total
+    else:
+        p[:] = 1.0 / len(p)
+
+
+@njit(cache=True, nogil=True)
+def _is_news(p, share, level):
+    return p >= level - ROUNDING and p * (1 - share) >= NEWS * share * (1 - p) - ROUNDING and share < 1
+
+
+@njit(cache=True, nogil=True)
+def _bad(p, learner, truth, share, harmful, kind, x, near):
+    """How much one person counts against a rule."""
+    own, most = p[truth], p.max()
+    if kind in (THREAT, THREAT_AMONG):
+        threatened = own >= most * near * (1 - TIE)
+        return 1.0 if threatened and own >= x * learner[truth] * (1 - TIE) else 0.0
+    if kind == GAIN:
+        for s in range(len(p)):
+            if harmful[s] and p[s] - learner[s] > x + TIE:
+                return 1.0
+        return 0.0
+    if kind == CONFIDENT:
+        for s in range(len(p)):
+            if harmful[s] and p[s] >= x * (1 - TIE):
+                return 1.0
+        return 0.0
+    if kind == GUESSED:
+        if own < most * (1 - TIE):
+            return 0.0
+        return 1.0 / (p >= most * (1 - TIE)).sum()
+    if kind == DISCLOSED:
+        return 1.0 if harmful[truth] and _is_news(own, share[truth], x) else 0.0
+    if kind == MISLED:
+        for s in range(len(p)):
+            if s != truth and harmful[s] and _is_news(p[s], share[s], x):
+                return 1.0
+        return 0.0
+    f, before = share[truth], learner[truth]
+    raised = own >= 0.25 - ROUNDING and own * (1 - f) >= x * f * (1 - own) - ROUNDING
+    raised = raised and own * (1 - before) >= 2 * before * (1 - own) - ROUNDING
+    return 1.0 if raised and harmful[truth] and f < 1 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def judge_nodes(
+    code,
+    truth,
+    weight,
+    start,
+    climb,
+    parent,
+    histogram,
+    theta,
+    whole,
+    held,
+    alpha,
+    star,
+    learns,
+    share,
+    harmful,
+    kinds,
+    levels,
+    among,
+    near,
+    bad,
+    person,
+):
+    """Add to `bad` (nodes + 1, rules) what each class counts against each rule; the last row: suppressed people.
+
+    `start` (classes,): the node of each class, or -1 if suppressed; `climb`: also every node above it. `whole` (nodes,
+    values): the product of a node's totals. `learns`: whether the reader learned `theta`, or counts every value of a
+    region alike. `person` (classes, rules): the same of the class at its own node, per person.
+    """
+    classes, attributes = code.shape
+    values = histogram.shape[1]
+    nodes = len(parent)
+    p, learner, fit = np.empty(values), np.empty(values), np.empty(values)
+    for i in range(classes):
+        for s in range(values):
+            fit[s] = 1.0
+            for a in range(attributes):
+                fit[s] *= theta[code[i, a], s]
+            learner[s] = fit[s] * (alpha + held[s])
+        _normalise(learner)
+        t, node = truth[i], start[i]
+        while True:
+            here = node if node >= 0 else nodes
+            for s in range(values):
+                rows = star[s]
+                if node >= 0 and whole[node, s] > 0:
+                    rows += histogram[node, s] / whole[node, s]
+                p[s] = rows * fit[s] if learns else rows
+            _normalise(p)
+            for r in range(len(kinds)):
+                found = _bad(p, learner, t, share, harmful, kinds[r], levels[r], near[r])
+                if kinds[r] == THREAT_AMONG and p[t] >= p.max() * (1 - TIE):
+                    found -= among[r]
+                bad[here, r] += found * weight[i]
+                if node == start[i]:
+                    person[i, r] = found
+            if not climb or node < 0 or parent[node] < 0:
+                break
+            node = parent[node]
+
+
+@njit(cache=True, nogil=True)
+def judge_people(belief, learner, truth, share, harmful, kinds, levels, found):
+    """Fill `found` (people, rules): the same of beliefs (people, values) that somebody has."""
+    for i in range(len(truth)):
+        for r in range(len(kinds)):
+            found[i, r] = _bad(belief[i], learner[i], truth[i], share, harmful, kinds[r], levels[r], 1.0)
