@@ -98,18 +98,8 @@ def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
             "with perturbed values it knows no wrong attributes, no prior of single values and no joined attributes"
         )
         return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": reason}})
-    names = None if readers.known is None else [n for n in readers.known if n != attribute.name]
     try:
-        found = run_channel_attack(
-            masked,
-            case.original,
-            asked,
-            known=names,
-            alpha=readers.alpha,
-            beta=readers.beta,
-            engine=readers.engine,
-            chains=readers.chains,
-        )
+        found = run_channel_attack(masked, case.original, asked, **_handed(case, attribute))
     except (NotApplicable, Stopped, UsageError) as reason:
         return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": str(reason)}})
     truth = case.original.columns[case.original.index(attribute.name)]
@@ -124,12 +114,19 @@ def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
     )
 
 
+def _handed(case: Case, attribute: Attribute) -> dict[str, Any]:
+    """What every attack on perturbed values is given."""
+    readers = case.readers
+    known = None if readers.known is None else [n for n in readers.known if n != attribute.name]
+    given = ("alpha", "beta", "engine", "chains")
+    return {"known": known} | {name: getattr(readers, name) for name in given}
+
+
 def _read_mixture(case: Case, part: Part, masked: Masked, asked: int) -> Part:
     """What every attacker believes of a release with perturbed columns, beside exact and widened ones."""
     attribute, readers = masked.attributes[asked], case.readers
     if case.original is None or masked.method.startswith(SYNTHETIC):
         return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
-    names = None if readers.known is None else [n for n in readers.known if n != attribute.name]
     refused = {name: REASON for name in case.attacker_names if name not in readers.attackers}
     try:
         if readers.wrong or readers.prior is not None or readers.joined:
@@ -140,11 +137,7 @@ def _read_mixture(case: Case, part: Part, masked: Masked, asked: int) -> Part:
             asked,
             readers.attackers,
             origin=case.assignments.get(part.name),
-            known=names,
-            alpha=readers.alpha,
-            beta=readers.beta,
-            engine=readers.engine,
-            chains=readers.chains,
+            **_handed(case, attribute),
         )
     except (NotApplicable, Stopped, UsageError) as reason:
         return replace(part, not_applicable={**part.not_applicable, attribute.name: str(reason)})
