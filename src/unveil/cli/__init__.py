@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from unveil.cli import anonymize as anonymize_verb
 from unveil.cli import audit as audit_verb
 from unveil.cli import frontier as frontier_verb
-from unveil.cli.anonymize import anonymize
 from unveil.cli.attack import attack_app
 from unveil.cli.check import check
 from unveil.cli.command import command, group
@@ -44,7 +44,7 @@ app = group(
 
 command(app)(schema)
 app.add_typer(hierarchy_app)
-command(app, members=("anonymizers", "privacy_models"))(anonymize)
+command(app, first=anonymize_verb.FIRST, members=("anonymizers", "privacy_models"))(anonymize_verb.anonymize)
 command(app, first="schema original require population assignment n report json verbose")(check)
 command(app, first=audit_verb.FIRST)(audit_verb.audit)
 app.add_typer(ledger_app)

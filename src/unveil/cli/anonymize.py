@@ -16,8 +16,9 @@ from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
 from unveil.errors import LimitError, Stopped, UsageError, shown
 
-__all__ = ["AnonymizeOptions", "anonymize"]
+__all__ = ["FIRST", "AnonymizeOptions", "anonymize"]
 
+FIRST = "schema with_ require output until utility suppress leave_out ledger population assignment seed"
 ATTEMPTS = 3  # to make a release that keeps everybody safe beside the ledger: what is drawn may be unlucky
 
 
@@ -32,24 +33,25 @@ class AnonymizeOptions(
     )
     assignment: Path | None = opt.option("Also write which original row went where. Keep it secret.", "FILE")
     leave_out: list[str] = opt.option(
-        "A column that is not published, as if it were an identifier; repeatable.", "COLUMN", default=list
+        "A column not to publish, as if it were an identifier; repeatable.", "COLUMN", default=list
     )
     until: list[str] = opt.option(
-        "Search for the most useful release that keeps this limit against readers who learn, e.g. "
+        "Search for the most useful release within this limit against readers who learn, e.g. "
         "'relative_threat.max <= 5'; repeatable. Writes a certificate beside it.",
         "'ID <= NUMBER'",
         default=list,
     )
     suppress: float = opt.option("With --until: the share of rows that may be suppressed.", "SHARE", default=0.0)
-    utility: str = opt.option(
-        "With --until: what is kept, certainty_penalty, query_error, utility_loss or discernibility.",
-        "MEASURE",
-        default="certainty_penalty",
+    utility: list[str] = opt.option(
+        "With --until: the utility to keep, certainty_penalty (if not given), query_error, utility_loss or "
+        "discernibility.",
+        "ID",
+        default=list,
     )
     anyway: bool = opt.flag(
-        "--anyway", "With --until: write it even if a reader outside the search is beyond twice a limit."
+        "--anyway", "With --until: write the release even if a reader outside the search exceeds twice a limit."
     )
-    seed: int | None = opt.option("Seed of what is drawn; from the operating system if not given. Keep it secret.")
+    seed: int | None = opt.option("Random seed; from the operating system if not given. Keep it secret.")
 
 
 def anonymize(options: AnonymizeOptions) -> None:
@@ -141,7 +143,10 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
     """The release that --until asks for, and a line for each thing a steward should know of it."""
     from unveil.frontier.bounded import bounded_release
 
-    found = bounded_release(table, method, options.until, engine, suppress=options.suppress, measure=options.utility)
+    if len(options.utility) > 1:
+        raise UsageError("--utility: anonymize keeps one measure; unveil frontier compares several")
+    measure = options.utility[0] if options.utility else "certainty_penalty"
+    found = bounded_release(table, method, options.until, engine, suppress=options.suppress, measure=measure)
     added = [text for text in found.limits if text not in map(str.strip, options.until)]
     if added:
         say(f"{added[0]} was added: a release that is fitted to a maximum alone uses it up for many people")
@@ -160,7 +165,7 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
     kept = (
         "every reader asked keeps every limit" if found.certificate.kept else "readers of the search keep every limit"
     )
-    say(f"{kept}; {found.suppressed:,} rows suppressed; {options.utility} {found.lost:.3g}")
+    say(f"{kept}; {found.suppressed:,} rows suppressed; {measure} {found.lost:.3g}")
     return found
 
 

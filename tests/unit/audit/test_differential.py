@@ -384,7 +384,7 @@ def test_what_makes_no_sense_is_one_line() -> None:
         ({"records": 0}, "at least one"),
         ({"records": 2, "until": 0.1}, "every record"),
         ({"limits": ["delt <= 1"]}, "unknown measure"),
-        ({"limits": ["removed <= 1"]}, "needs --until"),
+        ({"limits": ["removed <= 1"]}, "needs --remove-until"),
         ({"asked": "age"}, "not a sensitive attribute"),
         ({"model": "nonsense"}, "unknown inference model"),
         ({"model": "bernoulli_nb:beta=1"}, "unknown option"),

@@ -74,7 +74,7 @@ def test_report_document_and_people(folder: Path, capsys: pytest.CaptureFixture[
 
 def test_a_sweep_with_its_people(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(
-        *asked(folder, "--with", "mondrian", "--sweep", "k=2+3", "--until", "2", "--people", folder / "p.csv"),
+        *asked(folder, "--with", "mondrian", "--sweep", "k=2+3", "--remove-until", "2", "--people", folder / "p.csv"),
         capsys=capsys,
     )
     assert code == 0

@@ -238,7 +238,7 @@ def _check(table: Table, samples: int, records: int | None, until: float | None,
         raise UsageError("outliers can only be removed where every record is tested; leave the sample of records out")
     for part in check_limits(limits, (), measured=IDS):
         if until is None and part.name in ("removed", "delta.after_removal"):
-            raise UsageError(f"a limit on {part.name} needs --until, which removes outliers")
+            raise UsageError(f"a limit on {part.name} needs --remove-until")
 
 
 def _findings(name: str, attribute: str, tested: Outcome, removal: Removal | None) -> list[Finding]:

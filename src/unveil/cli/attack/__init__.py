@@ -36,5 +36,5 @@ command(
 )(disclosure)
 command(
     attack_app,
-    first="schema with_ oracle require sweep model asked sample until limit report json people verbose",
+    first="schema with_ oracle require sweep model asked sample remove_until limit report json people verbose",
 )(differential)

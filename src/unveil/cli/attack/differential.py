@@ -35,7 +35,9 @@ class DifferentialOptions(
     weight: list[str] = opt.option("Prior weight of a sensitive value; repeatable.", "VALUE=WEIGHT", default=list)
     runs: int = opt.option("Runs for each record, where the anonymizer draws.", default=1)
     sample: int | None = opt.option("Leave out a random sample of people only.", "N")
-    until: float | None = opt.option("Remove the worst records from the original until delta is at most this.", "DELTA")
+    remove_until: float | None = opt.option(
+        "Remove the worst records from the original until delta is at most this.", "DELTA"
+    )
     timeout: float = opt.option("Seconds an oracle may take for one table.", default=600.0)
     cells: list[str] = opt.option(
         "How cells of an oracle's release are written; repeatable.", "[ATTRIBUTE=]NOTATION", default=list
@@ -98,7 +100,7 @@ def differential(options: DifferentialOptions) -> None:
             prior=weights,
             samples=options.runs,
             records=options.sample,
-            until=options.until,
+            until=options.remove_until,
             limits=options.limit,
             engine=replace(engine, progress=progress, stop=stop),
             inputs=describe_inputs(input_paths(options)),
