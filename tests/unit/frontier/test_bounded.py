@@ -18,7 +18,7 @@ from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import LimitError, NotApplicable, UsageError
 from unveil.frontier.bounded import bounded_release
-from unveil.frontier.bounded.readers import Panel
+from unveil.frontier.bounded.readers import SearchReaders
 from unveil.frontier.bounded.rules import ADDED, rules_of
 from unveil.frontier.bounded.search import Search, cheapest
 from unveil.frontier.bounded.tree import Antichain, CutTree
@@ -87,7 +87,7 @@ def test_the_readers_of_the_loop_count_as_the_products_do(count: float | None, g
     texts = ["relative_threat.share_1.5x <= 1", "relative_threat.q90 <= 2", "belief_gain.q90 <= 0.2"]
     texts += ["confident.60 <= 1", "global_threat <= 1", "disclosed.50 <= 1", "misled.50 <= 1", "raised.2x <= 1"]
     rules = rules_of(texts)
-    panel = Panel(grown, [3], rules, worlds=count is None)
+    panel = SearchReaders(grown, [3], rules, worlds=count is None)
     panel.readers = [r for r in panel.readers if r.count == count]
     panel.learn(state, ENGINE)
     found = dict(zip(texts, panel.check(state).counted, strict=True))
@@ -118,7 +118,7 @@ def test_nodes_are_judged_as_if_they_were_published() -> None:
     """At what was learned: people counted at the nodes of an antichain add up to those of its release."""
     grown, state = tree(), some_antichain(tree(), 4)
     rules = rules_of(["relative_threat.share_1.5x <= 1", "confident.60 <= 1"])
-    panel = Panel(grown, [3], rules, worlds=False)
+    panel = SearchReaders(grown, [3], rules, worlds=False)
     panel.learn(state, ENGINE)
     _, bad, of_rule = panel.nodes()
     per_reader = bad[state.kept].sum(axis=0) / people().rows
@@ -156,7 +156,7 @@ def test_the_cheapest_antichain_of_all(seed: int) -> None:
 @pytest.mark.parametrize("suppress", [0.0, 0.1])
 def test_the_search_keeps_every_rule_and_is_never_worse_than_a_start(suppress: float) -> None:
     rules = rules_of(["relative_threat.max <= 2", "confident.60 <= 0.2"])
-    search = Search(tree(), Panel(tree(), [3], rules, worlds=False), suppress, ENGINE)
+    search = Search(tree(), SearchReaders(tree(), [3], rules, worlds=False), suppress, ENGINE)
     starts = [tree().at_least(k) for k in (2, 5, 10, 20, 40, 80)]
     found = search.run([*starts, tree().root()])
     assert found is not None
@@ -194,11 +194,11 @@ def test_one_reader_alone_is_fooled_by_what_is_fitted_to_it(monkeypatch: pytest.
 
     monkeypatch.setattr(module, "COUNTS", (1.0,))
     rules = rules_of(["relative_threat.max <= 2"])[:1]
-    alone = Search(tree(), Panel(tree(), [3], rules, worlds=False), 0.0, ENGINE)
+    alone = Search(tree(), SearchReaders(tree(), [3], rules, worlds=False), 0.0, ENGINE)
     found = alone.run([tree().at_least(k) for k in (5, 20, 40)])
     assert found is not None
     monkeypatch.undo()
-    panel = Panel(tree(), [3], rules, worlds=False)
+    panel = SearchReaders(tree(), [3], rules, worlds=False)
     panel.learn(found, ENGINE)
     assert not panel.check(found, found).kept
 

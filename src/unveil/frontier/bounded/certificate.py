@@ -30,7 +30,7 @@ from unveil.frontier.bounded.readers import COUNTS
 from unveil.frontier.bounded.rules import Rule
 from unveil.kernels.bounded import judge_people
 
-__all__ = ["Certificate", "CertificateRow", "certify"]
+__all__ = ["CertificateRow", "ReleaseCertificate", "certify"]
 
 HELD_OUT_COUNT = 0.3
 TWICE = 2.0  # a reader who was kept out may be beyond a limit by this, and no more
@@ -62,7 +62,7 @@ class CertificateRow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Certificate:
+class ReleaseCertificate:
     """Who was asked, and how far each is from every limit."""
 
     rows: tuple[CertificateRow, ...]
@@ -91,7 +91,7 @@ class Certificate:
 
 def certify(
     table: Table, made: Anonymized, asked: Sequence[int], rules: Sequence[Rule], engine: Engine, *, worlds: bool
-) -> Certificate:
+) -> ReleaseCertificate:
     """Ask every reader about everybody. Cost: an attack for each quasi-identifier and half a dozen more."""
     rows: list[CertificateRow] = []
     not_asked: dict[str, str] = {}
@@ -117,7 +117,7 @@ def certify(
                     exposed |= bad[:, place] > 0
                 elif not row.kept:
                     crowded.add(number)
-    return Certificate(tuple(rows), not_asked, exposed, frozenset(crowded))
+    return ReleaseCertificate(tuple(rows), not_asked, exposed, frozenset(crowded))
 
 
 def _bad(belief: Floats, learner: Floats, truth: NDArray[np.int64], attribute: Any, rules: Sequence[Rule]) -> Floats:

@@ -14,7 +14,7 @@ from unveil.frontier.bounded.rules import Rule
 from unveil.frontier.bounded.tree import Antichain, CutTree
 from unveil.kernels.bounded import THREAT, judge_nodes
 
-__all__ = ["Panel", "Verdicts"]
+__all__ = ["SearchReaders", "Verdicts"]
 
 COUNTS = (1.0, 0.1, 5.0)  # pseudo-counts
 NEAR = 0.5  # of the largest belief: somebody just below the mode counts as threatened
@@ -67,7 +67,7 @@ class _People:
 
 
 @dataclass(slots=True, eq=False)
-class _Reader:
+class _SearchReader:
     """One reader of one sensitive attribute."""
 
     tree: CutTree
@@ -128,19 +128,19 @@ class _Reader:
         return bad, person
 
 
-class Panel:
+class SearchReaders:
     """Readers with other pseudo-counts, and one who counts tables, of every sensitive attribute."""
 
     def __init__(self, tree: CutTree, asked: Sequence[int], rules: Sequence[Rule], *, worlds: bool) -> None:
         self.tree, self.rules = tree, list(rules)
-        self.readers: list[_Reader] = []
+        self.readers: list[_SearchReader] = []
         for attribute in asked:
             people = _People.of(tree, attribute)
             for count in (*COUNTS, *([None] if worlds else [])):
                 name = "random_worlds" if count is None else "bayesian"
                 mine = [n for n, rule in enumerate(rules) if rule.reader in (None, name)]
                 if mine:
-                    self.readers.append(_Reader(tree, people, mine, count))
+                    self.readers.append(_SearchReader(tree, people, mine, count))
         self.rows = float(tree.table.rows)
 
     def learn(self, state: Antichain, engine: Engine) -> None:

@@ -13,8 +13,8 @@ from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import LimitError, NotApplicable, Stopped, UsageError, shown
-from unveil.frontier.bounded.certificate import Certificate, certify
-from unveil.frontier.bounded.readers import Panel
+from unveil.frontier.bounded.certificate import ReleaseCertificate, certify
+from unveil.frontier.bounded.readers import SearchReaders
 from unveil.frontier.bounded.rules import Rule, rules_of
 from unveil.frontier.bounded.search import Search
 from unveil.frontier.bounded.tree import Antichain, CutTree
@@ -34,7 +34,7 @@ class Bounded:
     """A release, what it keeps, and how it was found."""
 
     made: Anonymized
-    certificate: Certificate
+    certificate: ReleaseCertificate
     limits: tuple[str, ...]  # with one that was added, if only maxima were stated
     suppressed: int  # rows
     lost: float  # the utility that was asked for
@@ -51,7 +51,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Candidate:
+class _Attempt:
     search: Search
     state: Antichain
     lost: float
@@ -107,7 +107,7 @@ class _Job:
     worlds: bool = False
     searched: int = 0
 
-    def search(self) -> list[_Candidate]:
+    def search(self) -> list[_Attempt]:
         """The best release of each tree, the most useful first."""
         smallest = max(SMALLEST, *(m.smallest for m in self.method.require)) if self.method.require else SMALLEST
         smallest = min(smallest, self.table.rows)
@@ -121,7 +121,9 @@ class _Job:
         named = any(rule.reader == "random_worlds" for rule in self.rules)
         self.worlds = named or _least(with_worlds) <= REACHABLE * _least(plain_starts) < np.inf
         kept = with_worlds if self.worlds else plain_starts
-        panels = [(tree, Panel(tree, self.asked, self.rules, worlds=self.worlds), some) for tree, some in starts]
+        panels = [
+            (tree, SearchReaders(tree, self.asked, self.rules, worlds=self.worlds), some) for tree, some in starts
+        ]
         # Trees whose own release keeps the limits at the least cost are worth searching, and the plain one always is.
         order = sorted(range(1, len(panels)), key=lambda n: self._own_loss(*panels[n]))
         found = list(kept)
@@ -136,23 +138,23 @@ class _Job:
             raise LimitError(self._nearest(plain))
         return sorted(found, key=lambda c: c.lost)
 
-    def _own_loss(self, tree: CutTree, panel: Panel, some: Sequence[Antichain]) -> tuple[bool, float]:
+    def _own_loss(self, tree: CutTree, panel: SearchReaders, some: Sequence[Antichain]) -> tuple[bool, float]:
         one = Search(tree, panel, 0.0, self.engine)
         return not one.check(some[0], some[0]).kept, one.loss(some[0])
 
-    def _kept(self, starts: Sequence[tuple[CutTree, Sequence[Antichain]]], *, worlds: bool) -> list[_Candidate]:
+    def _kept(self, starts: Sequence[tuple[CutTree, Sequence[Antichain]]], *, worlds: bool) -> list[_Attempt]:
         """The starts that keep the limits as they are, those of one group left out."""
         found = []
         for tree, some in starts:
-            one = Search(tree, Panel(tree, self.asked, self.rules, worlds=worlds), 0.0, self.engine)
+            one = Search(tree, SearchReaders(tree, self.asked, self.rules, worlds=worlds), 0.0, self.engine)
             found += [self._candidate(one, s) for s in some if len(s.kept) > 1 and one.check(s, s).kept]
             self.searched += one.checks
         return found
 
-    def _candidate(self, search: Search, state: Antichain) -> _Candidate:
+    def _candidate(self, search: Search, state: Antichain) -> _Attempt:
         if self.measure == "certainty_penalty":
-            return _Candidate(search, state, search.loss(state))
-        return _Candidate(search, state, self._lost(search.tree.release(state)))
+            return _Attempt(search, state, search.loss(state))
+        return _Attempt(search, state, self._lost(search.tree.release(state)))
 
     def _lost(self, made: Anonymized) -> float:
         release = made.release
@@ -165,7 +167,7 @@ class _Job:
         names = [self.table.attributes[i].name for i in self.asked]
         return max(float(utility.utility_loss(release, self.table, attribute=name).value) for name in names)
 
-    def certified(self, found: Sequence[_Candidate]) -> Bounded:
+    def certified(self, found: Sequence[_Attempt]) -> Bounded:
         """The first that readers outside the loop do not object to; else the one they object to least."""
         best: Bounded | None = None
         for candidate in found[:3]:
@@ -177,7 +179,7 @@ class _Job:
         assert best is not None
         return best
 
-    def _repaired(self, candidate: _Candidate) -> Bounded:
+    def _repaired(self, candidate: _Attempt) -> Bounded:
         """Certify; ban whoever is exposed to a reader, search on from there, certify again."""
         search, state = candidate.search, candidate.state
         best = self._bounded(search, state)
@@ -226,7 +228,7 @@ class _Job:
         return f"only one group of everybody keeps these limits{hint}; nothing was written"
 
 
-def _least(candidates: Sequence[_Candidate]) -> float:
+def _least(candidates: Sequence[_Attempt]) -> float:
     return min((c.lost for c in candidates), default=float("inf"))
 
 

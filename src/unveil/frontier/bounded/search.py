@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.engine import Engine
-from unveil.frontier.bounded.readers import Panel, Verdicts
+from unveil.frontier.bounded.readers import SearchReaders, Verdicts
 from unveil.frontier.bounded.tree import Antichain, CutTree
 
 __all__ = ["Search", "cheapest"]
@@ -64,7 +64,7 @@ class Search:
     """One tree, one panel. `suppress`: the share of rows that may be suppressed."""
 
     tree: CutTree
-    panel: Panel
+    panel: SearchReaders
     suppress: float
     engine: Engine
     banned: Bools = field(init=False)  # (nodes,) seen to expose somebody
