@@ -11,9 +11,10 @@ import typer
 
 import unveil.cli.options as opt
 from unveil.cli.earlier import LedgerOptions, load_earlier
-from unveil.cli.load import dialect_of, load_schema
+from unveil.cli.load import load_schema
 from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
+from unveil.cli.settings import dialect_of
 from unveil.errors import LimitError, Stopped, UsageError, shown
 
 __all__ = ["FIRST", "AnonymizeOptions", "anonymize"]

@@ -6,8 +6,9 @@ from typing import Any
 
 import unveil.cli.options as opt
 from unveil.cli.earlier import EarlierOptions
-from unveil.cli.load import input_paths, load_case, names_of
+from unveil.cli.load import input_paths, load_case
 from unveil.cli.output import file_part, give_results, keep_apart, long_work, release_parts, say
+from unveil.cli.settings import names_of
 from unveil.errors import UsageError
 
 __all__ = ["FIRST", "AuditOptions", "audit"]

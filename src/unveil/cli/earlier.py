@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import unveil.cli.options as opt
+from unveil.cli.settings import dialect_of
 from unveil.errors import UnveilError, UsageError, shown
 from unveil.formats.paths import is_project
 
@@ -115,7 +116,6 @@ def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path])
 
 def read_earlier(path: Path, schema: Any, table: Any, options: Any, said: Mapping[str, Any]) -> "EarlierRelease":
     """Read one, by the original's domains if its values are among them, else by its own."""
-    from unveil.cli.load import dialect_of
     from unveil.data.schema import read_schema
     from unveil.errors import ReleaseError
     from unveil.formats.masked import is_masked, read_masked

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import attackers_of, chains_of, dialect_of, engine_of, input_paths, load_schema, one_set
+from unveil.cli.load import input_paths, load_schema
 from unveil.cli.memory import table_bytes, warn_of_memory
 from unveil.cli.output import check_outputs, give_results, long_work, release_parts, say
+from unveil.cli.settings import attackers_of, chains_of, dialect_of, engine_of, one_set
 from unveil.errors import UsageError
 
 __all__ = ["FIRST", "FrontierOptions", "frontier"]

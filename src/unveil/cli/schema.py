@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of
 from unveil.cli.output import keep_apart, make_folder, say, write
+from unveil.cli.settings import dialect_of
 from unveil.errors import UsageError
 from unveil.formats.databases import located
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import chains_of, dialect_of, load_case, one_name, one_set
+from unveil.cli.load import load_case
 from unveil.cli.output import give_results, long_work, say
+from unveil.cli.settings import chains_of, dialect_of, one_name, one_set
 from unveil.errors import UsageError
 
 __all__ = ["AttributeOptions", "attribute"]

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import load_case, one_name
+from unveil.cli.load import load_case
 from unveil.cli.output import give_results
+from unveil.cli.settings import one_name
 from unveil.errors import UsageError, shown
 
 __all__ = ["BackgroundOptions", "background"]

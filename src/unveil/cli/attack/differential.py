@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, engine_of, input_paths, load_schema, one_name
+from unveil.cli.load import input_paths, load_schema
 from unveil.cli.output import check_outputs, file_part, give_results, keep_apart, long_work
+from unveil.cli.settings import dialect_of, engine_of, one_name
 from unveil.errors import UsageError, shown
 
 __all__ = ["DifferentialOptions", "differential"]

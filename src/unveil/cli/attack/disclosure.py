@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, load_case, names_of, one_set
+from unveil.cli.load import load_case
 from unveil.cli.output import give_results, long_work
+from unveil.cli.settings import dialect_of, names_of, one_set
 from unveil.errors import UsageError, shown
 
 __all__ = ["DisclosureOptions", "disclosure"]

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, load_case, one_set
+from unveil.cli.load import load_case
 from unveil.cli.output import give_results, long_work
+from unveil.cli.settings import dialect_of, one_set
 from unveil.errors import UsageError
 
 __all__ = ["IdentityOptions", "identity"]

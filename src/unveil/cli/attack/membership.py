@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, engine_of, input_paths, load_case, one_name, one_set
+from unveil.cli.load import input_paths, load_case
 from unveil.cli.output import check_outputs, give_results, long_work
+from unveil.cli.settings import dialect_of, engine_of, one_name, one_set
 from unveil.errors import UsageError
 
 __all__ = ["MembershipOptions", "membership"]
