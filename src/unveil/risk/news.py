@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 CODE = re.compile(r"[A-Za-z]\d\d(\.?\w{1,4})?")
+LIST = re.compile(r"[;|+]|, ")
 FIGURES = re.compile(r"\d{3}(\.?\w{1,3})?")
 _CHAPTERS = (139, 239, 279, 289, 319, 389, 459, 519, 579, 629, 679, 709, 739, 759, 779, 799, 999)  # ICD-9: their ends
 _BEGINNINGS: tuple[tuple[re.Pattern[str], tuple[Callable[[str], str], ...]], ...] = (
@@ -208,8 +209,9 @@ def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, .
     """Every way of taking values as kinds: (values,) the kind of each, and the kinds' labels.
 
     The schema's classes, else every level of the hierarchy that joins values, else what codes such as F32.1 or 290.4
-    begin with (the letter and the category; one figure, two, and ICD-9's chapter), else the first word, and the last,
-    of values of several words, if half of the values share theirs.
+    begin with (the letter and the category; one figure, two, and ICD-9's chapter), else what several lists ("asthma;
+    gout") have in common, else the first word, and the last, of values of several words, if half of the values share
+    theirs.
     """
     if any(members for _, members in attribute.classes):
         return [coarse_codes(attribute)]
@@ -225,6 +227,11 @@ def kinds_of(attribute: Attribute) -> list[tuple[NDArray[np.int64], tuple[str, .
         if codes.count("") <= 0.1 * len(codes):
             cut = [[part(code) if code else "" for code in codes] for part in parts]
             return [kinds for names in cut for kinds in _labelled(names, attribute.codes)]
+    lists = [{part.strip().casefold() for part in LIST.split(value)} - {""} for value in attribute.values]
+    if sum(len(parts) > 1 for parts in lists) >= 0.5 * len(lists):
+        often = [part for part, number in Counter(p for parts in lists for p in parts).most_common(20) if number > 1]
+        named = ([p if p in own else v for own, v in zip(lists, attribute.values, strict=True)] for p in often)
+        return [kinds for names in named for kinds in _labelled(names, attribute.codes)]
     words = [value.casefold().split() or [""] for value in attribute.values]
     if sum(len(w) > 1 for w in words) < 0.5 * len(words):
         return []

@@ -92,7 +92,8 @@ SENSITIVE_WORDS = (
     "sindacato sindicato glaube croyance wahl voto drugs drogen* drogue* droga* methadon* alcohol* alkohol* alcool* "
     "addict* suchtig* smoker smokes smoking raucher* raucht fumeur fumador fumatore psychiatr* psiquiatr* psichiatr* "
     "schizophren* hepatitis tuberculosis tuberkulose abortion abtreibung avortement aborto homosexual* transgender "
-    "sozialhilfe welfare asylum asyl*"
+    "sozialhilfe welfare asylum asyl* oncolog* onkolog* cardiolog* kardiolog* urolog* gynaecolog* gynecolog* "
+    "gynakolog* ginecolog* maternid* maternit* dermatolog* venereolog* palliativ* hospice hospiz dialys* infectiolog*"
 )
 KNOWN_WORDS = (
     "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "

@@ -60,7 +60,11 @@ def surroundings(path: Path) -> tuple[Surrounding, ...]:
 def _sidecar(file: Path) -> Iterator[Surrounding]:
     beside = file.with_suffix(".toml")
     if beside.is_file() and is_sidecar(beside):
-        yield Surrounding(f"the sidecar {beside.name}", beside.read_text("utf-8", "replace"), False)
+        text = beside.read_text("utf-8", "replace")
+        yield Surrounding(f"the sidecar {beside.name}", text, False)
+        remarks = [line for line in text.splitlines() if line.lstrip().startswith("#")]
+        if remarks:
+            yield Surrounding(f"remarks in the sidecar {beside.name}", "\n".join(remarks), True)
 
 
 def _workbook(path: Path, file: Path) -> Iterator[Surrounding]:

@@ -159,8 +159,8 @@ def _told(
             else ""
         )
         sentence = (
-            f"Some values of {column}{called} stand for one {secret} only{shown}: that of {file.persons(people)} is "
-            f"certain."
+            f"Some values of {column}{called} stand for one {secret}{shown} in nine cases of ten or more: that of "
+            f"{file.persons(people)} is told."
         )
     return Leak(
         "telling_columns",

@@ -28,14 +28,27 @@ def by_recipe(file: PublishedFile, run: Ids) -> tuple[float, str] | None:
     draw = np.random.default_rng(0)
     places = np.sort(draw.choice(file.rows, min(file.rows, _ROWS), replace=False))
     mixed = [within_runs(run, draw)[places] for _ in range(3)]
+    run_of_person = _runs_of_people(file, run)
     for words, order in _recipes(file):
-        people = order[places]
+        people = order[np.argsort(run_of_person[order], kind="stable")][places]
         seen = _fitting(file, places, people)
         chance = max(_fitting(file, rows, people) for rows in mixed) if seen > 0.3 else 1.0
         gain = (seen - chance) / max(1 - chance, 1e-12)
         if gain > _GAIN and seen - chance > 8 * np.sqrt(max(chance * (1 - chance), 1e-4) / len(places)):
             return gain, words
     return None
+
+
+def _runs_of_people(file: PublishedFile, run: Ids) -> Ids:
+    """(people,) the run of rows that each belongs to, where rows were sorted by what they show; else one for all."""
+    known = file.person_classes
+    if known is not None:
+        _, of_row, of_person, _ = known
+        of_kind = np.full(int(max(of_row.max(), of_person.max())) + 1, -1, dtype=np.int64)
+        of_kind[of_row] = run
+        if np.array_equal(of_kind[of_row], run) and (of_kind[of_person] >= 0).all():
+            return np.asarray(of_kind[of_person])
+    return np.zeros(file.people, dtype=np.int64)
 
 
 def _recipes(file: PublishedFile) -> Iterator[tuple[str, Ids]]:

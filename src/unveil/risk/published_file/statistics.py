@@ -25,7 +25,7 @@ class Prediction(NamedTuple):
         return (self.right - self.blind) / max(1 - self.blind, 1e-12)
 
 
-def guess(known: Ids, secret: Ids, *, least: int = 5, purity: float = 0.95) -> Prediction:
+def guess(known: Ids, secret: Ids, *, least: int = 5, purity: float = 0.9) -> Prediction:
     """Predict `secret` from `known`, each row left out of its own set: chance gives no lift, however many sets."""
     rows = len(known)
     share = np.bincount(secret) / rows
@@ -33,8 +33,10 @@ def guess(known: Ids, secret: Ids, *, least: int = 5, purity: float = 0.95) -> P
     right, counts = _left_out(known, secret)
     of_known, of_secret, number, size = counts
     top = (number >= purity * size[of_known]) & (size[of_known] >= least) & (share[of_secret] <= 0.5)
-    # As many of one value by chance: share ** number, times the sets that were tried.
-    chance = number * np.log(np.maximum(share[of_secret], 1e-300)) + np.log(len(number))
+    # As many of one value by chance (Chernoff): share ** number where all have it, times the sets that were tried.
+    held, usual = number / size[of_known], np.clip(share[of_secret], 1e-300, 1 - 1e-12)
+    rest = (1 - held) * np.log(np.maximum(1 - held, 1e-300) / (1 - usual))
+    chance = np.log(len(number)) - size[of_known] * (held * np.log(held / usual) + rest)
     top &= chance < np.where(number < 10, -10, -20)  # few people are told by less, at a chance of 1 in 20,000
     pure = int(number[top].sum())
     value = int(np.bincount(of_secret[top], weights=number[top]).argmax()) if pure else -1
