@@ -13,14 +13,16 @@ from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
 from unveil.audit.composition import compose_masked
 from unveil.audit.document import Finding
+from unveil.audit.levels import run_check
 from unveil.audit.masked_identity import SYNTHETIC, masked_utility
-from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
+from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure
 from unveil.audit.mixture import run_mixture_attack
 from unveil.audit.part import Part
 from unveil.audit.people import Measure, People
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Estimate
 from unveil.data.masked import Masked, MaskedTable
+from unveil.data.mixture import mixture_of
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped, UsageError
@@ -67,6 +69,9 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
     for index in masked.masked:
         findings += near_findings(case.original, made, name, masked.attributes[index])
     findings += distance_findings(case.original, made, name, masked)
+    if masked.wide:  # rows that look alike are not told apart, whatever was done to their values
+        levels = run_check(mixture_of(masked).release, name=name).findings
+        findings += [f for f in levels if f.attribute is None and measure(f.measure).kind == "level"]
     rows = None if made is None else made.origin
     findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
     sentences = {}
@@ -175,13 +180,13 @@ def _belief_findings(
     ]
     findings = []
     for reader, belief in beliefs.items():
-        for measure in measures:
-            if reader != "learner" or measure.of_learner:
-                value = _measured(measure, People(belief, learner, truth))
-                under = _measured(measure, People(learner, learner, truth))
-                based = value is not None and reader != "learner" and (measure.of_learner or measure.has_baseline)
+        for one in measures:
+            if reader != "learner" or one.of_learner:
+                value = _measured(one, People(belief, learner, truth))
+                under = _measured(one, People(learner, learner, truth))
+                based = value is not None and reader != "learner" and (one.of_learner or one.has_baseline)
                 base = under.value if under is not None and based else None
-                findings.append(Finding.of(measure.name, release, attribute.name, value, base, reader=reader))
+                findings.append(Finding.of(one.name, release, attribute.name, value, base, reader=reader))
     return findings
 
 

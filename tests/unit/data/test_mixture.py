@@ -182,6 +182,8 @@ def test_a_mixed_release_is_judged_and_what_is_not_is_said() -> None:
     kinds = {(k["kind"], k.get("attribute")): k["verdict"] for k in found.diagnostics["judgement"]["r"]["kinds"]}
     assert kinds["inference", "disease"] in ("exceeded", "within", "inconclusive")
     assert kinds["linking", None] in ("exceeded", "within")
+    assert next(f.value for f in found.findings if f.id == "k_anonymity") == 1  # of what is shown
+    assert kinds["singling out", None] == "exceeded"
     alone = run_audit({"r": masked}, original=TABLE, engine=Engine(seed=0, workers=1)).document
     kinds = {(k["kind"], k.get("attribute")): k for k in alone.diagnostics["judgement"]["r"]["kinds"]}
     assert kinds["inference", "disease"]["verdict"] == "not judged"
