@@ -107,6 +107,13 @@ def audit(options: AuditOptions) -> None:
             people[path] = people_content(path, found.links(of[0]))
         elif of in found.answers and found.answers[of].attackers:
             people[path] = people_content(path, found.people(*of))
+        elif not of[1]:  # perturbed columns that were read as bands of true values: what is believed of people
+            mine = [key for key, one in found.answers.items() if key[0] == of[0] and one.attackers]
+            for key in mine:
+                name = path.stem if len(mine) == 1 else f"{path.stem}-{file_part(key[1])}"
+                own = path.with_name(name + path.suffix)
+                people[own] = people_content(own, found.people(*key))
+    keep_apart(input_paths(options), [*people])
     give_results(found, options, people=people)
 
 
