@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.audit.analyst import analyst_findings
 from unveil.audit.attack import run_channel_attack
 from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
@@ -67,6 +68,7 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
         findings += near_findings(case.original, made, name, masked.attributes[index])
     findings += distance_findings(case.original, made, name, masked)
     rows = None if made is None else made.origin
+    findings += analyst_findings(masked, name, case.original)
     findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
     sentences = {}
     for index in masked.with_role(Role.SENSITIVE):
