@@ -59,7 +59,7 @@ class FrontierOptions(
 def frontier(options: FrontierOptions) -> None:
     """Try schemes and parameters, and recommend a release.
 
-    Exit code 1: none keeps the limits; 3: inconclusive.
+    Exit code 1: none keeps the limits; 3: inconclusive, or no limit was stated.
     """
     from unveil.audit.document import describe_inputs
     from unveil.formats.published import earlier_parts
@@ -112,10 +112,11 @@ def frontier(options: FrontierOptions) -> None:
             inputs=describe_inputs(input_paths(options)),
         )
     files: dict[Path, Any] = {}
-    point = found.choice.point
+    point = found.choice.recommended
     if output is not None and chosen_file is not None:
         if point is None:
-            say(f"{output}: not written, because nothing is recommended")
+            hint = "" if options.limit else "; state a limit, e.g. --limit 'k_anonymity >= 5'"
+            say(f"{output}: not written, because nothing is recommended{hint}")
         else:
             made = found.anonymized(point)
             files = release_files(made.release, output, like=table)
