@@ -283,3 +283,32 @@ def test_what_stands_in_the_way_is_said_before_the_sweep(
     code, _, err = run(*frontier(folder, *FEW, "-o", folder / "out.csv"), capsys=capsys)
     assert (code, err.count("\n")) == (2, 1)
     assert said in err
+
+
+def test_a_finished_release_is_a_point(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=5", "--seed", "1")
+    assert run(*made, "-o", folder / "theirs.csv", capsys=capsys)[0] == 0
+    limits = ("--limit", "k_anonymity >= 5", "--utility", "certainty_penalty", "--json", folder / "f.json")
+    command = frontier(folder, "--with", folder / "theirs.csv", "--with", "mondrian:k=20", *limits)
+    code, out, err = run(*command, "-o", folder / "out.csv", capsys=capsys)
+    assert code == 0, err
+    assert "Recommended: theirs.csv" in out
+    assert "there already" in err
+    assert not (folder / "out.csv").exists()
+    points = {p["name"]: p for p in json.loads((folder / "f.json").read_text())["diagnostics"]["points"]}
+    same = run(*frontier(folder, "--with", "mondrian:k=5", *limits), capsys=capsys)
+    assert same[0] == 0
+    ours = {p["name"]: p for p in json.loads((folder / "f.json").read_text())["diagnostics"]["points"]}
+    assert points["theirs.csv"]["values"] == ours["mondrian:k=5"]["values"]
+    noisy = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "rounding:base=5", "--seed", "1")
+    assert run(*noisy, "-o", folder / "noisy.csv", capsys=capsys)[0] == 0
+    code, _, err = run(*frontier(folder, "--with", folder / "noisy.csv"), capsys=capsys)
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_cell_suppression_is_swept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(
+        *frontier(folder, "--with", "local_suppression:k=2+5", "--limit", "k_anonymity >= 5"), capsys=capsys
+    )
+    assert code == 0, err
+    assert "Recommended: local_suppression:k=5" in out
