@@ -21,7 +21,7 @@ STATES = 1 << 16  # groups with more states on both sides are matched by scaling
 MOST_WORK = 4e9  # rows · states of all groups that are matched exactly: the cheapest first
 MOST_NUMBERS = 400_000_000  # rows and values, of beliefs that are kept
 FITS_AT_ONCE = 2_000_000
-MOST_LEARNED = 1_000_000  # rows of the groups, drawn at random, that models are fitted to
+MOST_LEARNED = 100_000  # rows of the groups, drawn at random, that models are fitted to
 LEAST_LEARNED = 1000  # groups, however large
 MOST_DRAWS = 8  # points that a widened cell is tried at, where less than a value is known
 
