@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -204,6 +205,11 @@ print(json.dumps([any(kernel.stats.cache_misses for kernel in kernels), sorted(c
 WARMED_BY = {"cells": "partition", "mondrian": "partition", "splits": "partition"}
 
 
+def _joined(text: str) -> str:
+    """Without the ends of lines that a narrow terminal makes."""
+    return " ".join(text.split())
+
+
 def test_the_demo_runs_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In a process of its own: it calls the kernels that make demo compiles, and its advice can be followed."""
     for _ in range(2):
@@ -217,6 +223,12 @@ def test_the_demo_runs_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "anatomy.csv" in out
     for name in ("hospital.csv", "schema.toml", "mondrian.csv", "anatomy.csv", "anatomy-sensitive.csv", "anatomy.toml"):
         assert (tmp_path / "demo" / name).is_file()
+    both = re.search(
+        r"sure of the diagnosis of ([\d,]+) patients; from either alone, of ([\d,]+) and ([\d,]+)", _joined(out)
+    )
+    assert both is not None
+    together, *alone = (int(number.replace(",", "")) for number in both.groups())
+    assert together > 2 * max(alone)  # the second release breaks the first
     patients = hospital.made_up_hospital().columns["patient"]
     published = (tmp_path / "demo" / "mondrian.csv").read_text()
     assert not any(p in published for p in patients[:50])
