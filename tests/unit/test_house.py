@@ -100,3 +100,11 @@ def test_every_pinned_package_is_listed_with_its_licence() -> None:
     listed = dict(re.findall(r"^\| ([\w.-]+) \| ([^|\n]*) \|", page, re.MULTILINE))
     assert pinned == set(listed) - {"package"}
     assert all(licence.strip() for licence in listed.values())
+
+
+def test_every_pin_has_hashes() -> None:
+    root = Path(__file__).parents[2]
+    parts = re.split(r"(?m)^(?=\S)", (root / "hashes.txt").read_text())[1:]
+    assert [part.split(" \\\n")[0] for part in parts] == (root / "constraints.txt").read_text().splitlines()
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}\b", part) for part in parts)
+    assert "://" not in "".join(parts)
