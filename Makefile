@@ -15,7 +15,7 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour accept fuzz constraints verify clean
+.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour accept fuzz constraints verify vulnerabilities clean
 
 demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
@@ -89,6 +89,9 @@ constraints:
 verify: $(RUNTIME)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --dry-run --ignore-installed --no-deps --only-binary :all: --require-hashes --requirement hashes.txt
 	@echo "every pinned package has a hash that was noted"
+
+vulnerabilities: $(TOOLS)
+	@$(BIN)/python -m tests.vulnerabilities
 
 clean:
 	rm -rf $(VENV) .bench-venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
