@@ -443,6 +443,21 @@ def test_help_imports_nothing_heavy() -> None:
     assert "anonymize" in done.stdout
 
 
+def test_blas_has_one_thread() -> None:
+    """Before NumPy loads it: later it cannot be told."""
+    code = (
+        "import sys; sys.argv = ['unveil', '--help']\n"
+        "from unveil.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "import numpy\nfrom threadpoolctl import threadpool_info\n"
+        "print('BLAS', {one['num_threads'] for one in threadpool_info() if one['user_api'] == 'blas'})"
+    )
+    set_before = {**os.environ}
+    set_before.pop("OPENBLAS_NUM_THREADS", None)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=set_before)
+    assert "BLAS {1}" in done.stdout
+
+
 def test_usage_errors_of_the_command_line_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("nonsense", capsys=capsys)[0] == 2
     assert run("check", capsys=capsys)[0] == 2
