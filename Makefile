@@ -15,7 +15,7 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour accept fuzz constraints clean
+.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour accept fuzz constraints verify vulnerabilities clean
 
 demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
@@ -78,9 +78,20 @@ first-hour: setup
 fuzz: setup
 	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py tests/unit/risk/composition tests/unit/cli/test_second_release.py --hypothesis-profile=fuzz -n auto
 
+# hashes.txt: of every file that a registry may hold of each pin, for all platforms.
+UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --all-extras
 constraints:
 	@$(BIN)/python -m pip install --quiet uv
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --all-extras pyproject.toml -o constraints.txt
+	@$(UV_COMPILE) pyproject.toml -o constraints.txt
+	@$(UV_COMPILE) --generate-hashes --constraint constraints.txt pyproject.toml -o hashes.txt
+
+# Whether the registry serves, for this machine, the files that were pinned: pip takes no other ones.
+verify: $(RUNTIME)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --dry-run --ignore-installed --no-deps --only-binary :all: --require-hashes --requirement hashes.txt
+	@echo "every pinned package has a hash that was noted"
+
+vulnerabilities: $(TOOLS)
+	@$(BIN)/python -m tests.vulnerabilities
 
 clean:
 	rm -rf $(VENV) .bench-venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -43,6 +43,8 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
         1,
     ),
     "classification_metric": (lambda r, t, a: utility.classification_metric(r, label=a), None, 0, 1),
+    "coefficient_error": (lambda r, t, a: utility.coefficient_error(r, t, attribute=a), 0, 0, np.inf),
+    "coefficient_overlap": (lambda r, t, a: utility.coefficient_overlap(r, t, attribute=a), 1, -np.inf, np.inf),
     "discernibility": (lambda r, t, a: utility.discernibility(r), None, 1, np.inf),
     "discernibility_kept": (lambda r, t, a: utility.discernibility_kept(r, t), 1, 0, 1),
     "entropy_utility": (lambda r, t, a: utility.entropy_utility(r, attribute=a), None, 0, np.inf),
@@ -57,6 +59,7 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
     "granularity": (lambda r, t, a: utility.granularity(r), 1, 0, 1),
     "granularity_geometric": (lambda r, t, a: utility.granularity_geometric(r), 1, 0, 1),
     "information_loss": (lambda r, t, a: utility.information_loss(r, attribute=a), None, 0, np.inf),
+    "interval_overlap": (lambda r, t, a: utility.interval_overlap(r, t, attribute=a), 1, -np.inf, np.inf),
     "kl_divergence": (lambda r, t, a: utility.kl_divergence(r, t), 0, 0, np.inf),
     "large_groups": (lambda r, t, a: utility.large_groups(r, 3), None, 0, np.inf),
     "non_uniform_entropy": (
@@ -65,6 +68,8 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
         -np.inf,
         np.inf,
     ),
+    "propensity_mse": (lambda r, t, a: utility.propensity_mse(r, t), 0, -np.inf, np.inf),
+    "propensity_ratio": (lambda r, t, a: utility.propensity_ratio(r, t), None, -np.inf, np.inf),
     "query_error": (lambda r, t, a: utility.query_error(r, t, dimension=1, queries=5), 0, -np.inf, np.inf),
     "query_errors": (
         lambda r, t, a: np.nan_to_num(
@@ -97,6 +102,7 @@ MEASURES: dict[str, tuple[Measure, float | None, float, float]] = {
 }
 SLOW = {"classification_accuracy", "classification_accuracy_held_out"}
 OF_THE_TABLE = {"large_populations", "random_queries"}  # what the measures above ask about
+READINGS = {"analyst_utility", "read_cells"}  # what they are measured on
 
 
 def values_of(found: Any) -> list[float]:
@@ -120,7 +126,7 @@ def tried(name: str, release: Release, table: Table, attribute: str) -> list[flo
 
 
 def test_every_measure_is_tried() -> None:
-    assert set(MEASURES) | OF_THE_TABLE == set(utility.__all__), "add the new measure above"
+    assert set(MEASURES) | OF_THE_TABLE | READINGS == set(utility.__all__), "add the new measure above"
 
 
 @settings(max_examples=25)

@@ -38,9 +38,11 @@ CHAINS = "--sweeps 50 --most-sweeps 50 --workers 1"
 COMMANDS = {
     "anonymize": "anonymize data.csv -s schema.toml --with anatomy:l=2 --seed 7 "
     "-o out/release.csv --assignment out/who.csv",
-    "audit": f"audit wide.csv -s schema.toml --original data.csv --asked disease {CHAINS} "
-    "--json out/audit.json --report out/report.html --people out/people.csv",
-    "attack": "attack differential data.csv -s schema.toml --with mondrian:k=2 --sample 2 --runs 20 --workers 1 "
+    "audit": f"audit wide.csv -s schema.toml --original data.csv --asked disease {CHAINS} --attacker bayesian "
+    "--no-panel --checkpoint out/state --json out/audit.json --report out/report.html --people out/people.csv",
+    "attack": f"attack attribute wide.csv -s schema.toml --original data.csv --asked disease {CHAINS} "
+    "--attacker bayesian --checkpoint out/state --json out/attack.json --people out/people.csv",
+    "differential": "attack differential data.csv -s schema.toml --with mondrian:k=2 --sample 2 --runs 20 --workers 1 "
     "--checkpoint out/state --json out/attack.json",
     "frontier": "frontier data.csv -s schema.toml --with mondrian:k=2+5 --utility certainty_penalty "
     f"{CHAINS} --release-seed 3 -o out/best.csv --json out/frontier.json --checkpoint out/state",
@@ -48,7 +50,7 @@ COMMANDS = {
 VARYING = ("seconds", "date", "peak_memory_mb")
 EARLIER = b"earlier"
 NAME_PEOPLE = ("out/who.csv", "out/people.csv")
-QUICK = ("anonymize", "frontier")  # the others in `make fuzz`
+QUICK = ("anonymize", "audit", "attack", "frontier")  # the other in `make fuzz`
 
 
 def spelt(folder: Path, command: str) -> list[str]:

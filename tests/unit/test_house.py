@@ -2,10 +2,13 @@
 
 import ast
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import vulnerabilities
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "unveil"
@@ -100,3 +103,44 @@ def test_every_pinned_package_is_listed_with_its_licence() -> None:
     listed = dict(re.findall(r"^\| ([\w.-]+) \| ([^|\n]*) \|", page, re.MULTILINE))
     assert pinned == set(listed) - {"package"}
     assert all(licence.strip() for licence in listed.values())
+
+
+def test_every_pin_has_hashes() -> None:
+    root = Path(__file__).parents[2]
+    parts = re.split(r"(?m)^(?=\S)", (root / "hashes.txt").read_text())[1:]
+    assert [part.split(" \\\n")[0] for part in parts] == (root / "constraints.txt").read_text().splitlines()
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}\b", part) for part in parts)
+    assert "://" not in "".join(parts)
+
+
+def test_no_pin_is_affected_by_a_known_vulnerability() -> None:
+    root = Path(__file__).parents[2]
+    snapshot = tomllib.loads(vulnerabilities.SNAPSHOT.read_text())
+    assert not vulnerabilities.affected(vulnerabilities.pins((root / "constraints.txt").read_text()), snapshot)
+    earlier = vulnerabilities.pins("Jinja2==3.1.5\npydantic==1.7.3 ; python_version < '4'\n")
+    old = vulnerabilities.affected(earlier, snapshot)
+    assert [line.split(":")[0] for line in old] == ["jinja2 3.1.5", "pydantic 1.7.3"]
+
+
+def test_a_snapshot_keeps_which_versions_a_record_affects() -> None:
+    events = [{"introduced": "0"}, {"fixed": "1.2"}, {"introduced": "2.0"}, {"last_affected": "2.1"}]
+    record = {
+        "id": "X-1",
+        "aliases": ["CVE-1"],
+        "affected": [
+            {
+                "package": {"ecosystem": "PyPI", "name": "Some_Thing"},
+                "ranges": [{"type": "ECOSYSTEM", "events": events}],
+            },
+            {"package": {"ecosystem": "npm", "name": "some-thing"}, "ranges": []},
+        ],
+    }
+    endless = [{"type": "ECOSYSTEM", "events": [{"introduced": "3"}]}]
+    package = {"ecosystem": "PyPI", "name": "some-thing"}
+    never_fixed = {"id": "X-2", "affected": [{"package": package, "ranges": endless}]}
+    withdrawn = {**record, "id": "X-3", "withdrawn": "2026-01-01"}
+    snapshot = vulnerabilities.taken([record, never_fixed, withdrawn], {"some-thing"})
+    assert [one["id"] for one in snapshot["vulnerability"]] == ["X-1", "X-2"]
+    for version, names in {"1.1": ["X-1"], "1.2": [], "2.1": ["X-1"], "2.1.1": [], "3.0": ["X-2"]}.items():
+        found = vulnerabilities.affected(vulnerabilities.pins(f"some-thing=={version}"), snapshot)
+        assert [line.split()[2] for line in found] == names, version

@@ -174,7 +174,7 @@ def told_carriers(
             )
         if said.why or again.why:
             where = _where(groups.get(kind.attribute or "singling out", ()))
-            if any(one.why == said.why for one in kinds if kind.kind == "linking"):
+            if said.columns and any(one.why == said.why for one in kinds if kind.kind == "linking"):
                 said, where = replace(said, why="The same columns carry it."), ""
             update |= {"why": said.why, "asked_again": again.why, "where": where}
         if columns and anonymize and "--leave-out" not in kind.fix.removeprefix(anonymize):

@@ -13,6 +13,7 @@ from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.boosted import Boosted
 from unveil.attackers.fixed_prior import FixedPrior
 from unveil.attackers.posterior.contract import Chains
+from unveil.attackers.posterior.convergence import PRECISION
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.asking import Readers, asked_of
 from unveil.audit.background import Asked, Background
@@ -37,6 +38,7 @@ __all__ = ["Case"]
 
 IN_GROUP: Mapping[str, Any] = {"bayesian_in_group": Bayesian(), "boosted_in_group": Boosted()}
 MOST_COMBINATIONS = 200
+PART_OF_SAMPLE = 0.2  # of the standard error of a sample's share: added in squares, it widens an interval by 2%
 FEW = 20  # names that an error lists
 _SAID = {True: "sensitive", False: "harmless", None: "not said"}  # of being in the table
 ReleaseType = Literal["not stated", "public", "controlled", "internal"]
@@ -122,10 +124,18 @@ class Case:
             beta=self.beta,
             prior=self.prior,
             joined=tuple(tuple(names) for names in self.joined),
-            chains=self.chains,
+            chains=self._chains,
             engine=self.engine,
             in_group=dict(IN_GROUP) if grouped else {},
         )
+
+    @property
+    def _chains(self) -> Chains:
+        """As stated; of a sample of people as precise as its own error can tell, unless a precision was asked for."""
+        people = min(r.rows for r in self.releases.values()) if self.original is None else self.original.rows
+        if self.sample is None or self.sample >= people or self.chains.precision != PRECISION:
+            return self.chains
+        return replace(self.chains, precision=max(PRECISION, PART_OF_SAMPLE / 2 / max(self.sample, 1) ** 0.5))
 
     @property
     def attacker_names(self) -> tuple[str, ...]:

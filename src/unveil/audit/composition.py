@@ -386,15 +386,17 @@ def _counted(
         "sure": _shown(int(sure.sum()), least),
         "sure_alone": _shown(int(alone.sum()), least),
     }
-    if (sure & ~alone).any():
+    needed = 1
+    if len(views) > 2 and sure.any():
         sets, complete = minimal_sets(views, attribute.codes, sure)
-        needed = min(len(names) for names in sets if names)
-        findings.append(Finding.of("releases_needed", *place, Estimate.exact(needed), None))
+        needed = min((len(names) for names in sets if names), default=1)
         facts["minimal_sets"] = [
             {"releases": list(names), "people": _shown(count, least)}
             for names, count in sorted(sets.items(), key=lambda item: (len(item[0]), -item[1]))
         ]
         facts["every_subset"] = complete
+    if (sure & ~alone).any():
+        findings.append(Finding.of("releases_needed", *place, Estimate.exact(needed), None))
     return findings, facts
 
 

@@ -1,5 +1,7 @@
 """The cheap answer first: what classes and the published file show within seconds, before any reader is asked."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from unveil.audit.case import Case
@@ -14,21 +16,29 @@ MOST_LEAKS = 2
 ROWS_ASKED = 200_000  # above it the file is not read as a stranger reads it: that is part of the audit itself
 
 
-def first_look(case: Case) -> list[str]:
-    """A few lines of each release: classes, what stands alone, and what already decides. Cost: rows × attributes."""
-    return [line for name, release in case.releases.items() for line in _lines(case, name, release)]
+def first_look(case: Case) -> Iterator[str]:
+    """A few lines of each release: classes, what stands alone, and what already decides. Cost: rows × attributes.
+
+    Each as soon as it is known: of all releases what is counted, then what their files give away.
+    """
+    for name, release in case.releases.items():
+        yield from _counted(name, release)
+    for name in case.releases:
+        file = case.files.get(name)
+        if file is not None and file.rows <= ROWS_ASKED:
+            leaks = [leak for leak in read_as_a_stranger(file) if leak.severity == "exceeded"]
+            yield from (f"{name}: already exceeded: {leak.kind}: {leak.sentence}" for leak in leaks[:MOST_LEAKS])
 
 
-def _lines(case: Case, name: str, release: object) -> list[str]:
-    decided = []
-    lines = []
+def _counted(name: str, release: object) -> Iterator[str]:
+    decided: list[str] = []
     if isinstance(release, Release):
         size, smallest_l = _classes(release)
         alone = int((size == 1).sum())
         said = f"{int(size.sum()):,} rows in {len(size):,} classes, the smallest of {int(size.min()):,}"
         said += f"; {alone:,} rows alone" if alone else "; no row alone"
         said += "".join(f"; at least {least} different {what} a class" for what, least in smallest_l.items())
-        lines.append(f"{name}: {said}")
+        yield f"{name}: {said}"
         if size.min() < _limit("singling out"):
             decided.append(
                 f"singling out: the smallest class has {int(size.min())}, {_limit('singling out')} are asked for"
@@ -38,11 +48,7 @@ def _lines(case: Case, name: str, release: object) -> list[str]:
             for what, least in smallest_l.items()
             if least < _limit("inference")
         ]
-    file = case.files.get(name)
-    if file is not None and file.rows <= ROWS_ASKED:
-        leaks = [leak for leak in read_as_a_stranger(file) if leak.severity == "exceeded"]
-        decided += [f"{leak.kind}: {leak.sentence}" for leak in leaks[:MOST_LEAKS]]
-    return [*lines, *(f"{name}: already exceeded: {text}" for text in decided)]
+    yield from (f"{name}: already exceeded: {text}" for text in decided)
 
 
 def _limit(kind: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from unveil.audit.case import Case
 from unveil.audit.document import Finding
-from unveil.audit.masked_identity import found_masked, identity_charts
+from unveil.audit.masked_identity import SYNTHETIC, found_masked, identity_charts
 from unveil.audit.part import Part
 from unveil.data.masked import Masked
 from unveil.errors import NotApplicable, Stopped, UsageError
@@ -28,6 +28,8 @@ MOST_PAIRS = 2_000_000  # of people and rows that are assigned exactly: about a 
 def with_linkability(case: Case, part: Part) -> Part:
     """What was found of a release, and the share of people linked rightly; unknown, never 0, where nothing says it."""
     release: Any = case.releases[part.name]
+    if isinstance(release, Masked) and release.method.startswith(SYNTHETIC):
+        return part  # no row is anybody's
     compared = _compared(case, part.name)
     links, remarks = None, part.remarks
     if compared is not None:

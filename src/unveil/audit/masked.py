@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.audit.analyst import analyst_findings
 from unveil.audit.attack import run_channel_attack
 from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
@@ -19,6 +20,7 @@ from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure
 from unveil.audit.mixture import run_mixture_attack
 from unveil.audit.part import Part
 from unveil.audit.people import Measure, People
+from unveil.audit.synthetic import synthetic_findings
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Estimate
 from unveil.data.masked import Masked, MaskedTable
@@ -49,6 +51,7 @@ PERCENTAGES = (1, 2, 5, 10, 20, 50)  # of ranks, and of a standard deviation
 BY_PERCENTAGE = ("rank_interval_disclosure", "deviation_interval_disclosure")
 MOST_INPUTS = 3  # a good guess from so few is the alarm
 FOLDS, REPEATS = 5, 3
+NOBODYS = "its rows are nobody's: what it gives away of people is tried by attacks with control people"
 REASON = "the values were perturbed, not widened: there are no groups that hide whose row is whose"
 
 
@@ -60,12 +63,23 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
     if case.original is not None and origin is not None:
         _check_domains(case.original, masked, name)
         made = MaskedTable(masked, np.asarray(origin, dtype=np.int64))
-    elif not masked.method.startswith(SYNTHETIC):
+    elif not masked.method.startswith(SYNTHETIC):  # of which no row is anybody's
         remarks.append(
             f"{name}: its rows are in no telling order; how near they lie to the truth is measured only with the "
             "original and --assignment or --key, which say whose row is whose."
         )
     findings: list[Finding] = []
+    if masked.method.startswith(SYNTHETIC):
+        found_here, said = synthetic_findings(case, name, masked)
+        findings += found_here
+        remarks += said
+        findings += analyst_findings(masked, name, case.original)
+        findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, None, name)
+        sentences = {masked.attributes[i].name: said[-1] for i in masked.with_role(Role.SENSITIVE)}
+        part = Part(name, (), {}, {}, _facts(masked), tuple(remarks), None, sentences)
+        for index in masked.with_role(Role.SENSITIVE):
+            part = replace(part, not_applicable={**part.not_applicable, masked.attributes[index].name: NOBODYS})
+        return replace(part, findings=tuple(findings))
     for index in masked.masked:
         findings += near_findings(case.original, made, name, masked.attributes[index])
     findings += distance_findings(case.original, made, name, masked)
@@ -73,6 +87,7 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
         levels = run_check(mixture_of(masked).release, name=name).findings
         findings += [f for f in levels if f.attribute is None and measure(f.measure).kind == "level"]
     rows = None if made is None else made.origin
+    findings += analyst_findings(masked, name, case.original)
     findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
     sentences = {}
     for index in masked.with_role(Role.SENSITIVE):
@@ -338,7 +353,8 @@ def _remarks(case: Case, name: str, masked: Masked) -> Iterator[str]:
 
 def _private(name: str, method: str) -> Iterator[str]:
     """What differential privacy promises; the promise is the publisher's, the file cannot prove it."""
-    yield f"{name} is said to be made by {method}: its rows are made up from noisy counts and are nobody's."
+    how = "made up from noisy counts and" if method.startswith("dp_") else "made up and"
+    yield f"{name} is said to be made by {method}: its rows are {how} nobody's."
     options = dict(part.partition("=")[::2] for part in method.partition(":")[2].split(","))
     try:
         factor = math.exp(float(options["epsilon"]))

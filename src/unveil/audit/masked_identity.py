@@ -24,7 +24,7 @@ from unveil.utility.masked import correlation_error, deviation_error, il1s, mean
 
 __all__ = ["SYNTHETIC", "found_masked", "identity_charts", "masked_utility"]
 
-SYNTHETIC = "dp_histogram"  # a method whose rows are nobody's
+SYNTHETIC = ("dp_histogram", "synthetic")  # methods whose rows are nobody's
 SUBSETS = 32  # sets of attributes behind the chart
 IDS = ("claim_precision", "prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "journalist_risk.max")
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.audit.analyst import analyst_findings, quality_findings
 from unveil.audit.asking import Answers, answers, asked_of, check_unnamed
 from unveil.audit.background import background_sections
 from unveil.audit.belief_measures import labels_of
@@ -90,6 +91,8 @@ def _release_part(case: Case, name: str) -> Part:
     findings = [*identity_findings(release, name, case.original, case.population), *checked.findings]
     case.engine.report("utility", 1, 100)
     findings += utility_findings(release, name, case.original)
+    findings += quality_findings(release, name, case.original, case.assignments.get(name))
+    findings += analyst_findings(release, name, case.original)
     case.engine.report("counts", 2, 100)
     findings += [*wider_counts(case, name, release), *in_turn_findings(case, name, release)]
     membership = None

@@ -38,8 +38,13 @@ KINDS: dict[Kind, str] = {
 
 # Why these, is docs/verdict.md. A limit on what a release does not have is left out; the kind is then not judged.
 DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
-    "singling out": ("k_anonymity >= 3", "claim_precision <= 0.5", "all_columns.singled_out <= 0.05"),
-    "linking": ("reid <= 0.2", "reid.one_to_one <= 0.2", "all_columns.reid <= 0.2"),
+    "singling out": (
+        "k_anonymity >= 3",
+        "claim_precision <= 0.5",
+        "all_columns.singled_out <= 0.05",
+        "synthetic_singling_out <= 0.1",
+    ),
+    "linking": ("reid <= 0.2", "reid.one_to_one <= 0.2", "all_columns.reid <= 0.2", "synthetic_linkability <= 0.1"),
     "inference": (
         "distinct_l >= 2",
         "disclosed.80 <= 0.05",
@@ -66,6 +71,7 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
         "other_secrets.disclosed_kind.80 <= 0.1",
         "other_secrets.narrowed.80 <= 0.1",
         "told_in_turn <= 0.05",
+        "synthetic_inference <= 0.1",
     ),
     "membership": ("delta_presence.max <= 0.5", "membership_odds.max <= 3", "membership_tpr.1_in_100 <= 0.2"),
     "background": (
@@ -79,7 +85,7 @@ DEFAULT_LIMITS: dict[Kind, tuple[str, ...]] = {
 }
 _LEVELS: dict[str, Kind] = {"k_anonymity": "singling out", "delta_presence": "membership", "b_t_privacy": "background"}
 IN_TURN = "told_in_turn"  # of quasi-identifiers
-_LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links")
+_LINKING = ("reid", "claimed", "marketer_risk", "journalist_risk", "expected_links", "synthetic_linkability")
 _ORDER: dict[str, int] = {
     "no limit": 0,
     "within": 0,

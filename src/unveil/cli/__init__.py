@@ -67,6 +67,8 @@ def _root(
 
 def main() -> None:
     """Run the command and end with its exit code: 2 and one line for a mistake of the user's, 70 for one of ours."""
+    # Threads belong to the engine: those of BLAS wait for each other by spinning, on matrices that one does at once.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _usable_streams()
     start_early(sys.argv[1:])
     with _ended_cleanly(), never_silent():

@@ -31,8 +31,8 @@ class FrontierOptions(
     """The options of a sweep."""
 
     with_: list[str] = opt.option(
-        "An anonymizer and the values to try, e.g. mondrian:k=2+5+10, its own requirements after a space; "
-        "repeatable. A few of each kind if not given.",
+        "An anonymizer and the values to try, e.g. mondrian:k=2+5+10, its own requirements after a space; or a file: "
+        "a release that is there already. Repeatable. A few of each kind if not given.",
         "SCHEME",
         "--with",
         default=list,
@@ -60,7 +60,7 @@ class FrontierOptions(
 def frontier(options: FrontierOptions) -> None:
     """Try schemes and parameters, and recommend a release.
 
-    Exit code 1: none keeps the limits; 3: inconclusive.
+    Exit code 1: none keeps the limits; 3: inconclusive, or no limit was stated.
     """
     from unveil.audit.document import describe_inputs
     from unveil.formats.output.tables import check_ending
@@ -68,6 +68,7 @@ def frontier(options: FrontierOptions) -> None:
     from unveil.formats.releases.published import earlier_parts
     from unveil.formats.tables import read_table
     from unveil.frontier import Questions, ReaderSettings, run_frontier
+    from unveil.frontier.schemes import FinishedRelease
 
     data, output = options.data, options.output
     if data is None:
@@ -99,7 +100,10 @@ def frontier(options: FrontierOptions) -> None:
     with long_work() as (progress, stop):
         found = run_frontier(
             table,
-            options.with_,
+            [
+                _finished(text, schema, table, options.require) if Path(text).is_file() else text
+                for text in options.with_
+            ],
             require=options.require,
             risks=options.risk,
             utilities=options.utility,
@@ -113,10 +117,13 @@ def frontier(options: FrontierOptions) -> None:
             inputs=describe_inputs(input_paths(options)),
         )
     files: dict[Path, Any] = {}
-    point = found.choice.point
+    point = found.choice.recommended
     if output is not None and chosen_file is not None:
         if point is None:
-            say(f"{output}: not written, because nothing is recommended")
+            hint = "" if options.limit else "; state a limit, e.g. --limit 'k_anonymity >= 5'"
+            say(f"{output}: not written, because nothing is recommended{hint}")
+        elif isinstance(getattr(point.candidate, "method", None), FinishedRelease):
+            say(f"{point.name} is recommended and there already; {output} is not written")
         else:
             made = found.anonymized(point)
             files = release_files(made.release, output, like=table)
@@ -124,6 +131,19 @@ def frontier(options: FrontierOptions) -> None:
             if made.note:
                 say(made.note)
     give_results(found, options, beside=files, private=[chosen_file] if chosen_file is not None else [])
+
+
+def _finished(text: str, schema: Any, table: Any, require: list[str]) -> Any:
+    """A release that is there already, ours or another tool's, as a candidate."""
+    from unveil.formats.masked import is_masked
+    from unveil.formats.releases import read_release
+    from unveil.frontier.schemes import FinishedRelease
+
+    path = Path(text)
+    if is_masked(path):
+        raise UsageError(f"--with {path.name}: its columns were perturbed; a frontier compares grouped releases only")
+    release = read_release(path, schema, attributes=table.attributes)
+    return FinishedRelease(release).candidate(path.name, require)
 
 
 def _chosen(candidate: Any, options: FrontierOptions) -> str:

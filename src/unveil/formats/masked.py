@@ -64,7 +64,8 @@ def read_masked(
     names = [n for n in schema.names if n in found.columns]
     if not names:
         raise ReleaseError(f"{path}: publishes no attribute of {schema.name}")
-    for name in (*sidecar.masked, *sidecar.channel):
+    perturbed = names if "*" in sidecar.masked else sidecar.masked
+    for name in (*perturbed, *sidecar.channel):
         if name not in names:
             raise ReleaseError(f"{beside}: {shown(name)} is not a column of {path.name} that the schema names")
     published.check_cells(named, path, names, found)
@@ -84,7 +85,7 @@ def read_masked(
     return Masked(
         tuple(attribute for attribute, _ in read),
         tuple(column for _, column in read),
-        tuple(sorted({names.index(name) for name in sidecar.masked})),
+        tuple(sorted({names.index(name) for name in perturbed})),
         _channel(sidecar, [attribute for attribute, _ in read], beside),
         sidecar.method,
         wide,

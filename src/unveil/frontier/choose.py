@@ -26,6 +26,11 @@ class Choice:
     exit_code: Literal[0, 1, 3] = 0
     remarks: tuple[str, ...] = ()
 
+    @property
+    def recommended(self) -> Point | None:
+        """Within limits; a knee is shown, not recommended."""
+        return self.point if self.rule == "limits" else None
+
 
 def undominated(points: Sequence[Point], axes: Axes) -> list[Point]:
     """Points that no other one dominates, by growing risk. Those whose chains did not converge are not looked at."""
@@ -98,7 +103,7 @@ def choose(
     limits: Sequence[str],
     complete: bool,
 ) -> Choice:
-    """Within limits the point that loses least utility, of equal ones the safest; without limits the knee.
+    """Within limits the point that loses least utility, of equal ones the safest; without limits the knee is shown.
 
     `complete`: every candidate was tried. Trivial points, and those whose chains did not converge, are never chosen.
     """
@@ -124,18 +129,17 @@ def choose(
         rule = "knee"
         chosen = knee(line, axes)
         words = (
-            f"The knee: furthest below the line between the ends of the frontier in {axes.risk} and {axes.utility}. "
-            "No limit was stated; state one to choose by it."
+            "No limit was stated, so that nothing is recommended; state one with --limit. The knee lies furthest below "
+            f"the line between the ends of the frontier in {axes.risk} and {axes.utility}."
         )
         if chosen is None:
-            words = "No release that was tried can be recommended."
+            words = "No release that was tried can be shown as the knee."
             if any(p.reliable for p in own):
                 words = (
                     f"Every release that was tried is no safer than the original ({axes.risk}), or no more useful than "
                     f"the table without its quasi-identifiers ({axes.utility})."
                 )
-        unsure = [p for p in own if p.status == "unsure"]
-        code = 0 if chosen is not None else 3 if unsure or not complete else 1
+        code = 3
     if not complete:
         remarks.append("The sweep was stopped before every candidate was tried.")
         code = 3

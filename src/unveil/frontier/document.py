@@ -142,7 +142,7 @@ def _row(point: Point, sweep: Sweep, efficient: bool, verdict: Verdict, choice: 
         "rows": point.rows,
         "groups": point.groups,
         "undominated": efficient,
-        "recommended": point is choice.point,
+        "recommended": point is choice.recommended,
         "verdict": verdict,
         "bounded_by": {risk: words for risk, words in bounded.items() if words is not None},
         "values": {

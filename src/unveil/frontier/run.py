@@ -45,7 +45,7 @@ class Frontier:
 
     @property
     def exit_code(self) -> int:
-        """0: a release is recommended; 1: none keeps the limits; 3: inconclusive or stopped."""
+        """0: a release is recommended; 1: none keeps the limits; 3: inconclusive, stopped, or no limit was stated."""
         return self.choice.exit_code
 
     def anonymized(self, point: Point) -> Anonymized:

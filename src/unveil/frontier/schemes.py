@@ -7,13 +7,27 @@ from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from unveil.catalog import SHORTHAND, anonymizer, member, parse, privacy_model
 from unveil.data.attribute import Role
+from unveil.data.release import Anonymized, Release
 from unveil.data.table import Table
+from unveil.engine import Engine
 from unveil.errors import UsageError, shown
 from unveil.privacy.models import MODELS, PrivacyModel
 
-__all__ = ["Axis", "Candidate", "Scheme", "between", "default_schemes", "distinct", "moved", "parse_scheme"]
+__all__ = [
+    "Axis",
+    "Candidate",
+    "FinishedRelease",
+    "Scheme",
+    "between",
+    "default_schemes",
+    "distinct",
+    "moved",
+    "parse_scheme",
+]
 
 MOST_CANDIDATES = 10_000  # of one scheme
 
@@ -58,6 +72,21 @@ class Scheme:
         return Candidate(
             " ".join(texts), self.text, self.axes, tuple(values), method, texts[0], tuple(texts[1:]), checked
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinishedRelease:
+    """A release that somebody made already, with whatever tool: a point like any other."""
+
+    release: Release
+
+    def anonymize(self, table: Table, engine: Engine) -> Anonymized:
+        """Nothing is made, and nothing says which row went where."""
+        return Anonymized(self.release, np.empty(0, dtype=np.int32))
+
+    def candidate(self, name: str, require: Sequence[str] = ()) -> "Candidate":
+        """It as a candidate by the name of its file; requirements are checked."""
+        return Candidate(name, name, (), (), self, name, (), tuple(map(privacy_model, require)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from unveil import risk, utility
 from unveil.audit import run_audit
+from unveil.audit.analyst import OF_COLUMNS, OF_FILES, analyst_findings
 from unveil.audit.diagnosis import unreliable_readers
 from unveil.audit.document import Finding, FindingId
 from unveil.audit.identity import identity_findings, utility_findings
@@ -105,11 +106,14 @@ _OF_ROWS: dict[str, OfRows] = {  # with which row went to which group
 }
 
 
+_OF_ANALYST = (*OF_FILES, *OF_COLUMNS)
+
+
 class Utility(Source):
     """Measures of `unveil.utility`, by the function's name."""
 
     def claims(self, id: FindingId) -> bool:
-        return id.id in {**_OF_ATTRIBUTE, **_OF_RELEASE, **_OF_ROWS}
+        return id.id in {*_OF_ATTRIBUTE, *_OF_RELEASE, *_OF_ROWS, *_OF_ANALYST}
 
     def findings(
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
@@ -117,7 +121,11 @@ class Utility(Source):
         release = made.release
         sensitive = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
         found = []
+        if set(ids) & set(_OF_ANALYST):
+            found += [f for f in analyst_findings(release, "", shared.table) if f.id in ids]
         for id in ids:
+            if id in _OF_ANALYST:
+                continue
             if id in _OF_RELEASE:
                 found.append(Finding.of(id, "", None, _OF_RELEASE[id](release, shared, "")))
             elif id in _OF_ROWS:
@@ -202,7 +210,16 @@ def source_of(id: FindingId) -> Source:
     for source in SOURCES:
         if source.claims(id):
             return source
-    known = ["privacy_loss.max", "privacy_loss.mean", "delta", "distance.mean", *_OF_ATTRIBUTE, *_OF_RELEASE, *_OF_ROWS]
+    known = [
+        "privacy_loss.max",
+        "privacy_loss.mean",
+        "delta",
+        "distance.mean",
+        *_OF_ATTRIBUTE,
+        *_OF_RELEASE,
+        *_OF_ROWS,
+        *_OF_ANALYST,
+    ]
     known += [*sorted(name for name, one in measures().items() if one.of_readers), *MODELS]
     raise UsageError(f"{id.id}: a frontier does not measure it; choose from {', '.join(known)}; see docs/frontier.md")
 

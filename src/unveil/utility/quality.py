@@ -147,7 +147,7 @@ def record_error_kept(release: Release, table: Table, group_of_row: NDArray[np.i
 
 def _kept(loss: float, least: float, most: float) -> Estimate:
     """ARX's normalisation: 1 at the least loss, 0 at the most; a domain of one value has nothing to lose."""
-    return Estimate.exact(1.0 if most <= least else 1 - min(max((loss - least) / (most - least), 0.0), 1.0))
+    return Estimate.exact(1.0 if most <= least else float(1 - min(max((loss - least) / (most - least), 0.0), 1.0)))
 
 
 def _asked(release: Release, attribute: str | None) -> Sequence[int]:

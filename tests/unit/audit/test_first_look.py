@@ -18,7 +18,7 @@ from unveil.errors import UsageError
 def test_the_first_look_counts_what_the_audit_finds() -> None:
     table = hospital()
     raw, made = table.as_release(), anonymizer("mondrian:k=4,l=2").anonymize(table, Engine(seed=0)).release
-    lines = first_look(Case(releases={"raw": raw, "made": made}, original=table))
+    lines = list(first_look(Case(releases={"raw": raw, "made": made}, original=table)))
     found = run_audit({"raw": raw, "made": made}, original=table, membership=None, background=None).document
     for name in ("raw", "made"):
         levels = {

@@ -1,10 +1,15 @@
 """`unveil audit --sample`: nobody exposed among those sampled is not nobody exposed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_cli import run
+
+from small import QI, SENSITIVE, made_schema, made_table
+from unveil.attackers.posterior.contract import Chains
+from unveil.audit.case import Case
 
 SCHEMA = """version = 1
 confirmed = true
@@ -44,3 +49,17 @@ def test_five_exposed_people_whom_a_sample_misses_are_not_within(
     found = {f["id"]: f for f in whole["findings"]}
     assert found["bayesian.confident.90"]["value"] == pytest.approx(5 / 1005)
     assert found["bayesian.confident.90"]["verdict"] == "exceeded"
+
+
+@pytest.mark.parametrize(
+    ("sample", "stated", "precision"),
+    [(100, 0.003, 0.01), (400, 0.003, 0.005), (4000, 0.003, 0.003), (100, 0.001, 0.001), (None, 0.003, 0.003)],
+)
+def test_chains_are_as_precise_as_a_sample_can_tell(sample: int | None, stated: float, precision: float) -> None:
+    """A fifth of the standard error of a share of a half; who asks for a precision gets it."""
+    table = made_table(made_schema({"a": {"role": QI}, "s": {"role": SENSITIVE}}), *[("x", "u"), ("x", "v")] * 2500)
+    case = Case(releases={"r": table.as_release()}, original=table, sample=sample, chains=Chains(precision=stated))
+    assert case.readers.chains.precision == pytest.approx(precision)
+    assert case.settings()["precision"] == pytest.approx(precision)
+    everybody = replace(case, sample=5000)
+    assert everybody.readers.chains.precision == stated

@@ -125,4 +125,6 @@ def test_combinations_and_controls_in_an_audit(folder, release, call):
     rows = [row for row in found["diagnostics"]["combinations"] if row["attacker"] == BOOSTED]
     assert [row["known"] for row in rows] == [["age"], ["age", "sex"]]
     assert all(row["not_applicable"] is None and row["right"][0] > 0.4 for row in rows)
+    curve = found["charts"]["release.csv"]["diagnosis"]["calibration"][BOOSTED]
+    assert sum(curve["people"]) == 240
     assert mine[f"{BOOSTED}.confident_wrong.80"]["value"] < mine[f"{BOOSTED}.confident_right.80"]["value"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -204,6 +205,11 @@ print(json.dumps([any(kernel.stats.cache_misses for kernel in kernels), sorted(c
 WARMED_BY = {"cells": "partition", "mondrian": "partition", "splits": "partition"}
 
 
+def _joined(text: str) -> str:
+    """Without the ends of lines that a narrow terminal makes."""
+    return " ".join(text.split())
+
+
 def test_the_demo_runs_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In a process of its own: it calls the kernels that make demo compiles, and its advice can be followed."""
     for _ in range(2):
@@ -217,6 +223,12 @@ def test_the_demo_runs_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "anatomy.csv" in out
     for name in ("hospital.csv", "schema.toml", "mondrian.csv", "anatomy.csv", "anatomy-sensitive.csv", "anatomy.toml"):
         assert (tmp_path / "demo" / name).is_file()
+    both = re.search(
+        r"sure of the diagnosis of ([\d,]+) patients; from either alone, of ([\d,]+) and ([\d,]+)", _joined(out)
+    )
+    assert both is not None
+    together, *alone = (int(number.replace(",", "")) for number in both.groups())
+    assert together > 2 * max(alone)  # the second release breaks the first
     patients = hospital.made_up_hospital().columns["patient"]
     published = (tmp_path / "demo" / "mondrian.csv").read_text()
     assert not any(p in published for p in patients[:50])
@@ -429,6 +441,21 @@ def test_help_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "HEAVY []" in done.stdout
     assert "anonymize" in done.stdout
+
+
+def test_blas_has_one_thread() -> None:
+    """Before NumPy loads it: later it cannot be told."""
+    code = (
+        "import sys; sys.argv = ['unveil', '--help']\n"
+        "from unveil.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "import numpy\nfrom threadpoolctl import threadpool_info\n"
+        "print('BLAS', {one['num_threads'] for one in threadpool_info() if one['user_api'] == 'blas'})"
+    )
+    set_before = {**os.environ}
+    set_before.pop("OPENBLAS_NUM_THREADS", None)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=set_before)
+    assert "BLAS {1}" in done.stdout
 
 
 def test_usage_errors_of_the_command_line_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,7 @@ def frontier(folder: Path, *rest: str | Path) -> tuple[str | Path, ...]:
 
 def test_the_document_alone_on_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(*frontier(folder, *FEW, "--json", "-"), capsys=capsys)
-    assert (code, err) == (0, "")
+    assert (code, err) == (3, "")  # no limit was stated
     document = json.loads(out)
     FrontierDocument.model_validate(document)
     assert document["settings"]["original"] == "data.csv"
@@ -93,7 +93,11 @@ def test_the_chosen_release_is_written_with_how_it_was_made(folder: Path, capsys
 
 def test_a_drawn_release_is_the_one_that_anonymize_draws(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--with", "anatomy:l=2", "--release-seed", "77", "-o", folder / "a.csv")
-    assert run(*frontier(folder, *options), capsys=capsys)[0] == 0
+    code, out, err = run(*frontier(folder, *options), capsys=capsys)
+    assert (code, (folder / "a.csv").exists()) == (3, False)
+    assert "Nothing recommended; the knee: anatomy:l=2" in out
+    assert "state a limit" in err
+    assert run(*frontier(folder, *options, "--limit", "prosecutor_risk.max <= 1"), capsys=capsys)[0] == 0
     again = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "anatomy:l=2", "--seed", "77")
     assert run(*again, "-o", folder / "b.csv", capsys=capsys)[0] == 0
     assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
@@ -115,10 +119,10 @@ def test_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_cannot_be_met_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(*frontier(folder, "--with", "mondrian:k=20+900"), capsys=capsys)
-    assert code == 0
+    assert code == 3
     assert re.search(r"mondrian:k=900 +cannot be met", out)
     code, out, _ = run(*frontier(folder, "--with", "mondrian:k=2"), capsys=capsys)
-    assert code == 1  # a homogeneous group: as bad as the original, and less useful
+    assert code == 3  # a homogeneous group: as bad as the original, and less useful
     assert "no safer than the original" in " ".join(out.split())
 
 
@@ -127,7 +131,7 @@ def test_a_configuration_file(folder: Path, capsys: pytest.CaptureFixture[str]) 
         'data = "data.csv"\nschema = "schema.toml"\nwith = ["mondrian:k=2+5"]\nrequire = ["distinct_l:l=2"]\n'
         'utility = ["certainty_penalty"]\njson = "f.json"\nbudget = 3\nminutes = 1\nrelease-seed = 5\nworkers = 1\n'
     )
-    assert run("frontier", "--config", folder / "sweep.toml", "--seed", "3", capsys=capsys)[0] == 0
+    assert run("frontier", "--config", folder / "sweep.toml", "--seed", "3", capsys=capsys)[0] == 3
     settings = json.loads((folder / "f.json").read_text())["settings"]
     assert (settings["seed"], settings["budget"], settings["require"]) == (3, 3, ["distinct_l:l=2"])
     (folder / "sweep.toml").write_text("nonsense = 1\n")
@@ -247,7 +251,7 @@ def test_the_same_document_gives_the_same_page_and_another_is_refused(document: 
 
 
 def test_checkpoints_go_when_done(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*frontier(folder, *FEW, "--checkpoint", folder / "saved"), capsys=capsys)[0] == 0
+    assert run(*frontier(folder, *FEW, "--checkpoint", folder / "saved"), capsys=capsys)[0] == 3
     assert list((folder / "saved").iterdir()) == []
 
 
@@ -279,3 +283,32 @@ def test_what_stands_in_the_way_is_said_before_the_sweep(
     code, _, err = run(*frontier(folder, *FEW, "-o", folder / "out.csv"), capsys=capsys)
     assert (code, err.count("\n")) == (2, 1)
     assert said in err
+
+
+def test_a_finished_release_is_a_point(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "mondrian:k=5", "--seed", "1")
+    assert run(*made, "-o", folder / "theirs.csv", capsys=capsys)[0] == 0
+    limits = ("--limit", "k_anonymity >= 5", "--utility", "certainty_penalty", "--json", folder / "f.json")
+    command = frontier(folder, "--with", folder / "theirs.csv", "--with", "mondrian:k=20", *limits)
+    code, out, err = run(*command, "-o", folder / "out.csv", capsys=capsys)
+    assert code == 0, err
+    assert "Recommended: theirs.csv" in out
+    assert "there already" in err
+    assert not (folder / "out.csv").exists()
+    points = {p["name"]: p for p in json.loads((folder / "f.json").read_text())["diagnostics"]["points"]}
+    same = run(*frontier(folder, "--with", "mondrian:k=5", *limits), capsys=capsys)
+    assert same[0] == 0
+    ours = {p["name"]: p for p in json.loads((folder / "f.json").read_text())["diagnostics"]["points"]}
+    assert points["theirs.csv"]["values"] == ours["mondrian:k=5"]["values"]
+    noisy = ("anonymize", folder / "data.csv", "-s", folder / "schema.toml", "--with", "rounding:base=5", "--seed", "1")
+    assert run(*noisy, "-o", folder / "noisy.csv", capsys=capsys)[0] == 0
+    code, _, err = run(*frontier(folder, "--with", folder / "noisy.csv"), capsys=capsys)
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_cell_suppression_is_swept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(
+        *frontier(folder, "--with", "local_suppression:k=2+5", "--limit", "k_anonymity >= 5"), capsys=capsys
+    )
+    assert code == 0, err
+    assert "Recommended: local_suppression:k=5" in out

@@ -24,9 +24,10 @@ from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import UsageError, shown
+from unveil.errors import NotApplicable, UsageError, shown
 from unveil.risk.linkage.aggregates import aggregate_named
-from unveil.risk.linkage.distance import link_by_distance
+from unveil.risk.linkage.assignment import link_one_to_one
+from unveil.risk.linkage.distance import link_by_distance, on_best_scale
 from unveil.risk.linkage.links import Links, claim_precision, claimed, reid
 from unveil.risk.linkage.people import people_frame
 from unveil.risk.linkage.published import Published, published_of
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LINKING", "READERS", "Link", "run_link"]
 
-LINKING = ("distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency")
+LINKING = ("distance", "one_to_one", "probabilistic", "unsupervised", "splink", "supervised", "transparency")
 READERS = (*LINKING, "counted", "wildcards", *ESTIMATORS, *SUPERPOPULATION)
 
 
@@ -121,6 +122,8 @@ def run_link(
     rows = None if origin is None else np.asarray(origin, dtype=np.int64)
     published = published_of(release, names, rows)
     found = {"distance": ReaderLinks(link_by_distance(published, held, margins=margins, engine=engine))}
+    if isinstance(release, Masked):
+        found["one_to_one"] = _one_to_one(published, held, engine)
     rates = {"false_links": false_links, "missed_links": missed_links}
     found |= ask_probability(published, held, **rates, splink=splink, engine=engine)
     worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine, seconds=prove)
@@ -233,6 +236,14 @@ def _findings(release: str, reader: str, one: ReaderLinks, published: Published)
     ]
 
 
+def _one_to_one(published: Published, held: Register, engine: Engine) -> ReaderLinks:
+    """Links of somebody who knows that rows are different people's; of a masked release, where rows are rows."""
+    try:
+        return ReaderLinks(link_one_to_one(on_best_scale(published, held), held, engine=engine.named("one to one")))
+    except NotApplicable as reason:
+        return ReaderLinks(None, str(reason))
+
+
 def _truth(published: Published, held: Register) -> str:
     if published.true_rows(held) is not None or (published.assigned is not None and held.row is not None):
         return "given"
@@ -261,6 +272,7 @@ def _reader_row(reader: str, one: ReaderLinks, published: Published, names: Sequ
 
 WORDS = {
     "distance": "to the nearest row",
+    "one_to_one": "each to a row of their own, by the assignment of the smallest distances together,",
     "probabilistic": "by weights taken from the true links (the worst of its kind)",
     "unsupervised": "by weights estimated without being told any link",
     "splink": "by weights that Splink estimates without being told any link",

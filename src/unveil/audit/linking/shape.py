@@ -56,7 +56,7 @@ class Thresholds(DocumentPart):
 class LinkReader(DocumentPart):
     """One way of linking."""
 
-    reader: Literal["distance", "probabilistic", "unsupervised", "splink", "supervised", "transparency"]
+    reader: Literal["distance", "one_to_one", "probabilistic", "unsupervised", "splink", "supervised", "transparency"]
     applicable: bool
     reason: str | None
     parameters: list[Parameters]

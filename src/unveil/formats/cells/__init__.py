@@ -1,6 +1,6 @@
 """One published cell: its text, and the region of codes it stands for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +14,7 @@ from unveil.formats.cells.notations import Items, Span, forms, is_token
 from unveil.formats.cells.reader import CellError, CellReader, enclosed, own_ends, own_items, quoted, unquoted
 from unveil.formats.output import csv_bytes
 
-__all__ = ["CellError", "mapping_bytes", "reaches", "read_cells", "shown_values", "write_cells"]
+__all__ = ["CellError", "cell_members", "mapping_bytes", "reaches", "read_cells", "shown_values", "write_cells"]
 
 # ------------------------------------------------------------------------------------------------------------- mapping
 
@@ -61,14 +61,24 @@ def read_cells(texts: Sequence[str], attribute: Attribute, decimal: str = ".", n
     Our own notation comes before those of other tools, and those `named` before all. The first text that is none of
     them, or that several fit, is a CellError.
     """
-    reader = CellReader(attribute, decimal, _label_members(attribute), named)
     members = []
-    for index, (text, code) in enumerate(zip(texts, attribute.encode(texts, decimal).tolist(), strict=True)):
-        try:
-            members.append(reader.members(text, code))
-        except CellError as error:
-            raise CellError(str(error), index) from None
+    for index, found in enumerate(cell_members(texts, attribute, decimal, named)):
+        if isinstance(found, CellError):
+            raise CellError(str(found), index) from None
+        members.append(found)
     return Regions.sets(attribute.codes, members)
+
+
+def cell_members(
+    texts: Sequence[str], attribute: Attribute, decimal: str = ".", named: tuple[str, ...] = ()
+) -> Iterator[Codes | CellError]:
+    """The codes of each text's region, or what is wrong with the text."""
+    reader = CellReader(attribute, decimal, _label_members(attribute), named)
+    for text, code in zip(texts, attribute.encode(texts, decimal).tolist(), strict=True):
+        try:
+            yield reader.members(text, code)
+        except CellError as error:
+            yield error
 
 
 def write_cells(regions: Regions, attribute: Attribute) -> list[str]:

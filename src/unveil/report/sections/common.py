@@ -95,7 +95,8 @@ def banner(document: Document) -> Banner:
         verdict = {0: "within", 1: "exceeded", 3: "inconclusive"}[facts["exit_code"]]
         if chosen["point"] is None:
             return Banner(verdict, "Nothing to recommend", chosen["words"])
-        verdict = "no limit" if chosen["rule"] == "knee" else verdict  # a fair trade, not a limit kept
+        if chosen["rule"] == "knee":  # a fair trade, not a limit kept
+            return Banner("no limit", f"Nothing recommended; the knee: {label(chosen['point'])}", chosen["words"])
         return Banner(verdict, f"Recommended: {label(chosen['point'])}", chosen["words"])
     verdict = verdict_of(document)
     limited = [f for f in document.findings if f.limit]

@@ -57,7 +57,11 @@ def points_grid(document: Document, *, brief: bool = False) -> Grid:
     chart = document.charts["frontier"]
     measures = [chart["risk"], chart["utility"]] if brief else chart["measures"]
     chosen = document.diagnostics["recommendation"]
-    role = {chosen["safer"]: "next safer", chosen["more_useful"]: "next more useful", chosen["point"]: "recommended"}
+    role = {
+        chosen["safer"]: "next safer",
+        chosen["more_useful"]: "next more useful",
+        chosen["point"]: "knee" if chosen["rule"] == "knee" else "recommended",
+    }
     limited = bool(document.settings["limits"])
     rows = []
     for point in sorted(document.diagnostics["points"], key=lambda p: _order(p, chart)):

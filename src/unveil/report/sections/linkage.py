@@ -17,6 +17,7 @@ __all__ = ["known_chart", "linkage", "links_grid", "sizes_chart", "uniqueness", 
 
 READER_NAMES = {
     "distance": "nearest row",
+    "one_to_one": "a row for each person",
     "probabilistic": "probability, true weights",
     "unsupervised": "probability, weights estimated",
     "splink": "probability, weights estimated by Splink",

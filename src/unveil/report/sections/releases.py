@@ -24,6 +24,12 @@ IDENTITY = (
 UTILITY = (
     *("suppressed_share", "certainty_penalty", "faithfulness", "query_error", "utility_loss"),
     *("groups.mean_size", "discernibility"),
+    *("granularity", "non_uniform_entropy", "aecs"),
+    *("propensity_mse", "propensity_ratio", "correlation_error"),
+)
+COLUMNS = (
+    *("mean_error", "deviation_error", "share_error"),
+    *("interval_overlap", "coefficient_overlap", "coefficient_error"),
 )
 
 
@@ -36,8 +42,11 @@ def recognised(document: Document, names: Names) -> list[Block]:
 def utility(document: Document, names: Names) -> list[Block]:
     """What is left of the data."""
     title = "What the release is still good for"
-    grids = ids_grid(title, document, names, UTILITY) if document.document == "audit" else []
-    return [Heading(title, id="utility"), *grids] if grids else []
+    if document.document != "audit":
+        return []
+    grids = ids_grid(title, document, names, UTILITY)
+    columns = ids_grid("What an analyst finds, column by column", document, names, COLUMNS)
+    return [Heading(title, id="utility"), *grids, *columns] if grids else []
 
 
 def levels(document: Document, names: Names) -> list[Block]:

@@ -14,7 +14,7 @@ from unveil.data.release import row_numbers
 from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn
 from unveil.errors import UnveilError
-from unveil.formats.cells import CellError, read_cells
+from unveil.formats.cells import CellError, cell_members
 from unveil.formats.columns import Columns
 from unveil.formats.releases.published import Sidecar
 from unveil.formats.releases.surroundings import Surrounding
@@ -297,10 +297,10 @@ def _read(file: PublishedFile, name: str, published: CodedColumn, original: Code
     owner, member = [np.arange(attribute.codes)], [np.arange(attribute.codes)]  # region c is the value c
     count = attribute.codes
     plain = ~np.isnan(places(published.texts, declared.kind, file.decimal)) & declared.kind.measured
-    for text in np.flatnonzero((code < 0) & ~plain).tolist():  # a number outside the domain is nobody's value
-        try:
-            held = read_cells([published.texts[text]], attribute, file.decimal).members(0)
-        except CellError:
+    others = np.flatnonzero((code < 0) & ~plain).tolist()  # a number outside the domain is nobody's value
+    cells = cell_members([published.texts[text] for text in others], attribute, file.decimal)
+    for text, held in zip(others, cells, strict=True):
+        if isinstance(held, CellError):
             continue
         region_of_text[text] = count
         owner.append(np.full(len(held), count))
