@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, load_case, one_name, one_set
+from unveil.cli.load import dialect_of, load_case, one_name, one_set, with_project
 from unveil.cli.output import give_results, long_work, say
 from unveil.errors import UsageError
 
@@ -58,6 +58,7 @@ def attribute(options: AttributeOptions) -> None:
 
     started = time.monotonic()
 
+    options = with_project(options)
     if (options.original is None) == (options.targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
     asked = one_name(options.asked)

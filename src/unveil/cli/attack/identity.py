@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import dialect_of, load_case, one_set
+from unveil.cli.load import dialect_of, load_case, one_set, with_project
 from unveil.cli.output import give_results, long_work
 from unveil.errors import UsageError
 
@@ -61,6 +61,7 @@ def identity(options: IdentityOptions) -> None:
     from unveil.formats.tables import read_columns
     from unveil.risk.linkage.register import read_mapping, register_of_file
 
+    options = with_project(options)
     if options.original is None and options.held is None:
         raise UsageError("give the people to link: --original DATA or --held FILE")
     if options.mapping is not None and options.held is None:
