@@ -1,8 +1,9 @@
 """From options to a Case: schema, tables, releases, whose row is whose, who knows what. Files are read here only."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.cli.earlier import earlier_paths, load_earlier
 from unveil.cli.memory import belief_bytes, warn_of_memory
@@ -15,7 +16,9 @@ from unveil.formats.paths import is_project
 if TYPE_CHECKING:
     from unveil.audit.case import Case
 
-__all__ = ["input_paths", "load_case", "load_population", "load_schema", "release_paths"]
+__all__ = ["input_paths", "load_case", "load_population", "load_schema", "release_paths", "with_project"]
+
+Options = TypeVar("Options")
 
 FILES = ("data", "schema", "original", "control", "population", "presets", "prior", "config", "others", "targets")
 MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
@@ -52,6 +55,15 @@ def _project(options: Any) -> Path | None:
     """An ARX project among the files, which holds its own original and schema."""
     paths = (getattr(options, "original", None), *release_paths(options))
     return next((p for p in paths if is_project(p)), None)
+
+
+def with_project(options: Options) -> Options:
+    """The same with an ARX project's own input as the original, if nothing else says whom it is about."""
+    elsewhere = [getattr(options, name, None) for name in ("original", "targets", "held")]
+    project = _project(options)
+    if project is None or any(one is not None for one in elsewhere):
+        return options
+    return replace(options, original=project)  # type: ignore[type-var]
 
 
 def load_case(options: Any, *, grouped: bool = False, masked: bool = False, shown: bool = False) -> "Case":

@@ -332,3 +332,16 @@ def test_a_model_of_the_whole_table_that_is_met_suppresses_nothing(tmp_path: Pat
 @needs_foreign_files
 def test_the_shipped_example_is_what_arx_exports() -> None:
     assert shown(ARX / "example.deid") == shown(ARX / "example_deid_subset_output.csv")
+
+
+@pytest.mark.parametrize("kind", [["identity", "--subsets", "0"], ["attribute", "--attacker", "random_worlds"]])
+def test_a_project_is_attacked_without_naming_its_input(
+    tmp_path: Path, kind: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = project(tmp_path, "[1, 0]", k_anonymity(4))
+    name, *options = kind
+    monkeypatch.setattr("sys.argv", ["unveil", "attack", name, str(path), *options, "--json", str(tmp_path / "d.json")])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code in (0, None), capsys.readouterr().err
+    assert (tmp_path / "d.json").is_file()

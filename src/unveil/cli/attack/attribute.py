@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import load_case
+from unveil.cli.load import load_case, with_project
 from unveil.cli.output import give_results, long_work, say
 from unveil.cli.settings import chains_of, dialect_of, one_name, one_set
 from unveil.errors import UsageError
@@ -65,6 +65,7 @@ def attribute(options: AttributeOptions) -> None:
 
     started = time.monotonic()
 
+    options = with_project(options)
     if (options.original is None) == (options.targets is None):
         raise UsageError("say whom to ask about: --original DATA (every row) or --targets FILE")
     asked = one_name(options.asked)

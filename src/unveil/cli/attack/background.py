@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import load_case
+from unveil.cli.load import load_case, with_project
 from unveil.cli.output import give_results
 from unveil.cli.settings import one_name
 from unveil.errors import UsageError, shown
@@ -41,6 +41,7 @@ def background(options: BackgroundOptions) -> None:
     from unveil.catalog import make, member, parse
     from unveil.risk.background import describe_knowledge
 
+    options = with_project(options)
     if options.original is None or options.knowledge is None:
         raise UsageError("give the original and what is known: --original DATA --knowledge NAME:options")
     if options.release is None and (options.assignment or options.key is not None):

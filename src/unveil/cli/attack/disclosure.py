@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import unveil.cli.options as opt
-from unveil.cli.load import load_case
+from unveil.cli.load import load_case, with_project
 from unveil.cli.output import give_results, long_work
 from unveil.cli.settings import dialect_of, names_of, one_set
 from unveil.errors import UsageError, shown
@@ -39,6 +39,7 @@ def disclosure(options: DisclosureOptions) -> None:
     from unveil.data.masked import Masked, MaskedTable
     from unveil.formats.priors import read_fact
 
+    options = with_project(options)
     if options.original is None:
         raise UsageError("give the original: --original DATA")
     if bool(options.assignment) + options.aligned + (options.key is not None) != 1:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import unveil.cli.options as opt
-from unveil.cli.load import load_case
+from unveil.cli.load import load_case, with_project
 from unveil.cli.output import give_results, long_work
 from unveil.cli.settings import dialect_of, one_set
 from unveil.errors import UsageError
@@ -60,6 +60,7 @@ def identity(options: IdentityOptions) -> None:
     from unveil.formats.tables import read_columns
     from unveil.risk.linkage.register import read_mapping, register_of_file
 
+    options = with_project(options)
     if options.original is None and options.held is None:
         raise UsageError("give the people to link: --original DATA or --held FILE")
     if options.mapping is not None and options.held is None:
