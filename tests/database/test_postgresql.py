@@ -112,30 +112,39 @@ def test_many_batches_and_counted_columns(people: Server) -> None:
         ("with x as (delete from people returning *) select * from x", "the statement may only read"),
         ("select nextval('numbers') as a", "the statement may only read"),
         ("select set_config('transaction_read_only', 'off', false) as a", "read-write mode must be set before"),
-        ("@{}/insert.sql", "the statement may only read: cannot execute INSERT"),
-        ("@{}/commit.sql", "multiple commands"),
-        ("@{}/set.sql", "the statement gives no columns"),
-        ("@{}/do.sql", "invalid transaction termination"),
-        ("@{}/hidden.sql", "the statement may only read: cannot execute INSERT"),
+        ("@{}/insert.sql", "the statement may only read: cannot execute SELECT in a read-only transaction"),
+        ("@{}/commit.sql", "the statement may only read; write one SELECT statement"),
+        ("@{}/set.sql", "the statement may only read; write one SELECT statement"),
+        ("@{}/do.sql", "the statement may only read; write one SELECT statement"),
+        ("@{}/program.sql", "the statement may only read; write one SELECT statement"),
+        ("@{}/comments.sql", "the statement may only read; write one SELECT statement"),
     ],
 )
 def test_statements_that_give_no_table(people: Server, tmp_path: Path, what: str, says: str) -> None:
-    (tmp_path / "insert.sql").write_text("insert into people values (61, 20, 'f', 'flu')")
+    insert = "insert into people values (61, 20, 'f', 'flu') returning id"
+    (tmp_path / "insert.sql").write_text(f"-- people\n/* all */ with x as ({insert}) select * from x")
+    copy = f"copy (select 1) to program 'touch {tmp_path}/ran'"  # which the server would run, also when it only reads
+    tmp_path.chmod(0o777)
+    (tmp_path / "program.sql").write_text(copy)
+    (tmp_path / "comments.sql").write_text(f"/* /* */ select */ {copy}")
     (tmp_path / "commit.sql").write_text("commit; delete from people")
     (tmp_path / "set.sql").write_text("set transaction read write")
     (tmp_path / "do.sql").write_text("do $$ begin commit; delete from people; end $$")
-    (tmp_path / "hidden.sql").write_text("do $$ begin insert into people values (61, 20, 'f', 'flu'); end $$")
     with pytest.raises(TableError) as fault:
         read_columns(people.address(what.format(tmp_path)))
     assert says in str(fault.value)
     assert "\n" not in str(fault.value)
     assert PASSWORD not in str(fault.value)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_options_of_the_connection_do_not_let_it_write(people: Server, tmp_path: Path) -> None:
-    (tmp_path / "insert.sql").write_text("insert into people values (61, 20, 'f', 'flu') returning id")
+    insert = "insert into people values (61, 20, 'f', 'flu') returning id"
+    (tmp_path / "insert.sql").write_text(f"with x as ({insert}) select * from x")
     allowed = "?options=-c%20default_transaction_read_only%3Doff"
-    with pytest.raises(TableError, match="the statement may only read: cannot execute INSERT"):
+    with pytest.raises(
+        TableError, match="the statement may only read: cannot execute SELECT in a read-only transaction"
+    ):
         read_columns(people.address(f"@{tmp_path}/insert.sql", options=allowed))
 
 

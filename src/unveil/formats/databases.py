@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Database", "located", "read_database"]
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_READING = re.compile(  # comments in comments, which the server would end elsewhere, are not skipped
+    r"(?:\s|\(|--[^\n]*\n|/\*(?:(?!/\*|\*/).)*\*/)*(?:select|with|values|table)\b", re.IGNORECASE | re.DOTALL
+)
 _STATEMENT = re.compile(r"[\s(]*(select|with|values|table)(\s+\S|\s*[(*\"'])", re.IGNORECASE)
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 _BATCH = 50_000  # rows of SQLite at a time
@@ -276,6 +279,8 @@ def _postgresql_batches(database: Database) -> Iterator[Batch]:
             # the same order every time.
             for setting in ("SET TRANSACTION READ ONLY", "SET LOCAL synchronize_seqscans = off"):
                 cursor.execute(setting)
+            if not _READING.match(database.statement):  # a read-only transaction lets COPY … TO PROGRAM and LOAD pass
+                raise _Refusal(": the statement may only read; write one SELECT statement")
             cursor.execute(database.statement)
             reader = cursor.fetch_record_batch()
             if not reader.schema.names:
