@@ -27,7 +27,7 @@ LEVEL = 0.05  # outside an interval
 MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
 REPLICATES = 200  # of numbers that move with the contrasts of the chains
 MOST_COMPARED = 1000  # people, to see whether they are of one kind
-SMALL = 1 << 23  # numbers: beliefs shifted for one measure are kept for the next, up to this size
+SMALL = 20_000_000  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 
 
 def estimated(

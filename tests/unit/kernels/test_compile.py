@@ -14,7 +14,7 @@ from unveil.kernels._compile import kernel_modules
 def test_a_kernel_that_does_not_exist_is_refused() -> None:
     ran = subprocess.run([sys.executable, "-m", "unveil.kernels", "gibs"], capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert ran.stderr.startswith("unknown kernels gibs; choose from demo, anatomy")
+    assert ran.stderr.startswith("unknown kernels gibs; choose from demo, allotments, anatomy")
     assert "_compile" not in kernel_modules()
 
 
