@@ -27,8 +27,8 @@ STATES = 512  # of a group that is matched exactly
 PAIRS_AT_ONCE = 20_000  # of a target and a group that may be theirs
 LEAST = 1e-12
 MOST_CODES = 256  # of an attribute whose wide cells are read again
-MOST_WORK = 2e10  # pairs of a group and a value, times runs of regions and pairs of codes
-STEPS, STILL = 12, 1e-8
+MOST_WORK = 6e10  # pairs of a group and a value, times runs of regions and pairs of codes
+STEPS, STILL = 40, 1e-11
 MOST_OF_ALL = 0.5  # of the rows: without a larger group hardly anything would be left to learn from
 
 
