@@ -20,7 +20,7 @@ __all__ = ["DEMO", "compile_kernels", "kernel_modules"]
 
 # What `unveil demo` calls, directly or through another kernel; any other kernel is compiled at its first use.
 DEMO = (
-    "allotments", "anatomy", "assignment", "boosting", "boxes", "cell_weights", "closed_forms", "composition",
+    "anatomy", "assignment", "boosting", "boxes", "cell_weights", "closed_forms", "composition",
     "expected", "gibbs", "incidence", "linkage", "matching", "matching_groups", "partition", "random",
     "repeated_groups", "shares", "supersets", "tempering", "used_counts", "wide_cells",
 )  # fmt: skip

@@ -7,7 +7,7 @@ are in units of the original's standard deviation.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -62,10 +62,11 @@ class AnalystUtility:
     readings: tuple["_File", ...]
     random: int = 0
 
-    def mean(self, measure: Callable[["_File", "_File"], float]) -> Estimate:
-        """Over the readings; an interval where there are several."""
+    def mean(self, measure: Callable[["_File", "_File"], float], least: float = -np.inf) -> Estimate:
+        """Over the readings; an interval where there are several, never below what is possible."""
         found = np.array([measure(self.truth, reading) for reading in self.readings])
-        return Estimate.exact(float(found[0])) if len(found) == 1 else mean_of_draws(found)
+        mean = Estimate.exact(float(found[0])) if len(found) == 1 else mean_of_draws(found)
+        return replace(mean, low=max(mean.low, least))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,7 +90,7 @@ class AnalystUtility:
         index = self.names.index(name)
         return (
             self.mean(lambda a, b: _compared(a.fitted(index), b.fitted(index))[0]),
-            self.mean(lambda a, b: _compared(a.fitted(index), b.fitted(index))[1]),
+            self.mean(lambda a, b: _compared(a.fitted(index), b.fitted(index))[1], least=0.0),
         )
 
     def moments(self, name: str) -> dict[str, Estimate]:
@@ -99,7 +100,7 @@ class AnalystUtility:
         if self.truth.measured[index]:
             measures = {"mean_error": mean_error, "deviation_error": deviation_error}
         return {
-            id: self.mean(lambda a, b, m=m: m(a.table.columns[index], b.table.columns[index]).value)  # type: ignore[misc]
+            id: self.mean(lambda a, b, m=m: m(a.table.columns[index], b.table.columns[index]).value, 0.0)  # type: ignore[misc]
             for id, m in measures.items()
         }
 
@@ -111,7 +112,8 @@ class AnalystUtility:
         return self.mean(
             lambda a, b: (
                 correlation_error([a.table.columns[i] for i in numbers], [b.table.columns[i] for i in numbers]).value
-            )
+            ),
+            least=0.0,
         )
 
 
