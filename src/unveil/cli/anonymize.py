@@ -155,17 +155,24 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
         say(f"not asked: {name} ({why})")
     for row in found.certificate.rows:
         if not row.kept:
-            say(f"{row.reader}, {row.attribute}: {row.limit} is {row.far_end:.3g}, outside the search")
+            where = "a reader of the search" if row.in_loop else "outside the search"
+            say(f"{row.reader}, {row.attribute}: {row.limit} is {row.far_end:.3g} ({where})")
     far = found.certificate.far_beyond
     if far and not options.anyway:
         say(
-            f"unveil: {len(far)} of the certificate's rows are beyond twice a limit; nothing was written. State other "
-            "limits, allow --suppress, or write it --anyway"
+            f"unveil: {len(far)} of the certificate's rows are beyond twice a limit, or beyond it for a reader of the "
+            "search; nothing was written. State other limits, allow --suppress, or write it --anyway"
         )
         raise typer.Exit(3)
-    kept = (
-        "every reader asked keeps every limit" if found.certificate.kept else "readers of the search keep every limit"
+    inside = all(row.kept for row in found.certificate.rows if row.in_loop)
+    who = (
+        "every reader asked"
+        if found.certificate.kept
+        else "every reader of the search"
+        if inside
+        else "not every reader"
     )
+    kept = f"{who} keeps every limit"
     say(f"{kept}; {found.suppressed:,} rows suppressed; {measure} {found.lost:.3g}")
     return found
 
