@@ -67,7 +67,7 @@ def to_try(document: Document) -> str:
 
 
 def _told(row: Mapping[str, Any]) -> str:
-    return " ".join(filter(None, (clean(row["sentence"], 200), _why(row))))
+    return " ".join(filter(None, (clean(row["sentence"], 200), _why(row, 100))))  # one screen; the page has all of it
 
 
 def _small(row: Mapping[str, Any]) -> str:
@@ -75,10 +75,10 @@ def _small(row: Mapping[str, Any]) -> str:
     return " ".join(filter(None, (_why(row), clean(row["fix"], 700), clean(f"Or: {command}" if command else "", 400))))
 
 
-def _why(row: Mapping[str, Any]) -> str:
-    """The columns that carry it, and the class that carries most."""
+def _why(row: Mapping[str, Any], most: int = 400) -> str:
+    """The columns that carry it, and the class that carries most, in this many characters."""
     columns = row.get("asked_again") or row.get("why") or ""
-    return " ".join(filter(None, (clean(columns, 500), clean(row.get("where") or "", 400))))
+    return " ".join(filter(None, (clean(columns, 500), clean(row.get("where") or "", most))))
 
 
 def _rows(document: Document) -> Iterator[tuple[str, Mapping[str, Any]]]:
