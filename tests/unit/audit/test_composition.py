@@ -303,3 +303,24 @@ def test_a_frustrated_loop_is_inconclusive():
     found = unveil.run_audit({"new": paired(0, 1)}, original=table, earlier=earlier, **QUICK)
     assert kind_of(found, "composition")["verdict"] in ("inconclusive", "exceeded")
     assert any("contradict" in text for text in found.document.diagnostics["remarks"])
+
+
+@pytest.mark.parametrize(("people", "word"), [("same", "within"), ("subset", "inconclusive")])
+def test_large_parts_with_people_missing_are_never_within(people, word):
+    """Nothing checks propagation there: what it believes may exceed a limit and keeps none."""
+    rng = np.random.default_rng(8)
+    x = Attribute("x", Role.QUASI_IDENTIFIER, Kind.ORDINAL, tuple(map(str, range(40))))
+    y = Attribute("y", Role.QUASI_IDENTIFIER, Kind.ORDINAL, tuple(map(str, range(40))))
+    s = Attribute("s", Role.SENSITIVE, Kind.CATEGORICAL, ("a", "b", "c", "d"))
+    everyone = Table((x, y, s), tuple(rng.integers(0, a.codes, 800).astype(a.dtype) for a in (x, y, s)))
+    new = unveil.anonymizer("mondrian:k=40").anonymize(everyone, Engine(seed=1)).release
+    kept = np.arange(800) if people == "same" else np.sort(rng.permutation(800)[:400])
+    some = Table((x, y, s), tuple(c[kept] for c in everyone.columns))
+    half = unveil.anonymizer("mondrian:k=90").anonymize(some, Engine(seed=2)).release
+    earlier = {"half": EarlierRelease(release=half, overlap=Overlap(people))}
+    found = unveil.run_audit({"new": new}, original=everyone, earlier=earlier, **QUICK)
+    assert kind_of(found, "composition")["verdict"] == word
+    composed = found.answers["new", "s"].attackers["composed"].diagnostics
+    assert composed.converged
+    assert composed.precise == (word == "within")
+    assert ("no limit counts as kept" in str(composed.facts.get("alarm"))) == (word == "inconclusive")
