@@ -24,11 +24,12 @@ from unveil.engine import Engine
 SEEDS = 10
 RIGHT = 5.0  # standard errors
 LEARNING = ("hidden", "hidden_posterior", "hidden_terms", "questions", "integrated", "chain", "chain_facts", "flips")
-LEARNING += ("tempering", "averages", "convergence", "parameters", "products", "partial_sums")
+LEARNING += ("tempering", "averages", "convergence", "parameters", "products", "contract", "fits")
+SWEEPS = ("gibbs", "matching", "tempering", "closed_forms", "swaps", "used_counts", "repeated_groups", "distributions")
 TRIED = (
     *(f"attackers/posterior/{name}.py" for name in LEARNING),
     *(f"attackers/{name}.py" for name in ("learner", "bayesian")),
-    *(f"kernels/{name}.py" for name in ("gibbs", "matching", "tempering")),
+    *(f"kernels/{name}.py" for name in (*SWEEPS, "random")),
 )
 
 
