@@ -351,8 +351,9 @@ def late_shapes() -> Iterator[Shape]:
         (_bucket([[0, 0, 1], [1, 1, 1]], [0, 1]), 4, 0), (_bucket([[1, 1, 0], [0, 0, 0]], [0, 1]), 3, 3),
     )  # fmt: skip
     # Generalised: cells of two attributes that overlap, in buckets.
-    wide = [((((0, 1), (0,)), ((1, 2), (1,))), (((0,),), ((1,),))), ((((1, 2), (0,)), ((0,), (0, 1))), (((0,),), ((1,),))),
-            ((((0, 1, 2), (0,)), ((2,), (1,))), (((0,),), ((1,),)))]  # fmt: skip
+    both = ((0,),), ((1,),)
+    wide = [((((0, 1), (0,)), ((1, 2), (1,))), both), ((((1, 2), (0,)), ((0,), (0, 1))), both),
+            ((((0, 1, 2), (0,)), ((2,), (1,))), both)]  # fmt: skip
     for beta in (0.3, 1.0):
         yield _shape(
             f"overlapping cells of two attributes, beta {beta}", (3, 2, 2), three,
