@@ -205,17 +205,21 @@ class HiddenPosterior(HiddenAnswers):
 
         A short chain differs by its noise, which is judged by how far the others lie apart: their contrasts err as
         their mean does, a chain more, and a shorter one still more. One that differs by more than one in a hundred
-        would by chance goes on until it is as long as they are.
+        would by chance goes on until it is as long as they are. Where chains have no temperatures its values trade
+        places as theirs do.
         """
         model, settings = self.model, self.settings
-        chain = Chain.start(model, self.engine.named(f"probe {number}")).put(model, start)
+        engine = self.engine.named(f"probe {number}")
+        chain, move = Chain.start(model, engine).put(model, start), None
+        if self.ladders and not self.ladders[0].hot:
+            move = partial(Tempering.of(model, self.ladders[0].likelihood, engine).step, model, burn_in=0)
         drawn = self.goal - settings.burn_in
         noise = shift_size(len(self.chains) - 1, FALSE_ALARM) * self._noise()
         rounds = int(np.log2(max(drawn / max(settings.sweeps // 4, 50), 1.0)))
         few = 0 if self.ladders else min(BATCHES, self.kept[0].most)
         for long in (drawn >> left for left in range(rounds, -1, -1)):
             fits, running, states = [], [Running() for _ in self.questions], ThinnedStates(few)
-            for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every):
+            for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every, move=move):
                 if draw is not None:
                     states.add(draw)
                     if self.ladders:
