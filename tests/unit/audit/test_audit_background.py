@@ -13,6 +13,7 @@ from rich.console import Console
 from test_audit_cli import audit, folder  # noqa: F401  (a fixture)
 from test_cli import run
 
+from documents import check_document
 from one_round import run_audit
 from small import QI, SENSITIVE, WAIVED, made_release, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
@@ -21,7 +22,6 @@ from unveil.audit import Audit
 from unveil.audit import background as module
 from unveil.audit.background import Background, background_sections
 from unveil.audit.measures import parse_id
-from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
@@ -54,7 +54,7 @@ def audited(**options: Any) -> Audit:
         **options,
     }
     found = run_audit({"r.csv": RELEASE}, **given)
-    AuditDocument.model_validate(found.to_dict())
+    check_document(found.to_dict())
     return found
 
 

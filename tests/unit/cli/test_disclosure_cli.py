@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from test_cli import run
 
-from unveil.audit.disclosure import DisclosureDocument
+from documents import check_document
 from unveil.report import page
 
 SCHEMA = """version = 1
@@ -40,7 +40,7 @@ BASE = ("attack", "disclosure", "m.csv", "-s", "schema.toml", "--original", "dat
 
 def found(out: str) -> dict[tuple[str, str | None], Any]:
     document = json.loads(out)
-    DisclosureDocument.model_validate(document)
+    check_document(document)
     return {(f["id"], f["attribute"]): f for f in document["findings"]}
 
 
