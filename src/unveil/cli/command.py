@@ -57,6 +57,12 @@ class Group(TyperGroup):
         found = super().list_commands(ctx)
         return sorted(found, key=lambda name: self.order.index(name) if name in self.order else len(self.order))
 
+    def get_help_option(self, ctx: Any) -> Any:
+        found = copy(super().get_help_option(ctx))
+        if found is not None and self.epilog:  # which says so itself, and the page is to fit a screen
+            found.hidden = True
+        return found
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         if self.epilog:
             formatter.write_paragraph()
