@@ -24,8 +24,10 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05  # outside an interval
+RARE = 0.01  # who is nearer than errors this rare reach may be on either side of a threshold, and is counted as a kind
 MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
 REPLICATES = 200  # of numbers that move with the contrasts of the chains
+ERRORS = 39  # drawn for a mean of guesses: all but two of 40 lie within the second largest, 95%
 MOST_COMPARED = 1000  # people, to see whether they are of one kind
 SMALL = 20_000_000  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 
@@ -134,8 +136,10 @@ def stepped(
     where many are near one, and the largest of these may be a single step, so the interval holds both. People on a
     threshold exactly count in the truth and, in half of all runs, not in what chains say: that does not average out,
     so whoever is too near to tell counts on both sides, further out if these are people of several kinds, so that all
-    are right with 95%. A guess between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change
-    little by little, but for people who may not count at all, and `ordered` if each is the largest of several.
+    are right with 95%. Of a share that alone is the interval, as long as these kinds are few: each person is in truth
+    on one side of the threshold, and can be taken for the other by errors of one sign only, half of all. A guess
+    between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change little by little, but for
+    people who may not count at all, and `ordered` if each is the largest of several.
     """
     if refits := _refitted(beliefs):
         rest = partial(stepped, each, over=over, ordered=ordered, drawn=drawn, least=least, most=most)
@@ -144,9 +148,13 @@ def stepped(
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
-    ends = _ends(each, at, beliefs, over, LEVEL)
-    if ends.kinds > 1 and not (drawn or ordered):
-        ends = _ends(each, at, beliefs, over, 1 - (1 - LEVEL) ** (1 / ends.kinds))
+    share = over is np.mean and not drawn and bool(((at == 0) | (at == 1)).all())
+    ends = _ends(each, at, beliefs, over, RARE if share else LEVEL)
+    few, beyond = share and ends.kinds < MOST_APART, 0.0
+    if few or (ends.kinds > 1 and not (drawn or ordered)):
+        level = 1 - (1 - (2 * LEVEL if few else LEVEL)) ** (1 / min(ends.kinds, MOST_APART))
+        beyond = _beyond(ends, level) / len(at) if share and not few else 0.0
+        ends = _ends(each, at, beliefs, over, level)
     by_ratio = least == 0 and most == np.inf
     if ranked and not any(_apart(b) for b in beliefs):
         low, high = _ranked(each, at, ends, beliefs, over, by_ratio=by_ratio)
@@ -157,12 +165,14 @@ def stepped(
         middle, down, up = at[finite], ends.low[finite], ends.high[finite]
         longer = np.maximum(middle - down, up - middle)
         ends.low[finite], ends.high[finite] = middle - longer, middle + longer
+    elif few:
+        low = high = value
     else:
-        spread = _spread(each, value, beliefs, over)
+        spread = (_drawn if drawn else _spread)(each, value, beliefs, over)
         low, high = min(low, value - spread), max(high, value + spread)
     if not drawn:
-        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])))
-        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])))
+        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])) - beyond)
+        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])) + beyond)
     return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
 
 
@@ -230,6 +240,38 @@ def _spread(
     return math.sqrt(total)
 
 
+def _drawn(
+    each: Callable[..., Floats], value: float, beliefs: Sequence[Belief], over: Callable[[Floats], float]
+) -> float:
+    """How far the measure lies from its value at errors drawn along all contrasts at once, as far as Student's t says:
+    people who err alone change sides one by one, those who err together at once."""
+    total = 0.0
+    for moving in _together(beliefs):
+        several = [_errors(b) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
+        off = sorted(abs(_over(each, over, arrays) - value) for arrays in zip(*several, strict=False))
+        total += off[-2] ** 2
+    return math.sqrt(total)
+
+
+def _errors(belief: Belief) -> Iterable[Floats]:
+    assert belief.chains is not None
+    return _kept_errors(belief) if ERRORS * belief.probability.size <= SMALL else _moved(belief, _sizes(belief))
+
+
+@lru_cache(maxsize=4)
+def _kept_errors(belief: Belief) -> tuple[Floats, ...]:
+    return tuple(_moved(belief, _sizes(belief)))
+
+
+def _sizes(belief: Belief) -> Floats:
+    """(errors, chains) weights of chains: of one seed, so that readers of one run move together."""
+    assert belief.chains is not None
+    contrasts = len(belief.chains) - 1
+    random = np.random.default_rng(ERRORS)
+    normal, spread = random.normal(size=(ERRORS, contrasts)), random.chisquare(contrasts, size=(ERRORS, 1))
+    return np.asarray(normal / np.sqrt(spread) @ contrast_weights(len(belief.chains)))
+
+
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
     """The interval with its longer side on both sides: the largest of many noisy numbers lies above that of the exact
     ones. Of what is never negative and has no upper bound, as ratios."""
@@ -253,7 +295,8 @@ class Ends:
     low: Floats  # (people,) nan: never counted
     high: Floats
     counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
-    kinds: int  # of people of whom it is not known on which side they are, up to a few
+    apart: int  # people of whom it is not known on which side they are
+    kinds: int  # of them
     together: list[float]  # the measure where all err alike
 
 
@@ -273,8 +316,16 @@ def _ends(
             together.append(float(over(now[there])))
     apart = np.flatnonzero((low < high) | (~counts & ~np.isnan(low)))
     rows = [b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at)]
-    kinds = min(len(np.unique(np.hstack(rows), axis=0)), MOST_APART) if len(apart) and rows else 1
-    return Ends(low, high, counts, kinds, together)
+    kinds = len(np.unique(np.hstack(rows), axis=0)) if len(apart) and rows else 1
+    return Ends(low, high, counts, len(apart), kinds * max(len(apart) // MOST_COMPARED, 1), together)
+
+
+def _beyond(ends: Ends, level: float) -> float:
+    """People who err further than an error of this level reaches, to one side: of many kinds a few may, as rare events
+    do."""
+    from scipy.special import pdtrik
+
+    return math.ceil(float(pdtrik(1 - LEVEL, ends.kinds * level / 2))) * ends.apart / ends.kinds
 
 
 def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
@@ -332,12 +383,17 @@ def _kept(belief: Belief, level: float | None) -> tuple[Floats, ...]:
 
 
 def _shift(belief: Belief, level: float | None) -> Iterator[Floats]:
+    assert belief.chains is not None
+    count = len(belief.chains)
+    size = 1.0 if level is None else shift_size(count - 1, level)
+    return _moved(belief, (contrast_weights(count)[:, None] * size * np.array([[1.0], [-1.0]])).reshape(-1, count))
+
+
+def _moved(belief: Belief, weights: Floats) -> Iterator[Floats]:
+    """The belief moved along each of `weights` (moves, chains) of its chains."""
     chains, pooled = belief.chains, belief.probability
     assert chains is not None
     mean = np.maximum(chains.mean(axis=0), 1e-300)
-    size = 1.0 if level is None else shift_size(len(chains) - 1, level)
-    for row in contrast_weights(len(chains)) * size:
-        power = np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0)
-        for sign in (1.0, -1.0):
-            found = pooled * np.exp(sign * power)
-            yield found / found.sum(axis=1, keepdims=True)
+    for row in weights:
+        found = pooled * np.exp(np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0))
+        yield found / found.sum(axis=1, keepdims=True)
