@@ -82,7 +82,7 @@ def propose(column: CodedColumn, tokens: frozenset[str], decimal: str) -> Propos
 
 
 _NOTES = {
-    "date": "dates written {}; a time of day is left out",
+    "date": "dates written {}, and any such as 2024-01-31; a time of day is left out",
     "decimal": "{!r} is the decimal mark",
     "thousands": "{!r} parts thousands",
 }
@@ -123,7 +123,7 @@ def _dates(texts: Sequence[str], decimal: str) -> tuple[dict[str, Any], set[str]
     for form in DATE_FORMATS:
         if form == "yyyymmdd" and not _compact_dates(texts):
             continue
-        if national_date(texts[0], form) is None and national_date(texts[-1], form) is None:
+        if all(national_date(text, form, only=True) is None for text in (texts[0], texts[-1])):
             continue
         words = _apart(texts, lambda text, form=form: national_date(text, form) is not None)
         if words is not None:

@@ -93,7 +93,7 @@ SENSITIVE_WORDS = (
     "addict* suchtig* smoker smokes smoking raucher* raucht fumeur fumador fumatore psychiatr* psiquiatr* psichiatr* "
     "schizophren* hepatitis tuberculosis tuberkulose abortion abtreibung avortement aborto homosexual* transgender "
     "sozialhilfe welfare asylum asyl* oncolog* onkolog* cardiolog* kardiolog* urolog* gynaecolog* gynecolog* "
-    "gynakolog* ginecolog* maternid* maternit* dermatolog* venereolog* palliativ* hospice hospiz dialys* infectiolog*"
+    "dipendenza dipendenze tossicodipend* ludopatia toxicoman* dependance* adiccion* verslav* gynakolog* ginecolog* maternid* maternit* dermatolog* venereolog* palliativ* hospice hospiz dialys* infectiolog*"
 )
 KNOWN_WORDS = (
     "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "

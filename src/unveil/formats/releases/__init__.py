@@ -176,7 +176,8 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
             made = table_content(other, _second_columns(release, second, cut.group), dictionary, notation)
             files[other] = bound["sensitive_table"] = content_bytes(made)
         sidecar["digests"] = digests_of(**bound)
-        files[path.with_suffix(".toml")] = tomli_w.dumps(sidecar).encode()
+        # First in place: if a disk fails before the others are, it says whose parts they are.
+        files = {path.with_suffix(".toml"): tomli_w.dumps(sidecar).encode(), **files}
         table = bound["table"]
     return {**earlier_parts(path, [*files, path]), **files, path: table}
 
