@@ -306,7 +306,7 @@ class _SheetTable:
     def _is_note(self, filled: "pl.Series") -> bool:
         """Whether rows below a blank one are totals or notes: few, of one or two cells, at most half of a row."""
         few = self._below + int((filled > 0).sum()) <= MOST_AROUND
-        return few and 2 * int(filled.max() or 0) <= min(len(self._names), 4)  # type: ignore[call-overload]
+        return few and 2 * int(filled.to_numpy().max(initial=0)) <= min(len(self._names), 4)
 
     def columns(self, described: str, *, titled: bool) -> Columns:
         """All that was added."""
