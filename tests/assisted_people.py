@@ -15,20 +15,24 @@ import xlsxwriter
 
 __all__ = ["FAMILY_NAMES", "HEADER", "care_register"]
 
-FAMILY_NAMES = (
+_FAMILY_NAMES_TEXT = (
     "Abbatangelo Boccadifuoco Cacciapuoti Dell'Acquaviva Fumagallini Garofalacci Iannuzzelli Lamborghesi Mastrogiacomo "
     "Nicastrelli Orlandazzi Pappalardone Quattrocchini Ravasconi Scognamigli Tagliapietri Ughettoni Vendramelli "
     "Zampaglioni Bevilacquosi"
-).split()
-_GIVEN = "Alessio Bruna Carlo Donatella Elio Fiorella Gino Ilaria Luca Marta Nino Ornella Piero Rosa Sandro Tea".split()
-_TOWNS = (
+)
+FAMILY_NAMES = tuple(_FAMILY_NAMES_TEXT.split())
+_GIVEN_TEXT = "Alessio Bruna Carlo Donatella Elio Fiorella Gino Ilaria Luca Marta Nino Ornella Piero Rosa Sandro Tea"
+_GIVEN = tuple(_GIVEN_TEXT.split())
+_TOWNS_TEXT = (
     "Castelforte Montelago Borgorosso Pievebassa Roccalta Sanvitale Torrenera Vallechiara Fontefredda Pontelungo "
     "Campolieto Serravecchia"
-).split()
-_JOBS = (
-    "impiegato operaio insegnante pensionato studente casalinga infermiere commerciante agricoltore autista cuoco notaio "
-    "farmacista muratore parrucchiere avvocato idraulico disoccupato magistrato apicoltore liutaio"
-).split()
+)
+_TOWNS = tuple(_TOWNS_TEXT.split())
+_JOBS_TEXT = (
+    "impiegato operaio insegnante pensionato studente casalinga infermiere commerciante agricoltore autista cuoco "
+    "notaio farmacista muratore parrucchiere avvocato idraulico disoccupato magistrato apicoltore liutaio"
+)
+_JOBS = tuple(_JOBS_TEXT.split())
 _STUDIES = ["licenza elementare", "licenza media", "diploma", "laurea", "dottorato"]
 _STATES = ["celibe/nubile", "coniugato/a", "separato/a", "vedovo/a"]
 _DEPENDENCES = ["nessuna", "alcol", "gioco d'azzardo", "sostanze", "tabacco"]
