@@ -15,10 +15,14 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour accept fuzz docs constraints verify vulnerabilities clean
+.PHONY: demo test setup chromium postgresql studio check bench papers leaks first-hour accept fuzz docs constraints verify vulnerabilities clean
 
 demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
+
+studio: $(TOOLS) $(KERNELS)
+	@test -f unveil-demo/hospital.csv || $(BIN)/unveil demo > /dev/null
+	@$(BIN)/unveil studio unveil-demo
 
 test: setup chromium postgresql
 	@$(BIN)/python -m pytest -n auto --dist worksteal

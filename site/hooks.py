@@ -11,7 +11,7 @@ from mkdocs.structure.files import File
 from unveil.audit.measures import measures
 
 ROOT = Path(__file__).resolve().parents[1]
-VERBS = "schema hierarchy anonymize check audit ledger attack frontier list doctor demo"
+VERBS = "schema hierarchy anonymize check audit ledger attack frontier studio list doctor demo"
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -9,20 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import ValidationError
 
+from documents import check_document
 from hospitals import hospital_csv, shared_hospital, write_hospital
 from unveil import cli, risk, utility
-from unveil.audit.attribute import AttributeDocument
-from unveil.audit.differential.shape import DifferentialDocument
-from unveil.audit.disclosure import DisclosureDocument
-from unveil.audit.document import Document
-from unveil.audit.linking.shape import LinkDocument
+from unveil.audit.carriers import CarrierFinding, CarrierGroup, CarrierRow
+from unveil.audit.document import Document, DocumentPart
 from unveil.audit.measures import measures
-from unveil.audit.membership_trial.shape import MembershipDocument
-from unveil.audit.shape import AuditDocument
+from unveil.audit.verdict import Judgement
 from unveil.catalog import members
 from unveil.data.schema import Schema
-from unveil.frontier.shape import FrontierDocument
 from unveil.privacy.distances import DISTANCES
 from unveil.privacy.models import MODELS
 from unveil.risk import disclosure
@@ -181,17 +178,42 @@ def test_every_measure_of_disclosure_is_explained() -> None:
 
 def test_the_published_json_schemas_are_those_of_the_program() -> None:
     for name, made in (
-        ("attribute-2", AttributeDocument.model_json_schema()),
-        ("audit-2", AuditDocument.model_json_schema()),
-        ("differential-2", DifferentialDocument.model_json_schema()),
-        ("disclosure-2", DisclosureDocument.model_json_schema()),
-        ("document-2", Document.model_json_schema()),
-        ("frontier-2", FrontierDocument.model_json_schema()),
-        ("link-2", LinkDocument.model_json_schema()),
-        ("membership-2", MembershipDocument.model_json_schema()),
+        ("document-2", Document.model_json_schema(mode="serialization")),
         ("schema-1", Schema.json_schema()),
     ):
         assert json.loads((ROOT / "docs" / "schemas" / f"{name}.json").read_text()) == made, name
+
+
+@pytest.mark.parametrize("kind", ["attribute", "audit", "differential", "disclosure", "frontier", "link", "membership"])
+def test_findings_and_runs_of_every_document_are_those_of_the_program(kind: str) -> None:
+    made, published = (
+        json.loads((ROOT / "docs" / "schemas" / f"{name}-2.json").read_text()) for name in ("document", kind)
+    )
+    assert {name: published["$defs"][name] for name in made["$defs"]} == made["$defs"]
+    assert published["required"] == [n for n in published["properties"] if n in published["required"]]
+    assert published["properties"]["document"]["const"] == kind
+
+
+@pytest.mark.parametrize("part", [Judgement, CarrierRow, CarrierFinding, CarrierGroup])
+def test_parts_of_an_audit_that_are_records_are_those_of_the_program(part: type[DocumentPart]) -> None:
+    published = json.loads((ROOT / "docs" / "schemas" / "audit-2.json").read_text())["$defs"]
+    made = part.model_json_schema()
+    defined = {part.__name__: {k: v for k, v in made.items() if k != "$defs"}, **made.get("$defs", {})}
+    assert {name: published[name] for name in defined} == defined
+
+
+@pytest.mark.parametrize("change", ["more", "less", "another type"])
+def test_a_document_of_another_shape_is_refused(change: str) -> None:
+    document = json.loads((ROOT / "tests" / "golden" / "audit-li_table_2_2.json").read_text())
+    (facts,) = document["diagnostics"]["releases"].values()
+    document["run"] = {"date": "2026-01-01", "python": "3", "versions": {}}
+    check_document(document)
+    if change == "less":
+        del facts["groups"]
+    else:
+        facts["groups" if change == "another type" else "grups"] = "many"
+    with pytest.raises(ValidationError):
+        check_document(document)
 
 
 def test_measures_are_functions_with_a_citation_or_a_definition() -> None:

@@ -20,6 +20,7 @@ EXTRAS = {
     "files": "Parquet, Arrow, spreadsheets, SPSS, Stata and SAS files",
     "frames": "pandas and polars frames in Python",
     "linkage": "linkage by splink",
+    "studio": "the job in a browser, on this machine",
 }
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,]*\])?(?:>=([\d.]+))?(?:; extra == '(\w+)')?")
 

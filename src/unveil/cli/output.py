@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 from typing import Any
@@ -246,13 +246,36 @@ def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Ev
             with _bar() as progress:
                 yield progress, stop
         else:
-            meter = Meter()
+            meter = Meter(_told_to_file())
             doing(meter.line)
             yield meter, stop
     finally:
         doing("writing")
         if main:
             signal.signal(signal.SIGINT, before)
+
+
+def _told_to_file() -> Callable[[str, float, float | None], None] | None:
+    """Progress for a program that waits: it names a file in UNVEIL_PROGRESS, which then always holds the latest."""
+    named = os.environ.get("UNVEIL_PROGRESS")
+    if not named:
+        return None
+    import json
+
+    file, last = Path(named), -1.0
+
+    def show(stage: str, share: float, left: float | None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < 0.25 and share < 1:
+            return
+        last = now
+        with suppress(OSError):  # nobody waits any more: that ends no work
+            part = file.with_suffix(".part")
+            part.write_text(json.dumps({"stage": harmless(stage), "share": share, "left": left}), "utf-8")
+            part.replace(file)
+
+    return show
 
 
 @contextmanager

@@ -5,6 +5,7 @@ without replacement may miss (hypergeometric), never from a bootstrap, which rep
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +97,7 @@ def _checked(each: Floats, people: int) -> int:
     return len(each)
 
 
+@lru_cache(maxsize=2**12)  # many measures of one sample find the same number of people
 def _hypergeometric(hits: int, count: int, people: int) -> tuple[int, int]:
     """The fewest and the most exposed people of whom this many would be among those sampled, each at 2.5%."""
     from scipy.stats import hypergeom
