@@ -5,6 +5,7 @@ without replacement may miss (hypergeometric), never from a bootstrap, which rep
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,7 @@ def below_baseline(attacker: Estimate, **baselines: Estimate) -> str:
         if attacker.value + error < other.value:
             said = name.replace("_", " ")
             right = f"guesses right for {attacker.value:.1%}, {said} for {other.value:.1%}"
-            return f"{right}: the chains may be in a wrong mode"
+            return f"{right}: who knows more must not do worse, so it may read the release the wrong way round"
     return ""
 
 
@@ -96,6 +97,7 @@ def _checked(each: Floats, people: int) -> int:
     return len(each)
 
 
+@lru_cache(maxsize=2**12)  # many measures of one sample find the same number of people
 def _hypergeometric(hits: int, count: int, people: int) -> tuple[int, int]:
     """The fewest and the most exposed people of whom this many would be among those sampled, each at 2.5%."""
     from scipy.stats import hypergeom
