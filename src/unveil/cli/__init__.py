@@ -17,11 +17,13 @@ from unveil.cli.attack import attack_app
 from unveil.cli.check import check
 from unveil.cli.command import command, group
 from unveil.cli.demo import demo
+from unveil.cli.doctor import doctor
 from unveil.cli.hierarchies import hierarchy_app
 from unveil.cli.ledger import ledger_app
 from unveil.cli.list import list_
 from unveil.cli.output import harmless, never_silent, say, silence
 from unveil.cli.schema import schema
+from unveil.cli.studio import studio
 from unveil.errors import LimitError, Stopped, UnveilError, without_secrets
 from unveil.formats.glass import start_early
 
@@ -33,7 +35,7 @@ CRASHED = 70  # as sysexits.h has it: an error inside the program, never a verdi
 app = group(
     "unveil",
     "May this table be published? Anonymize microdata, and audit any release.",
-    order="schema hierarchy anonymize check audit ledger attack frontier list demo",
+    order="schema hierarchy anonymize check audit ledger attack frontier studio list doctor demo",
     epilog="""
         Start here (unveil COMMAND --help says more):
           unveil schema patients.csv -o schema.toml          draft the schema; read and confirm it
@@ -50,7 +52,9 @@ command(app, first=audit_verb.FIRST)(audit_verb.audit)
 app.add_typer(ledger_app)
 app.add_typer(attack_app)
 command(app, first=frontier_verb.FIRST)(frontier_verb.frontier)
+command(app)(studio)
 command(app)(list_)
+command(app)(doctor)
 command(app)(demo)
 
 

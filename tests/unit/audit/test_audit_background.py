@@ -200,7 +200,7 @@ def test_people_who_fit_several_groups_are_judged_by_all_of_them() -> None:
 
 
 def test_the_report_and_the_terminal_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "_bundle", lambda: "")  # seconds of JavaScript that nothing here runs
+    monkeypatch.setattr(page, "chart_library", lambda: "")  # seconds of JavaScript that nothing here runs
     found = audited(background=Background(bandwidths=(0.3, 0.5), t=0.1, l=2, at_least=0.9))
     text = render_page(found.document)
     assert 'id="background"' in text

@@ -231,7 +231,7 @@ def test_answers_of_a_model_by_hand(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "_bundle", lambda: "")  # making it takes seconds
+    monkeypatch.setattr(page, "chart_library", lambda: "")  # making it takes seconds
     (tmp_path / "schema.toml").write_text(TOML)
     for name, table in (("in.csv", people(40)), ("out.csv", people(40, seed=1))):
         texts = [[a.values[c] for c in column] for a, column in zip(table.attributes, table.columns, strict=True)]

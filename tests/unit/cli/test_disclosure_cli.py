@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "m.toml").write_text('masked = ["x"]\n')
     (tmp_path / "o.csv").write_text("row,published\n1,4\n2,3\n3,2\n4,1\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(page, "_bundle", lambda: "")  # making it takes seconds
+    monkeypatch.setattr(page, "chart_library", lambda: "")  # making it takes seconds
     return tmp_path
 
 

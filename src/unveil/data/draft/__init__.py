@@ -3,8 +3,9 @@
 A draft decides nothing: it says `confirmed = false`, and commands that need roles refuse it until a human set it true.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 
 from unveil.data.attribute import Kind, Role
@@ -31,6 +32,13 @@ class Draft:
     sets: tuple[SetEvidence, ...]  # of suggested quasi-identifiers, worst first
     search: str  # which sets were looked at
     files: Mapping[str, str]  # domains of many values, by their path beside the schema
+
+    def evidence_json(self, source: str, rows: int) -> str:
+        """What the roles were suggested from, as a document: shares are of `rows`."""
+        columns = [asdict(one) for one in self.evidence]
+        held = {"document": "draft", "version": 1, "source": source, "rows": rows, "columns": columns}
+        held |= {"sets": [asdict(one) for one in self.sets], "search": self.search}
+        return json.dumps(held, indent=1, ensure_ascii=False) + "\n"
 
 
 def draft_schema(
