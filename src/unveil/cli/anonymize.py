@@ -12,7 +12,7 @@ import typer
 import unveil.cli.options as opt
 from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import load_schema
-from unveil.cli.memory import table_bytes, warn_of_memory
+from unveil.cli.memory import table_bytes, warn_of_files, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
 from unveil.cli.settings import dialect_of
 from unveil.errors import LimitError, Stopped, UsageError, shown
@@ -87,8 +87,10 @@ def anonymize(options: AnonymizeOptions) -> None:
             choose = ", ".join(published)
             raise UsageError(f"--leave-out {shown(name)}: not a column that is published; choose from {choose}")
     check_ending(output, "a release", names=published)  # said before the work, not after it
+    parts = "leave columns out of the table, or release it in parts"
+    warn_of_files([data], parts)
     table = read_table(data, schema, **dialect_of(options)).without(options.leave_out)
-    warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
+    warn_of_memory(table_bytes(table), parts)
     if options.population is not None:
         table = _beside(options, schema, table)
     seed = secrets.randbits(128) if options.seed is None else options.seed
