@@ -7,8 +7,6 @@ import numpy as np
 
 from unveil.audit.case import Case
 from unveil.audit.remarks import count_words
-from unveil.data.masked import Masked
-from unveil.data.release import Release
 from unveil.risk.perturbation import PerturbedColumn, read_perturbed, read_unpaired
 
 __all__ = ["case_as_read", "perturbed_remarks"]
@@ -19,17 +17,14 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
     if case.original is None:
         return case, ()
     release = case.releases[name]
-    masked = isinstance(release, Masked)
-    reading = (read_unpaired if isinstance(release, Masked) else read_perturbed)(release, case.original)  # type: ignore[arg-type]
+    reading = (read_unpaired if release.perturbed else read_perturbed)(release, case.original)
     if not reading.columns:
         return case, ()
     assignments = dict(case.assignments)
-    if name in assignments and isinstance(reading.release, Release) and reading.group is not None:
+    if name in assignments and not reading.release.perturbed and reading.group is not None:
         told = np.asarray(assignments.pop(name))
-        if not masked:
+        if (told >= 0).all():
             assignments[name] = reading.group[told]
-        elif len(told) == case.original.rows:  # of each published row its original one: turned round
-            assignments[name] = reading.group[np.argsort(told)]
     releases = {**case.releases, name: reading.release}
     read = replace(
         case,

@@ -135,13 +135,10 @@ def frontier(options: FrontierOptions) -> None:
 
 def _finished(text: str, schema: Any, table: Any, require: list[str]) -> Any:
     """A release that is there already, ours or another tool's, as a candidate."""
-    from unveil.formats.masked import is_masked
     from unveil.formats.releases import read_release
     from unveil.frontier.schemes import FinishedRelease
 
     path = Path(text)
-    if is_masked(path):
-        raise UsageError(f"--with {path.name}: its columns were perturbed; a frontier compares grouped releases only")
     release = read_release(path, schema, attributes=table.attributes)
     return FinishedRelease(release).candidate(path.name, require)
 
