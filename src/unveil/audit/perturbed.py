@@ -7,7 +7,8 @@ import numpy as np
 
 from unveil.audit.case import Case
 from unveil.audit.remarks import count_words
-from unveil.risk.perturbation import PerturbedColumn, read_perturbed, read_unpaired
+from unveil.data.attribute import Role
+from unveil.risk.perturbation import PerturbedColumn, ReleaseReading, read_perturbed, read_unpaired
 
 __all__ = ["case_as_read", "perturbed_remarks"]
 
@@ -18,6 +19,8 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
         return case, ()
     release = case.releases[name]
     reading = (read_unpaired if release.perturbed else read_perturbed)(release, case.original)
+    if name in case.assignments and release.perturbed and not _fits(reading, case, name):
+        reading = read_perturbed(release, case.original)  # the pairs say that these are not the bands
     if not reading.columns:
         return case, ()
     assignments = dict(case.assignments)
@@ -35,6 +38,22 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
         assignments=assignments,
     )
     return read, reading.columns
+
+
+def _fits(reading: ReleaseReading, case: Case, name: str) -> bool:
+    """Whether everybody lies in the bands of their own row, where these are known."""
+    told, release, table = np.asarray(case.assignments[name]), reading.release, case.original
+    if table is None or reading.group is None or release.perturbed:
+        return True
+    there = np.flatnonzero(told >= 0)
+    block = release.blocks[0]
+    entry = block.start[reading.group[told[there]]]  # rows of a group share these cells
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    return all(
+        bool(release.regions[i].holds(block.region(i)[entry], table.columns[held[a.name]][there]).all())
+        for i, a in enumerate(release.attributes)
+        if a.role is Role.QUASI_IDENTIFIER and a.name in held
+    )
 
 
 def perturbed_remarks(case: Case, name: str, columns: Sequence[PerturbedColumn]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ class FrontierOptions(
         default=list,
     )
     risk: list[str] = opt.option(
-        "A risk by its id; the first is the scale, privacy_loss.max if not given; repeatable.", "ID", default=list
+        "A risk by its id; the first is the scale, global_threat if not given; repeatable.", "ID", default=list
     )
     utility: list[str] = opt.option(
         "A measure of utility; the first is the scale, utility_loss if not given; repeatable.", "ID", default=list
@@ -157,4 +157,5 @@ def _chosen(candidate: Any, options: FrontierOptions) -> str:
         f"# unveil anonymize DATA --schema FILE --with {shlex.quote(candidate.with_text)} {requires}".rstrip()
         + f"\nwith = [{json.dumps(candidate.name, ensure_ascii=False)}]\n"
         + f"limit = {json.dumps(options.limit, ensure_ascii=False)}\n"
+        + (f"risk = {json.dumps(options.risk, ensure_ascii=False)}\n" if options.risk else "")
     )
