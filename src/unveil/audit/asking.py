@@ -98,7 +98,7 @@ class Answers:
     ideal: Belief | None
     faithful: Estimate | None
     learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
-    besides: tuple[Attack, ...] = ()  # of others who were asked about at once
+    also_asked: tuple[Attack, ...] = ()  # of others who were asked about at once
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without their group: see Attack
 
     def __repr__(self) -> str:
@@ -150,12 +150,12 @@ def answers(
     rows: NDArray[np.int64] | None = None,
     control: Table | None = None,
     group: NDArray[np.integer] | None = None,
-    besides: Sequence[Targets] = (),
+    also_asked: Sequence[Targets] = (),
     enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> Answers:
     """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's.
 
-    `besides`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
+    `also_asked`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
     """
     names = readers.known_of(release, asked)
     attribute = release.attributes[asked]
@@ -189,8 +189,8 @@ def answers(
         "left_out": True,
         "enough": enough,
     }
-    if besides:
-        found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)
+    if also_asked:
+        found, *others_too = run_attacks(release, [everyone, *also_asked], readers.attackers, **told_of)
     else:
         found, others_too = run_attack(release, everyone, readers.attackers, joined=readers.joined, **told_of), []
     assert found.placed is not None
@@ -238,7 +238,7 @@ def answers(
         ideal=ideal,
         faithful=faithful,
         learned=found.learned if isinstance(found.learned, LinkedPosterior) else None,  # others serve no later question
-        besides=tuple(replace(attack, learned=None) for attack in others_too),
+        also_asked=tuple(replace(attack, learned=None) for attack in others_too),
         without={name: _told(belief, words).of(mine) for name, belief in found.without.items()},
     )
 
