@@ -153,6 +153,9 @@ class Jobs:
         running = [job.id for job in self.all() if job.state == "running"]
         for id in running:
             self.stop(id)
+        for child in self._children.values():  # one that has written its last word may still be leaving
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(PATIENCE)
         return len(running)
 
     # ---------------------------------------------------------------------------------------------------------- inside

@@ -71,7 +71,11 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
         ]
         before = folder.one(first(form, "document"), folder.documents())
         _, document = start_audit(studio, names, known=known)
-        return went(f"/audit?document={quote(document)}&beside={quote(before)}" if (folder.path / document).is_file() else "/audit")
+        return went(
+            f"/audit?document={quote(document)}&beside={quote(before)}"
+            if (folder.path / document).is_file()
+            else "/audit"
+        )
     limits = [line.strip() for line in first(form, "limit").splitlines() if line.strip()]
     for line in limits:
         parse_limit(line)
