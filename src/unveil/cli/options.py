@@ -288,6 +288,8 @@ class Report(Verbose):
 
     report: Path | None = option("Write the report as one HTML file.", "FILE")
     json: Path | None = option("Write the document as JSON; - for standard output.", "FILE")
+    junit: Path | None = option("Write what was judged as JUnit XML, for a pipeline.", "FILE")
+    sarif: Path | None = option("Write what was not a pass as SARIF 2.1.0, for a code host.", "FILE")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,7 +87,7 @@ def below_baseline(attacker: Estimate, **baselines: Estimate) -> str:
         if attacker.value + error < other.value:
             said = name.replace("_", " ")
             right = f"guesses right for {attacker.value:.1%}, {said} for {other.value:.1%}"
-            return f"{right}: the chains may be in a wrong mode"
+            return f"{right}: who knows more must not do worse, so it may read the release the wrong way round"
     return ""
 
 
