@@ -38,7 +38,7 @@ class FrontierOptions(
         default=list,
     )
     risk: list[str] = opt.option(
-        "A risk by its id; the first is the scale, privacy_loss.max if not given; repeatable.", "ID", default=list
+        "A risk by its id; the first is the scale, global_threat if not given; repeatable.", "ID", default=list
     )
     utility: list[str] = opt.option(
         "A measure of utility; the first is the scale, utility_loss if not given; repeatable.", "ID", default=list
@@ -136,13 +136,10 @@ def frontier(options: FrontierOptions) -> None:
 
 def _finished(text: str, schema: Any, table: Any, require: list[str]) -> Any:
     """A release that is there already, ours or another tool's, as a candidate."""
-    from unveil.formats.masked import is_masked
     from unveil.formats.releases import read_release
     from unveil.frontier.schemes import FinishedRelease
 
     path = Path(text)
-    if is_masked(path):
-        raise UsageError(f"--with {path.name}: its columns were perturbed; a frontier compares grouped releases only")
     release = read_release(path, schema, attributes=table.attributes)
     return FinishedRelease(release).candidate(path.name, require)
 
@@ -161,4 +158,5 @@ def _chosen(candidate: Any, options: FrontierOptions) -> str:
         f"# unveil anonymize DATA --schema FILE --with {shlex.quote(candidate.with_text)} {requires}".rstrip()
         + f"\nwith = [{json.dumps(candidate.name, ensure_ascii=False)}]\n"
         + f"limit = {json.dumps(options.limit, ensure_ascii=False)}\n"
+        + (f"risk = {json.dumps(options.risk, ensure_ascii=False)}\n" if options.risk else "")
     )

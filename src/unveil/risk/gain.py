@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unveil.data.attribute import Role
 from unveil.data.belief import Belief, Estimate
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, row_numbers, truthful
 from unveil.errors import UsageError
 from unveil.privacy.distances import Distance, Geometry
 from unveil.privacy.distances import distance as distance_named
@@ -194,7 +194,7 @@ def group_belief(release: Release, asked: int) -> tuple[Belief, NDArray[np.int64
     One entry for each set of rows as `Release.histograms` makes them. Of a set whose values are all withheld the
     overall distribution is believed.
     """
-    block = release.block_of(asked)
+    block = truthful(release).block_of(asked)
     beside = [i for i in block.attributes if release.attributes[i].role is Role.QUASI_IDENTIFIER and i != asked]
     histograms, _ = release.histograms(asked)
     people = np.bincount(row_numbers([block.group, *(block.region(i) for i in beside)]), weights=block.count)
