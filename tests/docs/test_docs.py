@@ -16,6 +16,7 @@ from hospitals import hospital_csv, shared_hospital, write_hospital
 from unveil import cli, risk, utility
 from unveil.audit.carriers import CarrierFinding, CarrierGroup, CarrierRow
 from unveil.audit.document import Document, DocumentPart
+from unveil.audit.measures import measures
 from unveil.audit.verdict import Judgement
 from unveil.catalog import members
 from unveil.data.schema import Schema
@@ -72,6 +73,8 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fi
     (tmp_path / "others.csv").write_bytes(hospital_csv(shared_hospital(100, 4)))
     audit = (ROOT / "docs" / "audit.md").read_text()
     (tmp_path / "audit.toml").write_text(next(b for b in blocks(audit, "toml") if "releases" in b))
+    gate = (ROOT / "docs" / "gate.md").read_text()
+    (tmp_path / "unveil.toml").write_text(next(iter(blocks(gate, "toml"))))
     frontier = (ROOT / "docs" / "frontier.md").read_text()
     (tmp_path / "sweep.toml").write_text(next(b for b in blocks(frontier, "toml") if "with" in b))
     linkage = (ROOT / "docs" / "linkage.md").read_text()
@@ -122,7 +125,7 @@ def test_the_python_of_the_attackers_page_works(patients: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     "page",
     [
-        *("anonymizers", "attackers", "audit", "check", "differential", "disclosure", "frontier", "knowledge"),
+        *("anonymizers", "attackers", "audit", "check", "differential", "disclosure", "frontier", "gate", "knowledge"),
         *("linkage", "membership", "releases"),
     ],
 )
@@ -220,6 +223,30 @@ def test_measures_are_functions_with_a_citation_or_a_definition() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} → {target}"
+
+
+def test_the_site_shows_every_page() -> None:
+    shown = re.findall(r": ([\w./-]+\.md)$", (ROOT / "site" / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert pages <= set(shown)
+    assert len(shown) == len(set(shown))
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings of a page, as code hosts and the site make them."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+def test_anchors_are_there() -> None:
+    """Of links between pages, and of the page that each measure names."""
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text()):
+            found = anchors(page.parent / target if target else page)
+            assert anchor in found, f"{page.name} → {target}#{anchor}"
+    for name, record in measures().items():
+        target, _, anchor = record.page.partition("#")
+        assert not anchor or anchor in anchors(ROOT / target), f"{name} → {record.page}"

@@ -133,7 +133,7 @@ def keep_apart(inputs: Iterable[Path | Database | None], outputs: Iterable[Path 
 def check_outputs(options: Any, inputs: Sequence[Path | Database | None], *more: Path) -> None:
     """Whether report, document and people file can be written beside what is read: said before the work."""
     people = getattr(options, "people", None)
-    named = [getattr(options, "report", None), getattr(options, "json", None), people, *more]
+    named = [*(getattr(options, name, None) for name in ("report", "json", "junit", "sarif")), people, *more]
     outputs = [path for path in named if path is not None and str(path) != "-"]
     keep_apart(inputs, outputs)
     for path in outputs:
@@ -161,7 +161,7 @@ def give_results(
     eyes alone.
     """
     from unveil.formats.output import write_whole
-    from unveil.report import print_document, render_page
+    from unveil.report import junit, print_document, render_page, sarif
 
     doing("writing")
     people, report = people or {}, options.report
@@ -171,6 +171,9 @@ def give_results(
         contents[report] = render_page(found.document).encode()
     if options.json is not None and str(options.json) != "-":
         contents[options.json] = text.encode()
+    for path, render in ((options.junit, junit), (options.sarif, sarif)):
+        if path is not None:
+            contents[path] = render(found.document).encode()
     contents |= {**people, **(beside or {})}
     write_whole(contents, private=[*people, *private])
     for path, content in contents.items():
