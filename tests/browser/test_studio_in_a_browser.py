@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 from studios import Visitor, running
 
-from report_documents import CANARY, hostile
+from report_documents import CANARY, document, hostile
 from unveil.cli.audit import AuditOptions
 from unveil.cli.command import read_config
 from unveil.data.draft import draft_schema
+from unveil.data.hierarchy_builders import interval_hierarchy
 from unveil.data.schema import read_schema
-from unveil.data.table import Table
+from unveil.data.schema.edit import with_hierarchies
 from unveil.engine import Engine
 from unveil.formats.tables import read_columns, read_table
 from unveil.frontier import run_frontier
@@ -96,19 +98,47 @@ class _nothing:  # noqa: N801  a context in which nothing is awaited
     def __exit__(self, *_: object) -> None: ...
 
 
-@pytest.fixture(scope="module")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    folder = tmp_path_factory.mktemp("steward")
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Visitor]:
+    """A folder with nothing in it but settings."""
+    folder = tmp_path / "steward"
+    folder.mkdir()
     (folder / "unveil.toml").write_text(QUICK)
     with running(folder) as visitor:
         yield visitor
 
 
-@pytest.fixture(scope="module")
-def context(browser: Browser, studio: Visitor) -> Iterator[BrowserContext]:
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Visitor]:
+    """A folder in the middle of the work: roles, a hierarchy, an audit and a frontier."""
+    for name in ("documents", "hierarchies", "releases"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "export.csv").write_bytes(messy().encode("cp1252"))
+    (tmp_path / "unveil.toml").write_text(
+        'original = "export.csv"\nschema = "schema.toml"\nlimit = ["k_anonymity >= 3"]\n'
+    )
+    found = read_columns(tmp_path / "export.csv")
+    draft = draft_schema(found.columns, name="export.csv", decimal=found.decimal)
+    ages = interval_hierarchy(range(20, 60), [5, 10, 20])
+    (tmp_path / "hierarchies" / "Alter.csv").write_text(ages.to_csv())
+    (tmp_path / "schema.toml").write_text(with_hierarchies(draft.toml, {"Alter": "hierarchies/Alter.csv"}, "schema"))
+    (tmp_path / "documents" / "draft.json").write_text(draft.evidence_json("export.csv", found.rows))
+    (tmp_path / "documents" / "release.json").write_text(json.dumps(document(releases=("release.csv",))))
+    (tmp_path / "releases" / "release.csv").write_text("Alter,Geschlecht\n20-29,*\n")
+    table = read_table(tmp_path / "export.csv", read_schema(tmp_path / "schema.toml"))
+    ids = {"risks": ["prosecutor_risk.max"], "utilities": ["certainty_penalty"]}
+    swept = run_frontier(table, ["mondrian:k=3+20"], engine=Engine(seed=0, workers=1), **ids)
+    (tmp_path / "documents" / "frontier.json").write_text(json.dumps(swept.to_dict()))
+    with running(tmp_path) as visitor:
+        yield visitor
+
+
+@contextmanager
+def admitted(browser: Browser, studio: Visitor) -> Iterator[BrowserContext]:
+    """A browser that opened the address which is printed."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
     page = context.new_page()
-    page.goto(studio.made.gate.address)  # the one that is printed
+    page.goto(studio.made.gate.address)
     assert page.url.endswith("/data")
     page.close()
     yield context
@@ -119,7 +149,12 @@ def screen(context: BrowserContext, studio: Visitor, kind: type[Screen] = Screen
     return kind(context.new_page(), studio)
 
 
-def test_from_a_messy_export_to_a_decision_by_mouse(context: BrowserContext, studio: Visitor, tmp_path: Path) -> None:
+def test_from_a_messy_export_to_a_decision_by_mouse(browser: Browser, studio: Visitor, tmp_path: Path) -> None:
+    with admitted(browser, studio) as context:
+        _whole_path(context, studio, tmp_path)
+
+
+def _whole_path(context: BrowserContext, studio: Visitor, tmp_path: Path) -> None:
     s, folder = screen(context, studio), studio.folder
     page = s.page
     (tmp_path / "export.csv").write_bytes(messy().encode("cp1252"))
@@ -199,17 +234,12 @@ def test_from_a_messy_export_to_a_decision_by_mouse(context: BrowserContext, stu
     page.close()
 
 
-def _frontier(studio: Visitor) -> None:
-    schema = read_schema(studio.folder / "schema.toml")
-    table: Table = read_table(studio.folder / "export.csv", schema)
-    found = run_frontier(table, ["mondrian:k=3+20"], utilities=["certainty_penalty"], risks=["prosecutor_risk.max"],
-                         engine=Engine(seed=0, workers=1))  # fmt: skip
-    (studio.folder / "documents" / "frontier.json").write_text(json.dumps(found.to_dict()))
+def test_by_keyboard_alone(browser: Browser, kept: Visitor) -> None:
+    with admitted(browser, kept) as context:
+        _by_keys(screen(context, kept, Keyboard), kept.folder)
 
 
-def test_by_keyboard_alone(context: BrowserContext, studio: Visitor) -> None:
-    s, folder = screen(context, studio, Keyboard), studio.folder
-    _frontier(studio)
+def _by_keys(s: Screen, folder: Path) -> None:
     s.open("/data")
     s.click("input[type=radio]")
     s.click("form[action='/data'] button")
@@ -254,8 +284,13 @@ def axe() -> str:
     return (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 
 
-def test_axe_finds_nothing_every_width_fits_and_nothing_jumps(context: BrowserContext, studio: Visitor) -> None:
-    checker, s = axe(), screen(context, studio)
+def test_axe_finds_nothing_every_width_fits_and_nothing_jumps(browser: Browser, kept: Visitor) -> None:
+    checker = axe()
+    with admitted(browser, kept) as context:
+        _looked_at(screen(context, kept), checker)
+
+
+def _looked_at(s: Screen, checker: str) -> None:
     page = s.page
     for step, width, scheme, language in (
         ("data", 400, "light", "de"),
