@@ -147,6 +147,7 @@ def _emission(release: Release, index: int, asked: Attribute, channel: Floats | 
     if channel is None and same is None and changed == 0 and (regions.sizes == 1).all():
         return None
     table = np.eye(theirs.codes) if same is None else same.astype(np.float64)  # (their codes, our codes)
+    _refuse_other_values(release, index, table, changed)
     if channel is not None:  # P(published | true), published in rows of `channel.T`
         table = channel.T @ table
     if channel is None:
@@ -158,6 +159,18 @@ def _emission(release: Release, index: int, asked: Attribute, channel: Floats | 
         share = np.bincount(block.region(index), weights=block.count, minlength=len(regions)) / release.rows
         found = (1 - changed) * found + changed * share[:, None]
     return np.asarray(found)
+
+
+def _refuse_other_values(release: Release, index: int, table: Floats, changed: float) -> None:
+    """Values that nobody has now must be few: else it is another list of values, and tells readers more than us."""
+    block, theirs = release.block_of(index), release.attributes[index]
+    lost = (release.regions[index].totals(table) <= 0).all(axis=1)[block.region(index)]
+    share = float(block.count[lost].sum()) / max(release.rows, 1)
+    if share == 1 or 0 < changed < share / 2:
+        raise NotApplicable(
+            f"{share:.0%} of its rows show values of {theirs.name} that this release does not have; if they are other "
+            "names of the same, its own schema must say so"
+        )
 
 
 def _unmasked(masked: Masked, asked: str, within: Mapping[str, float]) -> Release:
