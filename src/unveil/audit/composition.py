@@ -286,7 +286,9 @@ def _misfit(web: Web, number: int, view: ReleaseView, truth: NDArray[np.integer]
     fitting = float((links.present * web.size).sum())
     wanted = {"same": min(people, rows), "subset": rows, "superset": people, "overlapping": view.overlap.shared or 1}
     if (missing := wanted[view.overlap.people] - fitting) > 0.5:
-        return f"{some(missing)} of {wanted[view.overlap.people]:,} people who should be in it fit no row of it; {advice}"
+        return (
+            f"{some(missing)} of {wanted[view.overlap.people]:,} people who should be in it fit no row of it; {advice}"
+        )
     real = links.person < len(web.size)
     linked = np.bincount(links.person[real], weights=links.count[real], minlength=len(web.size))
     if (amiss := float(np.abs(linked - links.present * web.size).sum())) > 0.5:
