@@ -19,7 +19,7 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.posterior.checkpoint import Checkpoint
 from unveil.audit import code_people
 from unveil.audit.limits import check_limits, parse_limit, read_presets
-from unveil.audit.membership_trial.run import run_membership
+from unveil.audit.membership_trial import run_membership
 from unveil.catalog import anonymizer, privacy_model
 from unveil.cli import app
 from unveil.cli.audit import AuditOptions

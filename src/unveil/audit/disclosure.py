@@ -3,12 +3,12 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdict
+from unveil.audit.document import Document, Finding, Input
 from unveil.audit.limits import check_limits, judge
 from unveil.audit.masked import BY_PERCENTAGE, PERCENTAGES, distance_findings, near_findings
 from unveil.audit.result import RunResult, judged_document
@@ -30,7 +30,7 @@ from unveil.risk.disclosure import (
     sampled_disclosure,
 )
 
-__all__ = ["Disclosure", "DisclosureDocument", "Fact", "run_disclosure"]
+__all__ = ["Disclosure", "Fact", "run_disclosure"]
 
 MEASURES = (
     *BY_PERCENTAGE,
@@ -201,63 +201,3 @@ def _by_percentage(findings: Sequence[Finding]) -> dict[str, Any]:
             points = found.setdefault(finding.attribute, {}).setdefault(finding.measure, [])
             points.append({"p": float(finding.statistic or 0), "share": finding.value, "baseline": finding.baseline})
     return found
-
-
-class DisclosureSettings(DocumentPart):
-    """What was asked for."""
-
-    release: str
-    percentages: list[float]
-    asked: list[str]
-    known: list[str] | None
-    model: str
-    most_inputs: int
-    fact: Literal["people of the original", "other people"] | None
-    seed: int | None
-    limits: list[str]
-
-
-class DisclosureDiagnostics(DocumentPart):
-    """How it went."""
-
-    verdict: Verdict
-    exit_code: Literal[0, 1, 3]
-    rows: int
-    people: int
-    perturbed: list[str]
-    sentences: list[str]
-    remarks: list[str]
-
-
-class PercentagePoint(DocumentPart):
-    """The share of people whose true value is so near, and that without their rows."""
-
-    p: float
-    share: float
-    baseline: float
-
-
-class InputsPoint(DocumentPart):
-    """The share of people guessed right from these inputs, and that without their rows."""
-
-    inputs: list[str]
-    share: float
-    low: float
-    high: float
-    baseline: float
-
-
-class DisclosureCharts(DocumentPart):
-    """Shares, never one entry a person."""
-
-    by_percentage: dict[str, dict[str, list[PercentagePoint]]]
-    by_inputs: dict[str, list[InputsPoint]]
-
-
-class DisclosureDocument(Document):
-    """What unveil attack disclosure --json writes, version 2. docs/schemas/disclosure-2.json."""
-
-    document: Literal["disclosure"]
-    settings: DisclosureSettings  # type: ignore[assignment]
-    diagnostics: DisclosureDiagnostics  # type: ignore[assignment]
-    charts: DisclosureCharts  # type: ignore[assignment]

@@ -41,13 +41,13 @@ def _default_limits(case: Case, findings: Sequence[Finding]) -> list[str]:
 
     Being in the table is judged where the schema calls it sensitive, and by what is known of others.
     """
-    found = []
+    found, attackers = [], case.attacker_names
     for kind, limits in DEFAULT_LIMITS.items():
         if kind == "membership" and not (case.membership is not None and case.membership.sensitive):
             continue
         for text in limits:
             left = parse_limit(text).left
-            meant = [f for f in findings if f.minus is None and stands_for(left, f, case.attacker_names)]
+            meant = [f for f in findings if f.minus is None and stands_for(left, f, attackers)]
             unknown = all(f.value is None for f in meant)
             if meant and not (
                 unknown and (kind == "membership" or (left.reader is None and left.measure == "claim_precision"))

@@ -130,7 +130,7 @@ def _release_part(case: Case, name: str) -> Part:
                 rows=rows,
                 control=control,
                 group=case.assignments.get(name),
-                besides=asked_at_once(case, version, asked, several) if several else (),
+                also_asked=asked_at_once(case, version, asked, several) if several else (),
                 enough=surely_exceeded(case, version.attributes[asked], _truth(original, version, asked, rows)),
             )
             if case.earlier and alone:
@@ -139,7 +139,7 @@ def _release_part(case: Case, name: str) -> Part:
                 findings += composed.findings
                 remarks += composed.remarks
                 composition[attribute] = composed.facts
-            found[attribute] = replace(answered, learned=None, besides=())
+            found[attribute] = replace(answered, learned=None, also_asked=())
         except (NotApplicable, Stopped) as reason:
             refused[attribute] = str(reason)
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
@@ -164,8 +164,8 @@ def _release_part(case: Case, name: str) -> Part:
         findings += panel.findings
         panels += [panel.facts] if panel.facts else []
         if combined:
-            besides = answered.besides[len(wider) :]
-            exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
+            also = answered.also_asked[len(wider) :]
+            exposed[asked] = asked_together(case, name, release, asked, answered.learned, also)
         del answered  # what was learned takes much memory
         readers.engine.report("", 1, 1)
     case.engine.report("background knowledge", 90, 100)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.audit.asked_again import asked_again
 from unveil.audit.asking import Answers
 from unveil.audit.background import add_background
-from unveil.audit.carriers import carrier_groups, carrier_rows, told_carriers
+from unveil.audit.carriers import CarrierFinding, CarrierGroup, CarrierRow, carrier_groups, carrier_rows, told_carriers
 from unveil.audit.case import Case
 from unveil.audit.charts import attribute_charts, group_sizes, hidden
 from unveil.audit.combination_limits import combination_findings
@@ -33,7 +33,6 @@ from unveil.audit.part import Part
 from unveil.audit.release_part import part_of
 from unveil.audit.remarks import count_words
 from unveil.audit.result import EXIT_CODES, RunResult
-from unveil.audit.shape import CarrierFinding, CarrierGroup, CarrierRow
 from unveil.audit.side_by_side import side_by_side
 from unveil.audit.verdict import Judgement
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29

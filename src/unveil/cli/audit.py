@@ -41,8 +41,7 @@ class AuditOptions(
 
     releases: list[Path] = opt.argument("One or more published tables.", "RELEASE…", default=list)
     known: list[str] = opt.option(
-        "What an attacker knows about a person; all quasi-identifiers if not given. "
-        "Repeat it to test several sets of known attributes, one table row each.",
+        "What an attacker knows of a person, or all quasi-identifiers; repeatable to test several.",
         "A,B",
         default=list,
     )

@@ -35,12 +35,12 @@ def belief_bytes(case: Any) -> int:
     return total if case.original is None else total + table_bytes(case.original)
 
 
-def memory_size(text: str) -> int:
+def memory_size(text: str, option: str = "--memory") -> int:
     """Bytes of a size such as 8G, 500M or 1.5 GB."""
     found = _SIZE.fullmatch(text.strip())
     size = float(found[1]) * _UNITS[found[2].upper()] if found else 0.0
     if found is None or size < 2**20:
-        raise UsageError(f"--memory {shown(text)} is not a size; write 8G, 500M or 1.5G")
+        raise UsageError(f"{option} {shown(text)} is not a size; write 8G, 500M or 1.5G")
     return int(size)
 
 

@@ -64,9 +64,7 @@ class AnalystUtility:
 
     def mean(self, measure: Callable[["_File", "_File"], float], least: float = -np.inf) -> Estimate:
         """Over the readings; an interval where there are several, never below what is possible."""
-        found = np.array([measure(self.truth, reading) for reading in self.readings])
-        mean = Estimate.exact(float(found[0])) if len(found) == 1 else mean_of_draws(found)
-        return replace(mean, low=max(mean.low, least))
+        return _mean([measure(self.truth, reading) for reading in self.readings], least)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,10 +73,8 @@ class AnalystUtility:
 
     def propensity(self) -> tuple[Estimate, Estimate]:
         """`propensity_mse`, and the same over what is expected of two samples of one population."""
-        pairs = np.array([_propensity(self.truth, reading, self.random) for reading in self.readings])
-        if len(pairs) == 1:
-            return Estimate.exact(float(pairs[0, 0])), Estimate.exact(float(pairs[0, 1]))
-        return mean_of_draws(pairs[:, 0]), mean_of_draws(pairs[:, 1])
+        errors, ratios = zip(*(_propensity(self.truth, r, self.random) for r in self.readings), strict=True)
+        return _mean(errors), _mean(ratios)
 
     def overlap(self, name: str) -> Estimate:
         """`interval_overlap` of one column."""
@@ -88,10 +84,9 @@ class AnalystUtility:
     def coefficients(self, name: str) -> tuple[Estimate, Estimate]:
         """`coefficient_overlap` and `coefficient_error` of the regression of one column on all others."""
         index = self.names.index(name)
-        return (
-            self.mean(lambda a, b: _compared(a.fitted(index), b.fitted(index))[0]),
-            self.mean(lambda a, b: _compared(a.fitted(index), b.fitted(index))[1], least=0.0),
-        )
+        truth = self.truth.fitted(index)
+        overlap, change = zip(*(_compared(truth, reading.fitted(index)) for reading in self.readings), strict=True)
+        return _mean(overlap), _mean(change, least=0.0)
 
     def moments(self, name: str) -> dict[str, Estimate]:
         """How far mean and deviation of a number moved, or the shares of categories."""
@@ -240,6 +235,11 @@ class _File:
         errors = np.sqrt(np.maximum(np.diag(inverse), 0.0) * float(rest @ rest) / degrees)
         shown = np.diag(self.gram)[used] > 0.5  # a value that no row shows has no coefficient
         return np.where(shown, beta, 0.0)[1:], np.where(shown, errors, 0.0)[1:]
+
+
+def _mean(found: Sequence[float], least: float = -np.inf) -> Estimate:
+    mean = Estimate.exact(float(found[0])) if len(found) == 1 else mean_of_draws(np.array(found))
+    return replace(mean, low=max(mean.low, least))
 
 
 def _drawn(regions: Regions, region: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from test_cli import run
 
+from documents import check_document
 from one_round import run_audit
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil import catalog
@@ -18,7 +19,6 @@ from unveil.audit import Audit
 from unveil.audit.attack import run_channel_attack
 from unveil.audit.membership import MembershipQuestion
 from unveil.audit.mixture import run_mixture_attack
-from unveil.audit.shape import AuditDocument
 from unveil.data.masked import Masked, MaskedTable, as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -109,11 +109,12 @@ def test_without_whose_row_is_whose_readers_do_not_apply() -> None:
 
 
 def test_the_document_is_valid_and_the_report_shows_it(found: Audit) -> None:
-    read = AuditDocument.model_validate(found.to_dict())
-    assert read.diagnostics.releases["noisy.csv"].masked == ["age", "sex"]
-    assert read.diagnostics.wp29["noisy.csv"].singling_out.finding == "claimed"
-    assert read.diagnostics.wp29["noisy.csv"].inference.finding == "bayesian.global_threat"
-    assert read.charts["noisy.csv"][""]["masked"]["age"]["rank_interval_disclosure"][0]["p"] == 1
+    read = check_document(found.to_dict())
+    told = read["diagnostics"]
+    assert told["releases"]["noisy.csv"]["masked"] == ["age", "sex"]
+    assert told["wp29"]["noisy.csv"]["singling_out"]["finding"] == "claimed"
+    assert told["wp29"]["noisy.csv"]["inference"]["finding"] == "bayesian.global_threat"
+    assert read["charts"]["noisy.csv"][""]["masked"]["age"]["rank_interval_disclosure"][0]["p"] == 1
     page = render_page(found.document)
     assert "What the masked values give away" in page
     assert "True value within 10% of the ranks" in page
@@ -128,7 +129,7 @@ def test_without_the_assignment_nothing_is_claimed() -> None:
         measured = [f for f in alone.document.findings if "disclosure" in f.id or f.id == "model_gain"]
         assert {f.value for f in measured} == {None}
         assert any("--assignment" in text for text in alone.document.diagnostics["remarks"])
-        AuditDocument.model_validate(alone.to_dict())
+        check_document(alone.to_dict())
         render_page(alone.document)
 
 
@@ -186,7 +187,7 @@ def test_published_chances_are_read_by_the_bayesian_attacker_alone() -> None:
         f"values were changed, {values['bayesian.global_threat'].value:.0%}."
         in found.diagnostics["sentence"]["r"]["disease"]
     )
-    AuditDocument.model_validate(found.model_dump(mode="json"))
+    check_document(found.model_dump(mode="json"))
     wrong = run_audit({"r": made.masked}, original=TABLE, wrong=0.1, **options).document
     assert "wrong attributes" in next(r["reason"] for r in wrong.diagnostics["readers"] if r["reader"] == "bayesian")
 

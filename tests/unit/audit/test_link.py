@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 from test_carriers import hospital
 
+from documents import check_document
 from one_round import run_audit
 from small import QI, SENSITIVE, made_release, made_schema, made_table
 from unveil import cli
@@ -21,7 +22,6 @@ from unveil.audit import linkability
 from unveil.audit.linking import run_link
 from unveil.audit.linking.keys import keys_of_original, keys_of_release
 from unveil.audit.linking.run import LINKING
-from unveil.audit.linking.shape import LinkDocument
 from unveil.catalog import anonymizer
 from unveil.data.masked import Masked, as_published
 from unveil.data.table import Table
@@ -120,7 +120,7 @@ def test_a_document_is_what_its_schema_says() -> None:
         run_link(masked([0, 1, 2, 3, 4, 5]), table=table(), origin=np.arange(6), fraction=0.5),
         run_link(masked([0, 1, 2, 3, 4, 5]), table=table(), subsets=0),
     ):
-        LinkDocument.model_validate(json.loads(found.document.model_dump_json()))
+        check_document(json.loads(found.document.model_dump_json()))
 
 
 def test_a_masked_release_and_its_people() -> None:
@@ -161,14 +161,14 @@ def test_the_worst_case_and_one_who_knows_the_masking() -> None:
     assert found.document.settings["worst_case"] == "weighted_mean"
     assert any("is overfitting" in remark for remark in found.document.diagnostics["remarks"])
     assert {"supervised:right", "transparency:right"} <= set(found.people().columns)
-    LinkDocument.model_validate(json.loads(found.document.model_dump_json()))
+    check_document(json.loads(found.document.model_dump_json()))
     assert set(READER_NAMES) == set(LINKING)
     proven = run_link(masked(order.tolist()), table=table(), origin=order, worst_case="owa", prove=30, subsets=0)
     bound = values(proven.document)
     assert bound["supervised.reid"] <= bound["supervised.reid.bound"] <= 1
     assert bound["supervised.reid.tested"] is not None
     assert any("is proven that no distance" in remark for remark in proven.document.diagnostics["remarks"])
-    LinkDocument.model_validate(json.loads(proven.document.model_dump_json()))
+    check_document(json.loads(proven.document.model_dump_json()))
     with pytest.raises(UsageError, match="goes with --worst-case"):
         run_link(masked(order.tolist()), table=table(), origin=order, prove=1, subsets=0)
     unknown = run_link(masked(order.tolist()), table=table(), **asked)
@@ -406,7 +406,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert stat.S_IMODE((folder / "p.csv").stat().st_mode) == 0o600
     rows = list(csv.DictReader((folder / "p.csv").read_text().splitlines()))
     assert [r["distance:right"] for r in rows] == ["0.0", "0.0", "1.0", "1.0", "1.0", "1.0"]
-    LinkDocument.model_validate(json.loads((folder / "l.json").read_text()))
+    check_document(json.loads((folder / "l.json").read_text()))
     assert "<h1>Can people be linked" in (folder / "l.html").read_text()
     (folder / "groups.csv").write_text("row,group\n1,1\n2,1\n3,2\n4,3\n5,3\n6,3\n")
     code, out, _ = run(

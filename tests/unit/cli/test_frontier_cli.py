@@ -13,13 +13,13 @@ from test_audit_cli import table
 from test_cli import run
 from test_frontier import TABLE
 
+from documents import check_document
 from unveil import cli
 from unveil import frontier as sweep
 from unveil.audit.document import Document
 from unveil.data.schema import read_schema
 from unveil.errors import UsageError
 from unveil.formats.releases import read_release
-from unveil.frontier.shape import FrontierDocument
 from unveil.report import render_page
 
 SCHEMA = """version = 1
@@ -60,7 +60,7 @@ def test_the_document_alone_on_standard_output(folder: Path, capsys: pytest.Capt
     code, out, err = run(*frontier(folder, *FEW, "--json", "-"), capsys=capsys)
     assert (code, err) == (3, "")  # no limit was stated
     document = json.loads(out)
-    FrontierDocument.model_validate(document)
+    check_document(document)
     assert document["settings"]["original"] == "data.csv"
     assert [i["name"] for i in document["inputs"]] == ["data.csv", "schema.toml"]
     assert [p["name"] for p in document["diagnostics"]["points"]] == [

@@ -417,3 +417,35 @@ def test_memory_bounds_a_command(folder: Path, capsys: pytest.CaptureFixture[str
         assert (code, err.count("\n")) == (2, 1)
         assert "is not a size; write 8G" in err
     assert not (folder / "two.csv").exists()
+
+
+DEAF = """
+import ctypes, os, signal, sys, time
+from unveil.cli import _ended_cleanly
+
+def struck(*_):
+    os.kill(os.getpid(), signal.{number})
+
+class Forgotten:
+    def __del__(self):
+        struck()
+
+place = {{"struck": struck}}
+exec(compile("def called(*_): struck()", "llvmlite/binding/executionengine.py", "exec"), place)
+with _ended_cleanly():
+    try:
+        {strike}
+        print("went on")
+        time.sleep(20)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+@pytest.mark.parametrize("strike", ["Forgotten()", "ctypes.CFUNCTYPE(None)(place['called'])()"])
+def test_a_signal_in_a_callback_is_not_forgotten(number: str, code: int, strike: str) -> None:
+    """Python prints what is raised there, and goes on as if nothing had happened."""
+    program = DEAF.format(number=number, strike=strike)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "went on\n", "")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from documents import check_document
 from small import QI, made_schema
 from unveil.audit.linking import run_link
-from unveil.audit.linking.shape import LinkDocument
 from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -73,7 +73,7 @@ def test_known_probabilities_are_found_again_and_nothing_is_said(
     assert pairs["link"] + pairs["clerical"] + pairs["no_link"] == PEOPLE**2
     assert sum(pairs[f"true_{k}"] for k in ("link", "clerical", "no_link")) == PEOPLE
     assert any(text.startswith("Splink learned") for text in found.document.diagnostics["remarks"])
-    LinkDocument.model_validate(json.loads(found.document.model_dump_json()))
+    check_document(json.loads(found.document.model_dump_json()))
 
 
 def test_splink_scores_pairs_as_we_do() -> None:

@@ -176,7 +176,8 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
             made = table_content(other, _second_columns(release, second, cut.group), dictionary, notation)
             files[other] = bound["sensitive_table"] = content_bytes(made)
         sidecar["digests"] = digests_of(**bound)
-        files[path.with_suffix(".toml")] = tomli_w.dumps(sidecar).encode()
+        # First in place: if a disk fails before the others are, it says whose parts they are.
+        files = {path.with_suffix(".toml"): tomli_w.dumps(sidecar).encode(), **files}
         table = bound["table"]
     return {**earlier_parts(path, [*files, path]), **files, path: table}
 
@@ -188,10 +189,10 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Out
     names = [a.name for a in release.attributes]
     found: dict[str, OutputColumn] = {}
     for block in blocks:
-        rows = np.repeat(np.arange(len(block.cell)), block.count)
+        rows = np.repeat(np.arange(len(block.cell), dtype=np.int32), block.count)
         for i in block.attributes:
             texts = pl.Series(write_cells(release.regions[i], release.attributes[i]))
-            found[names[i]] = written_cells(release.attributes[i], texts[block.region(i)[rows]])
+            found[names[i]] = written_cells(release.attributes[i], texts, block.region(i)[rows])
     columns = [found[n] for n in names if n in found]
     if len(release.blocks) == 1 and _groups_are_classes(release):
         return columns, Sidecar()
@@ -203,10 +204,12 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Out
     return columns, Sidecar(group=key, blocks=tuple(tuple(names[i] for i in b.attributes) for b in release.blocks))
 
 
-def written_cells(attribute: Attribute, cells: "pl.Series") -> OutputColumn:
-    """An attribute's cells on their way to a file."""
+def written_cells(
+    attribute: Attribute, cells: "pl.Series", of_row: NDArray[np.integer] | None = None
+) -> OutputColumn:  # fmt: skip
+    """An attribute's cells on their way to a file; `of_row`: which of them each row shows."""
     absent = attribute.values[-1] if attribute.missing else None
-    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True)
+    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True, of_row=of_row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +380,7 @@ def _second_columns(release: Release, block: Block, key: str) -> list[OutputColu
     texts = pl.Series(write_cells(release.regions[attribute], release.attributes[attribute]))
     return [
         OutputColumn(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
-        written_cells(release.attributes[attribute], texts[block.region(attribute)]),
+        written_cells(release.attributes[attribute], texts, block.region(attribute)),
         OutputColumn("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
     ]
 
