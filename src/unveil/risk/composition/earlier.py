@@ -171,7 +171,7 @@ def _emission(release: Release, index: int, asked: Attribute, channel: Floats | 
 def _refuse_other_values(release: Release, index: int, table: Floats, changed: float) -> None:
     """Values that nobody has now must be few: else it is another list of values, and tells readers more than us."""
     block, theirs = release.block_of(index), release.attributes[index]
-    lost = (release.regions[index].totals(table) <= 0).all(axis=1)[block.region(index)]
+    lost = np.all(release.regions[index].totals(table) <= 0, axis=1)[block.region(index)]
     share = float(block.count[lost].sum()) / max(release.rows, 1)
     if share == 1 or 0 < changed < share / 2:
         raise NotApplicable(
