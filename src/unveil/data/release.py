@@ -280,7 +280,7 @@ def row_numbers(columns: Sequence[NDArray[np.integer]], rows: int = 0) -> NDArra
     number, top = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
         width = int(column.max(initial=0)) + 1
-        # Gaps are closed by counting as long as that is cheap; then only where numbers would grow too large, by sorting.
+        # Gaps are closed by counting while that is cheap, then only where numbers would grow too large, by sorting.
         if top > 1 and (top <= _few(len(number)) < top * width or top * width >= 1 << 62):
             number = _dense(number)
             top = int(number.max(initial=0)) + 1
