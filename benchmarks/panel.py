@@ -10,8 +10,10 @@ from benchmarks import Row
 from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adult
 from realdata.hospital import hospital_table
 from unveil import catalog
-from unveil.audit import Case, release_part, run_audit
+from unveil.audit import release_part
+from unveil.audit.case import Case
 from unveil.audit.panel import ask_panel
+from unveil.audit.run import run_audit
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.table import Table
 from unveil.engine import Engine

@@ -284,7 +284,7 @@ def row_numbers(columns: Sequence[NDArray[np.integer]], rows: int = 0) -> NDArra
         if top > 1 and (top <= _few(len(number)) < top * width or top * width >= 1 << 62):
             number = _dense(number)
             top = int(number.max(initial=0)) + 1
-        number, top = number * width + column, top * width
+        number, top = number * width + np.asarray(column, dtype=np.int64), top * width
     return _dense(number)
 
 
