@@ -15,7 +15,6 @@ from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.audit.attack import Attack, run_attack, run_attacks, starts_of_table
 from unveil.data.attribute import Attribute, Role, asked_in_turn
 from unveil.data.belief import Belief, Estimate, Known, Prior, Targets, every_known
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -84,7 +83,7 @@ class Readers:
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
-    release: Release  # of an attack on perturbed categories a Masked, of which only attributes are asked
+    release: Release
     attribute: Attribute
     learner: Belief
     attackers: Mapping[str, Belief]
@@ -110,7 +109,7 @@ class Answers:
         """What is known of each person, as text, by attribute."""
         found = {}
         for index, known in self.targets.known.items():
-            texts = np.array(write_cells(known.regions, self.release.attributes[index]), dtype=object)
+            texts = np.array(write_cells(known.regions, self.release.true_attributes[index]), dtype=object)
             found[self.release.attributes[index].name] = texts[known.of_target].tolist()
         return found
 
@@ -124,7 +123,7 @@ class Controls:
     unplaced: int
 
 
-def asked_of(release: Release | Masked, names: Sequence[str] | None = None) -> tuple[int, ...]:
+def asked_of(release: Release, names: Sequence[str] | None = None) -> tuple[int, ...]:
     """Positions of the attributes that readers are asked about, those named if any are."""
     possible = asked_in_turn(release.attributes)
     return possible if names is None else tuple(i for i in possible if release.attributes[i].name in names)

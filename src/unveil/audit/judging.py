@@ -20,7 +20,6 @@ from unveil.audit.part import Part
 from unveil.audit.remembered import Remake
 from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of, preset_covers
 from unveil.data.attribute import Role
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.risk.published_file import (
     Leak,
@@ -122,14 +121,14 @@ def judge_release(
     )
 
 
-def _remake(case: Case, release: Release | Masked) -> Remake:
+def _remake(case: Case, release: Release) -> Remake:
     named = [
         tuple(release.attributes[i].name for i in release.with_role(r)) for r in (Role.INSENSITIVE, Role.SENSITIVE)
     ]
     return Remake(anonymize_command(case, release), *named)
 
 
-def anonymize_command(case: Case, release: Release | Masked) -> str:
+def anonymize_command(case: Case, release: Release) -> str:
     """The beginning of the command that makes the release once more; an external document does not name the original.
 
     What the release does not publish is left out again.

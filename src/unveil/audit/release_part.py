@@ -33,7 +33,6 @@ from unveil.audit.perturbed import case_as_read, perturbed_remarks
 from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
-from unveil.data.masked import Masked
 from unveil.data.release import Release, merged_rows
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -53,7 +52,7 @@ def part_of(case: Case, name: str) -> Part:
     return replace(part, perturbed=perturbed, remarks=remarks, facts=facts)
 
 
-def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
+def _members(case: Case, release: Release) -> dict[str, Any]:
     """Who is in, who is not, and what is known of them."""
     known = known_of(release, case.readers.known)
     return {"known": known, "table": case.original, "control": case.control, "engine": case.engine}
@@ -61,7 +60,7 @@ def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
 
 def _release_part(case: Case, name: str) -> Part:
     release = case.releases[name]
-    if isinstance(release, Masked):
+    if release.perturbed:
         case = case.at(case.engine.part("", 0.0, 0.97).in_turn())
         case.engine.report("masked values", 0, 1)
         part = masked_part(case, name, release)

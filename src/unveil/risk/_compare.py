@@ -80,6 +80,10 @@ def _over_refits(
     return Estimate(found.value, max(low, min(least, found.value)), min(high, max(most, found.value)))
 
 
+def _of_columns(each: Callable[..., Floats], columns: NDArray[np.integer] | None, *arrays: Floats) -> Floats:
+    return each(*(arrays if columns is None else (array[:, columns] for array in arrays)))
+
+
 def _over(each: Callable[..., Floats], over: Callable[[Floats], float], arrays: Sequence[Floats]) -> float:
     """Over the people who count."""
     now = np.asarray(each(*arrays), dtype=np.float64)
@@ -126,6 +130,7 @@ def stepped(
     drawn: bool = False,
     least: float = -np.inf,
     most: float = np.inf,
+    columns: NDArray[np.integer] | None = None,
 ) -> Estimate:
     """A mean, quantile or maximum `over` a number of each person that jumps: a count, a guess, a rank.
 
@@ -135,16 +140,19 @@ def stepped(
     threshold exactly count in the truth and, in half of all runs, not in what chains say: that does not average out,
     so whoever is too near to tell counts on both sides, further out if these are people of several kinds, so that all
     are right with 95%. A guess between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change
-    little by little, but for people who may not count at all, and `ordered` if each is the largest of several.
+    little by little, but for people who may not count at all, and `ordered` if each is the largest of several: of some
+    values, if `columns` says which, and `each` gets those alone.
     """
+    assert columns is None or ordered
     if refits := _refitted(beliefs):
-        rest = partial(stepped, each, over=over, ordered=ordered, drawn=drawn, least=least, most=most)
-        return _over_refits(lambda *arrays: _over(each, over, arrays), rest, beliefs, refits, least, most)
-    at = np.asarray(each(*(b.probability for b in beliefs)), dtype=np.float64)
+        rest = partial(stepped, each, over=over, ordered=ordered, drawn=drawn, least=least, most=most, columns=columns)
+        some = partial(_of_columns, each, columns)
+        return _over_refits(lambda *arrays: _over(some, over, arrays), rest, beliefs, refits, least, most)
+    at = np.asarray(_of_columns(each, columns, *(b.probability for b in beliefs)), dtype=np.float64)
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
-    ends = _ends(each, at, beliefs, over, LEVEL)
+    ends = _ends(each, at, beliefs, over, LEVEL, columns)
     if ends.kinds > 1 and not (drawn or ordered):
         ends = _ends(each, at, beliefs, over, 1 - (1 - LEVEL) ** (1 / ends.kinds))
     by_ratio = least == 0 and most == np.inf
@@ -263,10 +271,11 @@ def _ends(
     beliefs: Sequence[Belief],
     over: Callable[[Floats], float],
     level: float,
+    columns: NDArray[np.integer] | None = None,
 ) -> Ends:
     low, high, counts, together = at.copy(), at.copy(), ~np.isnan(at), []
     for moving in _together(beliefs):
-        for arrays in _shifts(beliefs, moving, level):
+        for arrays in _shifts(beliefs, moving, level, columns):
             now = np.asarray(each(*arrays), dtype=np.float64)
             there = ~np.isnan(now)
             low, high, counts = np.fmin(low, now), np.fmax(high, now), counts & there
@@ -295,16 +304,23 @@ def _together(beliefs: Sequence[Belief]) -> list[tuple[int, ...]]:
     return [(place,) for place, _ in sampled]
 
 
-def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float | None) -> Iterator[tuple[Floats, ...]]:
+def _shifts(
+    beliefs: Sequence[Belief], moving: Sequence[int], level: float | None, columns: NDArray[np.integer] | None = None
+) -> Iterator[tuple[Floats, ...]]:
     """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says, and where one
     believes nothing of what others do. Without a level they err as much as the pooled belief does.
     """
-    several = [shifted(b, level) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
+    some: Any = slice(None) if columns is None else columns
+    several = [
+        shifted(b, level, columns) if place in moving else repeat(b.probability[:, some])
+        for place, b in enumerate(beliefs)
+    ]
     yield from zip(*several, strict=False)
     if any(beliefs[place].diagnostics.modes or (level and _apart(beliefs[place])) for place in moving):
         chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
         for number in range(max(len(c) for c in chains if c is not None)):
-            yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
+            arrays = (b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
+            yield tuple(array[:, some] for array in arrays)
 
 
 @lru_cache(maxsize=6)
@@ -316,14 +332,18 @@ def _apart(belief: Belief) -> bool:
     return bool(((least <= 0) & (belief.probability > 0)).any())
 
 
-def shifted(belief: Belief, level: float | None = LEVEL) -> Iterable[Floats]:
-    """The belief as it might have come out: shifted along each contrast of its chains, up and down.
+def shifted(
+    belief: Belief, level: float | None = LEVEL, columns: NDArray[np.integer] | None = None
+) -> Iterable[Floats]:
+    """The belief, or some of its values, as it might have come out: shifted along each contrast of its chains.
 
     As long as it takes for the error of any one number, or of anything that rises with it, to lie within with 95%.
     Beliefs move as their logarithms do, which keeps them above 0, and 0 what no chain believes.
     """
     assert belief.chains is not None
-    return _kept(belief, level) if 2 * belief.chains.size <= SMALL else _shift(belief, level)
+    if 2 * belief.chains.size <= SMALL:
+        return _kept(belief, level) if columns is None else (one[:, columns] for one in _kept(belief, level))
+    return _shift(belief, level) if columns is None else _shift_columns(belief, level, columns)
 
 
 @lru_cache(maxsize=8)
@@ -332,12 +352,28 @@ def _kept(belief: Belief, level: float | None) -> tuple[Floats, ...]:
 
 
 def _shift(belief: Belief, level: float | None) -> Iterator[Floats]:
-    chains, pooled = belief.chains, belief.probability
-    assert chains is not None
+    for found in _moved(belief, level, slice(None)):
+        yield found / found.sum(axis=1, keepdims=True)
+
+
+def _shift_columns(belief: Belief, level: float | None, columns: NDArray[np.integer]) -> Iterator[Floats]:
+    """Some columns of what `_shift` gives: all values are gone through once, for what rows sum up to."""
+    for found, total in zip(_moved(belief, level, columns), _totals(belief, level), strict=True):
+        yield found / total
+
+
+@lru_cache(maxsize=16)
+def _totals(belief: Belief, level: float | None) -> tuple[Floats, ...]:
+    return tuple(found.sum(axis=1, keepdims=True) for found in _moved(belief, level, slice(None)))
+
+
+def _moved(belief: Belief, level: float | None, columns: Any) -> Iterator[Floats]:
+    """Along each contrast, up and down; rows do not sum up to 1."""
+    assert belief.chains is not None
+    chains, pooled = belief.chains[:, :, columns], belief.probability[:, columns]
     mean = np.maximum(chains.mean(axis=0), 1e-300)
     size = 1.0 if level is None else shift_size(len(chains) - 1, level)
     for row in contrast_weights(len(chains)) * size:
         power = np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0)
         for sign in (1.0, -1.0):
-            found = pooled * np.exp(sign * power)
-            yield found / found.sum(axis=1, keepdims=True)
+            yield pooled * np.exp(sign * power)
