@@ -6,6 +6,9 @@ Each person is walked up from the leaf to the root: every node on the way is jud
 
 theta (codes of all attributes, values): the shares of each attribute, end to end; code (classes, attributes) counts
 from the first. A class is people with equal cells and equal value.
+
+The learner without a person's group differs by a factor of the group and the value alone: below the group's own cells its
+rows teach nothing (`leave_out`).
 """
 
 import numpy as np
@@ -22,6 +25,7 @@ __all__ = [
     "THREAT_AMONG",
     "judge_nodes",
     "judge_people",
+    "leave_out",
 ]
 
 THREAT = 0  # the true value is believed x times as much as by the learner, and most of all values
@@ -36,6 +40,7 @@ RAISED = 7  # the true value is x times as likely by odds, one in four at least,
 TIE = 1e-12
 ROUNDING = 1e-9
 NEWS = 4.0
+LEAST = 1e-12  # as attackers/posterior/left_out has it
 
 
 @njit(cache=True, nogil=True)
@@ -100,6 +105,8 @@ def judge_nodes(
     held,
     alpha,
     star,
+    left,
+    spread,
     learns,
     share,
     harmful,
@@ -107,6 +114,7 @@ def judge_nodes(
     levels,
     among,
     near,
+    left_out,
     bad,
     person,
 ):
@@ -115,11 +123,16 @@ def judge_nodes(
     `start` (classes,): the node of each class, or -1 if suppressed; `climb`: also every node above it. `whole` (nodes,
     values): the product of a node's totals. `learns`: whether the reader learned `theta`, or counts every value of a
     region alike. `person` (classes, rules): the same of the class at its own node, per person.
+
+    `left_out` (rules,): whether the learner is the one without the person's group. `left` (nodes + 1, values) is what
+    leaving out a node changes, the last row of suppressed people; `spread` (nodes,): the share of people in its cells.
     """
     classes, attributes = code.shape
     values = histogram.shape[1]
     nodes = len(parent)
     p, learner, fit = np.empty(values), np.empty(values), np.empty(values)
+    without, part = np.empty(values), np.empty(values)
+    some, suppressed = left_out.any(), star.sum()
     for i in range(classes):
         for s in range(values):
             fit[s] = 1.0
@@ -136,8 +149,20 @@ def judge_nodes(
                     rows += histogram[node, s] / whole[node, s]
                 p[s] = rows * fit[s] if learns else rows
             _normalise(p)
+            if some:
+                without[:] = 0.0
+                for group in (node, -1):
+                    rows = suppressed if group < 0 else histogram[group].sum() / max(spread[group], 1e-300)
+                    if rows > 0 and (group >= 0 or node < 0 or suppressed > 0):
+                        part[:] = learner * left[group if group >= 0 else nodes]
+                        _normalise(part)
+                        without += rows * part
+                    if node < 0:
+                        break
+                _normalise(without)
             for r in range(len(kinds)):
-                found = _bad(p, learner, t, share, harmful, kinds[r], levels[r], near[r])
+                beside = without if left_out[r] else learner
+                found = _bad(p, beside, t, share, harmful, kinds[r], levels[r], near[r])
                 if kinds[r] == THREAT_AMONG and p[t] >= p.max() * (1 - TIE):
                     found -= among[r]
                 bad[here, r] += found * weight[i]
@@ -154,3 +179,30 @@ def judge_people(belief, learner, truth, share, harmful, kinds, levels, found):
     for i in range(len(truth)):
         for r in range(len(kinds)):
             found[i, r] = _bad(belief[i], learner[i], truth[i], share, harmful, kinds[r], levels[r], 1.0)
+
+
+@njit(cache=True, nogil=True)
+def leave_out(region, gone, above, start, used, root, weight, below, factor):
+    """Multiply `factor` (nodes, values) by how the share of a node's cell changes without the `gone` (nodes, values) rows.
+
+    One attribute with nested regions: `region` (nodes,) the cell, -1 if the rows teach nothing of it; `above[start[r] :
+    start[r + 1]]` the regions that hold region r, itself among them; `used` (regions,) those that are published; `root` the
+    whole domain's. `weight` (regions, values): pseudo-counts and rows in a region, `below`: less those that show just it.
+    Each branch on the way down to the cell is a share of Dirichlet weights, from which the rows are taken off.
+    """
+    values = gone.shape[1]
+    for v in range(len(region)):
+        own = region[v]
+        if own < 0 or own == root:
+            continue
+        for place in range(start[own], start[own + 1]):
+            q = above[place]
+            if q != own and q != root and not used[q]:
+                continue
+            for s in range(values):
+                rows = gone[v, s]
+                if rows > 0:
+                    if q != root:
+                        factor[v, s] *= max(weight[q, s] - rows, LEAST) / weight[q, s]
+                    if q != own:
+                        factor[v, s] *= below[q, s] / max(below[q, s] - rows, LEAST)

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers.posterior.left_out import LEAST, MOST_OF_ALL
 from unveil.attackers.posterior.linked import tree_means
 from unveil.attackers.posterior.settled import settled_shares
 from unveil.engine import Engine
-from unveil.frontier.bounded.rules import Rule
+from unveil.audit.bounds import COUNTS, OWN_COUNT, Rule
 from unveil.frontier.bounded.tree import Antichain, CutTree
-from unveil.kernels.bounded import THREAT, judge_nodes
+from unveil.kernels.bounded import THREAT, judge_nodes, leave_out
 
 __all__ = ["SearchReaders", "Verdicts"]
 
-COUNTS = (1.0, 0.1, 5.0)  # pseudo-counts
 NEAR = 0.5  # of the largest belief: somebody just below the mode counts as threatened
 
 Ints = NDArray[np.int64]
@@ -72,16 +72,19 @@ class _SearchReader:
 
     tree: CutTree
     people: _People
-    rules: Sequence[int]  # which of the panel's rules are about it
+    rules: Sequence[int]  # which of the panel's rules are about it; a threat twice if an audit has two learners
+    left_out: Sequence[bool]  # (rules,) beside the learner without the person's group
     count: float | None  # pseudo-counts; None: it counts every table that fits alike
     arguments: tuple[Any, ...] = ()  # of the kernel: what was learned
 
     def learn(self, state: Antichain, engine: Engine) -> None:
         tree, people = self.tree, self.people
-        values = people.histogram.shape[1]
         beta = 1.0 if self.count is None else self.count
+        nodes, values = people.histogram.shape
         theta, code = [], []
-        whole = np.ones((len(tree.parent), values))
+        whole, spread = np.ones((nodes, values)), np.ones(nodes)
+        left = np.ones((nodes + 1, values))
+        place_of = _places(tree, state)
         codes = 0
         for place, (cells, index) in enumerate(zip(tree.cells, tree.known, strict=True)):
             attribute = tree.table.attributes[index]
@@ -96,10 +99,17 @@ class _SearchReader:
                 shares = settled_shares(some, rows, prior, engine) if means is None else means
             counted = np.full(shares.T.shape, 1 / attribute.codes) if self.count is None else shares.T
             whole *= cells.regions.totals(np.ascontiguousarray(counted))[cells.of_group]
+            if any(self.left_out):
+                margin = cells.regions.totals(shares.T @ people.share)
+                spread *= margin[cells.of_group]
+                self._leave_out(place, shares, used, rows, place_of, beta, left[:-1])
             theta.append(shares.T)
             code.append(people.code[:, place] + codes)
             codes += attribute.codes
         star = people.histogram[state.gone].sum(axis=0)
+        gone = np.concatenate([people.histogram, star[None]])
+        left *= np.maximum(beta + people.histogram[0] - gone, LEAST) / (beta + people.histogram[0])
+        left[gone.sum(axis=1) > MOST_OF_ALL * tree.table.rows] = 1.0
         self.arguments = (
             np.ascontiguousarray(np.stack(code, axis=1)),
             np.ascontiguousarray(np.concatenate(theta)),
@@ -107,13 +117,42 @@ class _SearchReader:
             people.histogram[0],
             beta,
             star,
+            left,
+            spread,
         )
+
+    def _leave_out(
+        self, place: int, shares: Floats, used: Ints, rows: Floats, place_of: Ints, beta: float, left: Floats
+    ) -> None:
+        """How the share of each node's cell changes without the node's rows."""
+        tree, people = self.tree, self.people
+        cells, nested = tree.cells[place], tree.nested[place]
+        held = np.where(place_of >= 0, cells.of_group[place_of], -1).astype(np.int64)
+        if nested is None:  # every row of the node is taken off its cell: the learner then knows less than it would
+            inside = cells.regions.totals(np.ascontiguousarray(shares.T))[held]
+            total = beta * shares.shape[1] + rows.sum(axis=1)
+            fewer = np.maximum(inside * total - people.histogram, LEAST) / np.maximum(total - people.histogram, LEAST)
+            left *= np.where((held >= 0)[:, None], fewer / np.maximum(inside, 1e-300), 1.0)
+            return
+        numbers = nested.number(used)
+        shown = np.zeros((len(nested.regions), rows.shape[0]))
+        np.add.at(shown, numbers, rows.T)
+        within = np.zeros_like(shown)
+        owner = np.repeat(np.arange(len(nested.regions)), np.diff(nested.start))
+        np.add.at(within, nested.above, shown[owner])
+        weight = within + beta * nested.regions.sizes[:, None]
+        mark = np.zeros(len(nested.regions), dtype=bool)
+        mark[numbers] = True
+        held = np.where(held >= 0, nested.number(held), -1)
+        leave_out(
+            held, people.histogram, nested.above, nested.start, mark, nested.root, weight, weight - shown, left
+        )  # fmt: skip
 
     def judge(self, rules: Sequence[Rule], node: Ints, climb: bool, near: float) -> tuple[Floats, Floats]:
         """(nodes + 1, rules) people counted at each node, the last those suppressed; and (classes, rules) each one."""
         people = self.people
         mine = [rules[r] for r in self.rules]
-        code, theta, whole, held, alpha, star = self.arguments
+        code, theta, whole, held, alpha, star, left, spread = self.arguments
         bad = np.zeros((len(self.tree.parent) + 1, len(mine)))
         person = np.zeros((len(code), len(mine)))
         kinds = np.array([r.kind for r in mine], dtype=np.int64)
@@ -122,10 +161,19 @@ class _SearchReader:
         nearly = np.array([near if r.kind == THREAT and r.of_nobody else 1.0 for r in mine])
         judge_nodes(
             code, people.truth, people.weight, node, climb, self.tree.parent, people.histogram, theta, whole, held,
-            alpha, star, self.count is not None, people.share, people.harmful, kinds, levels, among, nearly, bad,
-            person,
+            alpha, star, left, spread, self.count is not None, people.share, people.harmful, kinds, levels, among,
+            nearly, np.array(self.left_out, dtype=bool), bad, person,
         )  # fmt: skip
         return bad, person
+
+
+def _places(tree: CutTree, state: Antichain) -> Ints:
+    """(nodes,) the node at which a node's rows are taken off: its own, or the published one above; -1: suppressed."""
+    owner = tree.owners(state)
+    place = np.where(owner >= 0, owner, np.arange(len(owner)))
+    gone = np.zeros(len(owner), dtype=bool)
+    gone[state.gone] = True
+    return np.where(gone[place], -1, place)
 
 
 class SearchReaders:
@@ -139,8 +187,11 @@ class SearchReaders:
             for count in (*COUNTS, *([None] if worlds else [])):
                 name = "random_worlds" if count is None else "bayesian"
                 mine = [n for n, rule in enumerate(rules) if rule.reader in (None, name)]
+                # As an audit has it: the threats of its own readers are beside two learners, the panel's beside one.
+                twice = [n for n in mine if rules[n].of_threat and count in (None, OWN_COUNT)]
                 if mine:
-                    self.readers.append(_SearchReader(tree, people, mine, count))
+                    left_out = [False] * len(mine) + [True] * len(twice)
+                    self.readers.append(_SearchReader(tree, people, [*mine, *twice], left_out, count))
         self.rows = float(tree.table.rows)
 
     def learn(self, state: Antichain, engine: Engine) -> None:

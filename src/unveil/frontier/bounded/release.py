@@ -13,9 +13,9 @@ from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import LimitError, NotApplicable, Stopped, UsageError, shown
-from unveil.frontier.bounded.certificate import ReleaseCertificate, certify
+from unveil.audit.certificate import ReleaseCertificate, certify
 from unveil.frontier.bounded.readers import SearchReaders
-from unveil.frontier.bounded.rules import Rule, rules_of
+from unveil.audit.bounds import Rule, rules_of
 from unveil.frontier.bounded.search import Search
 from unveil.frontier.bounded.tree import Antichain, CutTree
 from unveil.privacy.models import DistinctL, PrivacyModel, TCloseness

@@ -18,16 +18,15 @@ from unveil.attackers.posterior.settled import settled_posterior
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.attack import Attack, run_attack, run_attacks
 from unveil.audit.belief_measures import measures_of
+from unveil.audit.bounds import COUNTS, Rule
+from unveil.audit.findings import largest
 from unveil.audit.panel import dependent_pairs
-from unveil.audit.people import People
 from unveil.data.belief import Prior, Targets
 from unveil.data.release import Anonymized, Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
-from unveil.frontier.bounded.readers import COUNTS
-from unveil.frontier.bounded.rules import Rule
 from unveil.kernels.bounded import judge_people
 
 __all__ = ["CertificateRow", "ReleaseCertificate", "certify"]
@@ -103,12 +102,20 @@ def certify(
         measures = {m.name: m for m in measures_of(attribute, [r.limit.left.name for r in rules], counts)}
         for name, in_loop, attack in _attacks(table, made, index, engine, worlds, not_asked):
             (belief,) = attack.attackers.values()
-            people = People(belief, attack.learner, truth)
+            learners = {"learner": attack.learner}
+            if (without := attack.without.get(name, attack.without.get(""))) is not None:
+                learners["learner_without"] = without
             mine = [n for n, r in enumerate(rules) if r.reader is None or name.startswith(r.reader)]
-            bad = _bad(belief.probability, attack.learner.probability, truth, attribute, [rules[n] for n in mine])
+            bad = np.zeros((table.rows, len(mine)))
+            for learner, other in learners.items():
+                asked_of = [rules[n] for n in mine]
+                found = _bad(belief.probability, other.probability, truth, attribute, asked_of)
+                threat = np.array([r.of_threat for r in asked_of]) | (learner == "learner")
+                bad = np.maximum(bad, np.where(threat, found, 0.0))
             for place, number in enumerate(mine):
                 rule = rules[number]
-                estimate = measures[rule.limit.left.name].of(people)
+                estimate, _ = largest(measures[rule.limit.left.name], belief, learners, truth, None)
+                assert estimate is not None
                 row = CertificateRow(
                     rule.limit.text, attribute.name, name, in_loop, estimate.value, estimate.high, rule.limit.number
                 )
@@ -147,12 +154,12 @@ def _attacks(
     def prior(count: float) -> Prior:
         return Prior.uninformative(release, asked, alpha=count, beta=count)
 
-    yield "bayesian", True, run_attack(release, targets, {"bayesian": Bayesian()}, engine=engine, lenient=True)
+    both: dict[str, Any] = {"engine": engine, "lenient": True, "left_out": True}  # as an audit asks its own readers
+    yield "bayesian", True, run_attack(release, targets, {"bayesian": Bayesian()}, **both)
     for count in (*COUNTS[1:], HELD_OUT_COUNT):
         yield f"bayesian, pseudo-counts of {count:g}", count in COUNTS, settled(release, targets, prior(count))
     if worlds:
-        worlds_reader = {"random_worlds": RandomWorlds()}
-        yield "random_worlds", True, run_attack(release, targets, worlds_reader, engine=engine, lenient=True)
+        yield "random_worlds", True, run_attack(release, targets, {"random_worlds": RandomWorlds()}, **both)
     else:
         not_asked["random_worlds"] = "no release that was tried keeps these limits against it"
     names = [a.name for a in release.attributes]
@@ -165,7 +172,7 @@ def _attacks(
         fewer = replace(targets, known={i: k for i, k in targets.known.items() if i != index})
         yield f"bayesian without {names[index]}", False, settled(release, fewer, prior(1.0))
     try:
-        reader = {"boosted": Boosted(repeats=0)}
-        yield "boosted", False, run_attack(release, targets, reader, engine=engine.named("certificate"))
+        both["engine"] = engine.named("certificate")
+        yield "boosted", False, run_attack(release, targets, {"boosted": Boosted(repeats=0)}, **both)
     except NotApplicable as reason:
         not_asked["boosted"] = str(reason)

@@ -11,7 +11,10 @@ from unveil.audit.measures import kind_of
 from unveil.errors import UsageError, shown
 from unveil.kernels import bounded as kernels
 
-__all__ = ["ADDED", "Rule", "rules_of"]
+__all__ = ["ADDED", "COUNTS", "OWN_COUNT", "Rule", "rules_of"]
+
+OWN_COUNT = 1.0  # pseudo-counts of an audit's own reader
+COUNTS = (OWN_COUNT, 0.1, 5.0)  # of the readers in the loop
 
 ADDED = "relative_threat.share_2x <= 0.05"  # beside maxima alone; one group of everybody keeps it
 READERS = ("bayesian", "random_worlds")
@@ -46,6 +49,11 @@ class Rule:
     def of_nobody(self) -> bool:
         """Whether one person is too many."""
         return self.most == 0 and self.kind != kernels.THREAT_AMONG
+
+    @property
+    def of_threat(self) -> bool:
+        """Whether it compares with a learner, of whom an audit has two."""
+        return self.kind in (kernels.THREAT, kernels.THREAT_AMONG)
 
     def tightened(self, share: float) -> "Rule":
         """The same with this share of the limit kept free."""
