@@ -22,7 +22,7 @@ from unveil.audit.bounds import COUNTS, Rule
 from unveil.audit.findings import largest
 from unveil.audit.panel import dependent_pairs
 from unveil.data.belief import Prior, Targets
-from unveil.data.release import Anonymized, Release
+from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
@@ -89,9 +89,13 @@ class ReleaseCertificate:
 
 
 def certify(
-    table: Table, made: Anonymized, asked: Sequence[int], rules: Sequence[Rule], engine: Engine, *, worlds: bool
-) -> ReleaseCertificate:
-    """Ask every reader about everybody. Cost: an attack for each quasi-identifier and half a dozen more."""
+    table: Table, release: Release, asked: Sequence[int], rules: Sequence[Rule], engine: Engine,
+    *, worlds: bool, held_out: bool = True,
+) -> ReleaseCertificate:  # fmt: skip
+    """Ask every reader about everybody. Cost: an attack for each quasi-identifier and half a dozen more.
+
+    `worlds`: ask random_worlds. `held_out`: ask those whom the search did not, too.
+    """
     rows: list[CertificateRow] = []
     not_asked: dict[str, str] = {}
     exposed = np.zeros(table.rows, dtype=bool)
@@ -100,7 +104,9 @@ def certify(
         attribute, truth = table.attributes[index], table.columns[index].astype(np.int64)
         counts = np.bincount(truth, minlength=attribute.codes)
         measures = {m.name: m for m in measures_of(attribute, [r.limit.left.name for r in rules], counts)}
-        for name, in_loop, attack in _attacks(table, made, index, engine, worlds, not_asked):
+        for name, in_loop, attack in _attacks(table, release, release.index(attribute.name), engine, worlds, not_asked):
+            if not (in_loop or held_out):
+                break
             (belief,) = attack.attackers.values()
             learners = {"learner": attack.learner}
             if (without := attack.without.get(name, attack.without.get(""))) is not None:
@@ -140,10 +146,9 @@ def _bad(belief: Floats, learner: Floats, truth: NDArray[np.int64], attribute: A
 
 
 def _attacks(
-    table: Table, made: Anonymized, asked: int, engine: Engine, worlds: bool, not_asked: dict[str, str]
+    table: Table, release: Release, asked: int, engine: Engine, worlds: bool, not_asked: dict[str, str]
 ) -> Iterator[tuple[str, bool, Attack]]:
     """Each reader's name, whether the search heard of it, and what it believes of every row."""
-    release = made.release
     targets = targets_of_table(table, release, asked)
 
     def settled(release: Release, targets: Targets, prior: Prior) -> Attack:
@@ -156,12 +161,15 @@ def _attacks(
 
     both: dict[str, Any] = {"engine": engine, "lenient": True, "left_out": True}  # as an audit asks its own readers
     yield "bayesian", True, run_attack(release, targets, {"bayesian": Bayesian()}, **both)
-    for count in (*COUNTS[1:], HELD_OUT_COUNT):
-        yield f"bayesian, pseudo-counts of {count:g}", count in COUNTS, settled(release, targets, prior(count))
+    for count in COUNTS[1:]:
+        yield f"bayesian, pseudo-counts of {count:g}", True, settled(release, targets, prior(count))
+    own: dict[str, Any] = {"bayesian": Bayesian()}
     if worlds:
+        own["random_worlds"] = RandomWorlds()
         yield "random_worlds", True, run_attack(release, targets, {"random_worlds": RandomWorlds()}, **both)
     else:
         not_asked["random_worlds"] = "no release that was tried keeps these limits against it"
+    yield f"bayesian, pseudo-counts of {HELD_OUT_COUNT:g}", False, settled(release, targets, prior(HELD_OUT_COUNT))
     names = [a.name for a in release.attributes]
     pairs = dependent_pairs(release, targets)
     if pairs:
@@ -170,7 +178,10 @@ def _attacks(
         yield "bayesian, " + ", ".join("+".join(names[i] for i in pair) for pair in pairs), False, found
     for index in sorted(targets.known) if len(targets.known) > 1 else ():
         fewer = replace(targets, known={i: k for i, k in targets.known.items() if i != index})
-        yield f"bayesian without {names[index]}", False, settled(release, fewer, prior(1.0))
+        learned = settled_posterior(release, asked, prior(1.0), engine)
+        (found,) = run_attacks(release, [fewer], own, prior=prior(1.0), engine=engine, learned=learned, lenient=True)
+        for name, belief in found.attackers.items():
+            yield f"{name} without {names[index]}", False, replace(found, attackers={name: belief})
     try:
         both["engine"] = engine.named("certificate")
         yield "boosted", False, run_attack(release, targets, {"boosted": Boosted(repeats=0)}, **both)

@@ -148,7 +148,7 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
         raise UsageError("--utility: anonymize keeps one measure; unveil frontier compares several")
     measure = options.utility[0] if options.utility else "certainty_penalty"
     found = bounded_release(table, method, options.until, engine, suppress=options.suppress, measure=measure)
-    added = [text for text in found.limits if text not in map(str.strip, options.until)]
+    added = [text for text in found.stated if text not in map(str.strip, options.until)]
     if added:
         say(f"{added[0]} was added: a release that is fitted to a maximum alone uses it up for many people")
     for name, why in found.certificate.not_asked.items():

@@ -7,8 +7,8 @@ Each person is walked up from the leaf to the root: every node on the way is jud
 theta (codes of all attributes, values): the shares of each attribute, end to end; code (classes, attributes) counts
 from the first. A class is people with equal cells and equal value.
 
-The learner without a person's group differs by a factor of the group and the value alone: below the group's own cells its
-rows teach nothing (`leave_out`).
+The learner without a person's group differs by a factor of the group and the value alone: below the group's own cells
+its rows teach nothing (`leave_out`).
 """
 
 import numpy as np
@@ -20,6 +20,7 @@ __all__ = [
     "GAIN",
     "GUESSED",
     "MISLED",
+    "NEARLY",
     "RAISED",
     "THREAT",
     "THREAT_AMONG",
@@ -40,6 +41,7 @@ RAISED = 7  # the true value is x times as likely by odds, one in four at least,
 TIE = 1e-12
 ROUNDING = 1e-9
 NEWS = 4.0
+NEARLY = 0.5
 LEAST = 1e-12  # as attackers/posterior/left_out has it
 
 
@@ -58,18 +60,24 @@ def _is_news(p, share, level):
 
 
 @njit(cache=True, nogil=True)
-def _bad(p, learner, truth, share, harmful, kind, x, near):
-    """How much one person counts against a rule."""
-    own, most = p[truth], p.max()
+def _bad(p, most, learner, before, truth, share, harmful, kind, x, near):
+    """How much one person counts against a rule, NEARLY if only because the mode is near. `most`: the largest belief;
+    `before`: what a learner believes of the true value."""
+    own = p[truth]
     if kind in (THREAT, THREAT_AMONG):
-        threatened = own >= most * near * (1 - TIE)
-        return 1.0 if threatened and own >= x * learner[truth] * (1 - TIE) else 0.0
+        if own < most * near * (1 - TIE) or own < x * before * (1 - TIE):
+            return 0.0
+        return 1.0 if own >= most * (1 - TIE) else NEARLY
     if kind == GAIN:
+        if most <= x:
+            return 0.0
         for s in range(len(p)):
             if harmful[s] and p[s] - learner[s] > x + TIE:
                 return 1.0
         return 0.0
     if kind == CONFIDENT:
+        if most < x * (1 - TIE):
+            return 0.0
         for s in range(len(p)):
             if harmful[s] and p[s] >= x * (1 - TIE):
                 return 1.0
@@ -92,6 +100,15 @@ def _bad(p, learner, truth, share, harmful, kind, x, near):
 
 
 @njit(cache=True, nogil=True)
+def _share_left(learner, factor, truth):
+    """What a learner believes of the true value without a group."""
+    total = 0.0
+    for s in range(len(learner)):
+        total += learner[s] * factor[s]
+    return learner[truth] * factor[truth] / total if total > 0 else 1.0 / len(learner)
+
+
+@njit(cache=True, nogil=True)
 def judge_nodes(
     code,
     truth,
@@ -100,6 +117,7 @@ def judge_nodes(
     climb,
     parent,
     histogram,
+    size,
     theta,
     whole,
     held,
@@ -122,7 +140,7 @@ def judge_nodes(
 
     `start` (classes,): the node of each class, or -1 if suppressed; `climb`: also every node above it. `whole` (nodes,
     values): the product of a node's totals. `learns`: whether the reader learned `theta`, or counts every value of a
-    region alike. `person` (classes, rules): the same of the class at its own node, per person.
+    region alike. `person` (classes, rules): what each of the class counts at its own node.
 
     `left_out` (rules,): whether the learner is the one without the person's group. `left` (nodes + 1, values) is what
     leaving out a node changes, the last row of suppressed people; `spread` (nodes,): the share of people in its cells.
@@ -131,7 +149,6 @@ def judge_nodes(
     values = histogram.shape[1]
     nodes = len(parent)
     p, learner, fit = np.empty(values), np.empty(values), np.empty(values)
-    without, part = np.empty(values), np.empty(values)
     some, suppressed = left_out.any(), star.sum()
     for i in range(classes):
         for s in range(values):
@@ -141,31 +158,31 @@ def judge_nodes(
             learner[s] = fit[s] * (alpha + held[s])
         _normalise(learner)
         t, node = truth[i], start[i]
+        without = _share_left(learner, left[nodes], t) if some else 0.0
         while True:
             here = node if node >= 0 else nodes
+            total = 0.0
             for s in range(values):
                 rows = star[s]
                 if node >= 0 and whole[node, s] > 0:
                     rows += histogram[node, s] / whole[node, s]
                 p[s] = rows * fit[s] if learns else rows
-            _normalise(p)
-            if some:
-                without[:] = 0.0
-                for group in (node, -1):
-                    rows = suppressed if group < 0 else histogram[group].sum() / max(spread[group], 1e-300)
-                    if rows > 0 and (group >= 0 or node < 0 or suppressed > 0):
-                        part[:] = learner * left[group if group >= 0 else nodes]
-                        _normalise(part)
-                        without += rows * part
-                    if node < 0:
-                        break
-                _normalise(without)
+                total += p[s]
+            most = 0.0
+            for s in range(values):
+                p[s] = p[s] / total if total > 0 else 1.0 / values
+                most = max(most, p[s])
+            beside = without
+            if some and node >= 0:
+                rows = size[node] / max(spread[node], 1e-300)
+                beside = (rows * _share_left(learner, left[node], t) + suppressed * without) / (rows + suppressed)
             for r in range(len(kinds)):
-                beside = without if left_out[r] else learner
-                found = _bad(p, beside, t, share, harmful, kinds[r], levels[r], near[r])
-                if kinds[r] == THREAT_AMONG and p[t] >= p.max() * (1 - TIE):
-                    found -= among[r]
-                bad[here, r] += found * weight[i]
+                before = beside if left_out[r] else learner[t]
+                found = _bad(p, most, learner, before, t, share, harmful, kinds[r], levels[r], near[r])
+                counted = found
+                if kinds[r] == THREAT_AMONG and p[t] >= most * (1 - TIE):
+                    counted -= among[r]
+                bad[here, r] += counted * weight[i]
                 if node == start[i]:
                     person[i, r] = found
             if not climb or node < 0 or parent[node] < 0:
@@ -178,17 +195,18 @@ def judge_people(belief, learner, truth, share, harmful, kinds, levels, found):
     """Fill `found` (people, rules): the same of beliefs (people, values) that somebody has."""
     for i in range(len(truth)):
         for r in range(len(kinds)):
-            found[i, r] = _bad(belief[i], learner[i], truth[i], share, harmful, kinds[r], levels[r], 1.0)
+            most, before = belief[i].max(), learner[i, truth[i]]
+            found[i, r] = _bad(belief[i], most, learner[i], before, truth[i], share, harmful, kinds[r], levels[r], 1.0)
 
 
 @njit(cache=True, nogil=True)
 def leave_out(region, gone, above, start, used, root, weight, below, factor):
-    """Multiply `factor` (nodes, values) by how the share of a node's cell changes without the `gone` (nodes, values) rows.
+    """Multiply `factor` (nodes, values) by the change of its cell's share if a node's rows, `gone` (nodes, values), are left out.
 
     One attribute with nested regions: `region` (nodes,) the cell, -1 if the rows teach nothing of it; `above[start[r] :
-    start[r + 1]]` the regions that hold region r, itself among them; `used` (regions,) those that are published; `root` the
-    whole domain's. `weight` (regions, values): pseudo-counts and rows in a region, `below`: less those that show just it.
-    Each branch on the way down to the cell is a share of Dirichlet weights, from which the rows are taken off.
+    start[r + 1]]` the regions that hold region r, itself among them; `used` (regions,) those that are published; `root`
+    the whole domain's. `weight` (regions, values): pseudo-counts and rows in a region; `below`: less those that show
+    just it. Each branch on the way down to the cell is a share of Dirichlet weights, from which the rows are taken off.
     """
     values = gone.shape[1]
     for v in range(len(region)):

@@ -12,6 +12,7 @@ from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.attack import run_attack
+from unveil.audit.bounds import ADDED, rules_of
 from unveil.data.belief import Prior
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -19,7 +20,6 @@ from unveil.engine import Engine
 from unveil.errors import LimitError, NotApplicable, UsageError
 from unveil.frontier.bounded import bounded_release
 from unveil.frontier.bounded.readers import SearchReaders
-from unveil.audit.bounds import ADDED, rules_of
 from unveil.frontier.bounded.search import Search, cheapest
 from unveil.frontier.bounded.tree import Antichain, CutTree
 from unveil.kernels import bounded as kernels
@@ -124,7 +124,7 @@ def test_nodes_are_judged_as_if_they_were_published() -> None:
     rules = rules_of(["relative_threat.share_1.5x <= 1", "confident.60 <= 1"])
     panel = SearchReaders(grown, [3], rules, worlds=False)
     panel.learn(state, ENGINE)
-    _, bad, of_rule = panel.nodes()
+    bad, of_rule = panel.nodes()
     per_reader = bad[state.kept].sum(axis=0) / people().rows
     for number in range(2):
         assert max(per_reader[of_rule == number]) == pytest.approx(panel.check(state).counted[number])
@@ -159,7 +159,7 @@ def test_the_cheapest_antichain_of_all(seed: int) -> None:
 
 @pytest.mark.parametrize("suppress", [0.0, 0.1])
 def test_the_search_keeps_every_rule_and_is_never_worse_than_a_start(suppress: float) -> None:
-    rules = rules_of(["relative_threat.max <= 2", "confident.60 <= 0.2"])
+    rules = rules_of(["relative_threat.max <= 4", "confident.60 <= 0.3"])
     search = Search(tree(), SearchReaders(tree(), [3], rules, worlds=False), suppress, ENGINE)
     starts = [tree().at_least(k) for k in (2, 5, 10, 20, 40, 80)]
     found = search.run([*starts, tree().root()])
@@ -175,7 +175,7 @@ def test_every_reader_of_the_certificate_is_named_and_the_product_agrees() -> No
     table = people()
     method = Mondrian(require=(KAnonymity(k=3), DistinctL(l=2)))
     found = bounded_release(table, method, ["relative_threat.max <= 2.5"], ENGINE, suppress=0.05)
-    assert found.limits == ("relative_threat.max <= 2.5", ADDED)
+    assert found.stated == ("relative_threat.max <= 2.5", ADDED)
     readers = {row.reader: row.in_loop for row in found.certificate.rows} | dict.fromkeys(found.certificate.not_asked)
     assert {"bayesian", "random_worlds", "boosted", "bayesian without age", "bayesian without town"} <= set(readers)
     assert not readers["boosted"]
@@ -197,7 +197,7 @@ def test_one_reader_alone_is_fooled_by_what_is_fitted_to_it(monkeypatch: pytest.
     from unveil.frontier.bounded import readers as module
 
     monkeypatch.setattr(module, "COUNTS", (1.0,))
-    rules = rules_of(["relative_threat.max <= 2"])[:1]
+    rules = rules_of(["belief_gain <= 0.4"])[:1]
     alone = Search(tree(), SearchReaders(tree(), [3], rules, worlds=False), 0.0, ENGINE)
     found = alone.run([tree().at_least(k) for k in (5, 20, 40)])
     assert found is not None
@@ -213,7 +213,8 @@ def test_limits_that_nothing_keeps_say_what_could_be() -> None:
 
 
 def test_overlapping_cells_are_certified_by_chains() -> None:
-    found = bounded_release(people(160), Mondrian(recoding="order"), ["relative_threat.max <= 3"], ENGINE)
+    limits = ["relative_threat.max <= 8", "confident.80 <= 0.5"]
+    found = bounded_release(people(160), Mondrian(recoding="order"), limits, ENGINE)
     bayesian = next(r for r in found.certificate.rows if r.reader == "bayesian" and "max" in r.limit)
     assert bayesian.far_end > bayesian.value  # an interval
     assert not bayesian.far_beyond

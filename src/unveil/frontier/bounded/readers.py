@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.left_out import LEAST, MOST_OF_ALL
 from unveil.attackers.posterior.linked import tree_means
 from unveil.attackers.posterior.settled import settled_shares
-from unveil.engine import Engine
 from unveil.audit.bounds import COUNTS, OWN_COUNT, Rule
+from unveil.engine import Engine
 from unveil.frontier.bounded.tree import Antichain, CutTree
-from unveil.kernels.bounded import THREAT, judge_nodes, leave_out
+from unveil.kernels.bounded import NEARLY, THREAT, judge_nodes, leave_out
 
 __all__ = ["SearchReaders", "Verdicts"]
 
@@ -30,7 +30,9 @@ class Verdicts:
 
     kept: bool
     leaf: Ints  # leaves of the tree where somebody is exposed
+    crowd: Ints  # leaves with people who are counted by a rule that too many are
     counted: Floats  # (rules,) share of people, the worst reader's
+    most: Floats  # (rules,) what it may be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +45,7 @@ class _People:
     weight: Floats
     leaf: Ints  # (classes,) leaf of the tree
     histogram: Floats  # (nodes, values)
+    size: Floats  # (nodes,)
     share: Floats  # (values,)
     harmful: Bools
 
@@ -61,6 +64,7 @@ class _People:
             count.astype(np.float64),
             tree.partition.group[rows].astype(np.int64),
             histogram,
+            histogram.sum(axis=1),
             histogram[0] / histogram[0].sum(),
             harmful,
         )
@@ -160,9 +164,9 @@ class _SearchReader:
         among = np.array([r.among for r in mine])
         nearly = np.array([near if r.kind == THREAT and r.of_nobody else 1.0 for r in mine])
         judge_nodes(
-            code, people.truth, people.weight, node, climb, self.tree.parent, people.histogram, theta, whole, held,
-            alpha, star, left, spread, self.count is not None, people.share, people.harmful, kinds, levels, among,
-            nearly, np.array(self.left_out, dtype=bool), bad, person,
+            code, people.truth, people.weight, node, climb, self.tree.parent, people.histogram, people.size, theta,
+            whole, held, alpha, star, left, spread, self.count is not None, people.share, people.harmful, kinds, levels,
+            among, nearly, np.array(self.left_out, dtype=bool), bad, person,
         )  # fmt: skip
         return bad, person
 
@@ -199,22 +203,17 @@ class SearchReaders:
         for reader in self.readers:
             reader.learn(state, engine)
 
-    def nodes(self) -> tuple[Bools, Floats, Ints]:
-        """As if each node were published: whether it exposes nobody whom a rule protects; (nodes, counts) the people
-        whom a reader counts against a rule about shares; and (counts,) the rule of each count."""
-        harmless = np.ones(len(self.tree.parent), dtype=bool)
-        counts, rules = [], []
+    def nodes(self) -> tuple[Floats, Ints]:
+        """As if each node were published: (nodes, counts) the people whom a reader counts against a rule, who is nearly
+        threatened among them; and (counts,) the rule of each count."""
+        counts: list[Floats] = []
+        rules: list[int] = []
         for reader in self.readers:
             node = self.tree.partition.node[reader.people.leaf].astype(np.int64)
             bad, _ = reader.judge(self.rules, node, True, NEAR)
-            for place, number in enumerate(reader.rules):
-                if self.rules[number].of_nobody:
-                    harmless &= bad[:-1, place] <= 0
-                else:
-                    counts.append(bad[:-1, place])
-                    rules.append(number)
-        every = np.stack(counts, axis=1) if counts else np.zeros((len(harmless), 0))
-        return harmless, every, np.array(rules, dtype=np.int64)
+            counts.append(bad[:-1])
+            rules += reader.rules
+        return np.concatenate(counts, axis=1), np.array(rules, dtype=np.int64)
 
     def check(self, state: Antichain, start: Antichain | None = None) -> Verdicts:
         """The release itself, after its readers have learned from it.
@@ -228,15 +227,19 @@ class SearchReaders:
             spared = (node == self.tree.node_of_leaf(start)) & (node >= 0)
         counted = np.full(len(self.rules), -np.inf)
         exposed = np.zeros(self.tree.partition.groups, dtype=bool)
+        crowd = np.zeros_like(exposed)
         for reader in self.readers:
             leaf = reader.people.leaf
-            bad, person = reader.judge(self.rules, node[leaf], False, 1.0)
-            _, nearly = reader.judge(self.rules, node[leaf], False, NEAR)
-            total = bad.sum(axis=0) / self.rows
+            bad, person = reader.judge(self.rules, node[leaf], False, NEAR)
             for place, number in enumerate(reader.rules):
-                counted[number] = max(counted[number], total[place])
+                total = bad[:, place].sum()
                 if self.rules[number].of_nobody:
-                    exposed[leaf[(person[:, place] > 0) | ((nearly[:, place] > 0) & ~spared[leaf])]] = True
+                    surely = person[:, place] > NEARLY
+                    exposed[leaf[surely | ((person[:, place] > 0) & ~spared[leaf])]] = True
+                    total = reader.people.weight[surely].sum()
+                elif total / self.rows > self.rules[number].most + 1e-12:
+                    crowd[leaf[person[:, place] > 0]] = True
+                counted[number] = max(counted[number], total / self.rows)
         most = np.array([rule.most for rule in self.rules])
         kept = not exposed.any() and bool((counted <= most + 1e-12).all())
-        return Verdicts(kept, np.flatnonzero(exposed), counted)
+        return Verdicts(kept, np.flatnonzero(exposed), np.flatnonzero(crowd), counted, most)

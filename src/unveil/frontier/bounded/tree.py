@@ -52,9 +52,8 @@ class NestedCells:
         regions = _with_whole(regions)
         if region_tree(regions, np.arange(len(regions))) is None:
             return None
-        same = np.flatnonzero(regions.whole)
-        first = regions.start[:-1]
-        holds = np.stack([regions.holds(np.full(len(first), r), regions.low[first]) for r in range(len(regions))], axis=1)
+        same, code = np.flatnonzero(regions.whole), regions.low[regions.start[:-1]]
+        holds = np.stack([regions.holds(np.full(len(code), r), code) for r in range(len(regions))], axis=1)
         holds &= regions.sizes[:, None] <= regions.sizes[None, :]  # nested: whichever is larger holds the other
         holds[:, same[:-1]] = False  # the whole domain, if it is published, is the last one
         holds[same[:-1], :] = False
