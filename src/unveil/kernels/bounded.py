@@ -14,6 +14,8 @@ its rows teach nothing (`leave_out`).
 import numpy as np
 from numba import njit
 
+from unveil.kernels.random import uniform
+
 __all__ = [
     "CONFIDENT",
     "DISCLOSED",
@@ -27,6 +29,7 @@ __all__ = [
     "judge_nodes",
     "judge_people",
     "leave_out",
+    "replay_cut",
 ]
 
 THREAT = 0  # the true value is believed x times as much as by the learner, and most of all values
@@ -201,11 +204,11 @@ def judge_people(belief, learner, truth, share, harmful, kinds, levels, found):
 
 @njit(cache=True, nogil=True)
 def leave_out(region, gone, above, start, used, root, weight, below, factor):
-    """Multiply `factor` (nodes, values) by the change of its cell's share if a node's rows, `gone` (nodes, values), are left out.
+    """Multiply `factor` (nodes, values) by how the share of a node's cell changes without its rows, `gone`.
 
     One attribute with nested regions: `region` (nodes,) the cell, -1 if the rows teach nothing of it; `above[start[r] :
     start[r + 1]]` the regions that hold region r, itself among them; `used` (regions,) those that are published; `root`
-    the whole domain's. `weight` (regions, values): pseudo-counts and rows in a region; `below`: less those that show
+    the whole domain's. `gone` (nodes, values). `weight` (regions, values): pseudo-counts and rows in a region; `below`: less those that show
     just it. Each branch on the way down to the cell is a share of Dirichlet weights, from which the rows are taken off.
     """
     values = gone.shape[1]
@@ -224,3 +227,58 @@ def leave_out(region, gone, above, start, used, root, weight, below, factor):
                         factor[v, s] *= max(weight[q, s] - rows, LEAST) / weight[q, s]
                     if q != own:
                         factor[v, s] *= below[q, s] / max(below[q, s] - rows, LEAST)
+
+
+@njit(cache=True, nogil=True)
+def _blocked(fit, learner, child, value, whole, share, harmful, kinds, levels, rows, p):
+    """Whether somebody would be exposed if the group were cut, for one way to share its values out."""
+    values = fit.shape[1]
+    rows[:] = 0.0
+    for i in range(len(value)):
+        rows[child[i], value[i]] += 1.0
+    for i in range(len(value)):
+        total, most = 0.0, 0.0
+        for s in range(values):
+            p[s] = fit[i, s] * rows[child[i], s] / whole[child[i], s] if whole[child[i], s] > 0 else 0.0
+            total += p[s]
+        for s in range(values):
+            p[s] /= total
+            most = max(most, p[s])
+        for r in range(len(kinds)):
+            before = learner[i, value[i]]
+            if _bad(p, most, learner[i], before, value[i], share, harmful, kinds[r], levels[r], 1.0) > 0:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def replay_cut(fit, learner, child, truth, value, whole, share, harmful, kinds, levels, draws, key, before, after):
+    """How often each person of a group has the true value if its values are shared out by `fit` (people, values): among
+    all `draws`, added to `before`, and among those in which the cut into `child` (people,) exposes somebody, added to
+    `after`. The number of these, and whether the truth is one of them.
+
+    A chain of swaps of two people's values, begun at `value` (people,).
+    """
+    people, values = fit.shape
+    rows, p = np.empty((whole.shape[0], values)), np.empty(values)
+    true = _blocked(fit, learner, child, truth, whole, share, harmful, kinds, levels, rows, p)
+    found, counter = 0, np.uint64(0)
+    for draw in range(-draws // 10, draws):
+        for _ in range(people):
+            i = int(uniform(key, counter) * people)
+            j = int(uniform(key, counter + np.uint64(1)) * people)
+            chance = uniform(key, counter + np.uint64(2))
+            counter += np.uint64(3)
+            now = fit[i, value[i]] * fit[j, value[j]]
+            then = fit[i, value[j]] * fit[j, value[i]]
+            if now <= 0 or chance * now < then:
+                value[i], value[j] = value[j], value[i]
+        if draw < 0:
+            continue
+        blocked = _blocked(fit, learner, child, value, whole, share, harmful, kinds, levels, rows, p)
+        found += blocked
+        for i in range(people):
+            if value[i] == truth[i]:
+                before[i] += 1
+                after[i] += blocked
+    return found, true

@@ -19,6 +19,7 @@ from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import LimitError, NotApplicable, UsageError
 from unveil.frontier.bounded import bounded_release
+from unveil.frontier.bounded.mechanism import replay_mechanism
 from unveil.frontier.bounded.readers import SearchReaders
 from unveil.frontier.bounded.search import Search, cheapest
 from unveil.frontier.bounded.tree import Antichain, CutTree
@@ -205,6 +206,34 @@ def test_one_reader_alone_is_fooled_by_what_is_fitted_to_it(monkeypatch: pytest.
     panel = SearchReaders(tree(), [3], rules, worlds=False)
     panel.learn(found, ENGINE)
     assert not panel.check(found, found).kept
+
+
+def test_a_reader_who_knows_the_mechanism_rules_values_out() -> None:
+    """One person alone in a part, two in the other; a, b, b. The cut tells too much only if the first has a."""
+    even = np.full((3, 2), 0.5)
+    learner = np.tile([1 / 3, 2 / 3], (3, 1))
+    truth, child, whole = np.array([0, 1, 1]), np.array([0, 1, 1]), np.full((2, 2), 0.5)
+    share, harmful = np.array([1 / 3, 2 / 3]), np.array([True, False])
+    rule = np.array([kernels.GAIN]), np.array([0.5])
+    before, after = np.zeros(3), np.zeros(3)
+    given = even, learner, child, truth, truth[[1, 0, 2]], whole, share, harmful, *rule
+    found, true = kernels.replay_cut(*given, 6000, np.uint64(5), before, after)
+    assert true
+    assert before / 6000 == pytest.approx([1 / 3, 2 / 3, 2 / 3], abs=0.03)
+    assert found / 6000 == pytest.approx(1 / 3, abs=0.03)
+    assert after.tolist() == [found, found, found]  # now it is known
+
+
+def test_the_mechanism_is_replayed_and_told() -> None:
+    rules = rules_of(["belief_gain <= 0.25", "confident.80 <= 1"])
+    panel = SearchReaders(tree(), [3], rules, worlds=False)
+    search = Search(tree(), panel, 0.0, ENGINE)
+    found = search.run([tree().at_least(k) for k in (10, 40, 80)])
+    assert found is not None
+    told = replay_mechanism(tree(), panel, found, ENGINE)
+    assert 0 < told.replayed <= told.groups
+    assert 1.0 <= told.median <= told.q90 <= told.largest
+    assert told == replay_mechanism(tree(), panel, found, ENGINE)  # by the engine's seed
 
 
 def test_limits_that_nothing_keeps_say_what_could_be() -> None:

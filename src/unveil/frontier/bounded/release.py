@@ -15,6 +15,7 @@ from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import LimitError, NotApplicable, RequirementError, Stopped, UsageError, shown
+from unveil.frontier.bounded.mechanism import MechanismReplay, replay_mechanism
 from unveil.frontier.bounded.readers import SearchReaders, Verdicts
 from unveil.frontier.bounded.search import Search
 from unveil.frontier.bounded.tree import Antichain, CutTree
@@ -51,6 +52,7 @@ class Bounded:
     suppressed: int  # rows
     lost: float  # the utility that was asked for
     searched: int  # releases that were looked at
+    mechanism: MechanismReplay  # what a reader gains who knows all this
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as a document: nothing in it lets a reader replay what was drawn."""
@@ -60,11 +62,7 @@ class Bounded:
             "suppressed_rows": self.suppressed,
             **self.certificate.to_dict(),
         }
-        found["mechanism"] = (
-            "Cuts were undone because of what readers would have learned; a reader who knows this can learn a little "
-            "more than those above. That reader was not asked."
-        )
-        return found
+        return {**found, "mechanism": self.mechanism.to_dict()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,7 +242,8 @@ class _Job:
         gone = int(search.tree.size[state.gone].sum())
         limits = tuple(text for rule in self.rules for text in rule.stated(worlds=self.worlds))
         stated = tuple(rule.limit.text for rule in self.rules)
-        return Bounded(made, certificate, stated, limits, gone, self._lost(made), self.searched)
+        mechanism = replay_mechanism(search.tree, search.panel, state, self.engine)
+        return Bounded(made, certificate, stated, limits, gone, self._lost(made), self.searched, mechanism)
 
     def _nearest(self, start: "_Start | None") -> str:
         """What could be kept instead, by the start that comes closest."""
