@@ -177,8 +177,8 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
     known = found.mechanism
     if known.replayed:
         say(
-            f"a reader who knows how this was made believes the truth up to {known.largest:.2g} times as much (nine groups "
-            f"of ten: {known.q90:.2g}; {known.replayed} of {known.groups} groups that could be cut further were replayed)"
+            f"a reader who knows how this was made believes the truth up to {known.largest:.2g} times as much (nine "
+            f"groups of ten: {known.q90:.2g}; {known.replayed} of {known.groups} groups left whole were replayed)"
         )
     return found
 

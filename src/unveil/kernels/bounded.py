@@ -208,8 +208,9 @@ def leave_out(region, gone, above, start, used, root, weight, below, factor):
 
     One attribute with nested regions: `region` (nodes,) the cell, -1 if the rows teach nothing of it; `above[start[r] :
     start[r + 1]]` the regions that hold region r, itself among them; `used` (regions,) those that are published; `root`
-    the whole domain's. `gone` (nodes, values). `weight` (regions, values): pseudo-counts and rows in a region; `below`: less those that show
-    just it. Each branch on the way down to the cell is a share of Dirichlet weights, from which the rows are taken off.
+    the whole domain's. `gone` (nodes, values). `weight` (regions, values): pseudo-counts and rows in a region; `below`:
+    less those that show just it. Each branch on the way down to the cell is a share of Dirichlet weights, from which
+    the rows are taken off.
     """
     values = gone.shape[1]
     for v in range(len(region)):

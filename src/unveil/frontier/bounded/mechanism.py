@@ -1,7 +1,7 @@
 """What a reader gains who knows how a bounded release is made: the minimality attack (Wong et al. 2007), replayed.
 
-A group that could have been cut was not, so the cut would have exposed somebody: ways to share the group's values out under
-which it would not are ruled out. This reader knows everybody's cells, the tree and what the release teaches.
+A group that could have been cut was not, so the cut would have exposed somebody: ways to share the group's values out
+under which it would not are ruled out. This reader knows everybody's cells, the tree and what the release teaches.
 """
 
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ class MechanismReplay:
     def to_dict(self) -> dict[str, Any]:
         """As the certificate holds it."""
         words = (
-            "A reader who knows this mechanism, everybody's cells and the cuts that were not made rules out values under "
-            "which these cuts would have exposed nobody. The belief in the true value grows by these factors, for the "
-            "worst person of each group; 1: nothing is gained."
+            "A reader who knows this mechanism, everybody's cells and the cuts that were not made rules out values "
+            "under which these cuts would have exposed nobody. The belief in the true value grows by these factors, for "
+            "the worst person of each group; 1: nothing is gained."
         )
         return {
             "words": words,
@@ -92,8 +92,8 @@ def _replayed(tree: CutTree, reader: Any, rules: Any, node: int, generator: np.r
     truth = people.truth[each]
     kinds = np.array([r.kind for r in rules], dtype=np.int64)
     found, true = replay_cut(
-        fit, learner, inside.argmax(axis=1), truth, generator.permutation(truth), np.ascontiguousarray(whole[children]), people.share,
-        people.harmful, kinds, np.array([r.level for r in rules]), DRAWS,
+        fit, learner, inside.argmax(axis=1), truth, generator.permutation(truth), np.ascontiguousarray(whole[children]),
+        people.share, people.harmful, kinds, np.array([r.level for r in rules]), DRAWS,
         generator.integers(2**63, dtype=np.uint64), before, after,
     )  # fmt: skip
     seen = before >= LEAST_SEEN
