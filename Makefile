@@ -15,10 +15,14 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql check bench papers leaks first-hour accept fuzz constraints verify vulnerabilities clean
+.PHONY: demo test setup chromium postgresql studio check bench papers leaks first-hour accept fuzz docs constraints verify vulnerabilities clean
 
 demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
+
+studio: $(TOOLS) $(KERNELS)
+	@test -f unveil-demo/hospital.csv || $(BIN)/unveil demo > /dev/null
+	@$(BIN)/unveil studio unveil-demo
 
 test: setup chromium postgresql
 	@$(BIN)/python -m pytest -n auto --dist worksteal
@@ -77,6 +81,11 @@ first-hour: setup
 
 fuzz: setup
 	@UNVEIL_THOROUGH=1 $(BIN)/python -m pytest tests/properties tests/faults tests/family/test_replay.py tests/statistical tests/unit/attackers/test_running_on.py tests/unit/risk/test_uniqueness_intervals.py tests/unit/risk/composition tests/unit/cli/test_second_release.py --hypothesis-profile=fuzz -n auto
+
+docs: $(RUNTIME)
+	@$(INSTALL) --editable '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --config-file site/mkdocs.yml
+	@echo "open build/docs/index.html"
 
 # hashes.txt: of every file that a registry may hold of each pin, for all platforms.
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --all-extras

@@ -4,6 +4,7 @@ And what saves time without changing what is tested: `make test` has ten minutes
 """
 
 import gc
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,9 @@ import typer.main
 from hypothesis import HealthCheck, settings
 
 gc.disable()  # until everything is collected: what is imported stays
+# Before numpy is imported. There is a worker a core: a second thread of one only spins where the other works.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 HERE = Path(__file__).parent
 for folder in (HERE, HERE / "properties", *sorted((HERE / "unit").iterdir())):  # what one folder has, others use too

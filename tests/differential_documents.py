@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from unveil.audit.differential.shape import DifferentialDocument
+from documents import check_document
 from unveil.audit.measures import parse_id
 
 __all__ = ["differential_document", "hostile_differential"]
@@ -107,7 +107,7 @@ def differential_document(names: tuple[str, ...] = ("mondrian:k=2", "mondrian:k=
             },
         },
     }
-    DifferentialDocument.model_validate(made)
+    check_document(made)
     return made
 
 

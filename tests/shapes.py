@@ -321,3 +321,83 @@ def shapes() -> Iterator[Shape]:
     for beta in (0.2, 0.6, 1.0):
         yield _shape(f"cells that overlap in buckets, beta {beta}", (4, 2), two,
                      (hidden[0], 4, 1), (hidden[1], 3, 1), (hidden[2], 2, 0), beta=beta)  # fmt: skip
+
+
+def late_shapes() -> Iterator[Shape]:
+    """Thirteen more, again written down before the sampler was tried on any of them."""
+    two, three, sliced = ((0,), (1,)), ((0, 1), (2,)), ((0,), (1,), (2,))
+    # Three readings: which of three values is the odd one, with weights that differ a little.
+    yield _shape(
+        "three readings of unequal weight", (2, 2, 3), three,
+        (_bucket([[0, 0], [1, 1], [1, 1]], [0, 1, 2]), 13, 2), (_bucket([[0, 1], [1, 0], [1, 1]], [0, 1, 2]), 3, 1),
+        (_bucket([[0, 0], [1, 1]], [0, 1]), 2, 0),
+    )  # fmt: skip
+    # Values 0 and 1 could trade places in their own buckets; 2 and 3 are settled by many tilted ones.
+    yield _shape(
+        "a symmetric part beside a settled one", (4, 4), two,
+        (_bucket([[0], [1]], [0, 1]), 25, 3), (_bucket([[2], [3]], [2, 3]), 12, 1),
+        (_bucket([[2], [2], [3]], [2, 2, 3]), 9, 0), (_bucket([[0], [2]], [0, 2]), 2, 0),
+        (_bucket([[1], [2]], [1, 2]), 2, 0),
+    )  # fmt: skip
+    yield _shape(
+        "beta 0.02, three values in pairs", (3, 3), two,
+        (_bucket([[0], [1]], [0, 1]), 7, 1), (_bucket([[1], [2]], [1, 2]), 7, 1), (_bucket([[2], [0]], [2, 0]), 6, 0),
+        (_bucket([[0], [0], [1]], [0, 0, 1]), 1, 0), beta=0.02,
+    )  # fmt: skip
+    # All but one bucket agree to the letter, in three attributes.
+    yield _shape(
+        "near-deterministic, one bucket says the opposite", (2, 2, 2, 2), ((0, 1, 2), (3,)),
+        (_bucket([[0, 0, 0], [1, 1, 1]], [0, 1]), 50, 0), (_bucket([[0, 0, 0], [0, 0, 0], [1, 1, 1]], [0, 1, 1]), 1, 0),
+        (_bucket([[0, 0, 1], [1, 1, 1]], [0, 1]), 4, 0), (_bucket([[1, 1, 0], [0, 0, 0]], [0, 1]), 3, 3),
+    )  # fmt: skip
+    # Generalised: cells of two attributes that overlap, in buckets.
+    both = ((0,),), ((1,),)
+    wide = [((((0, 1), (0,)), ((1, 2), (1,))), both), ((((1, 2), (0,)), ((0,), (0, 1))), both),
+            ((((0, 1, 2), (0,)), ((2,), (1,))), both)]  # fmt: skip
+    for beta in (0.3, 1.0):
+        yield _shape(
+            f"overlapping cells of two attributes, beta {beta}", (3, 2, 2), three,
+            (wide[0], 3, 1), (wide[1], 2, 1), (wide[2], 3, 0), beta=beta,
+        )  # fmt: skip
+    # Withheld values of three beside symmetric pairs.
+    yield _shape(
+        "three values, some withheld, two of them alike", (3, 3), two,
+        (_bucket([[0], [1]], [0, 1]), 12, 2), (_bucket([[0], [2]], [-1, 2], 3), 4, 0),
+        (_bucket([[1], [2]], [2, -1], 3), 4, 0), (_bucket([[0]], [-1], 3), 3, 0), beta=0.5,
+    )  # fmt: skip
+    # Three blocks and withheld values: nothing can be summed out.
+    pair, same = (((0,),), ((1,),)), (((0,),), ((0,),))
+    unknown = (((0,),), ((0, 1),))
+    yield _shape(
+        "three blocks, values withheld", (2, 2, 2), sliced, ((pair, pair, pair), 24, 3), ((pair, same, unknown), 4, 1),
+        ((same, pair, unknown), 4, 1), ((pair, pair, unknown), 3, 0),
+    )  # fmt: skip
+    yield _shape(
+        "three blocks, values withheld, tilted", (2, 2, 2), sliced, ((pair, pair, pair), 40, 3),
+        ((pair, pair, unknown), 3, 0),
+        (((*pair, ((0,),)), (*pair, ((0,),)), (((0,),), ((1,),), ((0,),))), 3, 0), beta=0.5,
+    )  # fmt: skip
+    # Buckets of 2, 3, 5 and 9 rows that disagree about which way round.
+    yield _shape(
+        "buckets of 2 to 9 that disagree", (2, 2, 2), three,
+        (_bucket([[0, 0], [1, 1]], [0, 1]), 30, 8), (_bucket([[0, 0], [0, 1], [1, 1]], [0, 0, 1]), 4, 1),
+        (_bucket([[0, 0]] * 2 + [[1, 1]] * 3, [1, 1, 0, 0, 0]), 2, 0),
+        (_bucket([[0, 0]] * 5 + [[1, 1]] * 3 + [[1, 0]], [0] * 5 + [1] * 4), 1, 0),
+    )  # fmt: skip
+    # Five values along a line: every second bucket shows the next two.
+    line = [(_bucket([[0], [1]] if v % 2 == 0 else [[1], [0]], [v, v + 1]), 6, 1) for v in range(4)]
+    yield _shape("five values along a line", (2, 5), two, *line)
+    # Two sets of codes that flip alone, tied to each other by a single bucket.
+    yield _shape(
+        "two sets tied by one bucket", (4, 2), two, (_bucket([[0], [1]], [0, 1]), 30, 4),
+        (_bucket([[2], [3]], [0, 1]), 30, 5), (_bucket([[0], [3]], [0, 1]), 1, 0),
+        (_bucket([[0], [0], [1]], [0, 0, 1]), 1, 0),
+    )  # fmt: skip
+    # The first look at each attribute says one thing, both together the other; a third one says nothing.
+    a, b, c, d = (0, 0, 0), (1, 1, 0), (1, 0, 0), (0, 1, 1)
+    yield _shape(
+        "misled, beside a column that says nothing", (2, 2, 2, 2), ((0, 1, 2), (3,)),
+        (_bucket([a, b], [0, 1]), 60, 0), (_bucket([a, c], [0, 1]), 5, 0), (_bucket([b, d], [0, 1]), 3, 0),
+        (_bucket([a, a, b], [0, 0, 1]), 20, 0), (_bucket([a, a, a], [0, 1, 1]), 6, 0),
+        (_bucket([b, b, b], [0, 0, 1]), 6, 0),
+    )  # fmt: skip

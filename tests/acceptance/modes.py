@@ -24,11 +24,12 @@ from unveil.engine import Engine
 SEEDS = 10
 RIGHT = 5.0  # standard errors
 LEARNING = ("hidden", "hidden_posterior", "hidden_terms", "questions", "integrated", "chain", "chain_facts", "flips")
-LEARNING += ("tempering", "averages", "convergence", "parameters", "products", "partial_sums")
+LEARNING += ("tempering", "averages", "convergence", "parameters", "products", "contract", "fits")
+SWEEPS = ("gibbs", "matching", "tempering", "closed_forms", "swaps", "used_counts", "repeated_groups", "distributions")
 TRIED = (
     *(f"attackers/posterior/{name}.py" for name in LEARNING),
     *(f"attackers/{name}.py" for name in ("learner", "bayesian")),
-    *(f"kernels/{name}.py" for name in ("gibbs", "matching", "tempering")),
+    *(f"kernels/{name}.py" for name in (*SWEEPS, "random")),
 )
 
 
@@ -157,7 +158,9 @@ def second_ways(kept: Path, most: float = MOST) -> dict[str, tuple[str, float]]:
     return {name: (how, apart) for name, (how, apart) in found.items()}
 
 
-def trials(kept: Path, seeds: int = SEEDS, *, names: Sequence[str] = (), chains_only: bool = False) -> Iterator[Trial]:
+def trials(
+    kept: Path, seeds: Sequence[int] = range(SEEDS), *, names: Sequence[str] = (), chains_only: bool = False
+) -> Iterator[Trial]:
     """Every run, those of before from `kept`, to which new ones are added.
 
     `chains_only`: the tables that are integrated otherwise, by chains, so that these are tried there too.
@@ -165,7 +168,7 @@ def trials(kept: Path, seeds: int = SEEDS, *, names: Sequence[str] = (), chains_
     done, code = kept_trials(kept), code_digest()
     everyone = everybody()
     exact: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for seed in range(seeds):
+    for seed in seeds:
         for name, table in everyone.items():
             if (names and name not in names) or (chains_only and not small(table)):
                 continue

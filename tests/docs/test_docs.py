@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import ValidationError
 
+from documents import check_document
 from hospitals import hospital_csv, shared_hospital, write_hospital
 from unveil import cli, risk, utility
-from unveil.audit.attribute import AttributeDocument
-from unveil.audit.differential.shape import DifferentialDocument
-from unveil.audit.disclosure import DisclosureDocument
-from unveil.audit.document import Document
-from unveil.audit.linking.shape import LinkDocument
-from unveil.audit.membership_trial.shape import MembershipDocument
-from unveil.audit.shape import AuditDocument
+from unveil.audit.carriers import CarrierFinding, CarrierGroup, CarrierRow
+from unveil.audit.document import Document, DocumentPart
+from unveil.audit.measures import measures
+from unveil.audit.verdict import Judgement
 from unveil.catalog import members
 from unveil.data.schema import Schema
-from unveil.frontier.shape import FrontierDocument
 from unveil.privacy.distances import DISTANCES
 from unveil.privacy.models import MODELS
 from unveil.risk import disclosure
@@ -75,6 +73,8 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fi
     (tmp_path / "others.csv").write_bytes(hospital_csv(shared_hospital(100, 4)))
     audit = (ROOT / "docs" / "audit.md").read_text()
     (tmp_path / "audit.toml").write_text(next(b for b in blocks(audit, "toml") if "releases" in b))
+    gate = (ROOT / "docs" / "gate.md").read_text()
+    (tmp_path / "unveil.toml").write_text(next(iter(blocks(gate, "toml"))))
     frontier = (ROOT / "docs" / "frontier.md").read_text()
     (tmp_path / "sweep.toml").write_text(next(b for b in blocks(frontier, "toml") if "with" in b))
     linkage = (ROOT / "docs" / "linkage.md").read_text()
@@ -125,7 +125,7 @@ def test_the_python_of_the_attackers_page_works(patients: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     "page",
     [
-        *("anonymizers", "attackers", "audit", "check", "differential", "disclosure", "frontier", "knowledge"),
+        *("anonymizers", "attackers", "audit", "check", "differential", "disclosure", "frontier", "gate", "knowledge"),
         *("linkage", "membership", "releases"),
     ],
 )
@@ -178,17 +178,42 @@ def test_every_measure_of_disclosure_is_explained() -> None:
 
 def test_the_published_json_schemas_are_those_of_the_program() -> None:
     for name, made in (
-        ("attribute-2", AttributeDocument.model_json_schema()),
-        ("audit-2", AuditDocument.model_json_schema()),
-        ("differential-2", DifferentialDocument.model_json_schema()),
-        ("disclosure-2", DisclosureDocument.model_json_schema()),
-        ("document-2", Document.model_json_schema()),
-        ("frontier-2", FrontierDocument.model_json_schema()),
-        ("link-2", LinkDocument.model_json_schema()),
-        ("membership-2", MembershipDocument.model_json_schema()),
+        ("document-2", Document.model_json_schema(mode="serialization")),
         ("schema-1", Schema.json_schema()),
     ):
         assert json.loads((ROOT / "docs" / "schemas" / f"{name}.json").read_text()) == made, name
+
+
+@pytest.mark.parametrize("kind", ["attribute", "audit", "differential", "disclosure", "frontier", "link", "membership"])
+def test_findings_and_runs_of_every_document_are_those_of_the_program(kind: str) -> None:
+    made, published = (
+        json.loads((ROOT / "docs" / "schemas" / f"{name}-2.json").read_text()) for name in ("document", kind)
+    )
+    assert {name: published["$defs"][name] for name in made["$defs"]} == made["$defs"]
+    assert published["required"] == [n for n in published["properties"] if n in published["required"]]
+    assert published["properties"]["document"]["const"] == kind
+
+
+@pytest.mark.parametrize("part", [Judgement, CarrierRow, CarrierFinding, CarrierGroup])
+def test_parts_of_an_audit_that_are_records_are_those_of_the_program(part: type[DocumentPart]) -> None:
+    published = json.loads((ROOT / "docs" / "schemas" / "audit-2.json").read_text())["$defs"]
+    made = part.model_json_schema()
+    defined = {part.__name__: {k: v for k, v in made.items() if k != "$defs"}, **made.get("$defs", {})}
+    assert {name: published[name] for name in defined} == defined
+
+
+@pytest.mark.parametrize("change", ["more", "less", "another type"])
+def test_a_document_of_another_shape_is_refused(change: str) -> None:
+    document = json.loads((ROOT / "tests" / "golden" / "audit-li_table_2_2.json").read_text())
+    (facts,) = document["diagnostics"]["releases"].values()
+    document["run"] = {"date": "2026-01-01", "python": "3", "versions": {}}
+    check_document(document)
+    if change == "less":
+        del facts["groups"]
+    else:
+        facts["groups" if change == "another type" else "grups"] = "many"
+    with pytest.raises(ValidationError):
+        check_document(document)
 
 
 def test_measures_are_functions_with_a_citation_or_a_definition() -> None:
@@ -198,6 +223,30 @@ def test_measures_are_functions_with_a_citation_or_a_definition() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} → {target}"
+
+
+def test_the_site_shows_every_page() -> None:
+    shown = re.findall(r": ([\w./-]+\.md)$", (ROOT / "site" / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert pages <= set(shown)
+    assert len(shown) == len(set(shown))
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings of a page, as code hosts and the site make them."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+def test_anchors_are_there() -> None:
+    """Of links between pages, and of the page that each measure names."""
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text()):
+            found = anchors(page.parent / target if target else page)
+            assert anchor in found, f"{page.name} → {target}#{anchor}"
+    for name, record in measures().items():
+        target, _, anchor = record.page.partition("#")
+        assert not anchor or anchor in anchors(ROOT / target), f"{name} → {record.page}"

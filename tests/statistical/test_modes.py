@@ -16,6 +16,7 @@ from unveil.attackers.posterior import tempering
 from unveil.attackers.posterior.chain import Chain
 from unveil.attackers.posterior.flips import Flip, linked_flips
 from unveil.attackers.posterior.hidden import HiddenModel
+from unveil.attackers.posterior.hidden_posterior import HiddenPosterior
 from unveil.attackers.posterior.integrated import integrated_posterior
 from unveil.attackers.posterior.tempering import Likelihood, Tempering, repeated
 from unveil.data.belief import Belief, Prior
@@ -117,13 +118,38 @@ def test_no_run_is_called_converged_while_it_is_wrong(name: str, seed: str) -> N
 
 
 def test_the_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a ladder chains cool into a mode of 0.24% of the posterior, and agree there."""
+    """Without a ladder chains cool into a mode of 0.24% of the posterior, and agree there, if they are not tried."""
     monkeypatch.setattr(Tempering, "suits", staticmethod(lambda model: False))
+    monkeypatch.setattr(HiddenPosterior, "_other_sides", lambda self: [])
     exact = by_counts(misled())[1]
     belief = run(misled(), 0, QUICK)["bayesian"]
     assert belief.diagnostics.converged
     error, stated = errors(belief, exact)
     assert error > 5 * stated
+
+
+def test_chains_that_nothing_moves_are_tried_from_the_other_side() -> None:
+    """A bucket too large to be matched exactly, which says nothing of the others: no temperatures. All chains cool into
+    the mode of 0.24%, and no truth is handed; three of three seeds were called converged."""
+    table = misled()
+    a, b, c, d = (((x, y),) * 35 for x, y in ((0, 0), (1, 1), (1, 0), (0, 1)))
+    large = (*a, *b, *c, *d), (0,) * 70 + (1,) * 70
+    beside = Hidden("misled beside a bucket of 140", (*table.groups, large), table.codes)
+    for seed in (0, 1):
+        found = run(beside, seed, QUICK)["bayesian"]
+        assert "by swaps" in found.diagnostics.method
+        assert found.probability[0, 0] < 0.3  # of a kind that is a case for 88%
+        assert not found.diagnostics.converged
+        assert "a chain from another start fits as well" in str(found.diagnostics.facts["alarm"])
+
+
+def test_the_other_side_of_a_single_mode_is_no_alarm() -> None:
+    """Large buckets that leave no doubt which way round."""
+    cells = ((0, 0),) * 50 + ((0, 1),) * 20 + ((1, 0),) * 40 + ((1, 1),) * 30
+    groups = [(cells, (0,) * 70 + (1,) * 70)] * 2 + [(((0, 0), (0, 0), (1, 1)), (0, 0, 1))] * 40
+    found = run(Hidden("large buckets, one mode", tuple(groups), (2, 2)), 0, QUICK)["bayesian"]
+    assert "by swaps" in found.diagnostics.method
+    assert found.diagnostics.converged
 
 
 def test_chains_end_right_whatever_the_seed() -> None:
@@ -138,6 +164,7 @@ def test_a_start_at_the_truth_ends_converged(monkeypatch: pytest.MonkeyPatch) ->
     """With neither a ladder nor values that trade places chains agree on a wrong mode, until one starts elsewhere."""
     monkeypatch.setattr(tempering, "MOST_NUMBERS", 0)
     monkeypatch.setattr(Tempering, "_trade", lambda self, chain, exponent, fit, turn: fit)
+    monkeypatch.setattr(HiddenPosterior, "_other_sides", lambda self: [])
     table = misled()
     release = table.release()
     targets = table.targets(release)

@@ -8,14 +8,13 @@ import numpy as np
 from unveil.audit.asking import Answers
 from unveil.audit.attack import run_attack
 from unveil.audit.belief_measures import measures_of
-from unveil.audit.carriers import wider
+from unveil.audit.carriers import CarrierFinding, CarrierRow, wider
 from unveil.audit.case import Case
 from unveil.audit.document import Finding
 from unveil.audit.findings import measure_of
 from unveil.audit.limits import parse_limit
 from unveil.audit.measures import title_of
 from unveil.audit.people import People
-from unveil.audit.shape import CarrierFinding, CarrierRow
 from unveil.data.attribute import Role
 from unveil.data.belief import Belief
 from unveil.data.regions import Regions
@@ -77,7 +76,7 @@ def asked_again(case: Case, name: str, found: Answers, findings: Sequence[Findin
     """
     release, index = found.release, found.targets.asked
     if (
-        not isinstance(release, Release)
+        release.perturbed
         or found.truth is None
         or not found.learner.exact
         or case.readers.joined

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,11 @@ from numpy.typing import NDArray
 
 from unveil import risk
 from unveil.attackers.posterior.contract import Chains, Posterior
+from unveil.attackers.posterior.convergence import FAR
 from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.audit.attack import Attack, run_attack, run_attacks, starts_of_table
 from unveil.data.attribute import Attribute, Role, asked_in_turn
 from unveil.data.belief import Belief, Estimate, Known, Prior, Targets, every_known
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -21,9 +22,19 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped, UsageError, shown
 from unveil.formats.cells import write_cells
 from unveil.formats.tables import Columns
+from unveil.risk.sampling import below_baseline
 from unveil.utility.faithfulness import faithfulness, original_as
 
-__all__ = ["Answers", "Readers", "answers", "asked_of", "check_unnamed", "code_people", "published_targets"]
+__all__ = [
+    "Answers",
+    "Readers",
+    "answers",
+    "asked_of",
+    "check_unnamed",
+    "code_people",
+    "guessed_right",
+    "published_targets",
+]
 
 MOST_VALUES_UNNAMED = 1000  # of an attribute that nobody named: everybody's beliefs in all of them are kept
 READINGS = "readings"  # the fact that several readings of a release fit
@@ -72,7 +83,7 @@ class Readers:
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
-    release: Release  # of an attack on perturbed categories a Masked, of which only attributes are asked
+    release: Release
     attribute: Attribute
     learner: Belief
     attackers: Mapping[str, Belief]
@@ -86,7 +97,7 @@ class Answers:
     ideal: Belief | None
     faithful: Estimate | None
     learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
-    besides: tuple[Attack, ...] = ()  # of others who were asked about at once
+    also_asked: tuple[Attack, ...] = ()  # of others who were asked about at once
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without their group: see Attack
 
     def __repr__(self) -> str:
@@ -98,7 +109,7 @@ class Answers:
         """What is known of each person, as text, by attribute."""
         found = {}
         for index, known in self.targets.known.items():
-            texts = np.array(write_cells(known.regions, self.release.attributes[index]), dtype=object)
+            texts = np.array(write_cells(known.regions, self.release.true_attributes[index]), dtype=object)
             found[self.release.attributes[index].name] = texts[known.of_target].tolist()
         return found
 
@@ -112,7 +123,7 @@ class Controls:
     unplaced: int
 
 
-def asked_of(release: Release | Masked, names: Sequence[str] | None = None) -> tuple[int, ...]:
+def asked_of(release: Release, names: Sequence[str] | None = None) -> tuple[int, ...]:
     """Positions of the attributes that readers are asked about, those named if any are."""
     possible = asked_in_turn(release.attributes)
     return possible if names is None else tuple(i for i in possible if release.attributes[i].name in names)
@@ -138,12 +149,12 @@ def answers(
     rows: NDArray[np.int64] | None = None,
     control: Table | None = None,
     group: NDArray[np.integer] | None = None,
-    besides: Sequence[Targets] = (),
+    also_asked: Sequence[Targets] = (),
     enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> Answers:
     """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's.
 
-    `besides`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
+    `also_asked`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
     """
     names = readers.known_of(release, asked)
     attribute = release.attributes[asked]
@@ -177,8 +188,8 @@ def answers(
         "left_out": True,
         "enough": enough,
     }
-    if besides:
-        found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)
+    if also_asked:
+        found, *others_too = run_attacks(release, [everyone, *also_asked], readers.attackers, **told_of)
     else:
         found, others_too = run_attack(release, everyone, readers.attackers, joined=readers.joined, **told_of), []
     assert found.placed is not None
@@ -208,11 +219,14 @@ def answers(
             faithful = faithfulness(release, table, asked, draws=DRAWS, learned=found.learned, ideal=there, **run)
         except Stopped:  # what was believed of the release is kept
             pass
+    learner, told = learner.of(mine), {name: belief.of(mine) for name, belief in told.items()}
+    if truth is not None:
+        told = _doubted(learner, told, readers.attackers, truth)
     return Answers(
         release=release,
         attribute=attribute,
-        learner=learner.of(mine),
-        attackers={name: belief.of(mine) for name, belief in told.items()},
+        learner=learner,
+        attackers=told,
         refused=refused,
         truth=truth,
         held=held,
@@ -223,7 +237,7 @@ def answers(
         ideal=ideal,
         faithful=faithful,
         learned=found.learned if isinstance(found.learned, LinkedPosterior) else None,  # others serve no later question
-        besides=tuple(replace(attack, learned=None) for attack in others_too),
+        also_asked=tuple(replace(attack, learned=None) for attack in others_too),
         without={name: _told(belief, words).of(mine) for name, belief in found.without.items()},
     )
 
@@ -291,6 +305,36 @@ def _saying(belief: Belief, readings: str) -> Belief:
     if READINGS not in judged.facts:
         return belief
     return replace(belief, diagnostics=replace(judged, facts={**judged.facts, READINGS: readings}))
+
+
+def _doubted(
+    learner: Belief, told: Mapping[str, Belief], attackers: Mapping[str, Any], truth: NDArray[np.integer]
+) -> dict[str, Belief]:
+    """Beliefs of readers who learn from the release; whoever does far worse than somebody who knows less is not
+    trusted. Who does a little worse may only have another model."""
+    less = {"learner": learner, **{name: told[name] for name in ("random_worlds",) if name in told}}
+    right = {name: guessed_right(belief, truth) for name, belief in less.items()}
+    found = dict(told)
+    for name, belief in told.items():
+        attacker = attackers.get(name)
+        learns = attacker is not None and (attacker.asks() or hasattr(attacker, "left_out"))
+        if name in less or belief.chains is None or not learns:
+            continue
+        own = guessed_right(belief, truth)
+        far = {other: one for other, one in right.items() if one.value > own.value + FAR}
+        if said := below_baseline(own, **far):
+            judged = belief.diagnostics
+            facts = {"alarm": f"{name} {said}", **judged.facts}
+            found[name] = replace(belief, diagnostics=replace(judged, facts=facts, converged=False, precise=False))
+    return found
+
+
+def guessed_right(belief: Belief, truth: NDArray[np.integer]) -> Estimate:
+    """How many are guessed right, by the chains' error and by luck: few people may be guessed wrong by chance."""
+    found = risk.global_threat(belief, truth)
+    value, luck = found.value, 1.96 * sqrt(found.value * (1 - found.value) / len(truth))
+    low, high = value - hypot(value - found.low, luck), value + hypot(found.high - value, luck)
+    return Estimate(value, max(low, 0.0), min(high, 1.0))
 
 
 def _told(belief: Belief, words: str) -> Belief:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,16 @@ from unveil.audit.attack import Attack
 from unveil.audit.belief_measures import labels_of
 from unveil.audit.charts import attribute_charts
 from unveil.audit.diagnosis import reader_rows, unreliable_readers
-from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdict
+from unveil.audit.document import Document, Finding, Input
 from unveil.audit.findings import belief_findings
 from unveil.audit.limits import check_limits, judge, worst
 from unveil.audit.part import Part
 from unveil.audit.result import EXIT_CODES, RunResult, judged_document
-from unveil.audit.shape import ReaderFacts
 from unveil.audit.words import sentence
 from unveil.data.belief import Belief
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 
-__all__ = ["AttributeAttack", "AttributeDocument", "describe_attack"]
+__all__ = ["AttributeAttack", "describe_attack"]
 
 NOT_MEASURED = ("faithfulness", "ideal")  # an audit's alone
 
@@ -37,7 +35,7 @@ class AttributeAttack(RunResult):
 
 def describe_attack(
     found: Attack,
-    release: Release | Masked,
+    release: Release,
     truth: NDArray[np.integer] | None,
     *,
     name: str,
@@ -50,7 +48,7 @@ def describe_attack(
 
     Exit code 3 if chains disagree or precision was not reached, whatever the limits are, unless one is exceeded.
     """
-    attribute = release.attributes[found.targets.asked]
+    attribute = release.true_attributes[found.targets.asked]
     wanted = check_limits(limits, tuple(found.attackers), labels_of(attribute))
     answers = _answers(found, release, found.learner, found.attackers, truth)
     findings = [*_findings(answers, name, [part.name for part in wanted])]
@@ -81,14 +79,14 @@ def describe_attack(
 
 def _answers(
     found: Attack,
-    release: Release | Masked,
+    release: Release,
     learner: Belief,
     attackers: Mapping[str, Belief],
     truth: NDArray[np.integer] | None,
 ) -> Answers:
-    attribute = release.attributes[found.targets.asked]
+    attribute = release.true_attributes[found.targets.asked]
     return Answers(
-        release=release,  # type: ignore[arg-type]  # of a masked one only its attributes are asked for
+        release=release,
         attribute=attribute,
         learner=learner,
         attackers=attackers,
@@ -110,9 +108,7 @@ def _findings(answers: Answers, name: str, wanted: Sequence[str]) -> Iterator[Fi
             yield finding
 
 
-def _modes(
-    found: Attack, release: Release | Masked, truth: NDArray[np.integer] | None, name: str
-) -> Iterator[dict[str, Any]]:
+def _modes(found: Attack, release: Release, truth: NDArray[np.integer] | None, name: str) -> Iterator[dict[str, Any]]:
     """Where chains disagree: each mode by itself, with the learner of the same chains; nothing is pooled."""
     for reader, belief in {"learner": found.learner, **found.attackers}.items():
         for mode in belief.diagnostics.modes:
@@ -125,55 +121,3 @@ def _modes(
                 "log_fit": fit if isinstance(fit, float) else None,
                 "findings": [f.model_dump() for f in _findings(answers, name, ()) if f.reader == reader],
             }
-
-
-class AttributeSettings(DocumentPart):
-    """What was asked for."""
-
-    release: str
-    original: str | None
-    targets: str | None
-    asked: str
-    attackers: list[str]
-    known: list[str] | None
-    wrong: float
-    prior: str | None
-    knowledge: str | None
-    roster: bool
-    coalition: int | None
-    alpha: float
-    beta: float
-    seed: int | None
-    chains: int
-    sweeps: int
-    most_sweeps: int | None
-    precision: float
-    limits: list[str]
-
-
-class ModeFacts(DocumentPart):
-    """What some of the chains say that disagree with the others."""
-
-    reader: str
-    chains: list[int]  # from 1
-    log_fit: float | None
-    findings: list[Finding]
-
-
-class AttributeDiagnostics(DocumentPart):
-    """How it went."""
-
-    verdict: Verdict
-    exit_code: Literal[0, 1, 3]
-    people: int
-    sentence: dict[str, dict[str, str]]
-    readers: list[ReaderFacts]
-    modes: list[ModeFacts]
-
-
-class AttributeDocument(Document):
-    """What unveil attack attribute --json writes, version 2. docs/schemas/attribute-2.json."""
-
-    document: Literal["attribute"]
-    settings: AttributeSettings  # type: ignore[assignment]
-    diagnostics: AttributeDiagnostics  # type: ignore[assignment]

@@ -4,20 +4,29 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from unveil.audit.document import DocumentPart
 from unveil.audit.numbers import spoken
-from unveil.audit.shape import CarrierFinding, CarrierGroup, CarrierRow
 from unveil.audit.verdict import Judgement
 from unveil.data.attribute import Attribute, Role
 from unveil.data.regions import Regions
 from unveil.data.release import Block, Release, row_numbers
 from unveil.formats.cells import write_cells
 
-__all__ = ["carrier_groups", "carrier_rows", "told_carriers", "wider"]
+__all__ = [
+    "CarrierFinding",
+    "CarrierGroup",
+    "CarrierRow",
+    "carrier_groups",
+    "carrier_rows",
+    "told_carriers",
+    "wider",
+]
 
 FEW = 3  # rows of a class below which somebody is singled out: the default limit on k
 ENOUGH = 0.1  # share of what is wrong that leaving a column out must take away for it to be named
@@ -25,6 +34,41 @@ MOST_NAMED = 2
 MOST_GROUPS, LONGEST = 5, 60  # classes that are shown, and characters of a cell
 
 Ids = NDArray[np.int64]
+
+
+class CarrierRow(DocumentPart):
+    """The classes of a release counted again with one column changed; the first rows change none, and leave out all."""
+
+    column: str
+    change: Literal["as it is", "without", "one level coarser"]
+    smallest: int
+    few: int  # rows in classes of fewer than 3
+    guessed: dict[str, float]  # by attribute: rows that have the most frequent value of their class, as a share
+    found: dict[str, float] = Field(default_factory=dict)  # by attribute: see carrier_findings
+
+
+class CarrierFinding(DocumentPart):
+    """The exceeded finding of an attribute for which readers were asked again with columns changed."""
+
+    finding: str
+    title: str
+    measure: str
+    statistic: str | None
+    limit: str
+    bound: float
+    people: int  # who were asked about again
+    everybody: int
+    together: tuple[str, ...] = ()  # two columns, where none alone is enough
+    without_both: float = 0.0
+
+
+class CarrierGroup(DocumentPart):
+    """A class of rows that carries what was found: its cells, its rows, and how many have its most frequent value."""
+
+    cells: dict[str, str]
+    rows: int
+    value: str = ""  # the most frequent value of the attribute
+    alike: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def describe_audit_run(started: float) -> Run:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     except ImportError:  # not on every system
         pass
-    return describe_run().model_copy(update={"seconds": time.monotonic() - started, "peak_memory_mb": memory})
+    return describe_run(seconds=time.monotonic() - started, peak_memory_mb=memory)
 
 
 def roles_of(case: Case) -> dict[str, list[str]]:

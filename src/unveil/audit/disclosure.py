@@ -3,18 +3,19 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.audit.document import Document, DocumentPart, Finding, Input, Verdict
+from unveil.audit.document import Document, Finding, Input
 from unveil.audit.limits import check_limits, judge
 from unveil.audit.masked import BY_PERCENTAGE, PERCENTAGES, distance_findings, near_findings
 from unveil.audit.result import RunResult, judged_document
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
-from unveil.data.masked import MaskedTable
+from unveil.data.release import Anonymized
+from unveil.data.rows import paired_rows
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
@@ -30,7 +31,7 @@ from unveil.risk.disclosure import (
     sampled_disclosure,
 )
 
-__all__ = ["Disclosure", "DisclosureDocument", "Fact", "run_disclosure"]
+__all__ = ["Disclosure", "Fact", "run_disclosure"]
 
 MEASURES = (
     *BY_PERCENTAGE,
@@ -57,7 +58,7 @@ class Disclosure(RunResult):
 
 def run_disclosure(
     table: Table,
-    made: MaskedTable,
+    made: Anonymized,
     *,
     name: str = "release",
     percentages: Sequence[float] = PERCENTAGES,
@@ -78,15 +79,16 @@ def run_disclosure(
     started = time.monotonic()
     engine = Engine(seed=0) if engine is None else engine
     _check(table, made, model, percentages, limits)
-    sensitive = [made.masked.attributes[i].name for i in made.masked.with_role(Role.SENSITIVE)]
+    rows = paired_rows(made)[0]
+    sensitive = [rows.attributes[i].name for i in rows.with_role(Role.SENSITIVE)]
     wanted = sensitive if asked is None else list(asked)
     findings: list[Finding] = []
-    for index in made.masked.masked:
-        findings += near_findings(table, made, name, made.masked.attributes[index], percentages)
-    findings += distance_findings(table, made, name, made.masked)
+    for index in rows.masked:
+        findings += near_findings(table, made, name, rows.attributes[index], percentages)
+    findings += distance_findings(table, made, name, rows)
     by_inputs: dict[str, list[dict[str, Any]]] = {}
     sentences = []
-    folds = min(FOLDS, made.masked.rows)
+    folds = min(FOLDS, rows.rows)
     options: dict[str, Any] = {"known": known, "model": model, "repeats": REPEATS, "engine": engine, "folds": folds}
     for attribute in wanted:
         engine.report(f"models of {attribute}", 0, 1)
@@ -140,9 +142,9 @@ def run_disclosure(
         inputs=inputs,
         started=started,
         diagnostics={
-            "rows": made.masked.rows,
+            "rows": rows.rows,
             "people": table.rows,
-            "perturbed": [made.masked.attributes[i].name for i in made.masked.masked],
+            "perturbed": [rows.attributes[i].name for i in rows.masked],
             "sentences": sentences,
             "remarks": remarks,
         },
@@ -151,7 +153,7 @@ def run_disclosure(
     return Disclosure(document)
 
 
-def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[float], limits: Sequence[str]) -> None:
+def _check(table: Table, made: Anonymized, model: str, percentages: Sequence[float], limits: Sequence[str]) -> None:
     """Refuse, before the work, what cannot be asked."""
     if model not in MODELS:
         raise UsageError(f"{shown(model)} is not a model; choose from {', '.join(MODELS)}")
@@ -160,18 +162,18 @@ def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[fl
             raise UsageError(f"p={p:g} is not a percentage; choose one from 0 to 100")
     check_limits(limits, (), measured=MEASURES)
     held = {a.name: a for a in table.attributes}
-    for attribute in made.masked.attributes:
+    for attribute in made.release.true_attributes:
         if attribute.name not in held or held[attribute.name].values != attribute.values:
             raise UsageError(f"the domain of {attribute.name} is not the original's; declare it in the schema")
 
 
 def _absent(
-    table: Table, made: MaskedTable, fact: Fact, known: Sequence[str] | None, model: str, engine: Engine
+    table: Table, made: Anonymized, fact: Fact, known: Sequence[str] | None, model: str, engine: Engine
 ) -> tuple[Estimate, Estimate]:
     options: dict[str, Any] = {"known": known, "model": model, "engine": engine}
     if fact.sample is not None:
         return sampled_disclosure(table, made, fact.sample, fact.labels, **options)
-    labelled = int((fact.labels[made.origin] >= 0).sum())
+    labelled = int((fact.labels[paired_rows(made)[1]] >= 0).sum())
     folds = max(2, min(FOLDS, labelled))
     return absent_disclosure(table, made, fact.labels, folds=folds, repeats=REPEATS, **options)
 
@@ -201,63 +203,3 @@ def _by_percentage(findings: Sequence[Finding]) -> dict[str, Any]:
             points = found.setdefault(finding.attribute, {}).setdefault(finding.measure, [])
             points.append({"p": float(finding.statistic or 0), "share": finding.value, "baseline": finding.baseline})
     return found
-
-
-class DisclosureSettings(DocumentPart):
-    """What was asked for."""
-
-    release: str
-    percentages: list[float]
-    asked: list[str]
-    known: list[str] | None
-    model: str
-    most_inputs: int
-    fact: Literal["people of the original", "other people"] | None
-    seed: int | None
-    limits: list[str]
-
-
-class DisclosureDiagnostics(DocumentPart):
-    """How it went."""
-
-    verdict: Verdict
-    exit_code: Literal[0, 1, 3]
-    rows: int
-    people: int
-    perturbed: list[str]
-    sentences: list[str]
-    remarks: list[str]
-
-
-class PercentagePoint(DocumentPart):
-    """The share of people whose true value is so near, and that without their rows."""
-
-    p: float
-    share: float
-    baseline: float
-
-
-class InputsPoint(DocumentPart):
-    """The share of people guessed right from these inputs, and that without their rows."""
-
-    inputs: list[str]
-    share: float
-    low: float
-    high: float
-    baseline: float
-
-
-class DisclosureCharts(DocumentPart):
-    """Shares, never one entry a person."""
-
-    by_percentage: dict[str, dict[str, list[PercentagePoint]]]
-    by_inputs: dict[str, list[InputsPoint]]
-
-
-class DisclosureDocument(Document):
-    """What unveil attack disclosure --json writes, version 2. docs/schemas/disclosure-2.json."""
-
-    document: Literal["disclosure"]
-    settings: DisclosureSettings  # type: ignore[assignment]
-    diagnostics: DisclosureDiagnostics  # type: ignore[assignment]
-    charts: DisclosureCharts  # type: ignore[assignment]

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import os
 import platform
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
@@ -192,11 +193,23 @@ def describe_inputs(paths: Iterable[Path | _HashedInput], published: Collection[
     return tuple(found)
 
 
-def describe_run(packages: Mapping[str, str] | None = None) -> Run:
-    """Date and versions."""
+def describe_run(
+    packages: Mapping[str, str] | None = None, *, seconds: float | None = None, peak_memory_mb: float | None = None
+) -> Run:
+    """Date, versions and cost.
+
+    With SOURCE_DATE_EPOCH set, the date is that one and the cost is left out: equal inputs and seeds then give
+    documents that are equal byte by byte (reproducible-builds.org's convention).
+    """
+    stated = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if stated and not (stated.isascii() and stated.isdigit() and int(stated) < 2**37):
+        raise UsageError("SOURCE_DATE_EPOCH: is not a number of seconds since 1970; unset it, or correct it")
+    moment = datetime.fromtimestamp(int(stated), UTC) if stated else datetime.now(UTC)
     versions = {name: version(name) for name in ("unveil", "numpy", "polars")}
     return Run(
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        date=moment.isoformat(timespec="seconds"),
         python=platform.python_version(),
         versions={**versions, **(packages or {})},
+        seconds=None if stated else seconds,
+        peak_memory_mb=None if stated else peak_memory_mb,
     )

@@ -20,7 +20,6 @@ from unveil.audit.part import Part
 from unveil.audit.remembered import Remake
 from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of, preset_covers
 from unveil.data.attribute import Role
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.risk.published_file import Leak, across_releases, harmful_classes, likely_members, read_as_a_stranger
 
@@ -34,13 +33,13 @@ def _default_limits(case: Case, findings: Sequence[Finding]) -> list[str]:
 
     Being in the table is judged where the schema calls it sensitive, and by what is known of others.
     """
-    found = []
+    found, attackers = [], case.attacker_names
     for kind, limits in DEFAULT_LIMITS.items():
         if kind == "membership" and not (case.membership is not None and case.membership.sensitive):
             continue
         for text in limits:
             left = parse_limit(text).left
-            meant = [f for f in findings if f.minus is None and stands_for(left, f, case.attacker_names)]
+            meant = [f for f in findings if f.minus is None and stands_for(left, f, attackers)]
             unknown = all(f.value is None for f in meant)
             if meant and not (
                 unknown and (kind == "membership" or (left.reader is None and left.measure == "claim_precision"))
@@ -112,14 +111,14 @@ def judge_release(
     )
 
 
-def _remake(case: Case, release: Release | Masked) -> Remake:
+def _remake(case: Case, release: Release) -> Remake:
     named = [
         tuple(release.attributes[i].name for i in release.with_role(r)) for r in (Role.INSENSITIVE, Role.SENSITIVE)
     ]
     return Remake(anonymize_command(case, release), *named)
 
 
-def anonymize_command(case: Case, release: Release | Masked) -> str:
+def anonymize_command(case: Case, release: Release) -> str:
     """The beginning of the command that makes the release once more; an external document does not name the original.
 
     What the release does not publish is left out again.

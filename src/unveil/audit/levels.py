@@ -12,6 +12,7 @@ from unveil.audit.document import Finding
 from unveil.audit.group_members import groups_and_members, groups_and_population
 from unveil.audit.level_units import Units, worst_over_lattice
 from unveil.data.attribute import Attribute, Role
+from unveil.data.mixture import mixture_of
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
@@ -87,6 +88,10 @@ def run_check(
             )
         if "members" in model.needs and original is None:
             raise NotApplicable(f"{model.name} is about people whose cells are known; add --original DATA")
+    if release.perturbed:  # what is shown tells rows apart, true or not
+        mixture = mixture_of(release)
+        release = mixture.release
+        group = None if group is None or (group < 0).any() else mixture.group[group]
     hidden = release.suppressed()
     sizes = release.class_sizes()
     one = Reference(np.ones(1, dtype=np.int64))

@@ -1,20 +1,14 @@
 """What a reader of an audit must bear in mind."""
 
 from collections.abc import Iterator, Sequence
-from math import hypot, sqrt
 
-import numpy as np
-from numpy.typing import NDArray
-
-from unveil import risk
 from unveil.attackers.posterior.contract import ENDED
-from unveil.audit.asking import Answers
+from unveil.audit.asking import Answers, guessed_right
 from unveil.audit.belief_measures import MOST_VALUES
 from unveil.audit.case import Case
 from unveil.audit.document import Finding
 from unveil.audit.identity import in_population
 from unveil.data.attribute import Role
-from unveil.data.belief import Belief, Estimate
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.risk.sampling import below_baseline
@@ -27,7 +21,6 @@ MOST_NAMES = 20  # attributes that a remark names
 def remarks_of_release(case: Case, name: str) -> Iterator[str]:
     """What a reader of the report must bear in mind about one release."""
     release = case.releases[name]
-    assert isinstance(release, Release)  # a masked one has remarks of its own
     published = {a.name for a in release.attributes}
     if case.original is not None:
         absent = [a.name for a in case.original.attributes if a.name not in published]
@@ -139,9 +132,9 @@ def remarks_of_answers(case: Case, name: str, found: Answers) -> Iterator[str]:
         said = dict.fromkeys(str(b.diagnostics.facts[fact]) for b in readers.values() if fact in b.diagnostics.facts)
         yield from (f"{about}: {text}." for text in said)
     if found.truth is not None:
-        right = {name: _guessed(belief, found.truth) for name, belief in readers.items()}
+        right = {name: guessed_right(belief, found.truth) for name, belief in readers.items()}
         less = {name: right[name] for name in ("learner", "random_worlds") if name in right}
-        for name in (n for n, b in readers.items() if not b.exact):
+        for name in (n for n, b in readers.items() if not b.exact and "alarm" not in b.diagnostics.facts):
             said_less = "" if name in less else below_baseline(right[name], **less)
             if said_less:
                 yield f"{about}: {name} {said_less}."
@@ -163,11 +156,3 @@ def remarks_of_baselines(about: str, findings: Sequence[Finding]) -> Iterator[st
 
 def count_words(count: int, least: int) -> str:
     return f"fewer than {least}" if 0 < count < least else f"{count:,}"
-
-
-def _guessed(belief: Belief, truth: NDArray[np.integer]) -> Estimate:
-    """How many are guessed right, by the chains' error and by luck: few people may be guessed wrong by chance."""
-    found = risk.global_threat(belief, truth)
-    value, luck = found.value, 1.96 * sqrt(found.value * (1 - found.value) / len(truth))
-    low, high = value - hypot(value - found.low, luck), value + hypot(found.high - value, luck)
-    return Estimate(value, max(low, 0.0), min(high, 1.0))

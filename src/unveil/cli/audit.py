@@ -42,8 +42,7 @@ class AuditOptions(
 
     releases: list[Path] = opt.argument("One or more published tables.", "RELEASE…", default=list)
     known: list[str] = opt.option(
-        "What an attacker knows about a person; all quasi-identifiers if not given. "
-        "Repeat it to test several sets of known attributes, one table row each.",
+        "What an attacker knows of a person, or all quasi-identifiers; repeatable to test several.",
         "A,B",
         default=list,
     )
@@ -163,13 +162,12 @@ def _people_paths(options: AuditOptions, case: Any) -> dict[Path, tuple[str, str
     """One file per release and attribute: `-RELEASE` and `-ATTRIBUTE` before the ending where there are several."""
     from unveil.audit.asking import asked_of
     from unveil.data.attribute import Role
-    from unveil.data.masked import Masked
 
     if options.people is None:
         return {}
     keys = []
     for name, release in case.releases.items():
-        if isinstance(release, Masked):  # whom each person is linked with: one file
+        if release.perturbed:  # whom each person is linked with: one file
             keys.append((name, ""))
             continue
         attributes = [release.attributes[i].name for i in asked_of(release, names_of(options.asked))]

@@ -57,6 +57,13 @@ class Group(TyperGroup):
         found = super().list_commands(ctx)
         return sorted(found, key=lambda name: self.order.index(name) if name in self.order else len(self.order))
 
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        own = " ".join(f"[{p.opts[-1]}]" for p in self.get_params(ctx))  # --help and --version need no panel
+        formatter.write_usage(ctx.command_path, f"{own} COMMAND …")
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        self.format_commands(ctx, formatter)
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         if self.epilog:
             formatter.write_paragraph()

@@ -118,19 +118,17 @@ def read_earlier(path: Path, schema: Any, table: Any, options: Any, said: Mappin
     """Read one, by the original's domains if its values are among them, else by its own."""
     from unveil.data.schema import read_schema
     from unveil.errors import ReleaseError
-    from unveil.formats.masked import is_masked, read_masked
     from unveil.formats.releases import read_release
     from unveil.risk.composition import EarlierRelease, Overlap
 
     known = read_schema(schema).confirmed() if isinstance(schema, Path) else schema
-    reader = read_masked if is_masked(path) else read_release
     written = {} if options is None else {**dialect_of(options, "release_"), "cells": options.cells}
     try:
-        release = reader(path, known, attributes=() if table is None else table.attributes, **written)
+        release = read_release(path, known, attributes=() if table is None else table.attributes, **written)
     except ReleaseError:
         if table is None:
             raise
-        release = reader(path, known, **written)
+        release = read_release(path, known, **written)
     overlap = Overlap(said.get("people", "same"), said.get("shared"))
     return EarlierRelease(
         release=release,

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 from typing import Any
@@ -133,7 +133,7 @@ def keep_apart(inputs: Iterable[Path | Database | None], outputs: Iterable[Path 
 def check_outputs(options: Any, inputs: Sequence[Path | Database | None], *more: Path) -> None:
     """Whether report, document and people file can be written beside what is read: said before the work."""
     people = getattr(options, "people", None)
-    named = [getattr(options, "report", None), getattr(options, "json", None), people, *more]
+    named = [*(getattr(options, name, None) for name in ("report", "json", "junit", "sarif")), people, *more]
     outputs = [path for path in named if path is not None and str(path) != "-"]
     keep_apart(inputs, outputs)
     for path in outputs:
@@ -161,7 +161,7 @@ def give_results(
     eyes alone.
     """
     from unveil.formats.output import write_whole
-    from unveil.report import print_document, render_page
+    from unveil.report import junit, print_document, render_page, sarif
 
     doing("writing")
     people, report = people or {}, options.report
@@ -171,6 +171,9 @@ def give_results(
         contents[report] = render_page(found.document).encode()
     if options.json is not None and str(options.json) != "-":
         contents[options.json] = text.encode()
+    for path, render in ((options.junit, junit), (options.sarif, sarif)):
+        if path is not None:
+            contents[path] = render(found.document).encode()
     contents |= {**people, **(beside or {})}
     write_whole(contents, private=[*people, *private])
     for path, content in contents.items():
@@ -243,13 +246,36 @@ def long_work(then: str = "what was reached is kept") -> "Iterator[tuple[Any, Ev
             with _bar() as progress:
                 yield progress, stop
         else:
-            meter = Meter()
+            meter = Meter(_told_to_file())
             doing(meter.line)
             yield meter, stop
     finally:
         doing("writing")
         if main:
             signal.signal(signal.SIGINT, before)
+
+
+def _told_to_file() -> Callable[[str, float, float | None], None] | None:
+    """Progress for a program that waits: it names a file in UNVEIL_PROGRESS, which then always holds the latest."""
+    named = os.environ.get("UNVEIL_PROGRESS")
+    if not named:
+        return None
+    import json
+
+    file, last = Path(named), -1.0
+
+    def show(stage: str, share: float, left: float | None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < 0.25 and share < 1:
+            return
+        last = now
+        with suppress(OSError):  # nobody waits any more: that ends no work
+            part = file.with_suffix(".part")
+            part.write_text(json.dumps({"stage": harmless(stage), "share": share, "left": left}), "utf-8")
+            part.replace(file)
+
+    return show
 
 
 @contextmanager

@@ -23,6 +23,7 @@ class SchemaOptions(opt.TableDialect):
         parser=located,
     )
     output: Path | None = opt.output_option("Where to write; to the terminal if not given.")
+    json: Path | None = opt.option("Also write the evidence for the roles, as JSON.", "FILE")
     published: bool = opt.flag("--published", "The table is a release: 20-29 is an interval, not a value.")
     json_schema: bool = opt.flag("--json-schema", "Print the JSON Schema of schema.toml instead.")
 
@@ -47,7 +48,7 @@ def schema(options: SchemaOptions) -> None:
     from unveil.formats.output import write_whole
     from unveil.formats.tables import read_columns
 
-    keep_apart([data], [output])
+    keep_apart([data], [output, options.json])
     if output is not None and _is_confirmed(output):
         raise UsageError(
             f"{output}: is a confirmed schema, which a draft would replace; name another file, or remove it"
@@ -66,6 +67,8 @@ def schema(options: SchemaOptions) -> None:
         listed=("",) if found.missing else (),  # the first token stands for all kinds in a release: it names none
         folder=None if output is None else f"{output.stem}-domains",
     )
+    if options.json is not None:
+        write(options.json, draft.evidence_json(str(data.name), found.rows))
     if output is None or not draft.files:
         write(output, draft.toml)
     else:

@@ -81,7 +81,9 @@ class Regions:
         """Sets given as (region, code) pairs in any order, repetition allowed."""
         if len(code) and not 0 <= code.min() <= code.max() < codes:
             raise ReleaseError("a region has codes outside the domain")
-        key = np.unique(np.asarray(owner, dtype=np.int64) * codes + np.asarray(code, dtype=np.int64))
+        key = np.asarray(owner, dtype=np.int64) * codes + np.asarray(code, dtype=np.int64)
+        if not (key[1:] > key[:-1]).all():  # mostly they come in order
+            key = np.unique(key)
         owner, code = key // max(codes, 1), key % max(codes, 1)
         begins = np.ones(len(key), dtype=bool)
         begins[1:] = (owner[1:] != owner[:-1]) | (code[1:] != code[:-1] + 1)

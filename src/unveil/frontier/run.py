@@ -171,7 +171,7 @@ def _candidates(
 
 def _default_risks(table: Table) -> tuple[str, ...]:
     if table.with_role(Role.SENSITIVE):
-        return ("privacy_loss.max", "privacy_loss.mean")
+        return ("global_threat", "relative_threat.max")  # what attackers who learn guess, not what groups count
     return ("prosecutor_risk.max",)
 
 

@@ -6,7 +6,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-__all__: list[str] = []
+__all__ = ["cache_folder"]
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: this folder, or else the user's cache, or else a private temporary folder."""
+    if stated := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(stated)
+    own = Path(__file__).parent / "__pycache__"
+    users = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba"
+    return next((folder for folder in (own, users) if _can_write(folder)), None) or Path(_private_folder())
 
 
 def _cache_somewhere() -> None:
@@ -14,13 +23,12 @@ def _cache_somewhere() -> None:
 
     Numba would refuse to start. Its cache holds code that is run, so that the folder must be ours alone.
     """
-    if os.environ.get("NUMBA_CACHE_DIR") or _can_write(Path(__file__).parent / "__pycache__"):
+    folder = cache_folder()
+    if folder.name in ("__pycache__", "numba") or os.environ.get("NUMBA_CACHE_DIR"):
         return
-    if _can_write(Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba"):
-        return
-    os.environ["NUMBA_CACHE_DIR"] = folder = _private_folder()  # inherited by workers
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)  # inherited by workers
     if "numba" in sys.modules:  # it has read its settings already
-        sys.modules["numba"].config.CACHE_DIR = folder
+        sys.modules["numba"].config.CACHE_DIR = str(folder)
 
 
 def _can_write(path: Path) -> bool:

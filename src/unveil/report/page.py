@@ -25,7 +25,7 @@ from unveil.report.reading import names_of, read_document
 from unveil.report.sections import blocks_of
 from unveil.report.wording import SIGNS, VERDICTS, clean
 
-__all__ = ["render_page"]
+__all__ = ["chart_library", "render_page", "render_sections", "style_sheet"]
 
 # Signs that could end a script element or open a comment in it.
 _INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -35,27 +35,38 @@ def render_page(document: Document | dict[str, Any]) -> str:
     """The report of a document of any kind, as one page. The same document gives the same page."""
     read = read_document(document)
     names = names_of(read)
-    drawn = _Drawn()
-    sections = _sections(blocks_of(read, names))
-    bundle, start, style = _bundle(), _part("report.js"), _part("report.css")
+    html, specs = render_sections(read)
+    bundle, start, style = chart_library(), _part("report.js"), style_sheet()
     return (
         _pages()
         .get_template("report.html.j2")
         .render(
-            sections=sections,
-            contents=[s for s in sections if s["level"] == 2 and s["second"]],
+            sections=html,
             kind=read.document,
             of=", ".join(names.of(r) for r in names.releases[:4]),
-            signs=SIGNS,
-            verdicts=VERDICTS,
-            draw=drawn.add,
-            specs=drawn.json,
+            specs=specs,
             policy=_policy([bundle, start], style),
             bundle=Markup(bundle),
             start=Markup(start),
             style=Markup(style),
         )
     )
+
+
+def render_sections(document: Document | dict[str, Any]) -> tuple[Markup, Markup]:
+    """The report's sections for a page that somebody else frames, and their charts as JSON: no script, no style."""
+    read = read_document(document)
+    drawn = _Drawn()
+    sections = _sections(blocks_of(read, names_of(read)))
+    contents = [s for s in sections if s["level"] == 2 and s["second"]]
+    made = _pages().get_template("sections.html.j2")
+    html = made.render(sections=sections, contents=contents, signs=SIGNS, verdicts=VERDICTS, draw=drawn.add)
+    return Markup(html), drawn.json()
+
+
+def style_sheet() -> str:
+    """The style of the report's sections."""
+    return _part("report.css")
 
 
 def _sections(blocks: list[Block]) -> list[dict[str, Any]]:
@@ -116,7 +127,7 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _bundle() -> str:
+def chart_library() -> str:
     """Vega and its embedding. Bundling starts a JavaScript engine, which takes seconds: kept beside compiled code."""
     kept = Path(__file__).with_name("__pycache__") / f"vega-{version('vl-convert-python')}.js"
     with suppress(OSError, UnicodeDecodeError):

@@ -5,6 +5,7 @@ without replacement may miss (hypergeometric), never from a bootstrap, which rep
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from unveil.data.belief import Estimate
 from unveil.errors import UsageError
 from unveil.risk._checks import quantile
 
-__all__ = ["below_baseline", "sampled_maximum", "sampled_quantile", "sampled_share"]
+__all__ = ["below_baseline", "sampled_quantile", "sampled_share"]
 
 LEVEL = 0.95
 
@@ -69,13 +70,6 @@ def sampled_quantile(each: Floats, q: float, people: int) -> Estimate:
     return Estimate(value, min(low, value), max(high, value))
 
 
-def sampled_maximum(each: Floats, people: int, *, most: float = math.inf) -> Estimate:
-    """The largest over all `people`: at least what was sampled; beyond the sample it is unknown up to `most`."""
-    count = _checked(each, people)
-    value = float(each.max())
-    return Estimate.exact(value) if count == people else Estimate(value, value, max(most, value))
-
-
 def below_baseline(attacker: Estimate, **baselines: Estimate) -> str:
     """Why an attacker's success cannot be right: who knows more must not guess worse; empty if it does not.
 
@@ -86,7 +80,7 @@ def below_baseline(attacker: Estimate, **baselines: Estimate) -> str:
         if attacker.value + error < other.value:
             said = name.replace("_", " ")
             right = f"guesses right for {attacker.value:.1%}, {said} for {other.value:.1%}"
-            return f"{right}: the chains may be in a wrong mode"
+            return f"{right}: who knows more must not do worse, so it may read the release the wrong way round"
     return ""
 
 
@@ -96,6 +90,7 @@ def _checked(each: Floats, people: int) -> int:
     return len(each)
 
 
+@lru_cache(maxsize=2**12)  # many measures of one sample find the same number of people
 def _hypergeometric(hits: int, count: int, people: int) -> tuple[int, int]:
     """The fewest and the most exposed people of whom this many would be among those sampled, each at 2.5%."""
     from scipy.stats import hypergeom

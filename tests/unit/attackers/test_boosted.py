@@ -13,6 +13,7 @@ from unveil.attackers.boosted import Boosted
 from unveil.attackers.posterior import bags, boosting, cross_fitted
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.cross_fitted import CrossFitted
+from unveil.attackers.posterior.fits import Fitted
 from unveil.attackers.posterior.repeats import Repeats
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.data.attribute import Attribute, Kind, Role
@@ -329,3 +330,21 @@ def test_stopped_before_its_end() -> None:
     engine.stop.set()
     with pytest.raises(Stopped, match="before boosting had learned"):  # weak models would understate what is learned
         CrossFitted.of(release, targets.asked, Settings(), engine)
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.2])
+def test_a_row_that_shows_its_value_counts_for_that_value_alone(wrong: float) -> None:
+    """As if every value were asked of every row, which hundreds of values make slow."""
+    release, targets, _ = everybody("age", "mondrian:k=12")
+    known = {i: replace(k, wrong=wrong) for i, k in targets.known.items()}
+    some = replace(targets, known=known, group=None).take(np.arange(60))
+    model = CrossFitted.of(release, some.asked, Settings(rounds=20), Engine(seed=1))
+    fitted = Fitted.of(release, some)
+    held = np.zeros((len(fitted.block.count), 4))
+    held[np.arange(len(held)), model.columns.of_entry] = fitted.block.count
+    each = held[fitted.own.entry] * model._likelihood(0, fitted.own)
+    expected = np.zeros((60, 4))
+    np.add.at(expected, fitted.own.target, each)
+    assert model.learned
+    assert each.max() > 0
+    assert model.members(some) == pytest.approx(expected, rel=1e-12)

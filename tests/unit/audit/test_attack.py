@@ -14,6 +14,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 from test_cli import run
 
+from documents import check_document
 from one_round import attack, run_attack
 from small import QI, SENSITIVE, made_release, made_schema, made_table
 from unveil import risk
@@ -23,7 +24,7 @@ from unveil.attackers.posterior.averages import diagnostics
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import attack as attack_module
 from unveil.audit.attack import Attack, targets_of_file
-from unveil.audit.attribute import AttributeDocument, describe_attack
+from unveil.audit.attribute import describe_attack
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Belief, Diagnostics, Prior
 from unveil.data.release import Release
@@ -425,14 +426,14 @@ def test_the_document_says_what_is_printed_and_is_drawn_by_the_same_page(
     wanted = ("--json", folder / "a.json", "--report", folder / "a.html", "--limit", "global_threat <= 1")
     code, out, err = run(*command(folder, "--attacker", "bayesian:membership=0.5", *wanted), capsys=capsys)
     assert (code, err) == (0, f"wrote {folder / 'a.html'}\nwrote {folder / 'a.json'}\n")
-    document = AttributeDocument.model_validate_json((folder / "a.json").read_text())
-    assert [reader.reader for reader in document.diagnostics.readers] == ["learner", "bayesian:membership=0.5"]
-    (limited,) = (f for f in document.findings if f.limit)
-    assert (limited.id, limited.verdict) == ("bayesian:membership=0.5.global_threat", "within")
+    document = check_document(json.loads((folder / "a.json").read_text()))
+    assert [reader["reader"] for reader in document["diagnostics"]["readers"]] == ["learner", "bayesian:membership=0.5"]
+    (limited,) = (f for f in document["findings"] if f["limit"])
+    assert (limited["id"], limited["verdict"]) == ("bayesian:membership=0.5.global_threat", "within")
     release, table = released
     found = attack_module.attack(release, table, ["bayesian:membership=0.5"])
     expected = risk.global_threat(found.attackers["bayesian:membership=0.5"], found.truth).value
-    assert limited.value == pytest.approx(expected, abs=1e-12)
+    assert limited["value"] == pytest.approx(expected, abs=1e-12)
     page = (folder / "a.html").read_text()
     assert "disease: what is believed of 8 people" in page
     assert "What do readers believe of each person?" in page
@@ -466,10 +467,11 @@ def test_modes_of_chains_that_disagree_stand_side_by_side() -> None:
     found = Attack(learner, {"bayesian": attacker}, targets_of_table(table, release, 1))
     made = describe_attack(found, release, np.zeros(3, int), name="r", settings=SETTINGS, started=0.0)
     assert made.exit_code == 3
-    document = AttributeDocument.model_validate(made.document.model_dump())
-    values = [{f.name: f.value for f in mode.findings}["global_threat"] for mode in document.diagnostics.modes]
+    document = check_document(made.document.model_dump(mode="json"))
+    modes = document["diagnostics"]["modes"]
+    values = [{f["id"]: f["value"] for f in mode["findings"]}["bayesian.global_threat"] for mode in modes]
     assert values == [1.0, 0.0]
-    assert document.diagnostics.sentence == {}
+    assert document["diagnostics"]["sentence"] == {}
     heads = [cell.text for cell in attack_grid(made.document).head]
     assert heads == ["", "learner", "bayesian, mode 1 (chains 1 2, log fit -3)", "bayesian, mode 2 (chains 3 4)"]
 

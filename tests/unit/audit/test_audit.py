@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from documents import check_document
 from one_round import run_attack, run_audit
 from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_finding, made_release, made_schema, made_table
 from unveil.attackers.bayesian import Bayesian
@@ -17,7 +18,6 @@ from unveil.audit import Audit
 from unveil.audit.asking import code_people
 from unveil.audit.compare import dominance
 from unveil.audit.document import Finding
-from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.data.belief import Belief, Prior
 from unveil.data.regions import Regions
@@ -58,7 +58,7 @@ def audited(release: Release, table: Table | None, **options: Any) -> Audit:
         {"r.csv": release}, original=table, **{"chains": SHORT, "engine": Engine(seed=1, workers=1), **options}
     )
     document = found.to_dict()
-    AuditDocument.model_validate(document)
+    check_document(document)
     json.dumps(document, allow_nan=False)
     out = io.StringIO()
     print_document(found.document, Console(file=out, width=150))

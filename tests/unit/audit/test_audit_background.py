@@ -13,6 +13,7 @@ from rich.console import Console
 from test_audit_cli import audit, folder  # noqa: F401  (a fixture)
 from test_cli import run
 
+from documents import check_document
 from one_round import run_audit
 from small import QI, SENSITIVE, WAIVED, made_release, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
@@ -21,7 +22,6 @@ from unveil.audit import Audit
 from unveil.audit import background as module
 from unveil.audit.background import Background, background_sections
 from unveil.audit.measures import parse_id
-from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
@@ -54,7 +54,7 @@ def audited(**options: Any) -> Audit:
         **options,
     }
     found = run_audit({"r.csv": RELEASE}, **given)
-    AuditDocument.model_validate(found.to_dict())
+    check_document(found.to_dict())
     return found
 
 
@@ -200,7 +200,7 @@ def test_people_who_fit_several_groups_are_judged_by_all_of_them() -> None:
 
 
 def test_the_report_and_the_terminal_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "_bundle", lambda: "")  # seconds of JavaScript that nothing here runs
+    monkeypatch.setattr(page, "chart_library", lambda: "")  # seconds of JavaScript that nothing here runs
     found = audited(background=Background(bandwidths=(0.3, 0.5), t=0.1, l=2, at_least=0.9))
     text = render_page(found.document)
     assert 'id="background"' in text

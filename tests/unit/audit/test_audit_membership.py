@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 from test_cli import run
 
+from documents import check_document
 from one_round import run_audit
 from small import QI, SENSITIVE, WAIVED, made_release, made_schema, made_table
 from unveil.attackers.posterior.contract import Chains
@@ -18,7 +19,6 @@ from unveil.audit import Audit, MembershipQuestion, hold_out
 from unveil.audit import membership as section
 from unveil.audit.levels import run_check
 from unveil.audit.measures import parse_id
-from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.data.release import Release
 from unveil.data.table import Table
@@ -62,7 +62,7 @@ def audited(release: Release | None = None, **options: Any) -> Audit:
         "engine": Engine(seed=1, workers=1),
     }
     found = run_audit({"r.csv": generalised() if release is None else release}, **{**defaults, **options})
-    AuditDocument.model_validate(found.to_dict())
+    check_document(found.to_dict())
     json.dumps(found.to_dict(), allow_nan=False)
     return found
 

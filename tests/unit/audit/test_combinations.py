@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from documents import check_document
 from one_round import run_audit
 from small import INSENSITIVE, QI, SENSITIVE, made_schema, made_table
 from unveil import cli
@@ -16,7 +17,6 @@ from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import attack
 from unveil.audit.numbers import spoken
 from unveil.audit.remarks import _named
-from unveil.audit.shape import AuditDocument
 from unveil.errors import UsageError
 from unveil.report import print_blocks, render_page
 from unveil.report.reading import names_of
@@ -55,7 +55,7 @@ def test_how_little_need_be_known() -> None:
     assert audit.document.settings["known"] is None
     right = next(f for f in audit.document.findings if f.id == "random_worlds.global_threat")
     assert right.value == pytest.approx(rows[2]["right"][0])
-    AuditDocument.model_validate(audit.to_dict())
+    check_document(audit.to_dict())
     page = render_page(audit.document)
     assert "How little need be known" in page
     assert "sex, age" in page
@@ -157,7 +157,7 @@ def test_limits_on_combinations() -> None:
         audit = run_audit(
             {"r.csv": TABLE.as_release()}, original=TABLE, attackers=WORLDS, combinations=sets, limits=limits, **more
         )
-        AuditDocument.model_validate(audit.to_dict())
+        check_document(audit.to_dict())
         findings = [f for f in audit.document.findings if f.id.startswith("known.")]
         page = render_page(audit.document)
         assert all(f"disease · {f.id.split('.')[2]} known" in page for f in findings)

@@ -12,12 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsClassifier
 
+from documents import check_document
 from tests.small import QI, SENSITIVE, made_release, made_schema
 from unveil import UnveilError, run_differential
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.anonymizers.full_domain import FullDomain
 from unveil.anonymizers.mondrian import Mondrian
-from unveil.audit.differential.shape import DifferentialDocument
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -314,7 +314,7 @@ def test_a_sweep_in_one_document() -> None:
     with pytest.raises(UnveilError, match="cannot be met"):
         run_differential(TABLE_1A, sweep(["mondrian"], ["k=6"], lambda t: sanitizer_of(t[0])))
     found = run_differential(TABLE_1A, points[:1], model="conditional", limits=["delta <= 0.5", "distance.mean <= 1"])
-    DifferentialDocument.model_validate(found.to_dict())
+    check_document(found.to_dict())
     assert found.exit_code == 1
     verdicts = {f.id: f.verdict for f in found.document.findings}
     assert (verdicts["delta"], verdicts["distance.mean"]) == ("exceeded", "within")

@@ -10,16 +10,15 @@ import pytest
 from scipy.stats import norm
 from test_cli import run
 
+from documents import check_document
 from one_round import run_audit
-from small import QI, SENSITIVE, made_schema, made_table
+from small import QI, SENSITIVE, made_schema, made_table, masked_release
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import MembershipQuestion
 from unveil.audit.membership_trial import run_membership
-from unveil.audit.membership_trial.shape import MembershipDocument
 from unveil.catalog import anonymizer
-from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -150,7 +149,7 @@ def test_a_release_that_is_there_with_controls() -> None:
 def test_the_nearest_row_by_hand() -> None:
     schema = made_schema({"a": {"role": QI, "kind": "numeric", "domain": {"from": 0, "to": 9}}})
     inside, outside = made_table(schema, ("1",), ("3",)), made_table(schema, ("5",), ("7",))
-    masked = Masked(inside.attributes, (np.array([1.5, 3.0]),), (0,))
+    masked = masked_release(inside.attributes, (np.array([1.5, 3.0]),), (0,))
     # Everybody's deviation is √5; a difference counts over √2 of it.
     unit = np.sqrt(5) * np.sqrt(2)
     near, far = nearest_distances(masked, [inside, outside], ["a"])
@@ -231,7 +230,7 @@ def test_answers_of_a_model_by_hand(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "_bundle", lambda: "")  # making it takes seconds
+    monkeypatch.setattr(page, "chart_library", lambda: "")  # making it takes seconds
     (tmp_path / "schema.toml").write_text(TOML)
     for name, table in (("in.csv", people(40)), ("out.csv", people(40, seed=1))):
         texts = [[a.values[c] for c in column] for a, column in zip(table.attributes, table.columns, strict=True)]
@@ -246,7 +245,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert stat.S_IMODE((tmp_path / "p.csv").stat().st_mode) == 0o600
     assert (tmp_path / "p.csv").read_text().startswith("row,member,likelihood,degree,frequency\n1,")
     document = json.loads((tmp_path / "m.json").read_text())
-    MembershipDocument.model_validate(document)
+    check_document(document)
     assert document["settings"]["shadows"] == 4
     assert "<h1>Can it be found out who is in?" in (tmp_path / "m.html").read_text()
     (tmp_path / "a.csv").write_text("member,score\n1,3\n0,2\n")

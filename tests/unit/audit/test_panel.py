@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import unveil
+from documents import check_document
 from small import QI, SENSITIVE, WAIVED, made_schema, made_table
 from unveil import risk
 from unveil.attackers.bayesian import Bayesian
@@ -16,7 +17,6 @@ from unveil.audit import Audit, run_audit
 from unveil.audit import panel as panel_module
 from unveil.audit.belief_measures import measures_of
 from unveil.audit.panel import dependent_pairs
-from unveil.audit.shape import AuditDocument
 from unveil.catalog import anonymizer
 from unveil.data.release import Release
 from unveil.data.table import Table
@@ -52,7 +52,7 @@ def audited(kind: str, **options: Any) -> Audit:
     table, release = made(kind)
     options = {"attackers": READERS, "chains": SHORT, "background": None, "waive": WAIVED} | options
     found = run_audit({"r": release}, original=table, engine=Engine(seed=0, workers=1), **options)
-    AuditDocument.model_validate(found.to_dict())
+    check_document(found.to_dict())
     return found
 
 

@@ -6,6 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unveil.attackers.bayesian import Bayesian
+from unveil.attackers.boosted import Boosted
+from unveil.attackers.fixed_prior import FixedPrior
+from unveil.audit.asking import _doubted
 from unveil.audit.remarks import remarks_of_answers
 from unveil.data.belief import Belief, Diagnostics
 
@@ -39,10 +43,10 @@ def sampled(right: float, people: int, **facts: str) -> Belief:
 @pytest.mark.parametrize(
     ("people", "attacker", "said"),
     [
-        (400, 0.12, "r.csv, status: bayesian guesses right for 12.0%, learner for 50.0%: the chains may be in a wrong"),
+        (400, 0.12, "r.csv, status: bayesian guesses right for 12.0%, learner for 50.0%: who knows more must not do"),
         (400, 0.48, ""),  # by chance
         (4, 0.25, ""),
-        (400, 0.52, "r.csv, status: bayesian guesses right for 52.0%, random worlds for 72.0%: the chains may be"),
+        (400, 0.52, "r.csv, status: bayesian guesses right for 52.0%, random worlds for 72.0%: who knows more"),
     ],
 )
 def test_who_knows_more_and_guesses_worse_is_remarked(people: int, attacker: float, said: str) -> None:
@@ -59,6 +63,24 @@ def test_who_knows_more_and_guesses_worse_is_remarked(people: int, attacker: flo
     remarks = list(remarks_of_answers(plan, "r.csv", found))
     assert len(remarks) == bool(said)
     assert all(text.startswith(said) for text in remarks)
+
+
+@pytest.mark.parametrize(
+    ("attacker", "right", "trusted"),
+    [
+        (Bayesian(), 0.12, False),
+        (Boosted(), 0.12, False),  # it learns, though it asks for no chains: it held a mode of 0.24% of the posterior
+        (Boosted(), 0.82, True),  # another model may do a little worse
+        (Boosted(), 0.95, True),
+        (FixedPrior(), 0.12, True),  # it learns nothing, and may well do worse
+    ],
+)
+def test_who_does_far_worse_than_who_knows_less_is_not_trusted(attacker: Any, right: float, trusted: bool) -> None:
+    truth = np.zeros(400, dtype=np.int64)
+    (found,) = _doubted(sampled(0.88, 400), {"one": sampled(right, 400)}, {"one": attacker}, truth).values()
+    assert found.diagnostics.converged == trusted
+    said = "one guesses right for 12.0%, learner for 88.0%: who knows more must not do worse"
+    assert trusted or str(found.diagnostics.facts["alarm"]).startswith(said)
 
 
 def test_several_readings_and_alarms_are_said_once() -> None:

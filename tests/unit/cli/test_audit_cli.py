@@ -29,6 +29,7 @@ domain = ["flu", "hiv", "none"]
 role = "sensitive"
 domain = ["x", "y"]
 """
+SEED = ("--seed", "1")
 VALUES = ("flu", "hiv", "none")
 ROWS = [(str(20 + i % 10), "fm"[i // 10 % 2], VALUES[i * 7 % 3], "xy"[i % 2]) for i in range(60)]
 # Not in the order of the original, which would give everybody's row away.
@@ -84,6 +85,28 @@ def test_outputs_are_written_and_the_people_files_are_private(folder: Path, caps
     # one release, one file an attribute
     assert run(*audit(folder, "--people", folder / "q.parquet"), capsys=capsys)[0] == 0
     assert (folder / "q-job.parquet").is_file()
+
+
+def test_a_pipeline_gets_the_same_bytes_every_time(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Document, page, JUnit and SARIF; no case fails where the exit code is 0."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    names = {"json": "a.json", "report": "a.html", "junit": "a.xml", "sarif": "a.sarif"}
+    options = [word for option, name in names.items() for word in (f"--{option}", folder / name)]
+    written = []
+    for _ in range(2):
+        assert run(*audit(folder, *SEED, *options), capsys=capsys)[0] == 0
+        written.append({name: (folder / name).read_bytes() for name in names.values()})
+    assert written[0] == written[1]
+    assert json.loads(written[0]["a.json"])["run"]["date"] == "2023-11-14T22:13:20+00:00"
+    assert b'failures="0" errors="0"' in written[0]["a.xml"]
+    assert run(*audit(folder, *SEED, *options, releases=("open.csv",)), capsys=capsys)[0] == 1
+    assert b"<failure" in (folder / "a.xml").read_bytes()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    code, _, err = run(*audit(folder, *SEED), capsys=capsys)
+    assert code == 2
+    assert "SOURCE_DATE_EPOCH" in err.splitlines()[-1]
 
 
 def test_the_report_is_written_where_this_version_has_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

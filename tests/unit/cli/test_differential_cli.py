@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_cli import run
 
-from unveil.audit.differential.shape import DifferentialDocument
+from documents import check_document
 
 SCHEMA = """version = 1
 confirmed = true
@@ -46,7 +46,7 @@ def test_table_1b_on_standard_output(folder: Path, capsys: pytest.CaptureFixture
     code, out, err = run(*asked(folder, "--with", TWO, "--model", "conditional", "--json", "-"), capsys=capsys)
     assert (code, err) == (0, "")
     document = json.loads(out)
-    DifferentialDocument.model_validate(document)
+    check_document(document)
     values = {f["id"]: f["value"] for f in document["findings"]}
     assert values["delta"] == 1
     assert document["diagnostics"]["tests"][0]["worst_row"] == 1

@@ -11,7 +11,8 @@ from test_cli import run
 from unveil import catalog, cli
 from unveil.privacy.models import MODELS
 
-VERBS = ["schema", "hierarchy", "anonymize", "check", "audit", "ledger", "attack", "frontier", "list", "demo"]
+VERBS = ["schema", "hierarchy", "anonymize", "check", "audit", "ledger", "attack", "frontier", "studio"]
+VERBS += ["list", "doctor", "demo"]
 KINDS = ["attribute", "identity", "membership", "background", "disclosure", "differential"]
 
 

@@ -190,8 +190,10 @@ def _alive(pid: int) -> bool:
         return False
 
 
+# SIGINT as at a terminal: a suite started in the background inherits it ignored.
 WAITING = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from unveil.data.table import CodedColumn
 from unveil.errors import TableError

@@ -3,12 +3,12 @@
 import pytest
 from test_frontier import TABLE
 
+from documents import check_document
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.audit.differential import run_differential
 from unveil.catalog import anonymizer
 from unveil.engine import Engine
 from unveil.frontier import differential, parse_scheme, run_frontier
-from unveil.frontier.shape import FrontierDocument
 
 
 def test_delta_is_that_of_differential_testing() -> None:
@@ -20,7 +20,7 @@ def test_delta_is_that_of_differential_testing() -> None:
         utilities=["certainty_penalty"],
         engine=Engine(seed=0, workers=1),
     )
-    FrontierDocument.model_validate(found.document.model_dump(mode="json"))
+    check_document(found.document.model_dump(mode="json"))
     points = {p.name: p for p in found.points}
     for k in (4, 12):
         tested = run_differential(TABLE, anonymizer(f"mondrian:k={k}"))

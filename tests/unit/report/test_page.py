@@ -157,6 +157,17 @@ def test_the_verdict_is_said_first(verdict: str, words: str) -> None:
     assert [other for other in others if other in text] == []
 
 
+def test_an_alarm_names_whom_it_puts_in_doubt() -> None:
+    """Chains that agree are not said to disagree."""
+    found = document(disagree=False)
+    for reader in found["diagnostics"]["readers"]:
+        if reader["release"] == "mondrian-k5.csv" and reader["reader"] in ("learner", "bayesian"):
+            reader |= {"converged": False, "facts": {"alarm": "a chain from another start fits as well"}}
+    text = text_of(found)
+    assert re.search(r"a chain from another start fits as well\. Not to be relied on: .*bayesian", text)
+    assert "the chains of" not in text
+
+
 def test_the_officer_finds_what_was_asked_for() -> None:
     text = text_of(document())
     officer = text[: text.index("For the analyst")]

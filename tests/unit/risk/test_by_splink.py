@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from small import QI, made_schema
+from documents import check_document
+from small import QI, made_schema, masked_release
 from unveil.audit.linking import run_link
-from unveil.audit.linking.shape import LinkDocument
-from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
@@ -49,10 +48,10 @@ def test_known_probabilities_are_found_again_and_nothing_is_said(
         {n: {"role": QI, "domain": [str(v) for v in range(s)]} for n, s in zip("abcde", SIZES, strict=True)}
     )
     table = Table.from_columns(schema, {n: [str(v) for v in c] for n, c in zip("abcde", people, strict=True)})
-    release = Masked(table.attributes, tuple(rows), (0, 1, 2, 3, 4))
+    release = masked_release(table.attributes, tuple(rows), (0, 1, 2, 3, 4))
     before = logging.getLogger("splink").level, list(logging.getLogger("splink").handlers)
     with caplog.at_level(logging.DEBUG):
-        found = run_link(release, table=table, origin=np.arange(PEOPLE), splink=True, subsets=0, engine=Engine(seed=5))
+        found = run_link(release, table=table, group=np.arange(PEOPLE), splink=True, subsets=0, engine=Engine(seed=5))
     assert (logging.getLogger("splink").level, list(logging.getLogger("splink").handlers)) == before
     assert capfd.readouterr() == ("", "")
     assert not [r for r in caplog.records if r.name.startswith("splink")]
@@ -73,7 +72,7 @@ def test_known_probabilities_are_found_again_and_nothing_is_said(
     assert pairs["link"] + pairs["clerical"] + pairs["no_link"] == PEOPLE**2
     assert sum(pairs[f"true_{k}"] for k in ("link", "clerical", "no_link")) == PEOPLE
     assert any(text.startswith("Splink learned") for text in found.document.diagnostics["remarks"])
-    LinkDocument.model_validate(json.loads(found.document.model_dump_json()))
+    check_document(json.loads(found.document.model_dump_json()))
 
 
 def test_splink_scores_pairs_as_we_do() -> None:

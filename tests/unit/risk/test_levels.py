@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from documents import check_document
 from small import QI, made_release, made_schema, made_table
 from unveil.audit.linking import run_link
-from unveil.audit.linking.shape import LinkDocument
 from unveil.data.belief import Known
 from unveil.data.regions import Regions
 from unveil.data.table import Table
@@ -128,7 +128,7 @@ def _group_of(release: Any, cell: Any) -> int:
 
 def test_a_link_with_an_assignment_counts_three_classes() -> None:
     table, release, groups = one_attribute()
-    found = run_link(release, table=table, origin=groups, false_links=0.03, missed_links=0.06, subsets=0, splink=True)
+    found = run_link(release, table=table, group=groups, false_links=0.03, missed_links=0.06, subsets=0, splink=True)
     readers = {r["reader"]: r for r in found.document.diagnostics["readers"]}
     values = {f.id: f.value for f in found.document.findings}
     assert values["probabilistic.reid"] == pytest.approx((1 + 6 / 7) / 8)
@@ -150,7 +150,7 @@ def test_a_link_with_an_assignment_counts_three_classes() -> None:
     assert "need not be estimated" in readers["unsupervised"]["reason"]
     assert "sets of them" in readers["splink"]["reason"]
     assert found.document.diagnostics["truth"] == "given"
-    LinkDocument.model_validate(json.loads(found.document.model_dump_json()))
+    check_document(json.loads(found.document.model_dump_json()))
     unsure = run_link(release, table=table, subsets=0)
     assert any("--assignment" in text for text in unsure.document.diagnostics["remarks"])
     assert {f.id: f.value for f in unsure.document.findings}["probabilistic.reid"] is None

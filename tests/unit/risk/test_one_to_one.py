@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from small import masked_release
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known
-from unveil.data.masked import Masked
 from unveil.risk.linkage.assignment import link_one_to_one
 from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.links import reid
@@ -30,7 +30,7 @@ def files(
     people = len(codes[0])
     known = {a.name: Known.exactly(a, np.array(c)) for a, c in zip(attributes, codes, strict=True)}
     register = Register(known, people, np.arange(people) if isinstance(row, str) else row)
-    masked = Masked(tuple(attributes), columns, tuple(range(len(attributes))))
+    masked = masked_release(tuple(attributes), columns, tuple(range(len(attributes))))
     return published_of(masked, list(known), origin), register
 
 

@@ -13,7 +13,7 @@ from unveil.attackers.posterior.hidden_terms import chances
 from unveil.engine import Engine
 from unveil.kernels import matching
 
-__all__ = ["Reading", "chain_facts", "log_fit", "parted", "readings_in_words"]
+__all__ = ["Reading", "chain_facts", "log_fit", "log_prior", "middle", "parted", "readings_in_words"]
 
 MOST_STATES = 200  # of a chain, whose rows are looked at
 MOST_ROWS = 2000
@@ -76,14 +76,14 @@ def chain_facts(model: HiddenModel, chains: Sequence[Sequence[Draw]], engine: En
             facts["weiss_share_below_.05"] = float(np.mean([(p < 0.05).mean() for p in found]))
     for number, states in enumerate(chains, start=1):
         if states:
-            fit, error = log_fit(model, _middle(model, states), engine.named(f"fit {number}"))
+            fit, error = log_fit(model, middle(model, states), engine.named(f"fit {number}"))
             facts[f"log_fit_{number}"] = fit
             if error:
                 facts[f"log_fit_{number}_error"] = error
     return facts
 
 
-def _middle(model: HiddenModel, states: Sequence[Draw]) -> Draw:
+def middle(model: HiddenModel, states: Sequence[Draw]) -> Draw:
     """The mean of the parameters: a place that stands for the whole chain, where one state would be noise."""
     theta = model.layout.split(np.mean([d.mean.flat for d in states], axis=0))
     pi = np.mean([d.pi_mean for d in states], axis=0)
@@ -138,6 +138,13 @@ def log_fit(model: HiddenModel, draw: Draw, engine: Engine) -> tuple[float, floa
         log_own = model.log_own(kind, log_share, draw.pi)
         total += rows * float(log_own.max() + np.log(np.exp(log_own - log_own.max()).sum()))
     return total, float(np.sqrt(variance))
+
+
+def log_prior(model: HiddenModel, draw: Draw) -> float:
+    """Of the shares of matched attributes, up to a constant, as a density of their logarithms; not of smoothed ones."""
+    shares = ((i, draw.theta[i]) for i, m in zip(model.layout.attributes, model.matched.tolist(), strict=True) if m)
+    each = (model.prior.beta[i] * np.log(share) for i, share in shares if i not in model.layout.kernels)
+    return float(sum(term.sum() for term in each))
 
 
 def _along_the_path(

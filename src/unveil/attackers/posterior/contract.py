@@ -72,10 +72,11 @@ class Posterior(Protocol):
     def facts(self) -> dict[str, float | str]:
         """What else there is to say of the chains."""
 
-    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] | None = None) -> str:
         """Why chains that agree may still be wrong; empty if nothing speaks for it.
 
-        `starts`: shares (values, codes) by attribute from which the sampler is tried; they are never believed.
+        `starts`: shares (values, codes) by attribute from which the sampler is tried; they are never believed. None:
+        only what is known without trying.
         """
 
     def finish(self, *, done: bool) -> None:
@@ -127,7 +128,7 @@ class Unread:
         """See Posterior."""
         return {}
 
-    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] | None = None) -> str:
         """See Posterior."""
         return ""
 

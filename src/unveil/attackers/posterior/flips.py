@@ -15,8 +15,9 @@ from unveil.attackers.posterior.hidden import HiddenBlock, HiddenModel
 from unveil.attackers.posterior.parameters import Layout
 from unveil.kernels import matching
 
-__all__ = ["Flip", "linked_flips", "plain_flips"]
+__all__ = ["Flip", "linked_flips", "other_side", "plain_flips"]
 
+LEAST_MIRRORED = 0.1  # of the mean share over all values, at the mirror image of a place
 MOST_CODES = 200  # of matched attributes together, among which sets are looked for
 
 Floats = NDArray[np.float64]
@@ -45,6 +46,13 @@ class Flip:
             prior += float(((beta[rows] - 1) * (old[::-1] - old)).sum())
             table[rows] = within[::-1] * total
         return found, prior
+
+
+def other_side(shares: Floats, weight: Floats) -> Floats:
+    """(values, codes) shares on the other side of their mean, in which values have a `weight` (values,)."""
+    mean = weight @ shares
+    other = np.maximum(2 * mean - shares, LEAST_MIRRORED * mean)
+    return np.asarray(other / other.sum(axis=1, keepdims=True))
 
 
 def plain_flips(model: HiddenModel) -> tuple[Flip, ...]:

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.averages import Averages, DistinctTargets, Running
 from unveil.attackers.posterior.averages import shares as shares_of
 from unveil.attackers.posterior.chain import Chain, each_alone
-from unveil.attackers.posterior.chain_facts import Reading, chain_facts, parted, readings_in_words
+from unveil.attackers.posterior.chain_facts import Reading, chain_facts, log_fit, log_prior, middle, parted
+from unveil.attackers.posterior.chain_facts import readings_in_words as in_words
 from unveil.attackers.posterior.checkpoint import Arrays, Checkpoint
 from unveil.attackers.posterior.convergence import BATCHES, FAR, Chains
 from unveil.attackers.posterior.draws import conditional_term
+from unveil.attackers.posterior.flips import other_side
 from unveil.attackers.posterior.hidden import HiddenModel
 from unveil.attackers.posterior.hidden_terms import joint_term, support_term
 from unveil.attackers.posterior.questions import HiddenAnswers, Question, ThinnedStates, add_state, averages_of
@@ -35,6 +37,8 @@ FIT_EVERY = 20  # states that are looked at, to one whose log posterior is noted
 TRIPS = 8  # states that must have come all the way down the ladders
 BETTER = 5.0  # in log posterior: a start that ends this much above the chains found a better place; without a ladder,
 # one that ends no more than this below has found one as good
+UNSURE = 3.0  # standard errors that a fit may lie off where matchings cannot be summed out
+MOST_SIDES = 4  # starts on the other side of where chains stand
 ALIKE, MOST_PAIRS = 0.1, 10  # how far apart counts of values are that may take each other's place; pairs tried
 FALSE_ALARM = 0.01  # of starts from which a chain finds nothing new
 TERMS = {"joint": joint_term, "support": support_term, "conditional": conditional_term}
@@ -149,19 +153,33 @@ class HiddenPosterior(HiddenAnswers):
         if self.saved is not None and done:
             self.saved.remove()
 
-    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
-        """See Posterior."""
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] | None = None) -> str:
+        """See Posterior. Chains that no temperature moves are also tried from the other side of where they stand: all
+        of them may have cooled into the same mode."""
         ladders = [ladder for ladder in self.ladders if ladder.hot]
         trips = [ladder.trips for ladder in ladders]
         if trips and (sum(trips) < TRIPS or not min(trips)):
             return "too few states came from the prior all the way to the posterior; a reading may have been missed"
         if self._unswitched():
             return "two sensitive values could trade places at no cost, and in no chain did; a reading may be missed"
-        for number, start in enumerate(starts):
-            said = self._probe(start, number) if self.ladders else ""
-            if said:
+        if starts is None:
+            return ""
+        model, join = self.model, self.model.layout.join
+        own = {i: model.prior.shares(i) for i in model.layout.attributes}
+        tried = [join({i: start.get(i, shares) for i, shares in own.items()}) for start in starts]
+        for number, place in enumerate((*tried, *(() if ladders else self._other_sides()))):
+            if said := self._probe(place, number):
                 return said
         return ""
+
+    def _other_sides(self) -> list[NDArray[np.float64]]:
+        """Mirror images of where the chains stand: of all matched attributes, then of each alone if they are few."""
+        layout, model = self.model.layout, self.model
+        here = layout.split(np.mean([chain.drawn for chain in self.chains], axis=0))
+        pi = np.mean([chain.pi for chain in self.chains], axis=0)
+        matched = [i for i, m in zip(layout.attributes, model.matched.tolist(), strict=True) if m]
+        some = [matched, *([i] for i in matched if 1 < len(matched) < MOST_SIDES)] if matched else []
+        return [layout.join({i: other_side(s, pi) if i in those else s for i, s in here.items()}) for those in some]
 
     def _unswitched(self) -> bool:
         """The label-switch test: do mirror images fit as well as where the chains stand, and were never visited?
@@ -182,35 +200,53 @@ class HiddenPosterior(HiddenAnswers):
                         return True
         return False
 
-    def _probe(self, start: Mapping[int, NDArray[np.float64]], number: int) -> str:
+    def _probe(self, start: NDArray[np.float64], number: int) -> str:
         """A chain from a given start: does it fit as well, and believe something else? It is never believed.
 
         A short chain differs by its noise, which is judged by how far the others lie apart: their contrasts err as
         their mean does, a chain more, and a shorter one still more. One that differs by more than one in a hundred
-        would by chance goes on until it is as long as they are.
+        would by chance goes on until it is as long as they are. Where chains have no temperatures its values trade
+        places as theirs do.
         """
-        model, layout, settings = self.model, self.model.layout, self.settings
-        shares = {i: start[i] if i in start else model.prior.shares(i) for i in layout.attributes}
-        chain = Chain.start(model, self.engine.named(f"probe {number}")).put(model, layout.join(shares))
-        likelihood = self.ladders[0].likelihood
-        mine = [fit for each in self.fits for fit in each[len(each) // 2 :]]
+        model, settings = self.model, self.settings
+        engine = self.engine.named(f"probe {number}")
+        chain, move = Chain.start(model, engine).put(model, start), None
+        if self.ladders and not self.ladders[0].hot:
+            move = partial(Tempering.of(model, self.ladders[0].likelihood, engine).step, model, burn_in=0)
         drawn = self.goal - settings.burn_in
         noise = shift_size(len(self.chains) - 1, FALSE_ALARM) * self._noise()
         rounds = int(np.log2(max(drawn / max(settings.sweeps // 4, 50), 1.0)))
+        few = 0 if self.ladders else min(BATCHES, self.kept[0].most)
         for long in (drawn >> left for left in range(rounds, -1, -1)):
-            fits, running = [], [Running() for _ in self.questions]
-            for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every):
+            fits, running, states = [], [Running() for _ in self.questions], ThinnedStates(few)
+            for draw in chain.run_to(model, 2 * long, burn_in=long, anneal=False, every=self.every, move=move):
                 if draw is not None:
-                    fits.append(likelihood.log_posterior(chain.drawn, chain.pi))
+                    states.add(draw)
+                    if self.ladders:
+                        fits.append(self.ladders[0].likelihood.log_posterior(chain.drawn, chain.pi))
                     for question, one in zip(self.questions, running, strict=True):
                         add_state(question.term, one, draw)
-            better = float(np.mean(fits) - np.mean(mine)) if fits and mine else -np.inf
-            apart = self._apart(running) if better >= (BETTER if self.ladders[0].hot else -BETTER) else 0.0
-            if apart <= max(FAR, noise * (1 + len(self.chains) * drawn / long) ** 0.5):
+            if self._apart(running) <= max(FAR, noise * (1 + len(self.chains) * drawn / long) ** 0.5):
+                return ""
+            better = self._better(fits, states)
+            if better < (BETTER if self.ladders and self.ladders[0].hot else -BETTER):
                 return ""
             if self.engine.stop.is_set():
                 break
         return f"a chain from another start fits as well (log posterior {better:+.1f}) and believes something else"
+
+    def _better(self, fits: Sequence[float], states: ThinnedStates) -> float:
+        """By how much a chain's log posterior lies above the others'; at most, where matchings cannot be summed out."""
+        if self.ladders:
+            mine = [fit for each in self.fits for fit in each[len(each) // 2 :]]
+            return float(np.mean(fits) - np.mean(mine)) if fits and mine else -np.inf
+        everyone = [middle(self.model, kept.states) for kept in (*self.kept, states) if kept.states]
+        if len(everyone) <= len(self.chains):
+            return 0.0  # nothing is kept of states this large: nobody can say which fits better
+        found = [log_fit(self.model, place, self.engine.named("probe")) for place in everyone]
+        error = np.array([error for _, error in found])
+        fit = [fit + log_prior(self.model, place) for (fit, _), place in zip(found, everyone, strict=True)]
+        return float(fit[-1] - np.mean(fit[:-1]) + UNSURE * np.hypot(error[-1], error[:-1].mean()))
 
     def _noise(self) -> float:
         """How far the chains' contrasts lie from 0: at most, of 99% of the people."""
@@ -290,7 +326,7 @@ class HiddenPosterior(HiddenAnswers):
                 facts[name] = float(combine(values))
         asked = next((question.targets for question in self.questions if question.kind == "support"), None)
         if asked is not None and asked.count and any(ladder.hot for ladder in self.ladders):
-            said = readings_in_words(self.readings(asked))
+            said = in_words(self.readings(asked))
             facts |= {"readings": said} if said else {}
         return facts | chain_facts(self.model, [kept.states for kept in self.kept], self.engine)
 

@@ -104,7 +104,7 @@ class IntegratedPosterior(HiddenAnswers):
             facts |= {"readings": said} if said else {}
         return facts
 
-    def alarm(self, starts: Sequence[Mapping[int, Floats]] = ()) -> str:
+    def alarm(self, starts: Sequence[Mapping[int, Floats]] | None = None) -> str:
         """See Posterior: every place has its weight, so no start can find another."""
         return ""
 

@@ -237,7 +237,7 @@ class LinkedPosterior:
             facts["geweke_share_beyond_2"] = float(np.concatenate(beyond).mean())
         return facts
 
-    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] = ()) -> str:
+    def alarm(self, starts: Sequence[Mapping[int, NDArray[np.float64]]] | None = None) -> str:
         """See Posterior: each attribute is sampled alone, and has one mode where pseudo-counts are 1 or more.
 
         Below a half intervals were seen to miss three to eight times too often, and no chain sees it.

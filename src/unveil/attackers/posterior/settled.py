@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.bags import Matched, ValueColumns
 from unveil.attackers.posterior.chain import Draw
 from unveil.attackers.posterior.contract import Chains, check_prior
+from unveil.attackers.posterior.flips import other_side
 from unveil.attackers.posterior.hidden import HiddenBlock, HiddenModel
 from unveil.attackers.posterior.hidden_terms import expected_pairs
 from unveil.attackers.posterior.integrated import IntegratedPosterior
@@ -37,7 +38,6 @@ STEPS = 60  # at most
 STILL = 1e-3  # the largest change of a share, at which nothing moves
 MOST_MEMBERS = 4_000_000  # codes of all regions of an attribute, added up
 STATES = 4096  # of groups that are matched exactly where others are too large
-LEAST_MIRRORED = 0.1  # of the mean share over all values, at the mirror image of a place
 NOBODY = np.empty(0, dtype=np.int64)
 TINY = 1e-300
 METHOD = "expectation and maximisation"
@@ -158,9 +158,7 @@ def _mirrored(model: HiddenModel, draw: Draw) -> dict[int, Floats]:
     found = dict(draw.theta)
     for index, matched in zip(model.layout.attributes, model.matched.tolist(), strict=True):
         if matched:
-            mean = draw.pi @ draw.theta[index]
-            other = np.maximum(2 * mean - draw.theta[index], LEAST_MIRRORED * mean)
-            found[index] = other / other.sum(axis=1, keepdims=True)
+            found[index] = other_side(draw.theta[index], draw.pi)
     return found
 
 

@@ -3,8 +3,9 @@
 A draft decides nothing: it says `confirmed = false`, and commands that need roles refuse it until a human set it true.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 
 from unveil.data.attribute import Kind, Role
@@ -32,6 +33,13 @@ class Draft:
     search: str  # which sets were looked at
     files: Mapping[str, str]  # domains of many values, by their path beside the schema
 
+    def evidence_json(self, source: str, rows: int) -> str:
+        """What the roles were suggested from, as a document: shares are of `rows`."""
+        columns = [asdict(one) for one in self.evidence]
+        held = {"document": "draft", "version": 1, "source": source, "rows": rows, "columns": columns}
+        held |= {"sets": [asdict(one) for one in self.sets], "search": self.search}
+        return json.dumps(held, indent=1, ensure_ascii=False) + "\n"
+
 
 def draft_schema(
     columns: Mapping[str, CodedColumn],
@@ -58,7 +66,7 @@ def draft_schema(
     tokens = frozenset(missing) if published else frozenset(missing) | MISSING_WORDS
     told = told or {}
     as_it_is = published or bool(told) or not prepare
-    proposals = {n: Proposal(c) if as_it_is else propose(c, tokens, decimal) for n, c in columns.items()}
+    proposals = {n: Proposal(c) if as_it_is else propose(n, c, tokens, decimal) for n, c in columns.items()}
     read = {n: read_column(n, p.column, decimal, tokens, published) for n, p in proposals.items()}
     derived = {} if as_it_is else {d.name: d for d in _derived(columns, proposals, read)}
     read |= {n: read_column(n, d.column, decimal, tokens, False) for n, d in derived.items()}

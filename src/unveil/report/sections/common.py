@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.audit.document import Document, Finding
-from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED, measure
+from unveil.audit.measures import measure
 from unveil.report.blocks import Banner, Block, Cell, Details, Grid, Heading, Listing, Paragraph, merged, num
 from unveil.report.reading import (
     Names,
@@ -172,14 +172,16 @@ def warnings(document: Document, names: Names) -> list[tuple[str, str]]:
     """What the reader must not miss."""
     places: dict[tuple[bool, str], list[str]] = {}
     by_place: dict[tuple[bool, str], list[str]] = {}
-    of_chains: dict[str, None] = {}  # once, though several readers share the chains
+    of_chains: dict[str, list[str]] = {}  # once, though several readers share the chains; whom it puts in doubt
     for reader in document.diagnostics.get("readers", ()):
         where = names.of(reader["release"]) if "release" in reader else ""
         where += f" ({label(reader['attribute'])})" if reader.get("attribute") else ""
         facts = reader.get("facts") or {}
-        of_chains |= {f"{where}: {clean(facts[k], 400)}.": None for k in ("readings", "alarm") if k in facts}
-        if reader["reader"] in (COMPOSED, COMPOSED_LEARNED) and "alarm" in facts:
-            continue  # it has no chains, and the alarm says why
+        if "readings" in facts:
+            of_chains[f"{where}: {clean(facts['readings'], 400)}."] = []
+        if "alarm" in facts:  # says why, and chains may well agree
+            of_chains.setdefault(f"{where}: {clean(facts['alarm'], 400)}.", []).append(reader_name(reader["reader"]))
+            continue
         if reader.get("applicable", True) and not (reader.get("converged", True) and reader.get("precise", True)):
             apart = not reader.get("converged", True)
             by_place.setdefault((apart, where), []).append(reader_name(reader["reader"]))
@@ -191,7 +193,7 @@ def warnings(document: Document, names: Names) -> list[tuple[str, str]]:
         else f"{'; '.join(where)}: {who} stopped short of the stated precision; the intervals are wider than asked for."
         for (apart, who), where in sorted(places.items(), reverse=True)
     ]
-    found += of_chains
+    found += [f"{text} Not to be relied on: {', '.join(who)}." if who else text for text, who in of_chains.items()]
     if document.document == "audit" and document.settings.get("original") is None:
         found.append("No original was given: what readers believe is measured; whether they are right is unknown.")
     sampled = document.diagnostics.get("sampled_people")

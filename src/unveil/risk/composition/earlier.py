@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Known, Targets
-from unveil.data.masked import SUPPRESSED, Masked
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release, row_numbers
+from unveil.data.rows import SUPPRESSED, PublishedRows, rows_of
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
 from unveil.risk.composition.inference import ReleaseView
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 class EarlierRelease:
     """A release that is already out, and what is said of it."""
 
-    release: Release | Masked
+    release: Release
     overlap: Overlap = field(default_factory=Overlap)
     changed: float = 0.0  # probability that somebody's sensitive value is another one by now
     date: str | None = None
@@ -70,9 +70,10 @@ def view_of(name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attr
         raise NotApplicable(f"it does not publish {asked.name}")
     channels: Mapping[int, Floats] = {}
     unstated: list[str] = []
-    if isinstance(published, Masked):
-        release, channels = _unmasked(published, asked.name, earlier.within), published.channel
-        perturbed = [published.attributes[i].name for i in published.masked if i not in channels]
+    if published.perturbed:
+        rows = rows_of(published)
+        release, channels = _unmasked(rows, asked.name, earlier.within), rows.channel
+        perturbed = [rows.attributes[i].name for i in rows.masked if i not in channels]
         unstated = [n for n in perturbed if n in people.known and n not in earlier.within]
         if codes := [a.name for a in published.attributes if a.name in earlier.within and not a.kind.measured]:
             raise NotApplicable(f"{codes[0]} is not a number, so it cannot have been moved within a distance")
@@ -160,7 +161,7 @@ def _emission(release: Release, index: int, asked: Attribute, channel: Floats | 
     return np.asarray(found)
 
 
-def _unmasked(masked: Masked, asked: str, within: Mapping[str, float]) -> Release:
+def _unmasked(masked: PublishedRows, asked: str, within: Mapping[str, float]) -> Release:
     """A perturbed table as rows whose cells are sets: what was perturbed lies within a stated distance, or anywhere.
 
     Codes that a published channel changed stand as they are published: the channel says what they may have been.

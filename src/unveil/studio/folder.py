@@ -1,0 +1,186 @@
+"""The folder: everything that the studio keeps, as plain files which the command line understands.
+
+unveil.toml      the data file, how it is written, limits: `unveil audit RELEASE --config unveil.toml`
+schema.toml      roles, with hierarchies/ beside it
+releases/        made or brought
+documents/       what commands found, as JSON; reports/ the same as pages; people/ who is exposed (keep it secret)
+decisions.jsonl  who decided what, when and why; one line each
+.unveil/         jobs with their checkpoints, uploads on their way: the studio's own
+"""
+
+import json
+import os
+import re
+import secrets
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from unveil.data.toml import read_toml
+from unveil.errors import OutputError, UsageError, shown
+from unveil.formats.glass import BINARY
+from unveil.formats.output import write_whole
+
+__all__ = ["NAME", "TABLES", "Folder"]
+
+TABLES = (".csv", ".tsv", ".txt", *BINARY)
+PARTS = ("releases", "documents", "reports")
+PRIVATE = (".unveil", ".unveil/jobs", ".unveil/uploads", "people")
+NAME = re.compile(r"[^\W_][\w .+()=,-]{0,120}")  # of a file: no path, no option, nothing hidden
+_SECOND = re.compile(r"-sensitive$|-chosen$|-domains$")  # files that belong to another
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of the steward's."""
+
+    path: Path
+
+    def make(self) -> None:
+        """The folders in it, if they are not there."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            for part in PARTS:
+                (self.path / part).mkdir(exist_ok=True)
+            for own in PRIVATE:
+                (self.path / own).mkdir(mode=0o700, exist_ok=True)
+            for left in (self.path / ".unveil" / "uploads").iterdir():
+                left.unlink()
+        except OSError as error:
+            reason = (error.strerror or "unknown reason").lower()
+            raise OutputError(f"{self.path}: cannot be used ({reason}); choose another folder") from None
+
+    # ------------------------------------------------------------------------------------------------------- settings
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What unveil.toml says; nothing if there is none."""
+        file = self.path / "unveil.toml"
+        return read_toml(file, UsageError) if file.is_file() else {}
+
+    def save(self, changes: Mapping[str, Any]) -> None:
+        """unveil.toml with these changes; None or nothing takes a key out."""
+        held = {**self.settings, **changes}
+        kept = {key: value for key, value in held.items() if value not in (None, "", [])}
+        head = "# Settings of an audit: unveil audit RELEASE --config unveil.toml\n"
+        write_whole({self.path / "unveil.toml": (head + tomli_w.dumps(kept)).encode()})
+
+    @property
+    def dialect(self) -> dict[str, str]:
+        """How the data file is written, as far as somebody said so."""
+        held = self.settings
+        return {key: str(held[key]) for key in ("delimiter", "decimal", "encoding") if key in held}
+
+    @property
+    def data(self) -> str | None:
+        """The data file's name in this folder, if one was chosen and is there."""
+        name = self.settings.get("original")
+        return name if isinstance(name, str) and name in self.tables() else None
+
+    @property
+    def schema(self) -> Path:
+        return self.path / "schema.toml"
+
+    # ---------------------------------------------------------------------------------------------------------- files
+
+    def tables(self) -> list[str]:
+        """Every file here that may be a table, by its name as requests and commands give it."""
+        return [*self._found("", TABLES), *self._found("releases", TABLES)]
+
+    def releases(self) -> list[str]:
+        """Every table but the data file."""
+        data = self.data
+        return [name for name in self.tables() if name != data and not _SECOND.search(Path(name).stem)]
+
+    def documents(self) -> list[str]:
+        """Names of audits that are there, the newest first."""
+        names = [n for n in self._found("documents", (".json",)) if Path(n).stem not in ("draft", "frontier")]
+        return sorted(names, key=lambda n: (self.path / n).stat().st_mtime, reverse=True)
+
+    def _found(self, part: str, endings: tuple[str, ...]) -> Iterator[str]:
+        home = self.path / part
+        root = self.path.resolve()
+        for file in sorted(home.iterdir()) if home.is_dir() else ():
+            named = file.suffix.lower() in endings and NAME.fullmatch(file.name)
+            if named and file.is_file() and file.resolve().is_relative_to(root):
+                yield f"{part}/{file.name}" if part else file.name
+
+    def reports(self) -> list[str]:
+        """Pages to hand on."""
+        return list(self._found("reports", (".html",)))
+
+    def hierarchies(self) -> list[str]:
+        """Files that the schema may name."""
+        return list(self._found("hierarchies", (".csv",)))
+
+    def one(self, name: str, among: list[str]) -> str:
+        """A name that a request gave, if it is one of these: nothing else is ever opened for a request."""
+        if name not in among:
+            raise UsageError(f"{shown(name)}: there is no such file in the folder; choose one of the list")
+        return name
+
+    def stamp(self, name: str) -> list[int]:
+        """What changes when a file does."""
+        try:
+            found = (self.path / name).stat()
+        except OSError:
+            return [0, 0]
+        return [found.st_size, found.st_mtime_ns]
+
+    # -------------------------------------------------------------------------------------------------------- uploads
+
+    def place(self, name: str, part: str) -> Path:
+        """Where an upload of this name goes: a new file, never one that is there."""
+        endings = (*TABLES, ".toml") if part else TABLES
+        if not NAME.fullmatch(name) or Path(name).suffix.lower() not in endings:
+            raise UsageError(
+                f"{shown(name)}: not the name of a table; letters, digits, blanks and -_.+()=, are allowed, "
+                f"and an ending such as .csv, .xlsx or .parquet"
+            )
+        target = self.path / part / name
+        if target.exists() or target.is_symlink():
+            raise UsageError(f"{name}: there is a file of this name already; rename one of them")
+        return target
+
+    async def receive(self, pieces: AsyncIterator[bytes], name: str, part: str) -> str:
+        """Keep an upload: it stands under its name once it is whole; what broke off leaves nothing."""
+        target = self.place(name, part)
+        waiting = self.path / ".unveil" / "uploads" / secrets.token_hex(16)
+        try:
+            with os.fdopen(os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                async for piece in pieces:
+                    file.write(piece)
+            os.link(waiting, target)  # which replaces nothing, unlike a rename
+        except TimeoutError:
+            raise
+        except FileExistsError:
+            raise UsageError(f"{name}: there is a file of this name already; rename one of them") from None
+        except OSError as error:
+            raise OutputError(f"{name}: cannot be kept ({(error.strerror or 'unknown reason').lower()})") from None
+        finally:
+            waiting.unlink(missing_ok=True)
+        return f"{part}/{name}" if part else name
+
+    # ------------------------------------------------------------------------------------------------------ decisions
+
+    def decide(self, decision: Mapping[str, Any]) -> None:
+        """One line more in decisions.jsonl; no earlier one is ever changed."""
+        line = json.dumps(decision, ensure_ascii=False) + "\n"
+        with (self.path / "decisions.jsonl").open("a", encoding="utf-8") as file:
+            file.write(line)
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """The decisions so far, the newest first; a line that is none is left out."""
+        file = self.path / "decisions.jsonl"
+        found = []
+        for line in file.read_text("utf-8").splitlines() if file.is_file() else ():
+            try:
+                one = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(one, dict):
+                found.append(one)
+        return found[::-1]

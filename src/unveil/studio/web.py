@@ -1,0 +1,136 @@
+"""What every page needs: its template, its language, forms, and errors as one sentence."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+from urllib.parse import parse_qs
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from unveil.errors import UnveilError, UsageError
+from unveil.report.wording import clean
+from unveil.studio.documents import Drawings
+from unveil.studio.folder import Folder
+from unveil.studio.jobs import Jobs
+from unveil.studio.preview import Previews
+from unveil.studio.texts import LANGUAGES, language_of, text
+
+__all__ = ["Form", "Studio", "first", "page", "screen", "submitted", "went"]
+
+STEPS = ("data", "roles", "release", "audit", "choose")
+MOST_FORM = 2**20  # bytes
+Form = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Studio:
+    """What one running studio holds."""
+
+    folder: Folder
+    largest: int  # bytes of an upload
+    jobs: Jobs = field(init=False)
+    previews: Previews = field(init=False)
+    drawings: Drawings = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "jobs", Jobs(self.folder))
+        object.__setattr__(self, "previews", Previews(self.folder))
+        object.__setattr__(self, "drawings", Drawings(self.folder))
+
+
+@cache
+def templates() -> Environment:
+    """Everything that a template prints is escaped, and cleaned of what no reader can see."""
+    return Environment(
+        loader=PackageLoader("unveil.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> Response:
+    """A page of the studio."""
+    studio: Studio = request.app.state.studio
+    chosen = request.query_params.get("lang")
+    language = language_of(chosen or request.cookies.get("lang"), request.headers.get("accept-language", ""))
+    jobs = studio.jobs.all()
+    html = (
+        templates()
+        .get_template(f"{name}.html.j2")
+        .render(
+            t=partial(text, language),
+            named=lambda keys, head: [(key, text(language, head + key)) for key in keys],
+            language=language,
+            languages=LANGUAGES,
+            steps=STEPS,
+            here=name,
+            path=request.url.path,
+            folder=studio.folder.path.name,
+            jobs=jobs[:6],
+            **values,
+        )
+    )
+    answer = HTMLResponse(html, status)
+    if chosen in LANGUAGES:
+        answer.set_cookie("lang", chosen, samesite="strict", httponly=True, max_age=31_536_000)
+    return answer
+
+
+def page(show: Callable[[Request, Studio], Response]) -> Callable[[Request], Any]:
+    """A page that is only looked at."""
+
+    async def answer(request: Request) -> Response:
+        return await _answered(request, partial(show, request, request.app.state.studio))
+
+    return answer
+
+
+def submitted(act: Callable[[Request, Studio, Form], Response]) -> Callable[[Request], Any]:
+    """A form that somebody sent."""
+
+    async def answer(request: Request) -> Response:
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MOST_FORM:
+                return screen(request, "fault", status=413, said="This form is too large.")
+        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=5000)
+        return await _answered(request, partial(act, request, request.app.state.studio, form))
+
+    return answer
+
+
+def first(form: Form, name: str) -> str:
+    """A field that is there once."""
+    return form.get(name, [""])[0].strip()
+
+
+def went(path: str) -> Response:
+    """Where a form leads: a page, which can be loaded again without doing anything again."""
+    return RedirectResponse(path, 303)
+
+
+async def _answered(request: Request, act: Callable[[], Response]) -> Response:
+    try:
+        return await run_in_threadpool(act)
+    except UnveilError as error:
+        folder = request.app.state.studio.folder.path
+        status = 400 if isinstance(error, UsageError) else 422
+        return screen(request, "fault", status=status, said=str(error).replace(f"{folder}/", ""))
+    except Exception as error:  # the place only: a message may hold values
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        place = "" if last is None else f"{last.tb_frame.f_code.co_filename.rpartition('/')[2]}:{last.tb_lineno}"
+        said = f"internal error at {place}: {type(error).__name__}"
+        print(f"unveil studio: {said}", file=sys.stderr)
+        return screen(request, "fault", status=500, said=said)
