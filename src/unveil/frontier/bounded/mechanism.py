@@ -36,8 +36,8 @@ class MechanismReplay:
         """As the certificate holds it."""
         words = (
             "A reader who knows this mechanism, everybody's cells and the cuts that were not made rules out values "
-            "under which these cuts would have exposed nobody. The belief in the true value grows by these factors, for "
-            "the worst person of each group; 1: nothing is gained."
+            "under which these cuts would have exposed nobody. The belief in the true value grows by these factors, "
+            "for the worst person of each group; 1: nothing is gained."
         )
         return {
             "words": words,
