@@ -12,7 +12,7 @@ import typer
 import unveil.cli.options as opt
 from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import load_schema
-from unveil.cli.memory import table_bytes, warn_of_memory
+from unveil.cli.memory import table_bytes, warn_of_files, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
 from unveil.cli.settings import dialect_of
 from unveil.errors import LimitError, Stopped, UsageError, shown
@@ -85,8 +85,10 @@ def anonymize(options: AnonymizeOptions) -> None:
             choose = ", ".join(published)
             raise UsageError(f"--leave-out {shown(name)}: not a column that is published; choose from {choose}")
     check_ending(output, "a release", names=published)  # said before the work, not after it
+    parts = "leave columns out of the table, or release it in parts"
+    warn_of_files([data], parts)
     table = read_table(data, schema, **dialect_of(options)).without(options.leave_out)
-    warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
+    warn_of_memory(table_bytes(table), parts)
     if options.population is not None:
         table = _beside(options, schema, table)
     seed = secrets.randbits(128) if options.seed is None else options.seed
@@ -145,7 +147,7 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
         raise UsageError("--utility: anonymize keeps one measure; unveil frontier compares several")
     measure = options.utility[0] if options.utility else "certainty_penalty"
     found = bounded_release(table, method, options.until, engine, suppress=options.suppress, measure=measure)
-    added = [text for text in found.limits if text not in map(str.strip, options.until)]
+    added = [text for text in found.stated if text not in map(str.strip, options.until)]
     if added:
         say(f"{added[0]} was added: a release that is fitted to a maximum alone uses it up for many people")
     for name, why in found.certificate.not_asked.items():
@@ -171,6 +173,12 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
     )
     kept = f"{who} keeps every limit"
     say(f"{kept}; {found.suppressed:,} rows suppressed; {measure} {found.lost:.3g}")
+    known = found.mechanism
+    if known.replayed:
+        say(
+            f"a reader who knows how this was made believes the truth up to {known.largest:.2g} times as much (nine "
+            f"groups of ten: {known.q90:.2g}; {known.replayed} of {known.groups} groups left whole were replayed)"
+        )
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.cli.earlier import earlier_paths, load_earlier
-from unveil.cli.memory import belief_bytes, warn_of_memory
+from unveil.cli.memory import belief_bytes, warn_of_files, warn_of_memory
 from unveil.cli.options import OneRelease
 from unveil.cli.output import check_outputs, doing, release_parts
 from unveil.cli.settings import answered, dialect_of, engine_of, stated, waivers_of
@@ -21,7 +21,7 @@ __all__ = ["input_paths", "load_case", "load_population", "load_schema", "releas
 Options = TypeVar("Options")
 
 FILES = ("data", "schema", "original", "control", "population", "presets", "prior", "config", "others", "targets")
-MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
+MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact", "certificate")
 
 
 def release_paths(options: Any) -> list[Path]:
@@ -85,6 +85,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "
     schema = load_schema(options)
     original = getattr(options, "data", None) or getattr(options, "original", None) or _project(options)
     dialect = dialect_of(options)
+    warn_of_files([*paths, *([] if original is None else [original])], "audit a part of the rows")
     doing(f"reading {original}")
     table = None if original is None else read_table(original, schema, **dialect)
     doing(f"reading {', '.join(names)}")

@@ -292,9 +292,7 @@ class Report(Verbose):
 class PeopleOptions:
     """Results that name people."""
 
-    people: Path | None = option(
-        "Write the findings on each person (.csv, .parquet, .arrow, .xlsx). The file identifies people.", "FILE"
-    )
+    people: Path | None = option("Findings on each person (.csv, .parquet, .arrow, .xlsx): it names people.", "FILE")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -123,22 +123,13 @@ def narrowed_people(
     return np.asarray(narrow & real & (np.abs(mean - at) <= width * everybody))
 
 
-def raised(
-    attacker: Belief,
-    learner: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    *,
-    times: float = 10.0,
-    harmless: Sequence[int] = (),
-) -> Estimate:
+def raised(attacker: Belief, learner: Belief, truth: NDArray[np.integer], share: Floats, **how: Any) -> Estimate:
     """Share of people whose own value is believed at one in four or more, at `times` the odds of its overall share.
 
     The attacker's odds must be twice the learner's: what anybody may learn in general raises nobody in particular.
     """
     codes = _checked(attacker, truth, share)
-    higher = partial(raised_people, truth=codes, share=share, times=times, harmless=harmless)
-    return estimated_share(higher, attacker, learner)
+    return estimated_share(partial(raised_people, truth=codes, share=share, **how), attacker, learner)
 
 
 def raised_people(
