@@ -24,8 +24,10 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05  # outside an interval
+RARE = 0.01  # who is nearer than errors this rare reach may be on either side of a threshold, and is counted as a kind
 MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
 REPLICATES = 200  # of numbers that move with the contrasts of the chains
+ERRORS = 39  # drawn for a mean of guesses: all but two of 40 lie within the second largest, 95%
 MOST_COMPARED = 1000  # people, to see whether they are of one kind
 SMALL = 20_000_000  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 
@@ -139,9 +141,11 @@ def stepped(
     where many are near one, and the largest of these may be a single step, so the interval holds both. People on a
     threshold exactly count in the truth and, in half of all runs, not in what chains say: that does not average out,
     so whoever is too near to tell counts on both sides, further out if these are people of several kinds, so that all
-    are right with 95%. A guess between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change
-    little by little, but for people who may not count at all, and `ordered` if each is the largest of several: of some
-    values, if `columns` says which, and `each` gets those alone.
+    are right with 95%. Of a share that alone is the interval, as long as these kinds are few: each person is in truth
+    on one side of the threshold, and can be taken for the other by errors of one sign only, half of all. A guess
+    between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change little by little, but for
+    people who may not count at all, and `ordered` if each is the largest of several: of some values, if `columns` says
+    which, and `each` gets those alone.
     """
     assert columns is None or ordered
     if refits := _refitted(beliefs):
@@ -152,9 +156,13 @@ def stepped(
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
-    ends = _ends(each, at, beliefs, over, LEVEL, columns)
-    if ends.kinds > 1 and not (drawn or ordered):
-        ends = _ends(each, at, beliefs, over, 1 - (1 - LEVEL) ** (1 / ends.kinds))
+    share = over is np.mean and not (drawn or ordered) and bool(((at == 0) | (at == 1)).all())
+    ends = _ends(each, at, beliefs, over, RARE if share else LEVEL, columns)
+    few, beyond = share and ends.kinds < MOST_APART, 0.0
+    if few or (ends.kinds > 1 and not (drawn or ordered)):
+        level = 1 - (1 - (2 * LEVEL if few else LEVEL)) ** (1 / min(ends.kinds, MOST_APART))
+        beyond = _beyond(ends, level) / len(at) if share and not few else 0.0
+        ends = _ends(each, at, beliefs, over, level)
     by_ratio = least == 0 and most == np.inf
     if ranked and not any(_apart(b) for b in beliefs):
         low, high = _ranked(each, at, ends, beliefs, over, by_ratio=by_ratio)
@@ -165,12 +173,14 @@ def stepped(
         middle, down, up = at[finite], ends.low[finite], ends.high[finite]
         longer = np.maximum(middle - down, up - middle)
         ends.low[finite], ends.high[finite] = middle - longer, middle + longer
+    elif few:
+        low = high = value
     else:
-        spread = _spread(each, value, beliefs, over)
+        spread = (_drawn if drawn else _spread)(each, value, beliefs, over)
         low, high = min(low, value - spread), max(high, value + spread)
     if not drawn:
-        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])))
-        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])))
+        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])) - beyond)
+        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])) + beyond)
     return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
 
 
@@ -238,6 +248,38 @@ def _spread(
     return math.sqrt(total)
 
 
+def _drawn(
+    each: Callable[..., Floats], value: float, beliefs: Sequence[Belief], over: Callable[[Floats], float]
+) -> float:
+    """How far the measure lies from its value at errors drawn along all contrasts at once, as far as Student's t says:
+    people who err alone change sides one by one, those who err together at once."""
+    total = 0.0
+    for moving in _together(beliefs):
+        several = [_errors(b) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
+        off = sorted(abs(_over(each, over, arrays) - value) for arrays in zip(*several, strict=False))
+        total += off[-2] ** 2
+    return math.sqrt(total)
+
+
+def _errors(belief: Belief) -> Iterable[Floats]:
+    assert belief.chains is not None
+    return _kept_errors(belief) if ERRORS * belief.probability.size <= SMALL else _err(belief)
+
+
+@lru_cache(maxsize=4)
+def _kept_errors(belief: Belief) -> tuple[Floats, ...]:
+    return tuple(_err(belief))
+
+
+def _err(belief: Belief) -> Iterator[Floats]:
+    """Errors of one seed, so that readers of one run move together."""
+    assert belief.chains is not None
+    contrasts, random = len(belief.chains) - 1, np.random.default_rng(ERRORS)
+    normal, spread = random.normal(size=(ERRORS, contrasts)), random.chisquare(contrasts, size=(ERRORS, 1))
+    for found in _moved(belief, normal / np.sqrt(spread) @ contrast_weights(contrasts + 1), slice(None)):
+        yield found / found.sum(axis=1, keepdims=True)
+
+
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
     """The interval with its longer side on both sides: the largest of many noisy numbers lies above that of the exact
     ones. Of what is never negative and has no upper bound, as ratios."""
@@ -261,7 +303,8 @@ class Ends:
     low: Floats  # (people,) nan: never counted
     high: Floats
     counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
-    kinds: int  # of people of whom it is not known on which side they are, up to a few
+    apart: int  # people of whom it is not known on which side they are
+    kinds: int  # of them
     together: list[float]  # the measure where all err alike
 
 
@@ -282,8 +325,16 @@ def _ends(
             together.append(float(over(now[there])))
     apart = np.flatnonzero((low < high) | (~counts & ~np.isnan(low)))
     rows = [b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at)]
-    kinds = min(len(np.unique(np.hstack(rows), axis=0)), MOST_APART) if len(apart) and rows else 1
-    return Ends(low, high, counts, kinds, together)
+    kinds = len(np.unique(np.hstack(rows), axis=0)) if len(apart) and rows else 1
+    return Ends(low, high, counts, len(apart), kinds * max(len(apart) // MOST_COMPARED, 1), together)
+
+
+def _beyond(ends: Ends, level: float) -> float:
+    """People who err further than an error of this level reaches, to one side: of many kinds a few may, as rare events
+    do."""
+    from scipy.special import pdtrik
+
+    return math.ceil(float(pdtrik(1 - LEVEL, ends.kinds * level / 2))) * ends.apart / ends.kinds
 
 
 def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
@@ -352,28 +403,35 @@ def _kept(belief: Belief, level: float | None) -> tuple[Floats, ...]:
 
 
 def _shift(belief: Belief, level: float | None) -> Iterator[Floats]:
-    for found in _moved(belief, level, slice(None)):
+    for found in _moved(belief, _contrasts(belief, level), slice(None)):
         yield found / found.sum(axis=1, keepdims=True)
 
 
 def _shift_columns(belief: Belief, level: float | None, columns: NDArray[np.integer]) -> Iterator[Floats]:
     """Some columns of what `_shift` gives: all values are gone through once, for what rows sum up to."""
-    for found, total in zip(_moved(belief, level, columns), _totals(belief, level), strict=True):
+    moved = _moved(belief, _contrasts(belief, level), columns)
+    for found, total in zip(moved, _totals(belief, level), strict=True):
         yield found / total
 
 
 @lru_cache(maxsize=16)
 def _totals(belief: Belief, level: float | None) -> tuple[Floats, ...]:
-    return tuple(found.sum(axis=1, keepdims=True) for found in _moved(belief, level, slice(None)))
+    moved = _moved(belief, _contrasts(belief, level), slice(None))
+    return tuple(found.sum(axis=1, keepdims=True) for found in moved)
 
 
-def _moved(belief: Belief, level: float | None, columns: Any) -> Iterator[Floats]:
-    """Along each contrast, up and down; rows do not sum up to 1."""
+def _contrasts(belief: Belief, level: float | None) -> Floats:
+    """(shifts, chains) weights of each contrast, up and down."""
+    assert belief.chains is not None
+    count = len(belief.chains)
+    size = 1.0 if level is None else shift_size(count - 1, level)
+    return np.asarray(contrast_weights(count)[:, None] * np.array([[size], [-size]])).reshape(-1, count)
+
+
+def _moved(belief: Belief, weights: Floats, columns: Any) -> Iterator[Floats]:
+    """Along each of `weights` (shifts, chains); rows do not sum up to 1."""
     assert belief.chains is not None
     chains, pooled = belief.chains[:, :, columns], belief.probability[:, columns]
     mean = np.maximum(chains.mean(axis=0), 1e-300)
-    size = 1.0 if level is None else shift_size(len(chains) - 1, level)
-    for row in contrast_weights(len(chains)) * size:
-        power = np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0)
-        for sign in (1.0, -1.0):
-            yield pooled * np.exp(sign * power)
+    for row in weights:
+        yield pooled * np.exp(np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0))

@@ -77,6 +77,24 @@ def test_the_check_can_fail() -> None:
     assert held("global_threat", student=True) < 0.92 < held("global_threat")
 
 
+@pytest.mark.parametrize(("kinds", "most"), [(4, 0.98), (60, 1.0)])
+def test_shares_of_people_who_tie_and_err_alone(kinds: int, most: float) -> None:
+    """All of them are 80% sure exactly, each with an error of their own: 95 ± 3% of few; of many, not below 92%."""
+    random, exact = np.random.default_rng(1), np.tile([0.8, 0.2], (kinds, 1))
+    found = [risk.confident(around(exact, random.normal(0, 0.01, (CHAINS, kinds)))) for _ in range(3 * TRIALS)]
+    assert 0.92 <= np.mean([one.high > 1 - 1e-9 for one in found]) <= most
+
+
+def test_guesses_of_people_who_err_alone_are_no_wider_than_they_must_be() -> None:
+    """60 exact ties: a third more than an interval of one width for all runs would need, not the double."""
+    random, count = np.random.default_rng(2), 60
+    half, truth = np.full((count, 2), 0.5), np.arange(count) % 3 // 2
+    found = [risk.global_threat(around(half, random.normal(0, 0.01, (CHAINS, count))), truth) for _ in range(TRIALS)]
+    assert np.mean([one.low <= 0.5 <= one.high for one in found]) >= 0.95 - 3 * (0.95 * 0.05 / TRIALS) ** 0.5
+    needed = np.quantile([abs(one.value - 0.5) for one in found], 0.95)
+    assert np.mean([one.high - one.low for one in found]) / 2 < 1.34 * needed
+
+
 def test_a_quantile_of_people_who_err_alone_is_no_wider_than_it_must_be() -> None:
     """Held in 95% of runs, by at most three times what an interval of one width for all runs would need."""
     random, count, size = np.random.default_rng(3), 120, 0.004
