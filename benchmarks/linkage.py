@@ -12,7 +12,7 @@ from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema, read_adul
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known
-from unveil.data.masked import Masked
+from unveil.data.rows import PublishedRows, release_of_rows
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.kernels.linkage import warm
@@ -172,7 +172,7 @@ def _mixed(numeric: tuple[Published, Register], categorical: tuple[Published, Re
         None,
         {n: r for n, r in categorical[0].regions.items() if n != "age"},
         numeric[0].numbers,
-        numeric[0].origin,
+        numeric[0].group_of_row,
         numeric[0].perturbed | categorical[0].perturbed,
     )
     return published, Register(held, numeric[1].people, numeric[1].row)
@@ -182,6 +182,6 @@ def _files(
     attributes: Sequence[Attribute], codes: Sequence[NDArray[np.integer]], columns: Sequence[NDArray[np.generic]]
 ) -> tuple[Published, Register]:
     rows = len(codes[0])
-    masked = Masked(tuple(attributes), tuple(columns), tuple(range(len(attributes))))
+    masked = release_of_rows(PublishedRows(tuple(attributes), tuple(columns), tuple(range(len(attributes)))))
     known = {a.name: Known.exactly(a, c) for a, c in zip(attributes, codes, strict=True)}
     return published_of(masked, list(known), np.arange(rows)), Register(known, rows, np.arange(rows))

@@ -14,7 +14,7 @@ def main(data: str, schema_file: str) -> int:
     print(f"{'method':<24}{'linked':>10}{'by chance':>12}")
     for method in METHODS:
         made = unveil.anonymizer(method).anonymize(table, unveil.Engine())
-        link = unveil.run_link(made.masked, table=table, origin=made.origin, known=["age", "sex"], subsets=0)
+        link = unveil.run_link(made.release, table=table, group=made.group_of_row, known=["age", "sex"], subsets=0)
         found = next(f for f in link.document.findings if f.id == "distance.reid")
         print(f"{method:<24}{found.value:>10.2%}{1 / table.rows:>12.2%}")
     return 0

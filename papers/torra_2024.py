@@ -7,8 +7,8 @@ import numpy as np
 from papers import Figure
 from papers._printed import printed_schema
 from unveil.data.attribute import Role
-from unveil.data.masked import Masked, MaskedTable
-from unveil.data.release import row_numbers
+from unveil.data.release import Anonymized, row_numbers
+from unveil.data.rows import PublishedRows, release_of_rows, rows_of
 from unveil.data.table import Table
 from unveil.risk import disclosure
 
@@ -31,7 +31,7 @@ WHERE = "Privacy models, X and X'"
 NO_NUMBER = "the slides print the tables and the algorithms, no number"
 
 
-def tables() -> tuple[Table, MaskedTable]:
+def tables() -> tuple[Table, Anonymized]:
     """X and X', their five published rows in the printed order."""
     schema = printed_schema(
         {
@@ -47,13 +47,15 @@ def tables() -> tuple[Table, MaskedTable]:
         np.array([row[1] for row in PUBLISHED]),
         np.array([illness.values.index(row[2]) for row in PUBLISHED], dtype=np.int64),
     )
-    return table, MaskedTable(Masked(table.attributes, columns, (1, 2)), np.arange(len(PUBLISHED)))
+    return table, Anonymized(
+        release_of_rows(PublishedRows(table.attributes, columns, (1, 2))), np.arange(len(PUBLISHED))
+    )
 
 
 def reproduce() -> Iterator[Figure]:
     """The one pair of tables in the slides, by every algorithm on attribute disclosure."""
     table, made = tables()
-    known = [made.masked.columns[i] for i in made.masked.with_role(Role.QUASI_IDENTIFIER)]
+    known = [rows_of(made.release).columns[i] for i in made.release.with_role(Role.QUASI_IDENTIFIER)]
     alike = np.bincount(row_numbers([np.unique(column, return_inverse=True)[1] for column in known]))
     yield Figure("X', rows that look alike, at least", WHERE, None, float(alike.min()), reading=NO_NUMBER)
     age, illness = disclosure.paired(table, made, "age"), disclosure.paired(table, made, "illness")

@@ -15,7 +15,7 @@ from realdata.adult import QUASI_IDENTIFIERS, SENSITIVE, adult_schema
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known
-from unveil.data.masked import Masked
+from unveil.data.rows import PublishedRows, release_of_rows
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.privacy.models import KAnonymity
@@ -172,7 +172,7 @@ def _changed(table: Table) -> tuple[Published, Register]:
     codes = [column.astype(np.int64) for column in table.columns[:6]]
     changed = [np.where(random.random(table.rows) < 0.15, random.permutation(c), c) for c in codes]
     held = _held(attributes, codes)
-    masked = Masked(tuple(attributes), tuple(changed), tuple(range(6)))
+    masked = release_of_rows(PublishedRows(tuple(attributes), tuple(changed), tuple(range(6))))
     return published_of(masked, list(held.known), np.arange(table.rows)), held
 
 
@@ -222,7 +222,7 @@ def linked() -> Links:
     )
     table = Table.from_columns(schema, dict(zip(("city", "age"), zip(*ORIGINAL, strict=True), strict=True)))
     city, age = (np.array(column) for column in zip(*PUBLISHED, strict=True))
-    masked = Masked(table.attributes, (city.astype(np.int64), age.astype(np.float64)), (1,))
+    masked = release_of_rows(PublishedRows(table.attributes, (city.astype(np.int64), age.astype(np.float64)), (1,)))
     held = register_of_table(table, table.attributes)
     return link_by_distance(published_of(masked, ["city", "age"], np.arange(5)), held)
 

@@ -83,8 +83,8 @@ def swapped() -> tuple[float, float]:
     method = RankSwapping(p=5)
     made = method.anonymize(table, Engine(seed=0))
     held = register_of_table(table, table.attributes)
-    plain = link_by_distance(published_of(made.masked, names, made.origin), held, scales=("common",))
-    return reid(plain).value, reid(link_by_method(made.masked, held, method, made.origin)).value
+    plain = link_by_distance(published_of(made.release, names, made.group_of_row), held, scales=("common",))
+    return reid(plain).value, reid(link_by_method(made.release, held, method, made.group_of_row)).value
 
 
 def shadows(depth: int | None) -> tuple[float, float]:

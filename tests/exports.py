@@ -124,7 +124,7 @@ def hospital_export(rows: int = 8_000, words: Export = GERMAN, codes: int = 300)
     icd = _diagnoses(codes)
     weight = 1 / (1 + np.arange(len(icd))) ** 0.8
     which = draw.choice(len(icd), size=rows, p=weight / weight.sum())
-    people = draw.permutation(len(SURNAMES) ** 2 * len(_FIRST))[:rows]  # everybody has another name
+    people = np.resize(draw.permutation(len(SURNAMES) ** 2 * len(_FIRST)), rows)  # another name each, to 16,200 rows
     lines = [";".join(words.header)]
     for row in range(rows):
         code, middle, ward = icd[which[row]]

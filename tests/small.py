@@ -12,10 +12,21 @@ from unveil.data.attribute import Attribute
 from unveil.data.hierarchy import HierarchyTable
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
+from unveil.data.rows import PublishedRows, release_of_rows
 from unveil.data.schema import Schema, SchemaDocument
 from unveil.data.table import Table
 
-__all__ = ["IDENTIFIER", "INSENSITIVE", "QI", "SENSITIVE", "made_finding", "made_release", "made_schema", "made_table"]
+__all__ = [
+    "IDENTIFIER",
+    "INSENSITIVE",
+    "QI",
+    "SENSITIVE",
+    "made_finding",
+    "made_release",
+    "made_schema",
+    "made_table",
+    "masked_release",
+]
 
 QI, SENSITIVE, INSENSITIVE, IDENTIFIER = "quasi-identifier", "sensitive", "insensitive", "identifier"
 
@@ -54,6 +65,11 @@ def made_release(attributes: Sequence[Attribute], blocks: Sequence[Sequence[Any]
         parts.append(BlockRows(tuple(positions), np.array([row[0] for row in rows]), tuple(columns)))
     regions = [Regions.sets(a.codes, cells[i]) for i, a in enumerate(attributes)]
     return build_release(attributes, regions, parts)[0]
+
+
+def masked_release(*rows: Any, **more: Any) -> Release:
+    """A release with perturbed columns: attributes, columns, and which of them were."""
+    return release_of_rows(PublishedRows(*rows, **more))
 
 
 # For tests of something else than the verdict on every kind of disclosure.

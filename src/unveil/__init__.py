@@ -23,8 +23,6 @@ _HOME = {
     "Kind": "data.attribute",
     "LaplaceCounts": "risk.differential",
     "Link": "audit.linking",
-    "Masked": "data.masked",
-    "MaskedTable": "data.masked",
     "NotApplicable": "errors",
     "Oracle": "risk.differential",
     "Prior": "data.belief",
@@ -46,7 +44,6 @@ _HOME = {
     "draft_schema": "data.draft",
     "privacy_model": "catalog",
     "query_error": "utility",
-    "read_masked": "formats.masked",
     "read_paired": "formats.releases.assignments",
     "read_release": "formats.releases",
     "read_schema": "data.schema",
@@ -62,7 +59,6 @@ _HOME = {
     "targets_of_table": "data.targets",
     "to_frame": "formats.output.frames",
     "utility_loss": "utility",
-    "write_masked": "formats.masked",
     "write_release": "formats.releases",
 }
 

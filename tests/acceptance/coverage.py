@@ -84,7 +84,7 @@ def attribute() -> Attribute:
 
 
 def worlds() -> dict[str, World]:
-    """Three ways to err, with and without ties."""
+    """Four ways to err, with and without ties."""
     random = np.random.default_rng(4)
     cells, people = 24, 240
     of = np.repeat(np.arange(cells), people // cells)
@@ -106,6 +106,16 @@ def worlds() -> dict[str, World]:
         own = source.normal(0, size, (people, VALUES))
         return _centred(common) * np.sqrt(narrow), _centred((common + own) / 2**0.5) * np.sqrt(wide)
 
+    many = 200  # cells of two people: forty ties of each kind
+    alone, alone_low = random.dirichlet(np.ones(VALUES), many), random.dirichlet(3 * np.ones(VALUES), many)
+    alone[:40], alone_low[:40], alone[40:80] = (0.6, 0.2, 0.15, 0.05), (0.3, 0.3, 0.2, 0.2), (0.8, 0.2, 0.0, 0.0)
+    pair = np.repeat(np.arange(many), 2)
+    of_pairs = np.array([random.choice(VALUES, p=alone[c]) for c in pair])
+
+    def by_pair(size: float, source: np.random.Generator) -> tuple[Floats, Floats]:
+        one, other = (source.normal(0, size, (many, VALUES)) for _ in range(2))
+        return _possible(one, alone_low)[pair], _possible(other, alone)[pair]
+
     mirror = (wide + wide[:, ::-1]) / 2
     half = (narrow + narrow[:, ::-1]) / 2
 
@@ -115,6 +125,7 @@ def worlds() -> dict[str, World]:
 
     return {
         "cells with ties": World(tied_low[of], tied[of], truth, partial(by_cell, 0.006)),
+        "many cells with ties": World(alone_low[pair], alone[pair], of_pairs, partial(by_pair, 0.01)),
         "people without ties": World(narrow, wide, true, partial(by_person, 0.006)),
         "two readings": World(half, mirror, true, partial(together, 0.02)),
     }

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser
 
-from small import QI, made_schema
+from small import QI, made_schema, masked_release
 from unveil.audit.linking import run_link
-from unveil.data.masked import Masked, as_published
+from unveil.data.rows import as_published
 from unveil.data.table import Table
 from unveil.report import render_page
 
@@ -18,8 +18,8 @@ def test_the_charts_are_drawn(browser: Browser, tmp_path: Path) -> None:
     columns = {"age": random.integers(20, 60, 80).tolist(), "<b>sex</b>": random.choice(["f", "m"], 80).tolist()}
     table = Table.from_columns(schema, columns)
     age, sex = as_published(table.attributes, table.columns)
-    masked = Masked(table.attributes, (age + random.normal(size=80), sex), (0,))
-    found = run_link(masked, table=table, origin=np.arange(80), fraction=0.2)
+    masked = masked_release(table.attributes, (age + random.normal(size=80), sex), (0,))
+    found = run_link(masked, table=table, group=np.arange(80), fraction=0.2)
     file = tmp_path / "link.html"
     file.write_text(render_page(found.document), encoding="utf-8")
     context = browser.new_context(viewport={"width": 1200, "height": 900})

@@ -22,7 +22,7 @@ def test_every_script_is_known_and_named_in_the_readme() -> None:
 def test_it_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_hospital(tmp_path, 80)
+    write_hospital(tmp_path, 80 if name == "statistician" else 40)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [f"{name}.py", "hospital.csv", "schema.toml"])
     with pytest.raises(SystemExit) as ended:

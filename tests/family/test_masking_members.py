@@ -11,13 +11,14 @@ from strategies import tables
 
 from small import INSENSITIVE, QI, SENSITIVE, made_schema
 from unveil import catalog
-from unveil.data.masked import Masked, MaskedTable, as_published
+from unveil.anonymizers.parts.masking import Masking
+from unveil.data.release import Anonymized
+from unveil.data.rows import as_published, origin_of, rows_of
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import NotApplicable, RequirementError, UsageError
-from unveil.formats.masked import is_masked, read_masked, write_masked
-from unveil.formats.releases import read_release
-from unveil.formats.releases.assignments import origin_bytes, read_origin
+from unveil.errors import RequirementError, UsageError
+from unveil.formats.releases import read_release, write_release
+from unveil.formats.releases.assignments import assignment_bytes, read_assignment
 
 # Every member: its options, and the columns that it perturbs.
 CONFIGURATIONS = {
@@ -58,52 +59,50 @@ def people(rows: int = 80, seed: int = 4) -> Table:
 PEOPLE = people()
 
 
-def run(text: str, table: Table = PEOPLE, seed: int = 1) -> MaskedTable:
+def run(text: str, table: Table = PEOPLE, seed: int = 1) -> Anonymized:
     made = catalog.anonymizer(text).anonymize(table, Engine(seed=seed))
-    assert isinstance(made, MaskedTable)
+    assert made.release.perturbed
     return made
 
 
 def test_every_masking_member_is_tried() -> None:
-    returns = {n: catalog.member("anonymizers", n).anonymize.__annotations__["return"] for n in
-               catalog.members("anonymizers")}  # fmt: skip
-    assert set(CONFIGURATIONS) == {name for name, made in returns.items() if made is MaskedTable}
+    members = {n: catalog.member("anonymizers", n) for n in catalog.members("anonymizers")}
+    assert set(CONFIGURATIONS) == {name for name, member in members.items() if issubclass(member, Masking)}
 
 
 @pytest.mark.parametrize(("text", "columns"), CASES)
 def test_only_the_chosen_columns_are_perturbed_and_the_order_is_drawn(text: str, columns: str) -> None:
     made, original = run(text), as_published(PEOPLE.attributes, PEOPLE.columns)
     names = [a.name for a in PEOPLE.attributes]
-    assert [names[i] for i in made.masked.masked] == columns.split()
-    assert sorted(made.origin.tolist()) == list(range(PEOPLE.rows))
-    assert (made.origin != np.arange(PEOPLE.rows)).sum() > PEOPLE.rows / 2
+    assert [names[i] for i in made.release.perturbed] == columns.split()
+    assert sorted(origin_of(made.release, made.group_of_row).tolist()) == list(range(PEOPLE.rows))
+    assert (origin_of(made.release, made.group_of_row) != np.arange(PEOPLE.rows)).sum() > PEOPLE.rows / 2
     for index, name in enumerate(names):
-        same = np.array_equal(made.masked.columns[index], original[index][made.origin], equal_nan=True)
+        shown = rows_of(made.release).columns[index][made.group_of_row]
+        same = np.array_equal(shown, original[index], equal_nan=True)
         assert same == (name not in columns.split()), name
 
 
 @pytest.mark.parametrize(("text", "columns"), CASES)
 def test_the_same_seed_gives_the_same_release(text: str, columns: str) -> None:
     one, other, third = (run(text, seed=seed) for seed in (1, 1, 2))
-    assert one.masked == other.masked
-    assert np.array_equal(one.origin, other.origin)
-    assert not np.array_equal(one.origin, third.origin)
+    assert one.release == other.release
+    assert np.array_equal(one.group_of_row, other.group_of_row)
+    assert not np.array_equal(one.group_of_row, third.group_of_row)
 
 
 @pytest.mark.parametrize(("text", "columns"), CASES)
 def test_what_is_written_is_read_again(text: str, columns: str, tmp_path: Path) -> None:
     for publish in ("", ",publish=true"):
         made = run(text + publish)
-        write_masked(made.masked, tmp_path / "r.csv")
-        found = read_masked(tmp_path / "r.csv", SCHEMA, attributes=PEOPLE.attributes)
-        assert found == made.masked
+        write_release(made.release, tmp_path / "r.csv")
+        found = read_release(tmp_path / "r.csv", SCHEMA, attributes=PEOPLE.attributes)
+        assert found == made.release
         assert bool(found.method) == bool(publish)
-        assert bool(found.channel) == (bool(publish) and text.startswith("pram"))
-    assert is_masked(tmp_path / "r.csv")
-    with pytest.raises(NotApplicable, match="perturbed, not widened"):
-        read_release(tmp_path / "r.csv", SCHEMA)
-    (tmp_path / "a.csv").write_bytes(origin_bytes(made.origin))
-    assert np.array_equal(read_origin(tmp_path / "a.csv", PEOPLE.rows, PEOPLE.rows), made.origin)
+        stated = any(one.channel is not None for one in found.perturbed.values())
+        assert stated == (bool(publish) and text.startswith("pram"))
+    (tmp_path / "a.csv").write_bytes(assignment_bytes(made.group_of_row))
+    assert np.array_equal(read_assignment(tmp_path / "a.csv", PEOPLE, found), made.group_of_row)
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CASES])
@@ -111,12 +110,7 @@ def test_what_is_written_is_read_again(text: str, columns: str, tmp_path: Path) 
 def test_tiny_tables_are_released_or_refused(text: str, rows: int) -> None:
     table = Table(PEOPLE.attributes, tuple(c[:rows] for c in PEOPLE.columns))
     with contextlib.suppress(RequirementError):
-        assert run(text, table).masked.rows == rows
-
-
-def test_there_are_no_groups() -> None:
-    with pytest.raises(NotApplicable, match="age, day: the values were perturbed, not widened"):
-        _ = run("noise:amount=0.1").release
+        assert run(text, table).release.rows == rows
 
 
 ANY = [text for text, _ in CASES if "attributes" not in text]
@@ -130,8 +124,10 @@ def test_any_table(table: Table, text: str) -> None:
         made = run(text, table)
     except (RequirementError, UsageError):  # too few rows; no column of the kind
         return
-    assert isinstance(made.masked, Masked)
-    assert sorted(made.origin.tolist()) == list(range(table.rows))
+    assert made.release.perturbed
+    assert sorted(origin_of(made.release, made.group_of_row).tolist()) == list(range(table.rows))
     for index, column in enumerate(as_published(table.attributes, table.columns)):
-        if index not in made.masked.masked:
-            assert np.array_equal(made.masked.columns[index], column[made.origin], equal_nan=True)
+        if index not in made.release.perturbed:
+            assert np.array_equal(
+                rows_of(made.release).columns[index], column[origin_of(made.release, made.group_of_row)], equal_nan=True
+            )

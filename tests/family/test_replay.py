@@ -18,9 +18,7 @@ import pytest
 from test_masking_members import PEOPLE
 
 from unveil import catalog, cli
-from unveil.data.masked import MaskedTable, SyntheticTable
 from unveil.engine import Engine
-from unveil.formats.masked import masked_files
 from unveil.formats.output import content_bytes, write_whole
 from unveil.formats.releases import release_files
 
@@ -50,10 +48,7 @@ def made(name: str, engine: Engine) -> dict[Path, bytes]:
     """The files of a release."""
     found: Any = catalog.anonymizer(f"{name}:{SCHEMES[name]}").anonymize(PEOPLE, engine)
     path = Path("release.csv")
-    if isinstance(found, MaskedTable | SyntheticTable):
-        files = masked_files(found.masked, path, like=PEOPLE)
-    else:
-        files = release_files(found.release, path, like=PEOPLE)
+    files = release_files(found.release, path, like=PEOPLE)
     return {file: content_bytes(content) for file, content in files.items() if content is not None}
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 __all__ = [
     "CONTROLS",
     "DIAGNOSES",
+    "FAMILIES",
     "LEAKS",
     "Case",
     "Columns",
@@ -96,6 +97,7 @@ class Case:
 Maker = Callable[[random.Random], Mapping[str, object]]
 LEAKS: dict[str, Callable[[int], Case]] = {}
 CONTROLS: dict[str, Callable[[int], Case]] = {}
+FAMILIES: dict[str, str] = {}  # of every leak
 
 
 def leak(family: str, kind: str) -> Callable[[Maker], Maker]:
@@ -121,6 +123,8 @@ def _registered(where: dict[str, Callable[[int], Case]], family: str, kind: str)
             return Case(name=name, family=family, kind=kind, seed=seed, **fields)  # type: ignore[arg-type]
 
         where[name] = make
+        if where is LEAKS:
+            FAMILIES[name] = family
         return maker
 
     return register

@@ -12,7 +12,6 @@ from small import QI, made_schema
 from unveil import catalog
 from unveil.audit.linking import run_link
 from unveil.audit.masked_identity import masked_utility
-from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
@@ -51,10 +50,10 @@ SCHEMES = ["pram:retain=0.6", "noise:amount=0.5", "rounding:base=4", "mondrian:k
 def test_risks_are_shares_and_pairs_are_all_pairs(rows: int, seed: int, scheme: str) -> None:
     table = table_of(rows, seed)
     made = catalog.anonymizer(scheme).anonymize(table, Engine(seed=seed))
-    masked = hasattr(made, "masked")
-    release: Any = made.masked if masked else made.release
-    origin = made.origin if masked else made.group_of_row
-    found = run_link(release, table=table, origin=origin, fraction=0.4, subsets=0)
+    masked = bool(made.release.perturbed)
+    release: Any = made.release
+    origin = made.group_of_row
+    found = run_link(release, table=table, group=origin, fraction=0.4, subsets=0)
     alone = next(f.value for f in found.document.findings if f.id == "sample_unique")
     for finding in found.document.findings:
         if finding.value is None:
@@ -89,8 +88,8 @@ def test_more_noise_never_finds_more_people_on_average(readers: str) -> None:
         risks = []
         for seed in range(4):
             made = catalog.anonymizer(f"pram:retain={retain}").anonymize(table, Engine(seed=seed))
-            assert isinstance(made.masked, Masked)
-            published = published_of(made.masked, tuple(held.known), made.origin)
+            assert made.release.perturbed
+            published = published_of(made.release, tuple(held.known), made.group_of_row)
             if readers == "backwards":
                 risks.append(float(rows_found(published, table).mean()))
             elif readers == "forwards":

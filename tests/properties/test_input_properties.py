@@ -28,7 +28,6 @@ from unveil.cli.frontier import FrontierOptions
 from unveil.engine import Engine
 from unveil.errors import OutputError, UnveilError, UsageError
 from unveil.formats.databases import located
-from unveil.formats.masked import read_masked
 from unveil.formats.priors import read_fact, read_held
 from unveil.formats.releases import read_release
 from unveil.formats.releases.assignments import read_assignment, read_origin
@@ -115,7 +114,7 @@ INPUTS = {
     "masked": Input(
         "r.csv",
         "age,day,s\n20.5,2024-01-31,flu\n-7,*,hiv\n1e2,2024-02-01,*\n",
-        lambda path: read_masked(path, SCHEMA, attributes=TABLE.attributes),
+        lambda path: read_release(path, SCHEMA, attributes=TABLE.attributes),
         {"r.toml": 'masked = ["age", "s"]\nmethod = "m"\n[channel]\ns = [[1, 0, 0], [0, 0.5, 0.5], [0.1, 0, 0.9]]\n'},
     ),
     "people": Input("club.csv", CLUB.replace("number,years", "row,age").replace("sick", "flu"), _people),
@@ -131,7 +130,7 @@ INPUTS = {
     "fact": Input("fact.csv", "row,fact\n1,yes\n3,no\n4,\n", lambda path: read_fact(path, 4)),
     "fact of others": Input("fact.csv", "age,s,fact\n20,flu,yes\n29,hiv,no\n", lambda path: read_fact(path, 4)),
     "assignment": Input("a.csv", "row,group\n1,1\n2,1\n3,2\n4,2\n", lambda path: read_assignment(path, TABLE, PAIRS)),
-    "origin": Input("a.csv", "row,published\n1,2\n4,1\n3,3\n", lambda path: read_origin(path, 4, 3)),
+    "origin": Input("a.csv", "row,group\n1,2\n4,1\n3,3\n", lambda path: read_origin(path, 4, 3)),
     "predictions": Input(
         "p.csv",
         "member,score\n" + "1,0.9\n0,0.25\n1,0.5\n0,1e-3\n" * 3,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from small import QI, SENSITIVE, made_schema, made_table
 from unveil.attackers.posterior.channel import channel_beliefs, codes_of
 from unveil.attackers.posterior.convergence import Chains
-from unveil.data.masked import SUPPRESSED, Masked
+from unveil.data.rows import SUPPRESSED, PublishedRows
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 
@@ -28,13 +28,13 @@ P_S = np.array([[0.9, 0.1], [0.3, 0.7]])
 CHAINS = Chains(chains=8, sweeps=600, burn_in=50, every=3, most_sweeps=0)
 
 
-def release(*, s_too: bool, suppressed: bool = False) -> Masked:
+def release(*, s_too: bool, suppressed: bool = False) -> PublishedRows:
     columns = (np.array([1, 1, SUPPRESSED if suppressed else 2, 0]), np.array([5.0, 6, 5, 6]), np.array([0, 1, 1, 0]))
     channel = {0: P_A, **({2: P_S} if s_too else {})}
-    return Masked(TABLE.attributes, columns, tuple(channel), channel)
+    return PublishedRows(TABLE.attributes, columns, tuple(channel), channel)
 
 
-def exact(masked: Masked, person: tuple[int, int], alpha: float, beta: float) -> tuple[NDArray, NDArray]:
+def exact(masked: PublishedRows, person: tuple[int, int], alpha: float, beta: float) -> tuple[NDArray, NDArray]:
     """Learner and attacker by listing the true a and s of every row; b is published as it is."""
     b = codes_of(masked, 1)
     chance_s = masked.channel.get(2, np.eye(2))
@@ -83,14 +83,16 @@ def test_beliefs_are_those_of_all_true_tables(s_too: bool, suppressed: bool) -> 
     if suppressed:
         return
     # The check can fail: of other chances of a the beliefs are others.
-    other = Masked(TABLE.attributes, masked.columns, masked.masked, {**masked.channel, 0: np.full((3, 3), 1 / 3)})
+    other = PublishedRows(
+        TABLE.attributes, masked.columns, masked.masked, {**masked.channel, 0: np.full((3, 3), 1 / 3)}
+    )
     planted = exact(other, persons[0], 1.5, 0.8)[1]
     error = chains[:, 0, 0].std(ddof=1) / np.sqrt(len(chains)) + 1e-3
     assert abs(found["bayesian"].probability[0, 0] - planted[0]) > 5 * error
 
 
 def test_a_known_value_that_did_not_change_gives_certainty() -> None:
-    masked = Masked(TABLE.attributes, release(s_too=False).columns, (0,), {0: np.eye(3)})
+    masked = PublishedRows(TABLE.attributes, release(s_too=False).columns, (0,), {0: np.eye(3)})
     found = channel_beliefs(
         masked, 2, {0: np.array([2]), 1: np.array([0])}, chains=Chains(sweeps=60, burn_in=10, most_sweeps=0, every=10)
     )
@@ -104,11 +106,11 @@ def test_a_known_value_that_did_not_change_gives_certainty() -> None:
 def test_what_cannot_be_read() -> None:
     columns = release(s_too=False).columns
     with pytest.raises(NotApplicable, match="chances of that are not published"):
-        channel_beliefs(Masked(TABLE.attributes, columns, (0,)), 2, {0: np.array([0])})
+        channel_beliefs(PublishedRows(TABLE.attributes, columns, (0,)), 2, {0: np.array([0])})
     never = np.array([[1.0, 0, 0]] * 3)
     with pytest.raises(NotApplicable, match="rule out"):
-        channel_beliefs(Masked(TABLE.attributes, columns, (0,), {0: never}), 2, {0: np.array([0])})
-    noisy = Masked(TABLE.attributes, (columns[0], columns[1] + 0.1, columns[2]), (0,), {0: P_A})
+        channel_beliefs(PublishedRows(TABLE.attributes, columns, (0,), {0: never}), 2, {0: np.array([0])})
+    noisy = PublishedRows(TABLE.attributes, (columns[0], columns[1] + 0.1, columns[2]), (0,), {0: P_A})
     with pytest.raises(NotApplicable, match="not in its domain"):
         channel_beliefs(noisy, 2, {0: np.array([0])})
     with pytest.raises(UsageError, match="at least one known"):

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from unveil.anonymizers.parts.masking import described
 from unveil.data.attribute import Role
-from unveil.data.masked import Masked, SyntheticTable, as_published
 from unveil.data.options import Options, number, whole
+from unveil.data.release import Anonymized
+from unveil.data.rows import PublishedRows, as_published, release_of_rows
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, UsageError
@@ -40,7 +41,7 @@ class DpHistogram(Options):
         if find_spec("opendp") is None:  # said before a sweep, not in the middle of it
             raise NotApplicable(_ABSENT)
 
-    def anonymize(self, table: Table, engine: Engine) -> SyntheticTable:
+    def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """Cost: rows, and some microseconds a combination for its noise.
 
         The noise comes from the operating system, not from the seed, which orders the rows only: who could replay noise
@@ -65,12 +66,12 @@ class DpHistogram(Options):
         rows = np.repeat(np.arange(len(kept)), kept)
         rows = rows[engine.named("dp_histogram").generator().permutation(len(rows))]
         columns = as_published(attributes, np.unravel_index(rows, sizes))
-        masked = Masked(tuple(attributes), columns, tuple(range(len(which))), {}, described(self))
+        made = PublishedRows(tuple(attributes), columns, tuple(range(len(which))), {}, described(self))
         note = (
             f"epsilon {self.epsilon:g}: noise of scale {1 / self.epsilon:g} on each of {len(kept):,} combinations; "
             f"{int((kept > 0).sum()):,} are released"
         )
-        return SyntheticTable(masked, note)
+        return Anonymized(release_of_rows(made), np.full(table.rows, -1, dtype=np.int32), note)
 
     def _chosen(self, table: Table) -> list[int]:
         """Positions. A domain must not be read off the table: that somebody has a value would be published."""

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from unveil.anonymizers.parts.masking import NUMBERS, Masking
 from unveil.data.attribute import Kind
-from unveil.data.masked import as_published
 from unveil.data.options import number
+from unveil.data.rows import as_published
 from unveil.data.table import Table
 from unveil.kernels import masking
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.anonymizers.parts.masking import Masking
-from unveil.data.masked import numbers_of
 from unveil.data.options import number
+from unveil.data.rows import numbers_of
 from unveil.data.table import Table
 
 __all__ = ["Rounding"]

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from unveil import utility
 from unveil.audit.document import Finding
 from unveil.data.belief import Estimate
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
@@ -24,7 +23,7 @@ OF_COLUMNS = (
 )
 
 
-def analyst_findings(release: Release | Masked, name: str, table: Table | None) -> Iterator[Finding]:
+def analyst_findings(release: Release, name: str, table: Table | None) -> Iterator[Finding]:
     """Of the whole file and of every column; nothing where the original is not there or has other domains."""
     if table is None or min(release.rows, table.rows) < 2:
         return
@@ -33,14 +32,14 @@ def analyst_findings(release: Release | Masked, name: str, table: Table | None) 
     except UsageError:
         return
     for id, value in zip(OF_FILES, (*found.propensity(), found.correlations()), strict=True):
-        if value is not None and not (isinstance(release, Masked) and id == "correlation_error"):
+        if value is not None and not (release.perturbed and id == "correlation_error"):
             yield Finding.of(id, name, None, value)
     for attribute in release.attributes:
         values = {"interval_overlap": _value(lambda a=attribute.name: found.overlap(a))}  # type: ignore[misc]
         both = _value(lambda a=attribute.name: found.coefficients(a))  # type: ignore[misc]
         if both is not None:
             values |= {"coefficient_overlap": both[0], "coefficient_error": both[1]}
-        if not isinstance(release, Masked):  # those of perturbed columns are measured beside their other errors
+        if not release.perturbed:  # those of perturbed columns are measured beside their other errors
             values |= _value(lambda a=attribute.name: found.moments(a)) or {}  # type: ignore[misc]
         for id, value in values.items():
             if value is not None:

@@ -76,7 +76,7 @@ def asked_again(case: Case, name: str, found: Answers, findings: Sequence[Findin
     """
     release, index = found.release, found.targets.asked
     if (
-        not isinstance(release, Release)
+        release.perturbed
         or found.truth is None
         or not found.learner.exact
         or case.readers.joined

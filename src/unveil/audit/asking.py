@@ -15,7 +15,6 @@ from unveil.attackers.posterior.linked_posterior import LinkedPosterior
 from unveil.audit.attack import Attack, run_attack, run_attacks, starts_of_table
 from unveil.data.attribute import Attribute, Role, asked_in_turn
 from unveil.data.belief import Belief, Estimate, Known, Prior, Targets, every_known
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -84,7 +83,7 @@ class Readers:
 class Answers:
     """What every reader believes of the same people, then of the controls."""
 
-    release: Release  # of an attack on perturbed categories a Masked, of which only attributes are asked
+    release: Release
     attribute: Attribute
     learner: Belief
     attackers: Mapping[str, Belief]
@@ -98,7 +97,7 @@ class Answers:
     ideal: Belief | None
     faithful: Estimate | None
     learned: Posterior | None = None  # what the release teaches of the population: large, not to be kept
-    besides: tuple[Attack, ...] = ()  # of others who were asked about at once
+    also_asked: tuple[Attack, ...] = ()  # of others who were asked about at once
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without their group: see Attack
 
     def __repr__(self) -> str:
@@ -110,7 +109,7 @@ class Answers:
         """What is known of each person, as text, by attribute."""
         found = {}
         for index, known in self.targets.known.items():
-            texts = np.array(write_cells(known.regions, self.release.attributes[index]), dtype=object)
+            texts = np.array(write_cells(known.regions, self.release.true_attributes[index]), dtype=object)
             found[self.release.attributes[index].name] = texts[known.of_target].tolist()
         return found
 
@@ -124,7 +123,7 @@ class Controls:
     unplaced: int
 
 
-def asked_of(release: Release | Masked, names: Sequence[str] | None = None) -> tuple[int, ...]:
+def asked_of(release: Release, names: Sequence[str] | None = None) -> tuple[int, ...]:
     """Positions of the attributes that readers are asked about, those named if any are."""
     possible = asked_in_turn(release.attributes)
     return possible if names is None else tuple(i for i in possible if release.attributes[i].name in names)
@@ -150,12 +149,12 @@ def answers(
     rows: NDArray[np.int64] | None = None,
     control: Table | None = None,
     group: NDArray[np.integer] | None = None,
-    besides: Sequence[Targets] = (),
+    also_asked: Sequence[Targets] = (),
     enough: Callable[[Mapping[str, Belief]], bool] | None = None,
 ) -> Answers:
     """Ask every reader; what the release teaches is learned once. `rows`: a sample of the original's.
 
-    `besides`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
+    `also_asked`: others to ask the same chains about, if no attributes are joined. `enough`: see `learn`.
     """
     names = readers.known_of(release, asked)
     attribute = release.attributes[asked]
@@ -189,8 +188,8 @@ def answers(
         "left_out": True,
         "enough": enough,
     }
-    if besides:
-        found, *others_too = run_attacks(release, [everyone, *besides], readers.attackers, **told_of)
+    if also_asked:
+        found, *others_too = run_attacks(release, [everyone, *also_asked], readers.attackers, **told_of)
     else:
         found, others_too = run_attack(release, everyone, readers.attackers, joined=readers.joined, **told_of), []
     assert found.placed is not None
@@ -238,7 +237,7 @@ def answers(
         ideal=ideal,
         faithful=faithful,
         learned=found.learned if isinstance(found.learned, LinkedPosterior) else None,  # others serve no later question
-        besides=tuple(replace(attack, learned=None) for attack in others_too),
+        also_asked=tuple(replace(attack, learned=None) for attack in others_too),
         without={name: _told(belief, words).of(mine) for name, belief in found.without.items()},
     )
 

@@ -15,8 +15,8 @@ from unveil.attackers.posterior.fits import Fitted, check_targets
 from unveil.attackers.posterior.joined import join
 from unveil.catalog import attacker as attacker_of
 from unveil.data.belief import Belief, Known, Prior, Targets, describe_targets, sensitive_attribute
-from unveil.data.masked import Masked
-from unveil.data.release import Release
+from unveil.data.release import Release, truthful
+from unveil.data.rows import rows_of
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
@@ -44,11 +44,11 @@ class Attack:
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without the person's group: by attacker
     # that has one of its own, "" for all others; empty if it was not asked
 
-    def known_texts(self, release: Release | Masked) -> dict[str, list[str]]:
+    def known_texts(self, release: Release) -> dict[str, list[str]]:
         """What is known of each target, as text, by attribute."""
         found = {}
         for index, known in self.targets.known.items():
-            texts = np.array(write_cells(known.regions, release.attributes[index]), dtype=object)
+            texts = np.array(write_cells(known.regions, release.true_attributes[index]), dtype=object)
             found[release.attributes[index].name] = texts[known.of_target].tolist()
         return found
 
@@ -137,6 +137,7 @@ def run_attacks(
     `in_group`, `group` and `left_out` are about the first set. `learned`: of an attack on the same release with the
     same settings, which then goes on from there.
     """
+    truthful(release)
     for targets in several:
         check_targets(release, targets)
     index = several[0].asked
@@ -287,7 +288,7 @@ def _run_joined(
 
 
 def run_channel_attack(
-    masked: Masked,
+    release: Release,
     table: Table,
     asked: int,
     *,
@@ -300,6 +301,7 @@ def run_channel_attack(
     """Ask the learner and the Bayesian attacker about every row of a table whose masked release says with what chances
     its categories changed (PRAM). Whose row is whose is not needed.
     """
+    masked = rows_of(release)
     attribute = masked.attributes[asked]
     if attribute.kind.measured and attribute.codes > 1000:
         raise NotApplicable(f"{attribute.name} has {attribute.codes} values, over 1,000; declare bins for it")

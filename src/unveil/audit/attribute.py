@@ -19,7 +19,6 @@ from unveil.audit.part import Part
 from unveil.audit.result import EXIT_CODES, RunResult, judged_document
 from unveil.audit.words import sentence
 from unveil.data.belief import Belief
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 
 __all__ = ["AttributeAttack", "describe_attack"]
@@ -36,7 +35,7 @@ class AttributeAttack(RunResult):
 
 def describe_attack(
     found: Attack,
-    release: Release | Masked,
+    release: Release,
     truth: NDArray[np.integer] | None,
     *,
     name: str,
@@ -49,7 +48,7 @@ def describe_attack(
 
     Exit code 3 if chains disagree or precision was not reached, whatever the limits are, unless one is exceeded.
     """
-    attribute = release.attributes[found.targets.asked]
+    attribute = release.true_attributes[found.targets.asked]
     wanted = check_limits(limits, tuple(found.attackers), labels_of(attribute))
     answers = _answers(found, release, found.learner, found.attackers, truth)
     findings = [*_findings(answers, name, [part.name for part in wanted])]
@@ -80,14 +79,14 @@ def describe_attack(
 
 def _answers(
     found: Attack,
-    release: Release | Masked,
+    release: Release,
     learner: Belief,
     attackers: Mapping[str, Belief],
     truth: NDArray[np.integer] | None,
 ) -> Answers:
-    attribute = release.attributes[found.targets.asked]
+    attribute = release.true_attributes[found.targets.asked]
     return Answers(
-        release=release,  # type: ignore[arg-type]  # of a masked one only its attributes are asked for
+        release=release,
         attribute=attribute,
         learner=learner,
         attackers=attackers,
@@ -109,9 +108,7 @@ def _findings(answers: Answers, name: str, wanted: Sequence[str]) -> Iterator[Fi
             yield finding
 
 
-def _modes(
-    found: Attack, release: Release | Masked, truth: NDArray[np.integer] | None, name: str
-) -> Iterator[dict[str, Any]]:
+def _modes(found: Attack, release: Release, truth: NDArray[np.integer] | None, name: str) -> Iterator[dict[str, Any]]:
     """Where chains disagree: each mode by itself, with the learner of the same chains; nothing is pooled."""
     for reader, belief in {"learner": found.learner, **found.attackers}.items():
         for mode in belief.diagnostics.modes:

@@ -26,8 +26,8 @@ from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import check_waivers
 from unveil.data.attribute import Role
 from unveil.data.belief import Prior
-from unveil.data.masked import Masked
 from unveil.data.release import Release
+from unveil.data.rows import origin_of
 from unveil.data.table import MOST_COUNTED, Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
@@ -52,12 +52,11 @@ class Case:
     Without the original, targets are the published rows as coarsely as they stand there, and success is unknown.
     """
 
-    releases: Mapping[str, Release | Masked]
+    releases: Mapping[str, Release]
     original: Table | None = None
     control: Table | None = None  # people known not to be in the table
     population: Table | None = None  # everyone among whom someone may look; only its quasi-identifiers are read
-    # By release: the group of each original row, for the attacker who knows it; of a masked release the original row
-    # of each published one.
+    # By release: the group of each original row, -1 = not published; with perturbed columns each row is a group.
     assignments: Mapping[str, NDArray[np.integer]] = field(default_factory=dict)
 
     earlier: Mapping[str, EarlierRelease] = field(default_factory=dict)  # what is already out about these people
@@ -98,6 +97,7 @@ class Case:
     waive: Mapping[str, str] = field(default_factory=dict)  # kinds of disclosure that are not judged, each with why
     files: Mapping[str, PublishedFile] = field(default_factory=dict)  # the releases as a stranger reads them, by name
 
+    earlier_files: Mapping[str, PublishedFile] = field(default_factory=dict)  # the same of what is already out
     registers: Mapping[str, PublishedFile] = field(default_factory=dict)  # the same beside the population
 
     inputs: Sequence[Input] = ()  # the files that were read, for the record
@@ -115,7 +115,7 @@ class Case:
         if attackers is None:
             attackers = {"bayesian": Bayesian(), "boosted": Boosted(), "random_worlds": RandomWorlds()}
             attackers |= {"fixed_prior": FixedPrior()} if self.prior is not None else {}
-        grouped = any(not isinstance(self.releases.get(name), Masked) for name in self.assignments)
+        grouped = any(name in self.releases and not self.releases[name].perturbed for name in self.assignments)
         return Readers(
             attackers=attackers,
             known=None if self.known is None else tuple(self.known),
@@ -207,7 +207,7 @@ class Case:
         labels: set[str] = set()
         for release in self.releases.values():
             for index in asked_of(release, self.asked):
-                labels |= set(labels_of(release.attributes[index]))
+                labels |= set(labels_of(release.true_attributes[index]))
         check_limits(self.stated_limits()[0], self.attacker_names, None if self.joint else labels)
         refuse_reversed_limits(self.stated_limits()[0])
         self.combination_limits()
@@ -230,16 +230,16 @@ class Case:
             if name not in self.releases:
                 raise UsageError(f"there is an assignment for {shown(name)}, but no such release")
             assert self.original is not None
-            release = self.releases[name]
-            rows, of = (release.rows, "it") if isinstance(release, Masked) else (self.original.rows, "the original")
-            if len(group) != rows:
-                raise UsageError(f"the assignment of {name} has {len(group)} rows, {of} {rows}")
+            if len(group) != self.original.rows:
+                raise UsageError(f"the assignment of {name} has {len(group)} rows, the original {self.original.rows}")
+            if self.releases[name].perturbed:
+                origin_of(self.releases[name], group)
         if self.population is None:
             return
         held = {a.name: a.codes for a in self.population.attributes}
         for name, release in self.releases.items():
             for index in release.with_role(Role.QUASI_IDENTIFIER):
-                if held.get(release.attributes[index].name) != release.attributes[index].codes:
+                if held.get(release.attributes[index].name) != release.true_attributes[index].codes:
                     what = shown(release.attributes[index].name)
                     raise UsageError(f"the population has no {what}, or with another domain than {name}")
 

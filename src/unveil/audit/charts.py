@@ -12,7 +12,6 @@ from unveil.audit.asking import Answers
 from unveil.audit.belief_measures import cut
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Belief, Targets
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 
 __all__ = ["attribute_charts", "group_sizes", "hidden"]
@@ -104,9 +103,9 @@ def _subgroups(found: Answers, times: NDArray[np.float64]) -> Chart:
     return chart
 
 
-def _labels(release: Release | Masked, targets: Targets, index: int) -> tuple[list[str], NDArray[np.int64]]:
+def _labels(release: Release, targets: Targets, index: int) -> tuple[list[str], NDArray[np.int64]]:
     """At most 20 labels of an attribute, and (people,) which one each has; numbers by interval, rare ones "other"."""
-    attribute, known = release.attributes[index], targets.known[index]
+    attribute, known = release.true_attributes[index], targets.known[index]
     code = known.regions.low[known.regions.start[:-1]].astype(np.int64)[known.of_target]
     if attribute.codes <= MOST_LABELS:
         return list(attribute.values), code

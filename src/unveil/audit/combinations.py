@@ -22,7 +22,6 @@ from unveil.audit.people import Measure, People, Sample
 from unveil.audit.words import main_attacker
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate, Targets
-from unveil.data.masked import Masked
 from unveil.data.release import Release, row_numbers
 from unveil.data.targets import targets_of_table
 from unveil.errors import NotApplicable, Stopped
@@ -49,14 +48,14 @@ def withheld(row: dict[str, Any], least: int, people: int) -> dict[str, Any]:
 
 
 def combination_rows(
-    case: Case, name: str, release: Release | Masked, told: Mapping[int, list[dict[str, Any]]]
+    case: Case, name: str, release: Release, told: Mapping[int, list[dict[str, Any]]]
 ) -> Iterator[dict[str, Any]]:
     """One row a combination and sensitive attribute, in this order. `told`, by attribute: those that are there."""
     asked = release.with_role(Role.SENSITIVE) if case.combinations else ()
     order = [
         (place, i) for place, i in product(range(len(case.combinations)), asked) if place in _places(case, release, i)
     ]
-    if isinstance(release, Masked):
+    if release.perturbed:
         nothing = dict.fromkeys(("alone_in_original", "fewest_rows", "single_row", "attacker"))
         reason = {"not_applicable": "values were perturbed, not widened; see unveil attack identity"}
         for place, index in order:
@@ -71,7 +70,7 @@ def combination_rows(
     yield from (rows[key] for key in order)
 
 
-def _places(case: Case, release: Release | Masked, asked: int) -> list[int]:
+def _places(case: Case, release: Release, asked: int) -> list[int]:
     """The combinations that are asked about an attribute: what is known is not asked, unless nothing else could be."""
     sensitive = {release.attributes[i].name for i in release.with_role(Role.SENSITIVE)}
     name = release.attributes[asked].name
@@ -125,7 +124,7 @@ def _known(case: Case, release: Release, asked: int) -> list[list[str]]:
     return [_published(release, asked, case.combinations[place]) for place in _places(case, release, asked)]
 
 
-def _published(release: Release | Masked, asked: int, names: Sequence[str]) -> list[str]:
+def _published(release: Release, asked: int, names: Sequence[str]) -> list[str]:
     """Those of the names that can be known of someone whose attribute is asked about."""
     published = {a.name for i, a in enumerate(release.attributes) if i != asked}
     return [n for n in names if n in published]

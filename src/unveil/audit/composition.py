@@ -13,8 +13,8 @@ from unveil.audit.document import Finding
 from unveil.audit.measures import COMPOSED, COMPOSED_LEARNED
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Diagnostics, Estimate, Threat
-from unveil.data.masked import Masked, numbers_of
 from unveil.data.release import Release
+from unveil.data.rows import PublishedRows, numbers_of, origin_of, rows_of
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.composition import (
@@ -99,16 +99,18 @@ def compose(
     return _compose(case, new, bins)
 
 
-def compose_masked(case: "Case", name: str, masked: Masked, asked: int, learner: Belief | None) -> Composed:
+def compose_masked(case: "Case", name: str, perturbed: Release, asked: int, learner: Belief | None) -> Composed:
     """The same of a perturbed release, which needs the original; `learner`: what its channel teaches, if published."""
-    attribute, original = masked.attributes[asked], case.original
+    masked, original, group = rows_of(perturbed), case.original, case.assignments.get(name)
+    attribute = masked.attributes[asked]
     if original is None:
         return _nothing(case, {name: "it was perturbed, and there is no original to ask about"})
     quasi = [a.name for a in original.attributes if a.role is Role.QUASI_IDENTIFIER and a.name != attribute.name]
     names = quasi if case.known is None else [n for n in case.known if n in quasi]
     people = KnownPeople.of_table(original, names)
-    within = _largest_moves(masked, original, case.assignments.get(name)) | dict(case.within)
-    release = EarlierRelease(release=masked, within={n: w for n, w in within.items() if n in _names(masked)})
+    origin = None if group is None else origin_of(perturbed, group)
+    within = _largest_moves(masked, original, origin) | dict(case.within)
+    release = EarlierRelease(release=perturbed, within={n: w for n, w in within.items() if n in _names(masked)})
     try:
         view = view_of(name, release, people, attribute)
     except NotApplicable as reason:
@@ -134,11 +136,11 @@ def compose_masked(case: "Case", name: str, masked: Masked, asked: int, learner:
     return _compose(case, new, None)
 
 
-def _names(masked: Masked) -> set[str]:
+def _names(masked: PublishedRows) -> set[str]:
     return {masked.attributes[i].name for i in masked.masked}
 
 
-def _largest_moves(masked: Masked, table: Table, origin: NDArray[np.integer] | None) -> dict[str, float]:
+def _largest_moves(masked: PublishedRows, table: Table, origin: NDArray[np.integer] | None) -> dict[str, float]:
     """By perturbed number, how far its values were moved at most, where it is known whose row is whose."""
     found: dict[str, float] = {}
     for index in () if origin is None else masked.masked:
@@ -176,7 +178,7 @@ def _earlier_of(
                 )
         elif bins is None:
             found[other] = earlier
-        elif isinstance(release, Masked):
+        elif release.perturbed:
             left_out[other] = (
                 f"{name} has too many values to be asked about one by one, and was perturbed; declare bins"
             )
@@ -210,6 +212,9 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
         alone = {} if left_out else {COMPOSED: new.alone}
         return Composed(alone, none, (), facts, tuple(remarks), new.learner)
     web = weave(views, attribute.codes)
+    for number, view in enumerate(views[1:], start=1):
+        if misfit := _misfit(web, number, view, new.truth, case.least):
+            left_out[view.name] = f"{left_out[view.name]}; {misfit}" if view.name in left_out else misfit
     flat = web.beliefs()
     check = None if new.truth is None else sampled_check(web, flat, new.truth, case.engine)
     learned, population = None, new.population
@@ -270,6 +275,31 @@ def _unknown(new: _Asked, earlier: Release) -> str:
         f"readers may know {', '.join(names)}, which the original does not hold: nobody was linked by it. If it has "
         f"another name there, its own schema must say so (prepare = {{ from = {names[0]!r} }})"
     )
+
+
+def _misfit(web: Web, number: int, view: ReleaseView, truth: NDArray[np.integer] | None, least: int) -> str:
+    """How an earlier release contradicts what was said of it: where people stand in it is then not known."""
+    links, people, rows = web.links[number], int(web.size.sum()), view.release.rows
+    advice = "say how its people overlap, or what of them has changed since"
+
+    def some(count: float) -> str:
+        return f"fewer than {least}" if 0 < round(count) < least else f"{round(count):,}"
+
+    fitting = float((links.present * web.size).sum())
+    wanted = {"same": min(people, rows), "subset": rows, "superset": people, "overlapping": view.overlap.shared or 1}
+    if (missing := wanted[view.overlap.people] - fitting) > 0.5:
+        return (
+            f"{some(missing)} of {wanted[view.overlap.people]:,} people who should be in it fit no row of it; {advice}"
+        )
+    real = links.person < len(web.size)
+    linked = np.bincount(links.person[real], weights=links.count[real], minlength=len(web.size))
+    if (amiss := float(np.abs(linked - links.present * web.size).sum())) > 0.5:
+        return f"its groups have more or fewer rows than people who fit them, by {some(amiss)} in all; {advice}"
+    told = links.possible(len(web.size), web.values)[web.number]
+    ruled_out = ~told.any(axis=1) if truth is None else ~told[np.arange(people), truth]
+    if ruled_out.any():
+        return f"it rules out what {some(ruled_out.sum())} of {people:,} people have; {advice}"
+    return ""
 
 
 def _unstated(view: ReleaseView) -> str:

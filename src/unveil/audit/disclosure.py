@@ -14,7 +14,8 @@ from unveil.audit.masked import BY_PERCENTAGE, PERCENTAGES, distance_findings, n
 from unveil.audit.result import RunResult, judged_document
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
-from unveil.data.masked import MaskedTable
+from unveil.data.release import Anonymized
+from unveil.data.rows import paired_rows
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
@@ -57,7 +58,7 @@ class Disclosure(RunResult):
 
 def run_disclosure(
     table: Table,
-    made: MaskedTable,
+    made: Anonymized,
     *,
     name: str = "release",
     percentages: Sequence[float] = PERCENTAGES,
@@ -78,15 +79,16 @@ def run_disclosure(
     started = time.monotonic()
     engine = Engine(seed=0) if engine is None else engine
     _check(table, made, model, percentages, limits)
-    sensitive = [made.masked.attributes[i].name for i in made.masked.with_role(Role.SENSITIVE)]
+    rows = paired_rows(made)[0]
+    sensitive = [rows.attributes[i].name for i in rows.with_role(Role.SENSITIVE)]
     wanted = sensitive if asked is None else list(asked)
     findings: list[Finding] = []
-    for index in made.masked.masked:
-        findings += near_findings(table, made, name, made.masked.attributes[index], percentages)
-    findings += distance_findings(table, made, name, made.masked)
+    for index in rows.masked:
+        findings += near_findings(table, made, name, rows.attributes[index], percentages)
+    findings += distance_findings(table, made, name, rows)
     by_inputs: dict[str, list[dict[str, Any]]] = {}
     sentences = []
-    folds = min(FOLDS, made.masked.rows)
+    folds = min(FOLDS, rows.rows)
     options: dict[str, Any] = {"known": known, "model": model, "repeats": REPEATS, "engine": engine, "folds": folds}
     for attribute in wanted:
         engine.report(f"models of {attribute}", 0, 1)
@@ -140,9 +142,9 @@ def run_disclosure(
         inputs=inputs,
         started=started,
         diagnostics={
-            "rows": made.masked.rows,
+            "rows": rows.rows,
             "people": table.rows,
-            "perturbed": [made.masked.attributes[i].name for i in made.masked.masked],
+            "perturbed": [rows.attributes[i].name for i in rows.masked],
             "sentences": sentences,
             "remarks": remarks,
         },
@@ -151,7 +153,7 @@ def run_disclosure(
     return Disclosure(document)
 
 
-def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[float], limits: Sequence[str]) -> None:
+def _check(table: Table, made: Anonymized, model: str, percentages: Sequence[float], limits: Sequence[str]) -> None:
     """Refuse, before the work, what cannot be asked."""
     if model not in MODELS:
         raise UsageError(f"{shown(model)} is not a model; choose from {', '.join(MODELS)}")
@@ -160,18 +162,18 @@ def _check(table: Table, made: MaskedTable, model: str, percentages: Sequence[fl
             raise UsageError(f"p={p:g} is not a percentage; choose one from 0 to 100")
     check_limits(limits, (), measured=MEASURES)
     held = {a.name: a for a in table.attributes}
-    for attribute in made.masked.attributes:
+    for attribute in made.release.true_attributes:
         if attribute.name not in held or held[attribute.name].values != attribute.values:
             raise UsageError(f"the domain of {attribute.name} is not the original's; declare it in the schema")
 
 
 def _absent(
-    table: Table, made: MaskedTable, fact: Fact, known: Sequence[str] | None, model: str, engine: Engine
+    table: Table, made: Anonymized, fact: Fact, known: Sequence[str] | None, model: str, engine: Engine
 ) -> tuple[Estimate, Estimate]:
     options: dict[str, Any] = {"known": known, "model": model, "engine": engine}
     if fact.sample is not None:
         return sampled_disclosure(table, made, fact.sample, fact.labels, **options)
-    labelled = int((fact.labels[made.origin] >= 0).sum())
+    labelled = int((fact.labels[paired_rows(made)[1]] >= 0).sum())
     folds = max(2, min(FOLDS, labelled))
     return absent_disclosure(table, made, fact.labels, folds=folds, repeats=REPEATS, **options)
 

@@ -30,9 +30,9 @@ def first_look(case: Case) -> Iterator[str]:
             yield from (f"{name}: already exceeded: {leak.kind}: {leak.sentence}" for leak in leaks[:MOST_LEAKS])
 
 
-def _counted(name: str, release: object) -> Iterator[str]:
+def _counted(name: str, release: Release) -> Iterator[str]:
     decided: list[str] = []
-    if isinstance(release, Release):
+    if not release.perturbed:
         size, smallest_l = _classes(release)
         alone = int((size == 1).sum())
         said = f"{int(size.sum()):,} rows in {len(size):,} classes, the smallest of {int(size.min()):,}"

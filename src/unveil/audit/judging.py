@@ -20,9 +20,15 @@ from unveil.audit.part import Part
 from unveil.audit.remembered import Remake
 from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of, preset_covers
 from unveil.data.attribute import Role
-from unveil.data.masked import Masked
 from unveil.data.release import Release
-from unveil.risk.published_file import Leak, across_releases, harmful_classes, likely_members, read_as_a_stranger
+from unveil.risk.published_file import (
+    Leak,
+    across_releases,
+    beside_earlier,
+    harmful_classes,
+    likely_members,
+    read_as_a_stranger,
+)
 
 __all__ = ["file_check", "judge_by_default", "judge_release", "read_files"]
 
@@ -75,6 +81,9 @@ def read_files(case: Case, parts: Sequence[Part]) -> dict[str, list[Leak]]:
     if case.membership is not None and case.membership.sensitive:
         for name, file in case.registers.items():
             found[name] += likely_members(replace(file, least=case.least))
+    for name, file in files.items():
+        for earlier, other in case.earlier_files.items():
+            found[name] += beside_earlier(file, other, earlier)
     together = across_releases(list(files.values())) if len(files) > 1 else []
     return {name: [*leaks, *together] for name, leaks in found.items()}
 
@@ -112,14 +121,14 @@ def judge_release(
     )
 
 
-def _remake(case: Case, release: Release | Masked) -> Remake:
+def _remake(case: Case, release: Release) -> Remake:
     named = [
         tuple(release.attributes[i].name for i in release.with_role(r)) for r in (Role.INSENSITIVE, Role.SENSITIVE)
     ]
     return Remake(anonymize_command(case, release), *named)
 
 
-def anonymize_command(case: Case, release: Release | Masked) -> str:
+def anonymize_command(case: Case, release: Release) -> str:
     """The beginning of the command that makes the release once more; an external document does not name the original.
 
     What the release does not publish is left out again.

@@ -8,9 +8,8 @@ import numpy as np
 
 from unveil.audit.case import Case
 from unveil.audit.document import Finding
-from unveil.audit.masked_identity import SYNTHETIC, found_masked, identity_charts
+from unveil.audit.masked_identity import found_masked, identity_charts
 from unveil.audit.part import Part
-from unveil.data.masked import Masked
 from unveil.errors import NotApplicable, Stopped, UsageError
 from unveil.risk.linkage.assignment import link_one_to_one
 from unveil.risk.linkage.distance import link_by_distance, on_best_scale
@@ -28,13 +27,13 @@ MOST_PAIRS = 2_000_000  # of people and rows that are assigned exactly: about a 
 def with_linkability(case: Case, part: Part) -> Part:
     """What was found of a release, and the share of people linked rightly; unknown, never 0, where nothing says it."""
     release: Any = case.releases[part.name]
-    if isinstance(release, Masked) and release.method.startswith(SYNTHETIC):
+    if release.synthetic:
         return part  # no row is anybody's
     compared = _compared(case, part.name)
     links, remarks = None, part.remarks
     if compared is not None:
         people = compared[1]
-        if not isinstance(release, Masked) and people.people > MOST_LINKED:
+        if not release.perturbed and people.people > MOST_LINKED:
             draw = case.engine.named("linked people").generator()
             people = people.some(np.sort(draw.choice(people.people, MOST_LINKED, replace=False)))
             remarks = (*remarks, f"A random sample of {MOST_LINKED:,} people was linked; its interval allows for that.")
@@ -44,7 +43,7 @@ def with_linkability(case: Case, part: Part) -> Part:
             compared = None
     findings = _findings(part.name, compared, links)
     findings += _one_to_one(case, part.name, release, compared, links)
-    if not isinstance(release, Masked):
+    if not release.perturbed:
         return replace(part, findings=(*part.findings, *findings), remarks=remarks)
     published, held = (None, None) if compared is None else compared
     charts = {}
@@ -70,10 +69,10 @@ def _compared(case: Case, name: str) -> tuple[Published, Register] | None:
     release: Any = case.releases[name]
     if case.original is None:
         return None
-    origin = case.assignments.get(name) if isinstance(release, Masked) else None
+    group = case.assignments.get(name) if release.perturbed else None
     try:
-        held = register_of_table(case.original, release.attributes, case.readers.known)
-        return published_of(release, tuple(held.known), None if origin is None else np.asarray(origin)), held
+        held = register_of_table(case.original, release.true_attributes, case.readers.known)
+        return published_of(release, tuple(held.known), group), held
     except (NotApplicable, UsageError):  # links hidden, nothing known, or domains that differ
         return None
 
@@ -95,7 +94,7 @@ def _one_to_one(
     case: Case, name: str, release: Any, compared: tuple[Published, Register] | None, links: Links | None
 ) -> list[Finding]:
     """Of a masked release: people linked by somebody who knows that rows are different people's."""
-    if compared is None or links is None or links.chance is None or not isinstance(release, Masked):
+    if compared is None or links is None or links.chance is None or not release.perturbed:
         return []
     published, held = compared
     engine = case.engine.named("one to one")

@@ -23,8 +23,8 @@ from unveil.audit.people import Measure, People
 from unveil.audit.synthetic import synthetic_findings
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Belief, Estimate
-from unveil.data.masked import Masked, MaskedTable
-from unveil.data.mixture import mixture_of
+from unveil.data.release import Anonymized, Release
+from unveil.data.rows import PublishedRows, origin_of, rows_of
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, Stopped, UsageError
@@ -55,25 +55,25 @@ NOBODYS = "its rows are nobody's: what it gives away of people is tried by attac
 REASON = "the values were perturbed, not widened: there are no groups that hide whose row is whose"
 
 
-def masked_part(case: Case, name: str, masked: Masked) -> Part:
+def masked_part(case: Case, name: str, release: Release) -> Part:
     """What is found of a masked release. Without the original and the assignment it is unknown, never 0."""
-    origin = case.assignments.get(name)
+    masked, group = rows_of(release), case.assignments.get(name)
     made = None
     remarks = list(_remarks(case, name, masked))
-    if case.original is not None and origin is not None:
+    if case.original is not None and group is not None:
         _check_domains(case.original, masked, name)
-        made = MaskedTable(masked, np.asarray(origin, dtype=np.int64))
-    elif not masked.method.startswith(SYNTHETIC):  # of which no row is anybody's
+        made = Anonymized(release, np.array(group, dtype=np.int32))
+    elif not release.synthetic:  # of which no row is anybody's
         remarks.append(
             f"{name}: its rows are in no telling order; how near they lie to the truth is measured only with the "
             "original and --assignment or --key, which say whose row is whose."
         )
     findings: list[Finding] = []
-    if masked.method.startswith(SYNTHETIC):
+    if release.synthetic:
         found_here, said = synthetic_findings(case, name, masked)
         findings += found_here
         remarks += said
-        findings += analyst_findings(masked, name, case.original)
+        findings += analyst_findings(release, name, case.original)
         findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, None, name)
         sentences = {masked.attributes[i].name: said[-1] for i in masked.with_role(Role.SENSITIVE)}
         part = Part(name, (), {}, {}, _facts(masked), tuple(remarks), None, sentences)
@@ -84,10 +84,10 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
         findings += near_findings(case.original, made, name, masked.attributes[index])
     findings += distance_findings(case.original, made, name, masked)
     if masked.wide:  # rows that look alike are not told apart, whatever was done to their values
-        levels = run_check(mixture_of(masked).release, name=name).findings
+        levels = run_check(release, name=name).findings
         findings += [f for f in levels if f.attribute is None and measure(f.measure).kind == "level"]
-    rows = None if made is None else made.origin
-    findings += analyst_findings(masked, name, case.original)
+    rows = None if made is None else origin_of(release, made.group_of_row)
+    findings += analyst_findings(release, name, case.original)
     findings += masked_utility(case.original if _comparable(case.original, masked) else None, masked, rows, name)
     sentences = {}
     for index in masked.with_role(Role.SENSITIVE):
@@ -97,18 +97,18 @@ def masked_part(case: Case, name: str, masked: Masked) -> Part:
         sentences[attribute.name] = _sentence(attribute, found)
     part = Part(name, (), {}, {}, _facts(masked), tuple(remarks), None, sentences)
     for index in masked.with_role(Role.SENSITIVE):
-        part = _read_channel(case, part, masked, index)
+        part = _read_channel(case, part, release, masked, index)
         if case.earlier:
-            part = _composed(case, part, masked, index)
+            part = _composed(case, part, release, index)
     return replace(part, findings=(*findings, *part.findings))
 
 
-def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
+def _read_channel(case: Case, part: Part, release: Release, masked: PublishedRows, asked: int) -> Part:
     """What attackers believe: by the chances that are published, or else by a channel that was estimated."""
     attribute = masked.attributes[asked]
     readers = case.readers
     if masked.wide or not masked.known_channel:
-        return _read_mixture(case, part, masked, asked)
+        return _read_mixture(case, part, release, asked)
     others = {name: REASON for name in case.attacker_names if name not in ("bayesian", COMPOSED, COMPOSED_LEARNED)}
     bayesian = readers.attackers.get("bayesian")
     if case.original is None or bayesian is None:
@@ -119,7 +119,7 @@ def _read_channel(case: Case, part: Part, masked: Masked, asked: int) -> Part:
         )
         return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": reason}})
     try:
-        found = run_channel_attack(masked, case.original, asked, **_handed(case, attribute))
+        found = run_channel_attack(release, case.original, asked, **_handed(case, attribute))
     except (NotApplicable, Stopped, UsageError) as reason:
         return replace(part, refused={**part.refused, attribute.name: {**others, "bayesian": str(reason)}})
     truth = case.original.columns[case.original.index(attribute.name)]
@@ -142,21 +142,21 @@ def _handed(case: Case, attribute: Attribute) -> dict[str, Any]:
     return {"known": known} | {name: getattr(readers, name) for name in given}
 
 
-def _read_mixture(case: Case, part: Part, masked: Masked, asked: int) -> Part:
+def _read_mixture(case: Case, part: Part, release: Release, asked: int) -> Part:
     """What every attacker believes of a release with perturbed columns, beside exact and widened ones."""
-    attribute, readers = masked.attributes[asked], case.readers
-    if case.original is None or masked.method.startswith(SYNTHETIC):
+    attribute, readers = release.true_attributes[asked], case.readers
+    if case.original is None or release.synthetic:
         return replace(part, not_applicable={**part.not_applicable, attribute.name: REASON})
     refused = {name: REASON for name in case.attacker_names if name not in readers.attackers}
     try:
         if readers.wrong or readers.prior is not None or readers.joined:
             raise NotApplicable("with perturbed values readers know no wrong attributes, no prior and nothing joined")
         found = run_mixture_attack(
-            masked,
+            release,
             case.original,
             asked,
             readers.attackers,
-            origin=case.assignments.get(part.name),
+            group=case.assignments.get(part.name),
             **_handed(case, attribute),
         )
     except (NotApplicable, Stopped, UsageError) as reason:
@@ -205,11 +205,11 @@ def _belief_findings(
     return findings
 
 
-def _composed(case: Case, part: Part, masked: Masked, asked: int) -> Part:
+def _composed(case: Case, part: Part, release: Release, asked: int) -> Part:
     """What this release and the earlier ones tell together."""
-    attribute = masked.attributes[asked]
+    attribute = release.true_attributes[asked]
     beliefs = part.beliefs.get(attribute.name, {})
-    found = compose_masked(case, part.name, masked, asked, beliefs.get("learner"))
+    found = compose_masked(case, part.name, release, asked, beliefs.get("learner"))
     findings = list(found.findings)
     if found.readers and found.baseline is not None and case.original is not None:
         learner = found.baseline
@@ -255,7 +255,7 @@ def masked_charts(findings: Iterable[Finding]) -> dict[str, Any]:
 
 def near_findings(
     table: Table | None,
-    made: MaskedTable | None,
+    made: Anonymized | None,
     release: str,
     attribute: Attribute,
     percentages: Sequence[float] = PERCENTAGES,
@@ -279,7 +279,9 @@ def near_findings(
         yield Finding.of(f"deviation_interval_disclosure.{p:g}", release, name, value, base.value)
 
 
-def distance_findings(table: Table | None, made: MaskedTable | None, release: str, masked: Masked) -> Iterator[Finding]:
+def distance_findings(
+    table: Table | None, made: Anonymized | None, release: str, masked: PublishedRows
+) -> Iterator[Finding]:
     """How many people have all their perturbed numbers near the published ones, if any number was perturbed."""
     numbers = [masked.attributes[i].name for i in masked.masked if masked.attributes[i].kind.measured]
     if numbers and table is not None and made is not None:
@@ -291,7 +293,7 @@ def distance_findings(table: Table | None, made: MaskedTable | None, release: st
 
 
 def _learned(
-    case: Case, made: MaskedTable | None, release: str, attribute: Attribute, remarks: list[str]
+    case: Case, made: Anonymized | None, release: str, attribute: Attribute, remarks: list[str]
 ) -> Iterator[Finding]:
     """What a model says of one sensitive attribute, from everything known of a person, and from little."""
     name = attribute.name
@@ -300,11 +302,11 @@ def _learned(
         for id in ("model_disclosure", "model_gain"):
             yield Finding.of(id, release, name, None)
         return
-    published = {a.name for a in made.masked.attributes}
+    published = {a.name for a in made.release.attributes}
     inputs = None if known is None else [n for n in known if n in published and n != name]
     engine: Engine = case.engine.named(f"disclosure/{release}")
     options: dict[str, Any] = {"known": inputs, "repeats": REPEATS, "engine": engine}
-    options["folds"] = min(FOLDS, made.masked.rows)
+    options["folds"] = min(FOLDS, made.release.rows)
     try:
         guesses = model_guesses(case.original, made, name, **options)
         few = disclosure_by_inputs(case.original, made, name, most=MOST_INPUTS, **options)
@@ -332,7 +334,7 @@ def _sentence(attribute: Attribute, found: list[Finding]) -> str:
     )
 
 
-def _remarks(case: Case, name: str, masked: Masked) -> Iterator[str]:
+def _remarks(case: Case, name: str, masked: PublishedRows) -> Iterator[str]:
     perturbed = ", ".join(masked.attributes[i].name for i in masked.masked)
     yield f"{name}: {perturbed} {'was' if len(masked.masked) == 1 else 'were'} perturbed; other columns were not."
     if case.sample is not None:
@@ -367,13 +369,13 @@ def _private(name: str, method: str) -> Iterator[str]:
     )
 
 
-def _comparable(table: Table | None, masked: Masked) -> bool:
+def _comparable(table: Table | None, masked: PublishedRows) -> bool:
     """Whether the original has every column in the same domain."""
     held = {} if table is None else {a.name: a.values for a in table.attributes}
     return all(held.get(a.name) == a.values for a in masked.attributes)
 
 
-def _check_domains(table: Table, masked: Masked, release: str) -> None:
+def _check_domains(table: Table, masked: PublishedRows, release: str) -> None:
     held = {a.name: a for a in table.attributes}
     for attribute in masked.attributes:
         if attribute.name not in held or held[attribute.name].values != attribute.values:
@@ -382,7 +384,7 @@ def _check_domains(table: Table, masked: Masked, release: str) -> None:
             )
 
 
-def _facts(masked: Masked) -> dict[str, Any]:
+def _facts(masked: PublishedRows) -> dict[str, Any]:
     names = [a.name for a in masked.attributes]
     return {
         "rows": masked.rows,

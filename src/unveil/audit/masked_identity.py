@@ -10,7 +10,8 @@ from unveil.audit.case import Case
 from unveil.audit.document import Finding
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
-from unveil.data.masked import Masked, as_published
+from unveil.data.release import SYNTHETIC, Release
+from unveil.data.rows import PublishedRows, as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
@@ -24,7 +25,6 @@ from unveil.utility.masked import correlation_error, deviation_error, il1s, mean
 
 __all__ = ["SYNTHETIC", "found_masked", "identity_charts", "masked_utility"]
 
-SYNTHETIC = ("dp_histogram", "synthetic")  # methods whose rows are nobody's
 SUBSETS = 32  # sets of attributes behind the chart
 IDS = ("claim_precision", "prosecutor_risk.max", "prosecutor_risk.mean", "marketer_risk", "journalist_risk.max")
 
@@ -70,7 +70,9 @@ def found_masked(
     ]
 
 
-def masked_utility(table: Table | None, masked: Masked, origin: NDArray[np.int64] | None, name: str) -> list[Finding]:
+def masked_utility(
+    table: Table | None, masked: PublishedRows, origin: NDArray[np.int64] | None, name: str
+) -> list[Finding]:
     """What became of each perturbed column, and of the correlations of all published numbers."""
     found = []
     for index in masked.masked:
@@ -88,11 +90,11 @@ def masked_utility(table: Table | None, masked: Masked, origin: NDArray[np.int64
     return found
 
 
-def identity_charts(case: Case, name: str, masked: Masked, published: Published, held: Register) -> dict[str, Any]:
+def identity_charts(case: Case, name: str, release: Release, published: Published, held: Register) -> dict[str, Any]:
     """Linkage by how many attributes are known, and uniqueness of the original's values by sampling fraction."""
     assert case.original is not None
     engine = case.engine.named(f"charts/{name}")
-    sets = link_by_subsets(masked, held, origin=published.origin, most=SUBSETS, engine=engine)
+    sets = link_by_subsets(release, held, group=case.assignments.get(name), most=SUBSETS, engine=engine)
     known = [n for n in held.known if case.original.attributes[case.original.index(n)].role is not Role.IDENTIFIER]
     points = uniqueness_curve(key_counts(case.original, known, fraction=1.0), engine=engine)
     return {
@@ -111,7 +113,7 @@ def identity_charts(case: Case, name: str, masked: Masked, published: Published,
 
 
 def _column(
-    table: Table, masked: Masked, origin: NDArray[np.int64] | None, index: int
+    table: Table, masked: PublishedRows, origin: NDArray[np.int64] | None, index: int
 ) -> Iterator[tuple[str, Estimate | None]]:
     attribute, column = masked.attributes[index], masked.columns[index]
     truth = _true(table, attribute.name)

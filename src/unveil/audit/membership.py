@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from unveil.audit.document import Finding, number
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate, Targets
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
@@ -306,7 +305,7 @@ def _roc_points(told: Mapping[str, ScoreQuality]) -> dict[str, list[float]]:
     return {"false_positive": ROC_POINTS.tolist(), **found}
 
 
-def known_of(release: Release | Masked, known: Sequence[str] | None) -> list[str]:
+def known_of(release: Release, known: Sequence[str] | None) -> list[str]:
     """What is known of a person: what was said, as far as it is published, or every quasi-identifier."""
     if known is None:
         return [release.attributes[i].name for i in release.with_role(Role.QUASI_IDENTIFIER)]
@@ -315,7 +314,7 @@ def known_of(release: Release | Masked, known: Sequence[str] | None) -> list[str
 
 
 def masked_membership(
-    masked: Masked,
+    release: Release,
     name: str,
     asked: MembershipQuestion,
     *,
@@ -328,7 +327,7 @@ def masked_membership(
     if table is None or control is None:
         return _membership_refused(name, asked, f"{MASKED}; members can be told from --control people only")
     try:
-        distances = nearest_distances(masked, [table, control], known, engine=engine)
+        distances = nearest_distances(release, [table, control], known, engine=engine)
     except (NotApplicable, Stopped, UsageError) as reason:
         return _membership_refused(name, asked, str(reason))
     told = {"nearest": score_quality(*(-part for part in distances))}

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.contract import Chains
 from unveil.audit.attack import Attack, run_attack
 from unveil.data.belief import Belief, Known, Prior, Targets
-from unveil.data.masked import Masked
 from unveil.data.mixture import mixture_of
+from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
@@ -25,12 +25,12 @@ MOST_KNOWN = 200_000_000  # kinds of people × shown values, as likelihoods
 
 
 def run_mixture_attack(
-    masked: Masked,
+    given: Release,
     table: Table,
     asked: int,
     attackers: Mapping[str, Any],
     *,
-    origin: NDArray[np.integer] | None,
+    group: NDArray[np.integer] | None,
     known: list[str] | None = None,
     alpha: float = 1.0,
     beta: float = 1.0,
@@ -43,15 +43,15 @@ def run_mixture_attack(
     about true values. A channel that is neither stated nor can be estimated is refused: nobody could say what is
     understated.
     """
-    attribute = masked.attributes[asked]
+    attribute = given.true_attributes[asked]
     if attribute.codes > MOST_VALUES:
         raise NotApplicable(
             f"{attribute.name} has {attribute.codes:,} values, over {MOST_VALUES:,}; declare bins for it"
         )
-    plain = targets_of_table(table, masked, asked, known=known)
-    mixture = mixture_of(masked)
-    channels = channels_of(masked, mixture, table, origin)
-    named = {attribute.name, *(masked.attributes[i].name for i in plain.known)}
+    plain = targets_of_table(table, given, asked, known=known)
+    mixture = mixture_of(given)
+    channels = channels_of(given, mixture, table, group)
+    named = {attribute.name, *(given.attributes[i].name for i in plain.known)}
     lacking = [name for name in channels.unknown if name in named]
     if lacking:
         raise NotApplicable(
@@ -62,7 +62,7 @@ def run_mixture_attack(
     for index, one in plain.known.items():
         channel = channels.of.get(index)
         if channel is not None and channel.chance.size > MOST_KNOWN:
-            raise NotApplicable(f"{masked.attributes[index].name} has too many values; declare bins for it")
+            raise NotApplicable(f"{given.attributes[index].name} has too many values; declare bins for it")
         held[index] = one if channel is None else channel.known(one.of_target)
     release = mixture.release
     found = run_attack(

@@ -7,9 +7,8 @@ import numpy as np
 
 from unveil.audit.case import Case
 from unveil.audit.remarks import count_words
-from unveil.data.masked import Masked
-from unveil.data.release import Release
-from unveil.risk.perturbation import PerturbedColumn, read_perturbed, read_unpaired
+from unveil.data.attribute import Role
+from unveil.risk.perturbation import PerturbedColumn, ReleaseReading, read_perturbed, read_unpaired
 
 __all__ = ["case_as_read", "perturbed_remarks"]
 
@@ -19,17 +18,16 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
     if case.original is None:
         return case, ()
     release = case.releases[name]
-    masked = isinstance(release, Masked)
-    reading = (read_unpaired if isinstance(release, Masked) else read_perturbed)(release, case.original)  # type: ignore[arg-type]
+    reading = (read_unpaired if release.perturbed else read_perturbed)(release, case.original)
+    if name in case.assignments and release.perturbed and not _fits(reading, case, name):
+        reading = read_perturbed(release, case.original)  # the pairs say that these are not the bands
     if not reading.columns:
         return case, ()
     assignments = dict(case.assignments)
-    if name in assignments and isinstance(reading.release, Release) and reading.group is not None:
+    if name in assignments and not reading.release.perturbed and reading.group is not None:
         told = np.asarray(assignments.pop(name))
-        if not masked:
+        if (told >= 0).all():
             assignments[name] = reading.group[told]
-        elif len(told) == case.original.rows:  # of each published row its original one: turned round
-            assignments[name] = reading.group[np.argsort(told)]
     releases = {**case.releases, name: reading.release}
     read = replace(
         case,
@@ -40,6 +38,22 @@ def case_as_read(case: Case, name: str) -> tuple[Case, tuple[PerturbedColumn, ..
         assignments=assignments,
     )
     return read, reading.columns
+
+
+def _fits(reading: ReleaseReading, case: Case, name: str) -> bool:
+    """Whether everybody lies in the bands of their own row, where these are known."""
+    told, release, table = np.asarray(case.assignments[name]), reading.release, case.original
+    if table is None or reading.group is None or release.perturbed:
+        return True
+    there = np.flatnonzero(told >= 0)
+    block = release.blocks[0]
+    entry = block.start[reading.group[told[there]]]  # rows of a group share these cells
+    held = {a.name: i for i, a in enumerate(table.attributes)}
+    return all(
+        bool(release.regions[i].holds(block.region(i)[entry], table.columns[held[a.name]][there]).all())
+        for i, a in enumerate(release.attributes)
+        if a.role is Role.QUASI_IDENTIFIER and a.name in held
+    )
 
 
 def perturbed_remarks(case: Case, name: str, columns: Sequence[PerturbedColumn]) -> tuple[str, ...]:

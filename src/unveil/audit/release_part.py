@@ -33,7 +33,6 @@ from unveil.audit.perturbed import case_as_read, perturbed_remarks
 from unveil.audit.remarks import remarks_of_answers, remarks_of_baselines, remarks_of_release
 from unveil.audit.wider_knowledge import wider_counts, wider_findings, wider_targets
 from unveil.data.attribute import Attribute, Role
-from unveil.data.masked import Masked
 from unveil.data.release import Release, merged_rows
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -53,7 +52,7 @@ def part_of(case: Case, name: str) -> Part:
     return replace(part, perturbed=perturbed, remarks=remarks, facts=facts)
 
 
-def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
+def _members(case: Case, release: Release) -> dict[str, Any]:
     """Who is in, who is not, and what is known of them."""
     known = known_of(release, case.readers.known)
     return {"known": known, "table": case.original, "control": case.control, "engine": case.engine}
@@ -61,7 +60,7 @@ def _members(case: Case, release: Release | Masked) -> dict[str, Any]:
 
 def _release_part(case: Case, name: str) -> Part:
     release = case.releases[name]
-    if isinstance(release, Masked):
+    if release.perturbed:
         case = case.at(case.engine.part("", 0.0, 0.97).in_turn())
         case.engine.report("masked values", 0, 1)
         part = masked_part(case, name, release)
@@ -130,7 +129,7 @@ def _release_part(case: Case, name: str) -> Part:
                 rows=rows,
                 control=control,
                 group=case.assignments.get(name),
-                besides=asked_at_once(case, version, asked, several) if several else (),
+                also_asked=asked_at_once(case, version, asked, several) if several else (),
                 enough=surely_exceeded(case, version.attributes[asked], _truth(original, version, asked, rows)),
             )
             if case.earlier and alone:
@@ -139,7 +138,7 @@ def _release_part(case: Case, name: str) -> Part:
                 findings += composed.findings
                 remarks += composed.remarks
                 composition[attribute] = composed.facts
-            found[attribute] = replace(answered, learned=None, besides=())
+            found[attribute] = replace(answered, learned=None, also_asked=())
         except (NotApplicable, Stopped) as reason:
             refused[attribute] = str(reason)
             findings += _unmeasured(case, name, version.attributes[asked], ("learner", *case.attacker_names))
@@ -164,8 +163,8 @@ def _release_part(case: Case, name: str) -> Part:
         findings += panel.findings
         panels += [panel.facts] if panel.facts else []
         if combined:
-            besides = answered.besides[len(wider) :]
-            exposed[asked] = asked_together(case, name, release, asked, answered.learned, besides)
+            also = answered.also_asked[len(wider) :]
+            exposed[asked] = asked_together(case, name, release, asked, answered.learned, also)
         del answered  # what was learned takes much memory
         readers.engine.report("", 1, 1)
     case.engine.report("background knowledge", 90, 100)

@@ -21,7 +21,6 @@ MOST_NAMES = 20  # attributes that a remark names
 def remarks_of_release(case: Case, name: str) -> Iterator[str]:
     """What a reader of the report must bear in mind about one release."""
     release = case.releases[name]
-    assert isinstance(release, Release)  # a masked one has remarks of its own
     published = {a.name for a in release.attributes}
     if case.original is not None:
         absent = [a.name for a in case.original.attributes if a.name not in published]

@@ -37,7 +37,6 @@ from unveil.audit.side_by_side import side_by_side
 from unveil.audit.verdict import Judgement
 from unveil.audit.words import main_attacker, not_tested, sentence, wp29
 from unveil.data.attribute import Role
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.engine import WHOLE
 from unveil.risk.linkage.distance import link_by_distance
@@ -106,7 +105,7 @@ class Audit(RunResult):
         return str(importlib.import_module("unveil.report").card_text(self.document))
 
 
-def run_audit(case: Case | Mapping[str, Release | Masked], **options: Any) -> Audit:
+def run_audit(case: Case | Mapping[str, Release], **options: Any) -> Audit:
     """Ask every reader about every sensitive attribute of every release, and hold what is found against limits.
 
     A case, or its releases by name and the fields of a Case as options.
@@ -249,9 +248,7 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         p.name: {
             **{name: attribute_charts(found) for name, found in p.answers.items()},
             "": {
-                **(
-                    {"group_sizes": group_sizes(release)} if isinstance(release, Release) else masked_charts(p.findings)
-                ),
+                **(masked_charts(p.findings) if release.perturbed else {"group_sizes": group_sizes(release)}),
                 **p.charts,
                 **({} if p.membership is None else {"membership": p.membership.charts}),
             },
@@ -307,7 +304,7 @@ def _carriers(
             for k in judgements[part.name].kinds
             if k.verdict == "exceeded" and k.kind in ("singling out", "linking", "inference")
         }
-        if not isinstance(release, Release) or not exceeded or case.least:
+        if release.perturbed or not exceeded or case.least:
             continue
         rows = carrier_rows(release)
         if not rows:

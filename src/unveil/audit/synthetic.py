@@ -5,7 +5,7 @@ import numpy as np
 from unveil.audit.case import Case
 from unveil.audit.document import Finding
 from unveil.data.attribute import Role
-from unveil.data.masked import Masked, as_published
+from unveil.data.rows import PublishedRows, as_published
 from unveil.data.table import Table
 from unveil.errors import UsageError
 from unveil.risk.synthetic import (
@@ -24,7 +24,7 @@ NEIGHBOURS = 10
 IDS = ("synthetic_singling_out", "synthetic_linkability", "closest_record.share")
 
 
-def synthetic_findings(case: Case, name: str, masked: Masked) -> tuple[list[Finding], list[str]]:
+def synthetic_findings(case: Case, name: str, masked: PublishedRows) -> tuple[list[Finding], list[str]]:
     """The three risks of Anonymeter and distances to the closest record; unknown without original or control people."""
     sensitive = list(masked.with_role(Role.SENSITIVE))
     unknown = [Finding.of(id, name, None, None) for id in IDS]
@@ -74,7 +74,7 @@ def _finding(id: str, release: str, attribute: str | None, rates: AttackRates) -
     return Finding.of(id, release, attribute, rates.risk, baseline=0.0)
 
 
-def _mixed(table: Table, masked: Masked) -> MixedTable:
+def _mixed(table: Table, masked: PublishedRows) -> MixedTable:
     """The columns of a table that are published, as the release has them."""
     held = {a.name: a.values for a in table.attributes}
     for attribute in masked.attributes:

@@ -78,7 +78,9 @@ def wider_findings(
     attacks: list[Attack | None] = [None] * len(wider)
     with suppress(NotApplicable, Stopped):
         attacks = [
-            *attacks_on(case, answered.release, list(wider.values()), answered.learned, answered.besides[: len(wider)])
+            *attacks_on(
+                case, answered.release, list(wider.values()), answered.learned, answered.also_asked[: len(wider)]
+            )
         ]
     for reader, attack in zip(wider, attacks, strict=True):
         for measure in measures:

@@ -12,7 +12,7 @@ import typer
 import unveil.cli.options as opt
 from unveil.cli.earlier import LedgerOptions, load_earlier
 from unveil.cli.load import load_schema
-from unveil.cli.memory import table_bytes, warn_of_memory
+from unveil.cli.memory import table_bytes, warn_of_files, warn_of_memory
 from unveil.cli.output import keep_apart, long_work, release_parts, say
 from unveil.cli.settings import dialect_of
 from unveil.errors import LimitError, Stopped, UsageError, shown
@@ -58,13 +58,11 @@ class AnonymizeOptions(
 def anonymize(options: AnonymizeOptions) -> None:
     """Make a release that satisfies a privacy requirement."""
     from unveil.catalog import anonymizer
-    from unveil.data.masked import MaskedTable, SyntheticTable
     from unveil.engine import Engine
-    from unveil.formats.masked import masked_files
     from unveil.formats.output import content_bytes, write_whole
     from unveil.formats.output.tables import check_ending
     from unveil.formats.releases import release_files
-    from unveil.formats.releases.assignments import assignment_bytes, origin_bytes
+    from unveil.formats.releases.assignments import assignment_bytes
     from unveil.formats.tables import read_table
 
     data, output, assignment = options.data, options.output, options.assignment
@@ -87,8 +85,10 @@ def anonymize(options: AnonymizeOptions) -> None:
             choose = ", ".join(published)
             raise UsageError(f"--leave-out {shown(name)}: not a column that is published; choose from {choose}")
     check_ending(output, "a release", names=published)  # said before the work, not after it
+    parts = "leave columns out of the table, or release it in parts"
+    warn_of_files([data], parts)
     table = read_table(data, schema, **dialect_of(options)).without(options.leave_out)
-    warn_of_memory(table_bytes(table), "leave columns out of the table, or release it in parts")
+    warn_of_memory(table_bytes(table), parts)
     if options.population is not None:
         table = _beside(options, schema, table)
     seed = secrets.randbits(128) if options.seed is None else options.seed
@@ -106,19 +106,18 @@ def anonymize(options: AnonymizeOptions) -> None:
         raise Stopped("stopped; no release was written")
     if made.note:
         say(made.note)
-    masked = isinstance(made, MaskedTable | SyntheticTable)
-    if assignment is not None and isinstance(made, SyntheticTable):
+    if assignment is not None and made.release.synthetic:
         raise UsageError("--assignment: the rows of this release are nobody's; leave it out")
-    files = masked_files(made.masked, output, like=table) if masked else release_files(made.release, output, like=table)
+    files = release_files(made.release, output, like=table)
     keep_apart(read, files)
     if certificate is not None:
         files[certificate] = _certificate(bounded, {path: content_bytes(c) for path, c in files.items() if c})
     if assignment is not None:
         keep_apart([*read, *files, *release_parts(output)], [assignment])
-        files[assignment] = origin_bytes(made.origin) if masked else assignment_bytes(made.group_of_row)
+        files[assignment] = assignment_bytes(made.group_of_row)
     written = write_whole(files, private=() if assignment is None else (assignment,))
-    if masked:
-        what = f"{made.masked.rows} rows, {len(made.masked.masked)} columns perturbed"
+    if made.release.perturbed:
+        what = f"{made.release.rows} rows, {len(made.release.perturbed)} columns perturbed"
     else:
         what = f"{made.release.rows} rows in {made.release.groups} groups"
     gone = [str(path) for path in files if path not in written]
@@ -148,7 +147,7 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
         raise UsageError("--utility: anonymize keeps one measure; unveil frontier compares several")
     measure = options.utility[0] if options.utility else "certainty_penalty"
     found = bounded_release(table, method, options.until, engine, suppress=options.suppress, measure=measure)
-    added = [text for text in found.limits if text not in map(str.strip, options.until)]
+    added = [text for text in found.stated if text not in map(str.strip, options.until)]
     if added:
         say(f"{added[0]} was added: a release that is fitted to a maximum alone uses it up for many people")
     for name, why in found.certificate.not_asked.items():
@@ -174,6 +173,12 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
     )
     kept = f"{who} keeps every limit"
     say(f"{kept}; {found.suppressed:,} rows suppressed; {measure} {found.lost:.3g}")
+    known = found.mechanism
+    if known.replayed:
+        say(
+            f"a reader who knows how this was made believes the truth up to {known.largest:.2g} times as much (nine "
+            f"groups of ten: {known.q90:.2g}; {known.replayed} of {known.groups} groups left whole were replayed)"
+        )
     return found
 
 
@@ -188,7 +193,6 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
     """A release that keeps everybody as safe together with those in the ledger as the worse of them does alone."""
     from unveil.anonymizers.parts.successive import anonymize_after
     from unveil.audit.together import beyond_limits
-    from unveil.data.release import Release
     from unveil.risk.composition import kept_together
 
     found = load_earlier(options, schema, table, {})
@@ -196,7 +200,7 @@ def _after(options: AnonymizeOptions, method: Any, schema: Any, table: Any, engi
         name, why = next(iter(found["not_combined"].items()))
         raise UsageError(f"--ledger: {name} cannot be read ({why}); nothing can be promised beside it")
     for name, one in found["earlier"].items():
-        if not isinstance(one.release, Release):
+        if one.release.perturbed:
             raise UsageError(f"--ledger: {name} was perturbed, and no release can follow its groups")
         if one.changed:
             raise UsageError(f"--ledger: values of {name} may have changed, so that its groups cannot be followed")

@@ -7,7 +7,7 @@ from typing import Any
 
 import unveil.cli.options as opt
 from unveil.cli.load import input_paths, load_schema
-from unveil.cli.memory import table_bytes, warn_of_memory
+from unveil.cli.memory import table_bytes, warn_of_files, warn_of_memory
 from unveil.cli.output import check_outputs, give_results, long_work, release_parts, say
 from unveil.cli.settings import attackers_of, chains_of, dialect_of, engine_of, one_set
 from unveil.errors import UsageError
@@ -38,7 +38,7 @@ class FrontierOptions(
         default=list,
     )
     risk: list[str] = opt.option(
-        "A risk by its id; the first is the scale, privacy_loss.max if not given; repeatable.", "ID", default=list
+        "A risk by its id; the first is the scale, global_threat if not given; repeatable.", "ID", default=list
     )
     utility: list[str] = opt.option(
         "A measure of utility; the first is the scale, utility_loss if not given; repeatable.", "ID", default=list
@@ -90,6 +90,7 @@ def frontier(options: FrontierOptions) -> None:
         earlier_parts(output, [output, output.with_suffix(".toml")])
         earlier_parts(output, [output])
     reading = replace(reading, joined=tuple(map(tuple, schema.document.joined)))
+    warn_of_files([data], "take a sample of its rows", times=2)
     table = read_table(data, schema, **dialect_of(options))
     warn_of_memory(table_bytes(table) * 2, "give fewer --workers, or --sample N")
     release_seed = options.release_seed
@@ -135,13 +136,10 @@ def frontier(options: FrontierOptions) -> None:
 
 def _finished(text: str, schema: Any, table: Any, require: list[str]) -> Any:
     """A release that is there already, ours or another tool's, as a candidate."""
-    from unveil.formats.masked import is_masked
     from unveil.formats.releases import read_release
     from unveil.frontier.schemes import FinishedRelease
 
     path = Path(text)
-    if is_masked(path):
-        raise UsageError(f"--with {path.name}: its columns were perturbed; a frontier compares grouped releases only")
     release = read_release(path, schema, attributes=table.attributes)
     return FinishedRelease(release).candidate(path.name, require)
 
@@ -160,4 +158,5 @@ def _chosen(candidate: Any, options: FrontierOptions) -> str:
         f"# unveil anonymize DATA --schema FILE --with {shlex.quote(candidate.with_text)} {requires}".rstrip()
         + f"\nwith = [{json.dumps(candidate.name, ensure_ascii=False)}]\n"
         + f"limit = {json.dumps(options.limit, ensure_ascii=False)}\n"
+        + (f"risk = {json.dumps(options.risk, ensure_ascii=False)}\n" if options.risk else "")
     )

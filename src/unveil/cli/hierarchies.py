@@ -135,11 +135,9 @@ class MappingOptions(opt.TableDialect, opt.ReleaseDialect, OutputOption, opt.Ori
 @command(hierarchy_app)
 def mapping(options: MappingOptions) -> None:
     """Write what a release made of each value, as a CSV."""
-    from unveil.data.release import Release
     from unveil.formats.cells import mapping_bytes
 
     (release,) = load_case(options, grouped=True).releases.values()
-    assert isinstance(release, Release)
     write(options.output, mapping_bytes(release).decode())
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.cli.earlier import earlier_paths, load_earlier
-from unveil.cli.memory import belief_bytes, warn_of_memory
+from unveil.cli.memory import belief_bytes, warn_of_files, warn_of_memory
 from unveil.cli.options import OneRelease
-from unveil.cli.output import check_outputs, doing, release_parts, say
+from unveil.cli.output import check_outputs, doing, release_parts
 from unveil.cli.settings import answered, dialect_of, engine_of, stated, waivers_of
-from unveil.errors import UsageError
+from unveil.errors import NotApplicable, UsageError
 from unveil.formats.paths import is_project
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["input_paths", "load_case", "load_population", "load_schema", "releas
 Options = TypeVar("Options")
 
 FILES = ("data", "schema", "original", "control", "population", "presets", "prior", "config", "others", "targets")
-MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
+MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact", "certificate")
 
 
 def release_paths(options: Any) -> list[Path]:
@@ -66,11 +66,10 @@ def with_project(options: Options) -> Options:
     return replace(options, original=project)  # type: ignore[type-var]
 
 
-def load_case(options: Any, *, grouped: bool = False, masked: bool = False, shown: bool = False) -> "Case":
+def load_case(options: Any, *, grouped: bool = False, masked: bool = False) -> "Case":
     """The case that options describe; what a command has no option for is left at its default.
 
-    `masked`: releases without perturbed columns are refused; `grouped`: those with them, or, if `shown`, they are
-    read in groups by what they show.
+    `masked`: releases without perturbed columns are refused; `grouped`: those with them.
     """
     from unveil.audit.case import Case
     from unveil.audit.document import describe_inputs
@@ -86,14 +85,13 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, show
     schema = load_schema(options)
     original = getattr(options, "data", None) or getattr(options, "original", None) or _project(options)
     dialect = dialect_of(options)
+    warn_of_files([*paths, *([] if original is None else [original])], "audit a part of the rows")
     doing(f"reading {original}")
     table = None if original is None else read_table(original, schema, **dialect)
     doing(f"reading {', '.join(names)}")
     releases, assignments = _load_releases(
         options, schema, dict(zip(names, paths, strict=True)), original, table, grouped=grouped, masked=masked
     )
-    if shown:
-        releases, assignments = _as_shown(releases, assignments)
     control = getattr(options, "control", None)
     if control is not None and table is None:
         raise UsageError("--control needs --original: members are compared with people who are not in the table")
@@ -102,7 +100,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, show
         releases=releases,
         original=table,
         control=None if control is None or table is None else _load_people(control, schema, table.attributes, dialect),
-        population=load_population(options, schema, (a for r in releases.values() for a in r.attributes), dialect),
+        population=load_population(options, schema, (a for r in releases.values() for a in r.true_attributes), dialect),
         assignments=assignments,
         joined=schema.document.joined,
         engine=engine,
@@ -113,7 +111,7 @@ def load_case(options: Any, *, grouped: bool = False, masked: bool = False, show
         cells=getattr(options, "cells", ()),
         key=getattr(options, "key", None),
         **load_earlier(options, schema, table, dict(zip(names, paths, strict=True))),
-        **_published_files(options, schema, dict(zip(names, paths, strict=True)), original, assignments),
+        **_published_files(options, schema, dict(zip(names, paths, strict=True)), original, releases, assignments),
         **said,
         **answered(options, schema),
     )
@@ -132,10 +130,10 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _published_files(
-    options: Any, schema: Any, paths: Mapping[str, Path], original: Any, assignments: Mapping[str, Any]
+    options: Any, schema: Any, paths: Mapping[str, Path], original: Any, releases: Any, assignments: Any
 ) -> dict[str, Any]:
     """The releases as a stranger reads them, beside the original and beside the population; for a verdict only."""
-    from unveil.formats.masked import is_masked
+    from unveil.data.rows import origin_of
     from unveil.formats.tables import read_prepared
     from unveil.risk.published_file import read_published_file
 
@@ -151,7 +149,9 @@ def _published_files(
     for name, path in paths.items():
         if is_project(path):
             continue
-        origin = assignments.get(name) if is_masked(path) else None
+        release = releases[name]
+        told = assignments.get(name) if release.perturbed else None
+        origin = None if told is None else origin_of(release, told)
         files[name] = read_published_file(path, schema, original=people, origin=origin, **written)
         if register is not None:
             registers[name] = read_published_file(path, schema, original=register, **written)
@@ -162,11 +162,9 @@ def _load_releases(
     options: Any, schema: Any, paths: Mapping[str, Path], original: Any, table: Any, *, grouped: bool, masked: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The releases by name, and whose row is whose."""
-    import numpy as np
 
-    from unveil.formats.masked import is_masked, read_masked
-    from unveil.formats.releases import read_release, read_release_rows
-    from unveil.formats.releases.assignments import read_paired
+    from unveil.formats.releases import read_release_rows
+    from unveil.formats.releases.assignments import read_assignment, read_paired
 
     if not paths:
         if isinstance(options, OneRelease):
@@ -185,64 +183,37 @@ def _load_releases(
     releases: dict[str, Any] = {}
     assignments: dict[str, Any] = {}
     for name, path in paths.items():
-        if grouped and is_masked(path):
-            read_release(path, schema, **written)  # which says why not
-        if masked and not is_masked(path):
-            raise UsageError(f"{path}: no column was perturbed, so its cells hold the truth; use unveil audit")
         if key is not None:
             releases[name], assignments[name] = read_paired(
                 path, schema, key, original=original, table=table, dialect=dialect_of(options), **written
             )
-            continue
-        if is_masked(path):
-            releases[name] = read_masked(path, schema, attributes=domains, **written)
-            group = np.arange(releases[name].rows)
-            if is_project(path) and path == original:  # whose rows are those of its input
-                assignments[name] = group
         else:
             releases[name], group = read_release_rows(path, schema, attributes=domains, **written)
-        if aligned:
-            assignments[name] = _aligned(releases[name], table, group)
+            own = is_project(path) and path == original  # whose rows are those of its input
+            if aligned or (own and releases[name].perturbed):
+                assignments[name] = _aligned(releases[name], table, group)
+        changed = ", ".join(releases[name].attributes[i].name for i in releases[name].perturbed)
+        if grouped and changed:
+            verb = "was" if len(releases[name].perturbed) == 1 else "were"
+            raise NotApplicable(
+                f"{path}: {changed} {verb} perturbed, not widened: "
+                "there are no groups; unveil audit and unveil attack identity measure masked releases"
+            )
+        if masked and not changed:
+            raise UsageError(f"{path}: no column was perturbed, so its cells hold the truth; use unveil audit")
     for name, path in zip(paths, assignment, strict=False):
-        assignments[name] = _load_assignment(path, table, releases[name])
+        assignments[name] = read_assignment(path, table, releases[name])
     return releases, assignments
 
 
-def _as_shown(releases: Mapping[str, Any], assignments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Releases with perturbed columns in groups, by what they show; their levels are counted so."""
-    from unveil.data.masked import Masked
-    from unveil.data.mixture import mixture_of
-
-    found, groups = dict(releases), dict(assignments)
-    for name, release in releases.items():
-        if isinstance(release, Masked):
-            found[name] = mixture_of(release).release
-            groups.pop(name, None)
-            perturbed = ", ".join(release.attributes[i].name for i in release.masked)
-            say(f"unveil: {name}: {perturbed}: perturbed, so classes are counted by what is shown, not by true values")
-    return found, groups
-
-
 def _aligned(release: Any, table: Any, group: Any) -> Any:
-    """Row i is row i: of a masked release its number, of a grouped one the group of each row."""
+    """Row i is row i: (rows,) the group of each."""
     if table is not None and not table.rows == release.rows == len(group):
         raise UsageError(
             f"--aligned: the original has {table.rows:,} rows and the release {len(group):,}, which stand for "
             f"{release.rows:,} people; give --assignment"
         )
     return group
-
-
-def _load_assignment(path: Path, table: Any, release: Any) -> Any:
-    """The group of each original row; of a masked release the original row of each published one."""
-    from unveil.data.masked import Masked
-    from unveil.formats.releases.assignments import read_assignment, read_origin
-
-    if isinstance(release, Masked):
-        return read_origin(path, release.rows if table is None else table.rows, release.rows)
-    if table is None:
-        raise UsageError("--assignment names rows of the original: give --original DATA")
-    return read_assignment(path, table, release)
 
 
 def _load_people(path: Any, schema: Any, attributes: Any, dialect: Mapping[str, Any]) -> Any:

@@ -1,13 +1,18 @@
 """Whether a command may need more memory than there is: said before it begins, with what would help."""
 
+import os
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from unveil.cli.output import say
 from unveil.errors import UsageError, shown
+from unveil.formats.glass import BINARY
 
-__all__ = ["belief_bytes", "memory_size", "table_bytes", "warn_of_memory"]
+__all__ = ["belief_bytes", "file_bytes", "memory_size", "table_bytes", "warn_of_files", "warn_of_memory"]
 
+HEAD = 2**20  # bytes that are looked at before a file is read
 PER_CELL = 60  # bytes of a table's cell, as measured: its code, its copy in a release, and what is sorted
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -16,6 +21,26 @@ _UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 def table_bytes(table: Any) -> int:
     """About what work on a table of this size takes."""
     return int(table.rows * len(table.attributes) * PER_CELL)
+
+
+def file_bytes(path: Any) -> int:
+    """The same of a delimited text file before it is read, by its size and its first lines; 0: it does not say."""
+    path = Path(str(path))
+    try:
+        with path.open("rb") as file:
+            start, size = file.read(HEAD), os.fstat(file.fileno()).st_size
+    except (OSError, ValueError):  # whoever reads it says what is wrong
+        return 0
+    if size <= HEAD or b"\0" in start or path.suffix.lower() in BINARY:
+        return 0
+    lines = start.splitlines()
+    fields = 1 + max(lines[0].count(sign) for sign in (b",", b";", b"\t", b"|"))
+    return int(size / len(start) * max(len(lines) - 1, 1) * fields * PER_CELL)
+
+
+def warn_of_files(paths: Iterable[Any], instead: str, times: int = 1) -> None:
+    """One line before the files are read, which may itself take minutes."""
+    warn_of_memory(times * sum(file_bytes(path) for path in paths), instead)
 
 
 def belief_bytes(case: Any) -> int:

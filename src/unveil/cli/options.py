@@ -176,18 +176,14 @@ class Population:
 class AskedOptions:
     """What is asked about."""
 
-    asked: list[str] = option(
-        "The attributes to guess; all sensitive ones if not given. Repeatable.", "A,B", default=list
-    )
+    asked: list[str] = option("The attributes to guess, or all sensitive ones. Repeatable.", "A,B", default=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownOptions:
     """What an attacker knows of a person."""
 
-    known: list[str] = option(
-        "What an attacker knows about a person; all quasi-identifiers if not given.", "A,B", default=list
-    )
+    known: list[str] = option("What an attacker knows of a person, or all quasi-identifiers.", "A,B", default=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,9 +292,7 @@ class Report(Verbose):
 class PeopleOptions:
     """Results that name people."""
 
-    people: Path | None = option(
-        "Write the findings on each person (.csv, .parquet, .arrow, .xlsx). The file identifies people.", "FILE"
-    )
+    people: Path | None = option("Findings on each person (.csv, .parquet, .arrow, .xlsx): it names people.", "FILE")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -180,7 +180,7 @@ class Attribute:
 
 
 class AttributeList(Display):
-    """What a table, a release and a masked table have in common: attributes that are found by name or role."""
+    """What a table, a release and its rows have in common: attributes that are found by name or role."""
 
     __slots__ = ()
     attributes: tuple[Attribute, ...]
@@ -190,6 +190,11 @@ class AttributeList(Display):
     def holder(self) -> str:
         """Who has the attributes, in an error."""
         return "the release"
+
+    @property
+    def true_attributes(self) -> tuple[Attribute, ...]:
+        """The attributes with the domains of people's own values."""
+        return self.attributes
 
     def index(self, name: str) -> int:
         """The position of a named attribute."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute, Role, asked_in_turn
+from unveil.data.attribute import Attribute, AttributeList, Role, asked_in_turn
 from unveil.data.display import Display, Summary
-from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import Release, example_rows, row_numbers
 from unveil.data.smoothing import check_kernel, smoothing_kernels, tied
@@ -338,7 +337,7 @@ def known_exactly(release: Release, columns: Mapping[int, NDArray[np.integer]], 
     return Targets(asked, known, counts.pop())
 
 
-def sensitive_attribute(release: Release | Masked, name: str | None = None) -> int:
+def sensitive_attribute(release: AttributeList, name: str | None = None) -> int:
     """The position of the sensitive attribute that is asked about; of a quasi-identifier where none is sensitive."""
     possible = asked_in_turn(release.attributes)
     names = [release.attributes[i].name for i in possible]

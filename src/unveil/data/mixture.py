@@ -1,4 +1,4 @@
-"""A masked release in groups, as readers learn from it: each column with the cells that it shows, true or not.
+"""The rows of a release in groups, as readers learn from them: each column with the cells that it shows, true or not.
 
 A perturbed column shows its own values truthfully. What is uncertain is what they say of true ones: that is its
 channel, and what a reader knows of a person becomes a likelihood of what is shown.
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role, canonical
 from unveil.data.belief import Belief, Known
-from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release, row_numbers
+from unveil.data.rows import rows_of
 
 __all__ = ["Channel", "Mixture", "mixture_of"]
 
@@ -42,7 +42,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """A masked release in groups: rows with equal quasi-identifier cells, as they are shown."""
+    """A release in groups: rows with equal quasi-identifier cells, as they are shown."""
 
     release: Release
     group: NDArray[np.int64]  # (rows,)
@@ -50,11 +50,12 @@ class Mixture:
     places: Mapping[int, NDArray[np.float64]]  # likewise of numbers: (codes,) where the shown values lie on their line
 
 
-def mixture_of(masked: Masked, *, as_true: bool = False) -> Mixture:
+def mixture_of(given: Release, *, as_true: bool = False) -> Mixture:
     """Everything that is published, in groups. Perturbed numbers have the values that are shown as their domain.
 
     `as_true`: they keep their own, each number as the value nearest to it.
     """
+    masked = rows_of(given)
     attributes: list[Attribute] = []
     regions: list[Regions] = []
     cells: list[NDArray[np.int64]] = []

@@ -35,13 +35,13 @@ class _Fault(ValueError):  # noqa: N818  no error of its own: the caller names t
     """What is wrong with one text."""
 
 
-def national_date(text: str, form: str) -> date | None:
-    """The day that a text in this format means; a time of day behind it is left out."""
+def national_date(text: str, form: str, *, only: bool = False) -> date | None:
+    """The day that a text in this format means, or, unless `only`, an ISO date; a time of day is left out."""
     plain = _CLOCK.sub("", text.strip())
     try:
         return datetime.strptime(plain, DATE_FORMATS[form]).date() if plain.isascii() else None
     except ValueError:
-        return None
+        return None if only else iso_date(plain)  # a sheet's real dates beside typed ones: there is one way to read it
 
 
 def written_date(text: str, form: str) -> str:

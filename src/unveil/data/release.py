@@ -1,8 +1,8 @@
-"""Release: what is published. Rows cut into groups, attributes into blocks, cells widened to regions."""
+"""Release: what is published. Rows cut into groups, attributes into blocks, cells widened to regions, or perturbed."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,21 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 from unveil.data.attribute import Attribute, AttributeList, Role
 from unveil.data.display import Summary
 from unveil.data.regions import Regions, rank_sequences
-from unveil.errors import ReleaseError
+from unveil.errors import NotApplicable, ReleaseError
 
 __all__ = [
     "Anonymized",
     "Block",
     "BlockRows",
+    "Perturbation",
     "Release",
     "build_release",
     "distinct_rows",
     "example_rows",
     "merged_rows",
     "row_numbers",
+    "single_rows",
+    "truthful",
 ]
 
 ROWS_AT_ONCE = 1 << 16  # pieces that stay in the cache
+SYNTHETIC = ("dp_histogram", "synthetic")  # methods whose rows are nobody's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,15 +61,39 @@ class BlockRows:
     count: NDArray[np.integer] | None = None  # (rows,); None = one each
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Perturbation:
+    """A column that need not show true values: the release's own attribute holds what is shown."""
+
+    true: Attribute  # whose values were perturbed; of categories that is what is shown, too
+    channel: NDArray[np.float64] | None = None  # (codes, codes) of categories: P(published | true), where it is stated
+    said: bool = True  # by the publisher; else it shows numbers that are not in its domain
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Perturbation)
+            and (self.true, self.said) == (other.true, other.said)
+            and (self.channel is None) == (other.channel is None)
+            and (self.channel is None or np.array_equal(self.channel, np.asarray(other.channel)))
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release(AttributeList):
-    """A published table, canonical: groups are ordered by their cells, so that order can leak nothing."""
+    """A published table, canonical: groups are ordered by their cells, so that order can leak nothing.
+
+    With perturbed columns, whose cells tell rows apart, each row is a group, in the order of the file.
+    """
 
     attributes: tuple[Attribute, ...]
     regions: tuple[Regions, ...]  # per attribute: the regions its cells name
     blocks: tuple[Block, ...]
     sizes: NDArray[np.int64]  # (groups,) rows in each group
     labels: tuple[str, ...] = ()  # (groups,) what the file that was read calls each group; none in memory
+    perturbed: Mapping[int, Perturbation] = field(default_factory=dict)  # by attribute
+    method: str = ""  # the anonymizer with its options, where that is published
 
     def __post_init__(self) -> None:
         _check(self)
@@ -79,6 +107,7 @@ class Release(AttributeList):
             isinstance(other, Release)
             and self.attributes == other.attributes
             and self.regions == other.regions
+            and (self.perturbed, self.method) == (other.perturbed, other.method)
             and len(self.blocks) == len(other.blocks)
             and all(
                 a.attributes == b.attributes
@@ -93,6 +122,16 @@ class Release(AttributeList):
     __hash__ = None  # type: ignore[assignment]  # arrays
 
     @property
+    def true_attributes(self) -> tuple[Attribute, ...]:
+        """The attributes with the domains of people's own values, not of what perturbed columns show."""
+        return tuple(self.perturbed[i].true if i in self.perturbed else a for i, a in enumerate(self.attributes))
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether it is said to be made by a method whose rows are nobody's."""
+        return self.method.startswith(SYNTHETIC)
+
+    @property
     def groups(self) -> int:
         """How many groups there are."""
         return len(self.sizes)
@@ -104,6 +143,10 @@ class Release(AttributeList):
 
     def summary(self) -> Summary:
         """Its size and, of each attribute, how many different cells are published and in which block."""
+        if self.perturbed:
+            title = f"Release: {self.rows:,} rows, {len(self.perturbed)} of {len(self.attributes)} attributes perturbed"
+            lines = self.described([i in self.perturbed for i in range(len(self.attributes))])
+            return title, ("attribute", "role", "kind", "perturbed"), lines
         blocks = f"{len(self.blocks)} block{'s' * (len(self.blocks) > 1)}"
         title = f"Release: {self.rows:,} rows in {self.groups:,} groups of {int(self.sizes.min()):,} or more, {blocks}"
         block = {i: number for number, block in enumerate(self.blocks, start=1) for i in block.attributes}
@@ -175,7 +218,7 @@ class Anonymized:
     """A release, and the anonymizer's private knowledge of which original row went to which of its groups."""
 
     release: Release
-    group_of_row: NDArray[np.int32]  # (rows,)
+    group_of_row: NDArray[np.int32]  # (rows,) -1 = it is not published
     note: str = ""  # what the anonymizer found out, for whoever ran it; never published
 
     def __post_init__(self) -> None:
@@ -215,6 +258,33 @@ def build_release(
         blocks.append(Block(part.attributes, cells, new_start, cell[source], count[source]))
     sizes = np.add.reduceat(blocks[0].count, blocks[0].start[:-1])
     return Release(tuple(attributes), tuple(canonical), tuple(blocks), sizes), number
+
+
+def truthful(release: Release) -> Release:
+    """The same, for whoever takes cells for true; an error where some are not."""
+    if release.perturbed:
+        names = ", ".join(release.attributes[i].name for i in release.perturbed)
+        how = "the rows are made up" if release.synthetic else "the values were perturbed, not widened"
+        raise NotApplicable(f"{names}: {how}; there are no groups")
+    return release
+
+
+def single_rows(
+    attributes: Sequence[Attribute],
+    regions: Sequence[Regions],
+    columns: Sequence[NDArray[np.integer]],
+    perturbed: Mapping[int, Perturbation],
+    method: str = "",
+) -> Release:
+    """A release of rows that are told apart, in this order; `columns`: by attribute (rows,) region numbers."""
+    rows, everything = len(columns[0]), tuple(range(len(attributes)))
+    canonical = [held.canonical(column) for held, column in zip(regions, columns, strict=True)]
+    part = BlockRows(everything, np.arange(rows), tuple(columns))
+    block = Block(everything, *_count_cells(part, {i: number for i, (_, number) in enumerate(canonical)}, rows))
+    kept = tuple(one for one, _ in canonical)
+    return Release(
+        tuple(attributes), kept, (block,), np.ones(rows, dtype=np.int64), perturbed=dict(perturbed), method=method
+    )
 
 
 def merged_rows(release: Release) -> tuple[Release, NDArray[np.int64]]:
@@ -277,11 +347,15 @@ def row_numbers(columns: Sequence[NDArray[np.integer]], rows: int = 0) -> NDArra
     """Number the distinct rows of some columns in dictionary order, first column first; without columns all are 0."""
     if not columns:
         return np.zeros(rows, dtype=np.int64)
-    number = _dense(np.asarray(columns[0], dtype=np.int64))
-    for column in columns[1:]:
+    number, top = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
         width = int(column.max(initial=0)) + 1
-        number = _dense(number * width + np.asarray(column, dtype=np.int64))
-    return number
+        # Gaps are closed by counting while that is cheap, then only where numbers would grow too large, by sorting.
+        if top > 1 and (top <= _few(len(number)) < top * width or top * width >= 1 << 62):
+            number = _dense(number)
+            top = int(number.max(initial=0)) + 1
+        number, top = number * width + np.asarray(column, dtype=np.int64), top * width
+    return _dense(number)
 
 
 def example_rows(number: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -321,11 +395,16 @@ def _count_rows(
 def _dense(number: NDArray[np.int64]) -> NDArray[np.int64]:
     """The same order without gaps; by counting where the numbers are small, else by sorting."""
     top = int(number.max(initial=0)) + 1
-    if top <= 4 * len(number) + 1024:
+    if top <= _few(len(number)):
         seen = np.zeros(top, dtype=np.int64)
         seen[number] = 1
         return (np.cumsum(seen) - 1)[number]
     return np.unique(number, return_inverse=True)[1].astype(np.int64)
+
+
+def _few(rows: int) -> int:
+    """How many numbers of rows are counted rather than sorted."""
+    return 4 * rows + 1024
 
 
 def _check(release: Release) -> None:
@@ -345,6 +424,17 @@ def _check(release: Release) -> None:
         raise ReleaseError("the release has no rows")
     if release.labels and len(set(release.labels)) != release.groups:
         raise ReleaseError("the labels of the groups are not one for each")
+    for index, one in release.perturbed.items():
+        if not 0 <= index < len(release.attributes):
+            raise ReleaseError("a perturbed attribute is not one of the release's")
+        if one.channel is not None:
+            attribute, matrix = one.true, one.channel
+            if attribute.kind.measured:
+                raise ReleaseError("a matrix of changes belongs to a perturbed attribute of codes")
+            sums = matrix.sum(axis=1) if matrix.ndim == 2 else np.zeros(1)
+            if matrix.shape != (attribute.codes,) * 2 or not (matrix >= 0).all() or (np.abs(sums - 1) > 1e-9).any():
+                what = f"its matrix needs {attribute.codes} rows of {attribute.codes} chances that add up to 1"
+                raise ReleaseError(f"{attribute.name}: {what}")
     for block in release.blocks:
         start, entries = block.start, len(block.cell)
         if len(start) != release.groups + 1 or (np.diff(start) < 1).any() or start[0] != 0 or start[-1] != entries:

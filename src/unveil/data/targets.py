@@ -5,10 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Role
+from unveil.data.attribute import AttributeList, Role
 from unveil.data.belief import Known, Targets
-from unveil.data.masked import Masked
-from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import UsageError
 
@@ -17,7 +15,7 @@ __all__ = ["targets_of_table"]
 
 def targets_of_table(
     table: Table,
-    release: Release | Masked,
+    release: AttributeList,
     asked: int,
     *,
     known: Sequence[str] | None = None,
@@ -32,8 +30,8 @@ def targets_of_table(
         index = release.index(name)
         if index == asked:
             raise UsageError(f"{name} is asked about, so it cannot be known")
-        mine = table.attributes[table.index(name)]
-        if mine.values != release.attributes[index].values:
+        mine, theirs = table.attributes[table.index(name)], release.true_attributes[index]
+        if mine.values != theirs.values:
             raise UsageError(f"the original's domain of {name} is not the release's; declare it in the schema")
-        found[index] = Known.exactly(release.attributes[index], table.columns[table.index(name)], wrong)
+        found[index] = Known.exactly(theirs, table.columns[table.index(name)], wrong)
     return Targets(asked, found, table.rows, None if group is None else np.asarray(group, dtype=np.int64))

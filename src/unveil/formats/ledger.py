@@ -15,7 +15,6 @@ from unveil.data.hierarchy import hierarchy_files
 from unveil.data.schema import read_schema
 from unveil.data.toml import read_toml
 from unveil.errors import OutputError, UnveilError, UsageError, shown
-from unveil.formats.masked import is_masked, read_masked
 from unveil.formats.output import write_whole
 from unveil.formats.paths import is_project
 from unveil.formats.releases import read_release
@@ -126,7 +125,7 @@ def add_to_ledger(folder: Path, release: Path, schema: Path, **said: object) -> 
     held = set(read_columns(release, missing=declared.missing_token).columns)
     if there := [n for n in identifiers if n in held]:
         raise UsageError(f"{release}: holds the identifier {shown(there[0])}; a ledger keeps releases, never originals")
-    (read_masked if is_masked(release) else read_release)(release, declared)
+    read_release(release, declared)
     _entry("", release, schema, "", said)  # what is said wrongly is refused before a folder is made
     _make_private(folder, folder)
     with _alone(folder):
@@ -155,7 +154,7 @@ def _add(folder: Path, release: Path, schema: Path, said: Mapping[str, object]) 
     try:
         copied = folder / entry.schema_file
         again = read_schema(copied).confirmed()
-        (read_masked if is_masked(folder / entry.file) else read_release)(folder / entry.file, again)
+        read_release(folder / entry.file, again)
     except UnveilError as error:  # what cannot be read back would be silently missing later
         raise OutputError(f"the copy in the ledger cannot be read: {error}") from None
     return entry

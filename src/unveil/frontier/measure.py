@@ -22,7 +22,7 @@ from unveil.errors import NotApplicable, RequirementError, Stopped, UsageError, 
 from unveil.frontier._saved import SavedCandidates, release_digest
 from unveil.frontier.points import ORIGINAL, SUPPRESSED, Point
 from unveil.frontier.schemes import Candidate
-from unveil.frontier.sources import Source, Yardstick, names, source_of
+from unveil.frontier.sources import Beliefs, Source, Yardstick, names, source_of
 
 __all__ = ["Measurer", "make"]
 
@@ -151,9 +151,16 @@ class Measurer:
         findings: list[Finding] = []
         unreliable: dict[tuple[str, str | None, str], str] = {}
         for source, ids in self._asked().items():
-            found, states = source.findings(ids, candidate, made, self.shared)
-            findings += found
-            unreliable |= states
+            one_by_one = made.release.perturbed and not isinstance(source, Beliefs)
+            for some in [[id] for id in ids] if one_by_one else [ids]:
+                try:
+                    found, states = source.findings(some, candidate, made, self.shared)
+                except NotApplicable:
+                    if not made.release.perturbed or self.ids[0] in some:
+                        raise
+                    found, states = [Finding.of(id, "", None, None) for id in some], {}
+                findings += found
+                unreliable |= states
         return _ReleaseMeasures(tuple(findings), unreliable)
 
 

@@ -6,12 +6,15 @@ A source claims ids and turns a made release into findings. What needs the anony
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from unveil import risk, utility
-from unveil.audit import run_audit
+from unveil.anonymizers.mondrian import Mondrian
+from unveil.attackers.random_worlds import RandomWorlds
+from unveil.audit import Audit, run_audit
 from unveil.audit.analyst import OF_COLUMNS, OF_FILES, analyst_findings
 from unveil.audit.diagnosis import unreliable_readers
 from unveil.audit.document import Finding, FindingId
@@ -23,25 +26,20 @@ from unveil.audit.membership import MembershipQuestion, known_of, membership_of
 from unveil.audit.part import Part
 from unveil.data.attribute import Role
 from unveil.data.belief import Estimate
-from unveil.data.release import Anonymized, Release
-from unveil.errors import UsageError
-from unveil.frontier.differential import LeaveOneOut
+from unveil.data.mixture import mixture_of
+from unveil.data.release import Anonymized, Release, truthful
+from unveil.errors import NotApplicable, UsageError
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Questions, ReaderSettings, Source, State, Yardstick
-from unveil.privacy.models import MODELS
+from unveil.privacy.models import MODELS, KAnonymity
 from unveil.privacy.reference import geometry_of
+from unveil.risk.differential.leave_one_out import replayable
+from unveil.risk.differential.measures import delta, distance_of, mean_distance
+from unveil.risk.differential.models import inference_model
+from unveil.risk.differential.procedure import Experiment, run_experiment
 from unveil.utility.queries import mean_of_draws
 
-__all__ = [
-    "SOURCES",
-    "Questions",
-    "ReaderSettings",
-    "Source",
-    "Yardstick",
-    "higher_is_better",
-    "names",
-    "source_of",
-]
+__all__ = ["SOURCES", "Questions", "ReaderSettings", "Source", "Yardstick", "higher_is_better", "names", "source_of"]
 
 
 class PrivacyLoss(Source):
@@ -100,6 +98,7 @@ _OF_RELEASE: dict[str, Measure] = {
     "discernibility_kept": lambda r, s, a: utility.discernibility_kept(r, s.table),
     "withheld_cells": lambda r, s, a: utility.withheld_cells(r),
 }
+_AS_READ = ("kl_divergence", "query_error", "withheld_cells")  # what perturbed numbers are worth as they stand
 _OF_ROWS: dict[str, OfRows] = {  # with which row went to which group
     "non_uniform_entropy": lambda m, s: utility.non_uniform_entropy(m.release, s.table, m.group_of_row),
     "record_error_kept": lambda m, s: utility.record_error_kept(m.release, s.table, m.group_of_row),
@@ -120,6 +119,7 @@ class Utility(Source):
     ) -> tuple[list[Finding], State]:
         release = made.release
         sensitive = [release.attributes[i].name for i in release.with_role(Role.SENSITIVE)]
+        as_read = mixture_of(release, as_true=True).release if release.perturbed else release  # numbers as they stand
         found = []
         if set(ids) & set(_OF_ANALYST):
             found += [f for f in analyst_findings(release, "", shared.table) if f.id in ids]
@@ -127,11 +127,12 @@ class Utility(Source):
             if id in _OF_ANALYST:
                 continue
             if id in _OF_RELEASE:
-                found.append(Finding.of(id, "", None, _OF_RELEASE[id](release, shared, "")))
+                read = as_read if id in _AS_READ else truthful(release)
+                found.append(Finding.of(id, "", None, _OF_RELEASE[id](read, shared, "")))
             elif id in _OF_ROWS:
                 found.append(Finding.of(id, "", None, _OF_ROWS[id](made, shared)))
             else:
-                found += [Finding.of(id, "", a, _OF_ATTRIBUTE[id](release, shared, a)) for a in sensitive]
+                found += [Finding.of(id, "", a, _OF_ATTRIBUTE[id](as_read, shared, a)) for a in sensitive]
         return found, {}
 
 
@@ -145,6 +146,9 @@ class Shape(Source):
         self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
     ) -> tuple[list[Finding], State]:
         release = made.release
+        if release.perturbed and any(measure(parse_ids(id)[0].measure).kind != "level" for id in ids):
+            found = _audited(made, shared, attackers={"random_worlds": RandomWorlds()}, panel=False)
+            return [f for f in found.document.findings if f.id in ids], {}
         n = [int(match[1]) for id in ids if (match := re.fullmatch(r"\w*n_t_closeness\.(\d+)", id))]
         checked = run_check(release, name="", n=n[0]) if n else run_check(release, name="")
         every = [*identity_findings(release, "", shared.table), *checked.findings, *utility_findings(release, "")]
@@ -170,31 +174,44 @@ class Beliefs(Source):
     ) -> tuple[list[Finding], State]:
         reading = shared.reading
         try:
-            audit = run_audit(
-                {"": made.release},
-                original=shared.table,
+            audit = _audited(
+                made,
+                shared,
                 attackers=reading.attackers,
-                known=reading.known,
                 joined=reading.joined,
                 chains=reading.chains,
                 sample=reading.sample,
-                engine=shared.engine,
-                background=None,
                 limits=[f"{id}{_ASKED}" for id in ids],
-                membership=None,
             )
         except UsageError as error:
             raise UsageError(str(error).replace(_ASKED, "")) from None
         answers = {attribute: found for (_, attribute), found in audit.answers.items()}
         states = unreliable_readers([Part("", (), answers, {}, {}, (), None)])
         found = [f for f in audit.document.findings if any(names(id, f, reading.attackers) for id in ids)]
+        if made.release.perturbed and all(f.value is None for f in found):
+            why = [row["reason"] for row in audit.document.diagnostics["readers"] if row["reason"]]
+            raise NotApplicable(why[0] if why else "its columns were perturbed, and nothing says how")
         parts = [part for f in found for part in (f, f.minus) if part is not None]
         readers = {"learner", *(part.reader or part.measure for part in parts)}
         asked = {key: state for key, state in states.items() if key[2] in readers}
         return [f.model_copy(update={"limit": None, "verdict": "no limit"}) for f in found], asked
 
 
-SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), LeaveOneOut(), Beliefs(), Shape())
+def _audited(made: Anonymized, shared: Yardstick, **asked: Any) -> Audit:
+    """An audit of one release; of perturbed columns with whose row is whose, where that is known."""
+    told = {"": made.group_of_row} if made.release.perturbed and len(made.group_of_row) == shared.table.rows else {}
+    if made.release.synthetic:
+        told = {}
+    return run_audit(
+        {"": made.release},
+        original=shared.table,
+        assignments=told,
+        known=shared.reading.known,
+        engine=shared.engine,
+        background=None,
+        membership=None,
+        **asked,
+    )
 
 
 def names(id: str, finding: Finding, attackers: Collection[str]) -> bool:
@@ -233,3 +250,51 @@ def higher_is_better(id: str) -> bool:
 def _query_error(release: Release, shared: Yardstick) -> Estimate:
     errors = utility.query_errors(release, shared.table, shared.queries)
     return mean_of_draws(errors[~np.isnan(errors)])
+
+
+MOST_RERUNS = 100  # records left out one by one, where the anonymizer must run again for each
+_ESTIMATES = {"delta": delta, "distance.mean": mean_distance}
+
+
+class LeaveOneOut(Source):
+    """`delta` and `distance.mean`: the table is anonymized without each record (Kassem et al. 2019)."""
+
+    of_release = False
+
+    def claims(self, id: FindingId) -> bool:
+        return id.id in _ESTIMATES
+
+    def findings(
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
+    ) -> tuple[list[Finding], State]:
+        table = shared.table
+        sanitizer = _trivial(made, table.rows) if candidate is None else candidate.method
+        everybody = np.arange(table.rows, dtype=np.int64)
+        engine = replace(shared.engine, workers=1, checkpoints=None, progress=None).named("differential")
+        most = shared.reading.sample
+        if not replayable(sanitizer):
+            most = min(MOST_RERUNS, most or MOST_RERUNS)
+        some = everybody
+        if most is not None and most < table.rows:
+            some = np.sort(engine.generator().choice(table.rows, most, replace=False)).astype(np.int64)
+        found = []
+        for asked in table.with_role(Role.SENSITIVE):
+            attribute = table.attributes[asked]
+            apart = distance_of("emd", "coordinates", geometry_of(attribute), ordered=attribute.kind.ordered)
+            question = Experiment(table, asked, inference_model("bernoulli_nb"), apart, "emd coordinates")
+            try:
+                tested = run_experiment(question, sanitizer, everybody, some, engine)
+            except UsageError as reason:  # it draws: one run says nothing
+                raise NotApplicable(f"delta: {str(reason).replace('; give --samples N, N of 2 or more', '')}") from None
+            tested = replace(tested, sampled_records=len(some) < table.rows)
+            found += [Finding.of(id, "", attribute.name, _ESTIMATES[id](tested)) for id in ids]
+        return found, {}
+
+
+def _trivial(made: Anonymized, rows: int) -> Any:
+    """An anonymizer that publishes the original, or every quasi-identifier as `*`, with any record or without it."""
+    k = max(rows - 1, 1) if bool(made.release.suppressed().all()) else 1
+    return Mondrian(require=(KAnonymity(k=k),), regions="cut" if k > 1 else "tight")
+
+
+SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), LeaveOneOut(), Beliefs(), Shape())

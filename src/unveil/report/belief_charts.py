@@ -30,8 +30,13 @@ TENTHS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 MOST_LABEL_PIXELS = 150
 
 
-def belief_density(name: str, bins: Mapping[str, Any], least: int, *, truth: bool) -> Chart:
-    """Learner's belief against an attacker's, as counts of people (figures 2 and 3 of Boreale et al. 2020)."""
+def belief_density(
+    name: str, bins: Mapping[str, Any], least: int, *, truth: bool, at: Mapping[str, int] | None = None
+) -> Chart:
+    """Learner's belief against an attacker's, as counts of people (figures 2 and 3 of Boreale et al. 2020).
+
+    `at`: the place of release and attribute in the document, where a page may be asked who is in a square.
+    """
     edges, counts = bins["edges"], bins["counts"]
     cells = [
         {"x": edges[i], "x2": edges[i + 1], "y": edges[j], "y2": edges[j + 1], "people": n}
@@ -85,6 +90,7 @@ def belief_density(name: str, bins: Mapping[str, Any], least: int, *, truth: boo
             + (f" Grey: fewer than {least} people, or none." if hidden else "")
         ),
         spec={
+            **({} if at is None else {"usermeta": {"who": {**at, "reader": name}}}),
             "description": f"Density of {what}: learner across, {who} upwards.",
             "width": 270,
             "height": 270,

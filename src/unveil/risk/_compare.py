@@ -24,8 +24,10 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05  # outside an interval
+RARE = 0.01  # who is nearer than errors this rare reach may be on either side of a threshold, and is counted as a kind
 MOST_APART = 10  # kinds of people near a threshold: with more of them their number is nearly normal
 REPLICATES = 200  # of numbers that move with the contrasts of the chains
+ERRORS = 39  # drawn for a mean of guesses: all but two of 40 lie within the second largest, 95%
 MOST_COMPARED = 1000  # people, to see whether they are of one kind
 SMALL = 20_000_000  # numbers: beliefs shifted for one measure are kept for the next, up to this size
 
@@ -80,6 +82,10 @@ def _over_refits(
     return Estimate(found.value, max(low, min(least, found.value)), min(high, max(most, found.value)))
 
 
+def _of_columns(each: Callable[..., Floats], columns: NDArray[np.integer] | None, *arrays: Floats) -> Floats:
+    return each(*(arrays if columns is None else (array[:, columns] for array in arrays)))
+
+
 def _over(each: Callable[..., Floats], over: Callable[[Floats], float], arrays: Sequence[Floats]) -> float:
     """Over the people who count."""
     now = np.asarray(each(*arrays), dtype=np.float64)
@@ -126,6 +132,7 @@ def stepped(
     drawn: bool = False,
     least: float = -np.inf,
     most: float = np.inf,
+    columns: NDArray[np.integer] | None = None,
 ) -> Estimate:
     """A mean, quantile or maximum `over` a number of each person that jumps: a count, a guess, a rank.
 
@@ -134,19 +141,28 @@ def stepped(
     where many are near one, and the largest of these may be a single step, so the interval holds both. People on a
     threshold exactly count in the truth and, in half of all runs, not in what chains say: that does not average out,
     so whoever is too near to tell counts on both sides, further out if these are people of several kinds, so that all
-    are right with 95%. A guess between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change
-    little by little, but for people who may not count at all, and `ordered` if each is the largest of several.
+    are right with 95%. Of a share that alone is the interval, as long as these kinds are few: each person is in truth
+    on one side of the threshold, and can be taken for the other by errors of one sign only, half of all. A guess
+    between equals is `drawn` by lot, and does average out. Numbers are `ranked` that change little by little, but for
+    people who may not count at all, and `ordered` if each is the largest of several: of some values, if `columns` says
+    which, and `each` gets those alone.
     """
+    assert columns is None or ordered
     if refits := _refitted(beliefs):
-        rest = partial(stepped, each, over=over, ordered=ordered, drawn=drawn, least=least, most=most)
-        return _over_refits(lambda *arrays: _over(each, over, arrays), rest, beliefs, refits, least, most)
-    at = np.asarray(each(*(b.probability for b in beliefs)), dtype=np.float64)
+        rest = partial(stepped, each, over=over, ordered=ordered, drawn=drawn, least=least, most=most, columns=columns)
+        some = partial(_of_columns, each, columns)
+        return _over_refits(lambda *arrays: _over(some, over, arrays), rest, beliefs, refits, least, most)
+    at = np.asarray(_of_columns(each, columns, *(b.probability for b in beliefs)), dtype=np.float64)
     value = float(over(at[~np.isnan(at)]))
     if not any(b.chains is not None for b in beliefs):
         return Estimate.exact(value)
-    ends = _ends(each, at, beliefs, over, LEVEL)
-    if ends.kinds > 1 and not (drawn or ordered):
-        ends = _ends(each, at, beliefs, over, 1 - (1 - LEVEL) ** (1 / ends.kinds))
+    share = over is np.mean and not (drawn or ordered) and bool(((at == 0) | (at == 1)).all())
+    ends = _ends(each, at, beliefs, over, RARE if share else LEVEL, columns)
+    few, beyond = share and ends.kinds < MOST_APART, 0.0
+    if few or (ends.kinds > 1 and not (drawn or ordered)):
+        level = 1 - (1 - (2 * LEVEL if few else LEVEL)) ** (1 / min(ends.kinds, MOST_APART))
+        beyond = _beyond(ends, level) / len(at) if share and not few else 0.0
+        ends = _ends(each, at, beliefs, over, level)
     by_ratio = least == 0 and most == np.inf
     if ranked and not any(_apart(b) for b in beliefs):
         low, high = _ranked(each, at, ends, beliefs, over, by_ratio=by_ratio)
@@ -157,12 +173,14 @@ def stepped(
         middle, down, up = at[finite], ends.low[finite], ends.high[finite]
         longer = np.maximum(middle - down, up - middle)
         ends.low[finite], ends.high[finite] = middle - longer, middle + longer
+    elif few:
+        low = high = value
     else:
-        spread = _spread(each, value, beliefs, over)
+        spread = (_drawn if drawn else _spread)(each, value, beliefs, over)
         low, high = min(low, value - spread), max(high, value + spread)
     if not drawn:
-        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])))
-        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])))
+        low = min(low, float(over(ends.low[ends.counts | (ends.low < value)])) - beyond)
+        high = max(high, float(over(ends.high[ends.counts | (ends.high > value)])) + beyond)
     return _no_surer(value, min(low, value), max(high, value), beliefs, least, most)
 
 
@@ -230,6 +248,38 @@ def _spread(
     return math.sqrt(total)
 
 
+def _drawn(
+    each: Callable[..., Floats], value: float, beliefs: Sequence[Belief], over: Callable[[Floats], float]
+) -> float:
+    """How far the measure lies from its value at errors drawn along all contrasts at once, as far as Student's t says:
+    people who err alone change sides one by one, those who err together at once."""
+    total = 0.0
+    for moving in _together(beliefs):
+        several = [_errors(b) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
+        off = sorted(abs(_over(each, over, arrays) - value) for arrays in zip(*several, strict=False))
+        total += off[-2] ** 2
+    return math.sqrt(total)
+
+
+def _errors(belief: Belief) -> Iterable[Floats]:
+    assert belief.chains is not None
+    return _kept_errors(belief) if ERRORS * belief.probability.size <= SMALL else _err(belief)
+
+
+@lru_cache(maxsize=4)
+def _kept_errors(belief: Belief) -> tuple[Floats, ...]:
+    return tuple(_err(belief))
+
+
+def _err(belief: Belief) -> Iterator[Floats]:
+    """Errors of one seed, so that readers of one run move together."""
+    assert belief.chains is not None
+    contrasts, random = len(belief.chains) - 1, np.random.default_rng(ERRORS)
+    normal, spread = random.normal(size=(ERRORS, contrasts)), random.chisquare(contrasts, size=(ERRORS, 1))
+    for found in _moved(belief, normal / np.sqrt(spread) @ contrast_weights(contrasts + 1), slice(None)):
+        yield found / found.sum(axis=1, keepdims=True)
+
+
 def _mirrored(value: float, low: float, high: float, *, by_ratio: bool) -> tuple[float, float]:
     """The interval with its longer side on both sides: the largest of many noisy numbers lies above that of the exact
     ones. Of what is never negative and has no upper bound, as ratios."""
@@ -253,7 +303,8 @@ class Ends:
     low: Floats  # (people,) nan: never counted
     high: Floats
     counts: NDArray[np.bool_]  # (people,) whether the person counts whatever the error
-    kinds: int  # of people of whom it is not known on which side they are, up to a few
+    apart: int  # people of whom it is not known on which side they are
+    kinds: int  # of them
     together: list[float]  # the measure where all err alike
 
 
@@ -263,18 +314,27 @@ def _ends(
     beliefs: Sequence[Belief],
     over: Callable[[Floats], float],
     level: float,
+    columns: NDArray[np.integer] | None = None,
 ) -> Ends:
     low, high, counts, together = at.copy(), at.copy(), ~np.isnan(at), []
     for moving in _together(beliefs):
-        for arrays in _shifts(beliefs, moving, level):
+        for arrays in _shifts(beliefs, moving, level, columns):
             now = np.asarray(each(*arrays), dtype=np.float64)
             there = ~np.isnan(now)
             low, high, counts = np.fmin(low, now), np.fmax(high, now), counts & there
             together.append(float(over(now[there])))
     apart = np.flatnonzero((low < high) | (~counts & ~np.isnan(low)))
     rows = [b.probability[apart[:MOST_COMPARED]] for b in beliefs if len(b.probability) == len(at)]
-    kinds = min(len(np.unique(np.hstack(rows), axis=0)), MOST_APART) if len(apart) and rows else 1
-    return Ends(low, high, counts, kinds, together)
+    kinds = len(np.unique(np.hstack(rows), axis=0)) if len(apart) and rows else 1
+    return Ends(low, high, counts, len(apart), kinds * max(len(apart) // MOST_COMPARED, 1), together)
+
+
+def _beyond(ends: Ends, level: float) -> float:
+    """People who err further than an error of this level reaches, to one side: of many kinds a few may, as rare events
+    do."""
+    from scipy.special import pdtrik
+
+    return math.ceil(float(pdtrik(1 - LEVEL, ends.kinds * level / 2))) * ends.apart / ends.kinds
 
 
 def _no_surer(value: float, low: float, high: float, beliefs: Sequence[Belief], least: float, most: float) -> Estimate:
@@ -295,16 +355,23 @@ def _together(beliefs: Sequence[Belief]) -> list[tuple[int, ...]]:
     return [(place,) for place, _ in sampled]
 
 
-def _shifts(beliefs: Sequence[Belief], moving: Sequence[int], level: float | None) -> Iterator[tuple[Floats, ...]]:
+def _shifts(
+    beliefs: Sequence[Belief], moving: Sequence[int], level: float | None, columns: NDArray[np.integer] | None = None
+) -> Iterator[tuple[Floats, ...]]:
     """Arrays of beliefs as they might have come out; of chains that lie apart also what each chain says, and where one
     believes nothing of what others do. Without a level they err as much as the pooled belief does.
     """
-    several = [shifted(b, level) if place in moving else repeat(b.probability) for place, b in enumerate(beliefs)]
+    some: Any = slice(None) if columns is None else columns
+    several = [
+        shifted(b, level, columns) if place in moving else repeat(b.probability[:, some])
+        for place, b in enumerate(beliefs)
+    ]
     yield from zip(*several, strict=False)
     if any(beliefs[place].diagnostics.modes or (level and _apart(beliefs[place])) for place in moving):
         chains = [b.chains if place in moving else None for place, b in enumerate(beliefs)]
         for number in range(max(len(c) for c in chains if c is not None)):
-            yield tuple(b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
+            arrays = (b.probability if c is None else c[number] for b, c in zip(beliefs, chains, strict=True))
+            yield tuple(array[:, some] for array in arrays)
 
 
 @lru_cache(maxsize=6)
@@ -316,14 +383,18 @@ def _apart(belief: Belief) -> bool:
     return bool(((least <= 0) & (belief.probability > 0)).any())
 
 
-def shifted(belief: Belief, level: float | None = LEVEL) -> Iterable[Floats]:
-    """The belief as it might have come out: shifted along each contrast of its chains, up and down.
+def shifted(
+    belief: Belief, level: float | None = LEVEL, columns: NDArray[np.integer] | None = None
+) -> Iterable[Floats]:
+    """The belief, or some of its values, as it might have come out: shifted along each contrast of its chains.
 
     As long as it takes for the error of any one number, or of anything that rises with it, to lie within with 95%.
     Beliefs move as their logarithms do, which keeps them above 0, and 0 what no chain believes.
     """
     assert belief.chains is not None
-    return _kept(belief, level) if 2 * belief.chains.size <= SMALL else _shift(belief, level)
+    if 2 * belief.chains.size <= SMALL:
+        return _kept(belief, level) if columns is None else (one[:, columns] for one in _kept(belief, level))
+    return _shift(belief, level) if columns is None else _shift_columns(belief, level, columns)
 
 
 @lru_cache(maxsize=8)
@@ -332,12 +403,35 @@ def _kept(belief: Belief, level: float | None) -> tuple[Floats, ...]:
 
 
 def _shift(belief: Belief, level: float | None) -> Iterator[Floats]:
-    chains, pooled = belief.chains, belief.probability
-    assert chains is not None
+    for found in _moved(belief, _contrasts(belief, level), slice(None)):
+        yield found / found.sum(axis=1, keepdims=True)
+
+
+def _shift_columns(belief: Belief, level: float | None, columns: NDArray[np.integer]) -> Iterator[Floats]:
+    """Some columns of what `_shift` gives: all values are gone through once, for what rows sum up to."""
+    moved = _moved(belief, _contrasts(belief, level), columns)
+    for found, total in zip(moved, _totals(belief, level), strict=True):
+        yield found / total
+
+
+@lru_cache(maxsize=16)
+def _totals(belief: Belief, level: float | None) -> tuple[Floats, ...]:
+    moved = _moved(belief, _contrasts(belief, level), slice(None))
+    return tuple(found.sum(axis=1, keepdims=True) for found in moved)
+
+
+def _contrasts(belief: Belief, level: float | None) -> Floats:
+    """(shifts, chains) weights of each contrast, up and down."""
+    assert belief.chains is not None
+    count = len(belief.chains)
+    size = 1.0 if level is None else shift_size(count - 1, level)
+    return np.asarray(contrast_weights(count)[:, None] * np.array([[size], [-size]])).reshape(-1, count)
+
+
+def _moved(belief: Belief, weights: Floats, columns: Any) -> Iterator[Floats]:
+    """Along each of `weights` (shifts, chains); rows do not sum up to 1."""
+    assert belief.chains is not None
+    chains, pooled = belief.chains[:, :, columns], belief.probability[:, columns]
     mean = np.maximum(chains.mean(axis=0), 1e-300)
-    size = 1.0 if level is None else shift_size(len(chains) - 1, level)
-    for row in contrast_weights(len(chains)) * size:
-        power = np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0)
-        for sign in (1.0, -1.0):
-            found = pooled * np.exp(sign * power)
-            yield found / found.sum(axis=1, keepdims=True)
+    for row in weights:
+        yield pooled * np.exp(np.clip(np.tensordot(row, chains, axes=1) / mean, -20.0, 20.0))

@@ -5,13 +5,14 @@ And privacy loss: how far what is believed of a person lies from what was believ
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unveil.data.attribute import Role
 from unveil.data.belief import Belief, Estimate
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, row_numbers, truthful
 from unveil.errors import UsageError
 from unveil.privacy.distances import Distance, Geometry
 from unveil.privacy.distances import distance as distance_named
@@ -40,6 +41,8 @@ __all__ = [
     "value_bound",
     "value_bound_share",
 ]
+
+FEW = 4  # times as many values as count: these are gone through alone
 
 
 def belief_gain(attacker: Belief, learner: Belief, *, harmless: Sequence[int] = ()) -> tuple[Floats, Floats]:
@@ -191,7 +194,7 @@ def group_belief(release: Release, asked: int) -> tuple[Belief, NDArray[np.int64
     One entry for each set of rows as `Release.histograms` makes them. Of a set whose values are all withheld the
     overall distribution is believed.
     """
-    block = release.block_of(asked)
+    block = truthful(release).block_of(asked)
     beside = [i for i in block.attributes if release.attributes[i].role is Role.QUASI_IDENTIFIER and i != asked]
     histograms, _ = release.histograms(asked)
     people = np.bincount(row_numbers([block.group, *(block.region(i) for i in beside)]), weights=block.count)
@@ -239,8 +242,12 @@ def _quantile(
     gain: _Gain, attacker: Belief, learner: Belief, harmless: Sequence[int], q: float, span: tuple[float, float]
 ) -> Estimate:
     counts, (least, most) = _compared(attacker, learner, harmless), span
-    over = partial(quantile, q=q)
-    return stepped(lambda a, l: gain(a, l, counts), attacker, learner, over=over, ordered=True, least=least, most=most)
+    how: dict[str, Any] = {"over": partial(quantile, q=q), "ordered": True, "least": least, "most": most}
+    if FEW * counts.sum() > len(counts):
+        return stepped(lambda a, l: gain(a, l, counts), attacker, learner, **how)
+    columns = np.flatnonzero(counts)
+    every = np.ones(len(columns), dtype=bool)
+    return stepped(lambda a, l: gain(a, l, every), attacker, learner, columns=columns, **how)
 
 
 def _share(gain: _Gain, attacker: Belief, learner: Belief, harmless: Sequence[int], at_least: float) -> Estimate:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,23 +67,19 @@ def disclosed_people(
     return np.asarray(told & ~np.isin(truth, list(harmless)))
 
 
-def disclosed(
-    belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
-) -> Estimate:
+def disclosed(belief: Belief, truth: NDArray[np.integer], share: Floats, **how: Any) -> Estimate:
     """Share of people whose own value is believed at least this much, with odds several times its overall share's.
 
-    `share`: (values,) how common each value is among all people.
+    `share`: (values,) how common each value is among all people. `how`: as in `disclosed_people`.
     """
     codes = _checked(belief, truth, share)
-    return estimated_share(lambda p: disclosed_people(p, codes, share, at_least=at_least, harmless=harmless), belief)
+    return estimated_share(lambda p: disclosed_people(p, codes, share, **how), belief)
 
 
-def misled(
-    belief: Belief, truth: NDArray[np.integer], share: Floats, *, at_least: float = 0.8, harmless: Sequence[int] = ()
-) -> Estimate:
+def misled(belief: Belief, truth: NDArray[np.integer], share: Floats, **how: Any) -> Estimate:
     """Share of people of whom a wrong value is believed so: a wrong certainty harms a person, too."""
     codes = _checked(belief, truth, share)
-    return estimated_share(lambda p: misled_people(p, codes, share, at_least=at_least, harmless=harmless), belief)
+    return estimated_share(lambda p: misled_people(p, codes, share, **how), belief)
 
 
 def misled_people(
@@ -95,22 +92,14 @@ def misled_people(
     return np.asarray(believed.any(axis=1))
 
 
-def narrowed(
-    belief: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    attribute: Attribute,
-    *,
-    mass: float = 0.8,
-    width: float = 0.1,
-) -> Estimate:
+def narrowed(belief: Belief, truth: NDArray[np.integer], share: Floats, attribute: Attribute, **how: float) -> Estimate:
     """Share of people whose true number lies in an interval that holds `mass` of the belief, and is narrow.
 
     Narrow: at most `width` of the shortest interval that holds as much of all people. Missing numbers do not count.
     Ordinal values lie one apart.
     """
     codes = _checked(belief, truth, share)
-    return estimated_share(lambda p: narrowed_people(p, codes, share, attribute, mass=mass, width=width), belief)
+    return estimated_share(lambda p: narrowed_people(p, codes, share, attribute, **how), belief)
 
 
 def narrowed_people(
@@ -134,22 +123,13 @@ def narrowed_people(
     return np.asarray(narrow & real & (np.abs(mean - at) <= width * everybody))
 
 
-def raised(
-    attacker: Belief,
-    learner: Belief,
-    truth: NDArray[np.integer],
-    share: Floats,
-    *,
-    times: float = 10.0,
-    harmless: Sequence[int] = (),
-) -> Estimate:
+def raised(attacker: Belief, learner: Belief, truth: NDArray[np.integer], share: Floats, **how: Any) -> Estimate:
     """Share of people whose own value is believed at one in four or more, at `times` the odds of its overall share.
 
     The attacker's odds must be twice the learner's: what anybody may learn in general raises nobody in particular.
     """
     codes = _checked(attacker, truth, share)
-    higher = partial(raised_people, truth=codes, share=share, times=times, harmless=harmless)
-    return estimated_share(higher, attacker, learner)
+    return estimated_share(partial(raised_people, truth=codes, share=share, **how), attacker, learner)
 
 
 def raised_people(

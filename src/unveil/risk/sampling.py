@@ -14,7 +14,7 @@ from unveil.data.belief import Estimate
 from unveil.errors import UsageError
 from unveil.risk._checks import quantile
 
-__all__ = ["below_baseline", "sampled_maximum", "sampled_quantile", "sampled_share"]
+__all__ = ["below_baseline", "sampled_quantile", "sampled_share"]
 
 LEVEL = 0.95
 
@@ -68,13 +68,6 @@ def sampled_quantile(each: Floats, q: float, people: int) -> Estimate:
     low = float(ordered[least - 1]) if least > 0 else -math.inf
     high = float(ordered[most]) if most < count else math.inf
     return Estimate(value, min(low, value), max(high, value))
-
-
-def sampled_maximum(each: Floats, people: int, *, most: float = math.inf) -> Estimate:
-    """The largest over all `people`: at least what was sampled; beyond the sample it is unknown up to `most`."""
-    count = _checked(each, people)
-    value = float(each.max())
-    return Estimate.exact(value) if count == people else Estimate(value, value, max(most, value))
 
 
 def below_baseline(attacker: Estimate, **baselines: Estimate) -> str:

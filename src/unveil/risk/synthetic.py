@@ -35,7 +35,7 @@ TRIES = 50  # predicates that are drawn for each one that is wanted, at most
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixedTable:
-    """Columns of numbers (NaN = missing) and of codes, both as a Masked holds them."""
+    """Columns of numbers (NaN = missing) and of codes, both as PublishedRows hold them."""
 
     columns: tuple[NDArray[Any], ...]
     measured: tuple[bool, ...]

@@ -10,7 +10,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from unveil.report import chart_library, style_sheet
+from unveil.studio.pages.audit import show_audit, show_who, submit_audit
+from unveil.studio.pages.choose import decide, export, give_report, make_point, show_choose, start_frontier
 from unveil.studio.pages.data import choose_data, show_data, upload
+from unveil.studio.pages.release import make_release, show_release
 from unveil.studio.pages.roles import (
     build_hierarchy,
     draft,
@@ -45,6 +48,17 @@ def studio_app(studio: Studio) -> Starlette:
             Route("/roles/{index:int}", page(show_hierarchy)),
             Route("/roles/{index:int}/build", submitted(build_hierarchy), methods=["POST"]),
             Route("/roles/{index:int}/move", submitted(move_node), methods=["POST"]),
+            Route("/release", page(show_release)),
+            Route("/anonymize", submitted(make_release), methods=["POST"]),
+            Route("/audit", page(show_audit)),
+            Route("/audit", submitted(submit_audit), methods=["POST"]),
+            Route("/who", page(show_who)),
+            Route("/choose", page(show_choose)),
+            Route("/choose/make", submitted(make_point), methods=["POST"]),
+            Route("/frontier", submitted(start_frontier), methods=["POST"]),
+            Route("/decide", submitted(decide), methods=["POST"]),
+            Route("/export", submitted(export), methods=["POST"]),
+            Route("/reports/{name}", page(give_report)),
         ]
     )
     app.state.studio = studio

@@ -24,7 +24,7 @@ from unveil.errors import OutputError, UsageError, shown
 from unveil.formats.glass import BINARY
 from unveil.formats.output import write_whole
 
-__all__ = ["TABLES", "Folder"]
+__all__ = ["NAME", "TABLES", "Folder"]
 
 TABLES = (".csv", ".tsv", ".txt", *BINARY)
 PARTS = ("releases", "documents", "reports")
@@ -107,6 +107,14 @@ class Folder:
             named = file.suffix.lower() in endings and NAME.fullmatch(file.name)
             if named and file.is_file() and file.resolve().is_relative_to(root):
                 yield f"{part}/{file.name}" if part else file.name
+
+    def reports(self) -> list[str]:
+        """Pages to hand on."""
+        return list(self._found("reports", (".html",)))
+
+    def hierarchies(self) -> list[str]:
+        """Files that the schema may name."""
+        return list(self._found("hierarchies", (".csv",)))
 
     def one(self, name: str, among: list[str]) -> str:
         """A name that a request gave, if it is one of these: nothing else is ever opened for a request."""

@@ -29,7 +29,7 @@ HEADERS = {
     "content-security-policy": POLICY,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with none at all, browsers send our own forms without their Origin
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }

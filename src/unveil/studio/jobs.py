@@ -81,8 +81,20 @@ class Jobs:
             raise UsageError("there is no such job; look at the list of jobs")
         return found
 
-    def start(self, words: Sequence[str], *, about: str, reads: Sequence[str], writes: Sequence[str], page: str) -> Job:
-        """The job that runs this command; one that runs it already, or has with the same files, is that one."""
+    def start(
+        self,
+        words: Sequence[str],
+        *,
+        about: str,
+        reads: Sequence[str],
+        writes: Sequence[str],
+        page: str,
+        replace: bool = True,
+    ) -> Job:
+        """The job that runs this command; one that runs it already, or has with the same files, is that one.
+
+        `replace`: whether what another command wrote may be replaced.
+        """
         stamps = {name: self._folder.stamp(name) for name in reads}
         with self._lock:
             jobs = self.all()
@@ -98,6 +110,8 @@ class Jobs:
                     if job.state == "running":
                         raise UsageError(f"{job.about}: a job that writes {writes[0]} is running; stop it first")
                     break
+            if not replace and any((self._folder.path / name).exists() for name in writes):
+                raise UsageError(f"{writes[0]}: there is a file of this name already; choose another name")
             self._check_room(words[0], jobs)
             number = str(1 + max((int(job.id) for job in jobs), default=0))
             home = self._home / number
@@ -139,6 +153,9 @@ class Jobs:
         running = [job.id for job in self.all() if job.state == "running"]
         for id in running:
             self.stop(id)
+        for child in self._children.values():  # one that has written its last word may still be leaving
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(PATIENCE)
         return len(running)
 
     # ---------------------------------------------------------------------------------------------------------- inside

@@ -15,14 +15,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from unveil.errors import UnveilError, UsageError
 from unveil.report.wording import clean
+from unveil.studio.documents import Drawings
 from unveil.studio.folder import Folder
 from unveil.studio.jobs import Jobs
 from unveil.studio.preview import Previews
 from unveil.studio.texts import LANGUAGES, language_of, text
 
-__all__ = ["Form", "Studio", "page", "screen", "submitted", "went"]
+__all__ = ["Form", "Studio", "first", "page", "screen", "submitted", "went"]
 
-STEPS = ("data", "roles")
+STEPS = ("data", "roles", "release", "audit", "choose")
 MOST_FORM = 2**20  # bytes
 Form = dict[str, list[str]]
 
@@ -35,10 +36,12 @@ class Studio:
     largest: int  # bytes of an upload
     jobs: Jobs = field(init=False)
     previews: Previews = field(init=False)
+    drawings: Drawings = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "jobs", Jobs(self.folder))
         object.__setattr__(self, "previews", Previews(self.folder))
+        object.__setattr__(self, "drawings", Drawings(self.folder))
 
 
 @cache
@@ -104,6 +107,11 @@ def submitted(act: Callable[[Request, Studio, Form], Response]) -> Callable[[Req
         return await _answered(request, partial(act, request, request.app.state.studio, form))
 
     return answer
+
+
+def first(form: Form, name: str) -> str:
+    """A field that is there once."""
+    return form.get(name, [""])[0].strip()
 
 
 def went(path: str) -> Response:

@@ -8,6 +8,7 @@ import os
 import runpy
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["main"]
@@ -20,6 +21,8 @@ def main(job: Path) -> None:
     words = json.loads((job / "job.json").read_text("utf-8"))["words"]
     if hasattr(os, "nice"):
         os.nice(NICE)
+        with suppress(OSError):  # Linux shares the processor among sessions first
+            Path("/proc/self/autogroup").write_text(str(NICE))
     os.environ["UNVEIL_PROGRESS"] = str(job / "progress.json")
     sys.argv = ["unveil", *words]
     code: object = 70

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.belief import Estimate
-from unveil.data.masked import Masked, as_published
 from unveil.data.regions import Regions
 from unveil.data.release import Release
+from unveil.data.rows import PublishedRows, as_published, rows_of
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError
 from unveil.utility.classification import random_linkings
@@ -44,14 +44,14 @@ NORMAL = 1.959964
 Floats = NDArray[np.float64]
 
 
-def read_cells(release: Release, *, draws: int = DRAWS, seed: int = 0) -> Iterator[Masked]:
+def read_cells(release: Release, *, draws: int = DRAWS, seed: int = 0) -> Iterator[PublishedRows]:
     """The release as an analyst's table, `draws` times; once if every cell is one value and no link is hidden."""
     exact = all(bool((regions.sizes == 1).all()) for regions in release.regions)
     random = np.random.default_rng(seed)
     for number in range(1 if exact and len(release.blocks) == 1 else draws):
         linked = next(random_linkings(release, draws=1, seed=seed + number))
         codes = [_drawn(regions, linked[:, i], random) for i, regions in enumerate(release.regions)]
-        yield Masked(release.attributes, as_published(release.attributes, codes), ())
+        yield PublishedRows(release.attributes, as_published(release.attributes, codes), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,20 +112,21 @@ class AnalystUtility:
         )
 
 
-def analyst_utility(published: Release | Masked, table: Table, *, draws: int = DRAWS, seed: int = 0) -> AnalystUtility:
+def analyst_utility(published: Release, table: Table, *, draws: int = DRAWS, seed: int = 0) -> AnalystUtility:
     """Both files as an analyst reads them, by the columns that are published."""
     held = {a.name: a.values for a in table.attributes}
-    for attribute in published.attributes:
+    attributes = published.true_attributes
+    for attribute in attributes:
         if held.get(attribute.name) != attribute.values:
             raise UsageError(f"{attribute.name} is not in the table, or with another domain")
-    columns = [table.columns[table.index(a.name)] for a in published.attributes]
-    truth = Masked(published.attributes, as_published(published.attributes, columns), ())
+    columns = [table.columns[table.index(a.name)] for a in attributes]
+    truth = PublishedRows(attributes, as_published(attributes, columns), ())
     scale = _Scale.of(truth)
-    tables = [published] if isinstance(published, Masked) else list(read_cells(published, draws=draws, seed=seed))
+    tables = [rows_of(published)] if published.perturbed else list(read_cells(published, draws=draws, seed=seed))
     return AnalystUtility(_File(truth, scale), tuple(_File(one, scale) for one in tables), seed)
 
 
-def propensity_mse(published: Release | Masked, table: Table) -> Estimate:
+def propensity_mse(published: Release, table: Table) -> Estimate:
     """How far a model tells the release's rows from the original's: mean (p - c)^2, at most c(1 - c) (Woo et al. 2009).
 
     A logistic model of all columns; c is the share of the release's rows among both. 0: it cannot tell them apart.
@@ -133,12 +134,12 @@ def propensity_mse(published: Release | Masked, table: Table) -> Estimate:
     return analyst_utility(published, table).propensity()[0]
 
 
-def propensity_ratio(published: Release | Masked, table: Table) -> Estimate:
+def propensity_ratio(published: Release, table: Table) -> Estimate:
     """The same over its expectation for two samples of one population: 1 is as good as new data (Snoke et al. 2018)."""
     return analyst_utility(published, table).propensity()[1]
 
 
-def interval_overlap(published: Release | Masked, table: Table, *, attribute: str) -> Estimate:
+def interval_overlap(published: Release, table: Table, *, attribute: str) -> Estimate:
     """Mean overlap of the 95% intervals of a mean, or of the shares of values, before and after (Karr et al. 2006).
 
     1: the same intervals; 0: apart. Negative overlaps count as 0.
@@ -146,7 +147,7 @@ def interval_overlap(published: Release | Masked, table: Table, *, attribute: st
     return analyst_utility(published, table).overlap(attribute)
 
 
-def coefficient_overlap(published: Release | Masked, table: Table, *, attribute: str) -> Estimate:
+def coefficient_overlap(published: Release, table: Table, *, attribute: str) -> Estimate:
     """Mean overlap of the 95% intervals of the coefficients of a linear model of the attribute on all others.
 
     Of a category: of having its commonest value.
@@ -154,7 +155,7 @@ def coefficient_overlap(published: Release | Masked, table: Table, *, attribute:
     return analyst_utility(published, table).coefficients(attribute)[0]
 
 
-def coefficient_error(published: Release | Masked, table: Table, *, attribute: str) -> Estimate:
+def coefficient_error(published: Release, table: Table, *, attribute: str) -> Estimate:
     """Mean absolute change of these coefficients, numbers in standard deviations."""
     return analyst_utility(published, table).coefficients(attribute)[1]
 
@@ -171,7 +172,7 @@ class _Scale:
     values: tuple[NDArray[np.int64], ...]  # per attribute: categories with a column of their own, the commonest first
 
     @classmethod
-    def of(cls, truth: Masked) -> "_Scale":
+    def of(cls, truth: PublishedRows) -> "_Scale":
         mean, deviation, values = [], [], []
         for attribute, column in zip(truth.attributes, truth.columns, strict=True):
             numbers = column[~np.isnan(column)] if attribute.kind.measured else np.zeros(1)
@@ -188,7 +189,7 @@ class _Scale:
 class _File:
     """A table, and what regressions need of it."""
 
-    table: Masked
+    table: PublishedRows
     scale: _Scale
 
     @property

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Estimate
 from unveil.data.regions import Regions, hierarchy_width, node_height, set_width
-from unveil.data.release import Release
+from unveil.data.release import Release, truthful
 from unveil.errors import UsageError, shown
 
 __all__ = [
@@ -41,7 +41,7 @@ def generalisation_height(release: Release) -> Estimate:
     cell counts 1.
     """
     total = 0.0
-    for index in release.with_role(Role.QUASI_IDENTIFIER):
+    for index in truthful(release).with_role(Role.QUASI_IDENTIFIER):
         block = release.block_of(index)
         height = node_height(release.regions[index], release.attributes[index])
         total += float((height[block.region(index)] * block.count).sum())
@@ -49,7 +49,7 @@ def generalisation_height(release: Release) -> Estimate:
 
 
 def _mean_width(release: Release, weights: Mapping[str, float] | None, width: Width) -> float:
-    known = release.with_role(Role.QUASI_IDENTIFIER)
+    known = truthful(release).with_role(Role.QUASI_IDENTIFIER)
     unknown = set(weights or {}) - {release.attributes[i].name for i in known}
     if unknown:
         raise UsageError(f"weights: {shown(sorted(unknown)[0])} is not a quasi-identifier of the release")

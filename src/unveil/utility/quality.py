@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Estimate
 from unveil.data.regions import Regions, node_height
-from unveil.data.release import Release, row_numbers
+from unveil.data.release import Release, row_numbers, truthful
 from unveil.data.table import Table
 from unveil.errors import NotApplicable, UsageError, shown
 from unveil.utility.groups import discernibility
@@ -151,7 +151,7 @@ def _kept(loss: float, least: float, most: float) -> Estimate:
 
 
 def _asked(release: Release, attribute: str | None) -> Sequence[int]:
-    known = release.with_role(Role.QUASI_IDENTIFIER)
+    known = truthful(release).with_role(Role.QUASI_IDENTIFIER)
     if attribute is not None:
         known = tuple(i for i in known if release.attributes[i].name == attribute)
         if not known:

@@ -13,11 +13,12 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil import catalog, cli
 from unveil.anonymizers import dp_histogram
 from unveil.anonymizers.dp_histogram import mechanism, noisy_counts
-from unveil.data.masked import SyntheticTable
+from unveil.data.release import Anonymized
+from unveil.data.rows import rows_of
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, RequirementError, UsageError
-from unveil.formats.masked import read_masked, write_masked
+from unveil.formats.releases import read_release, write_release
 
 SCHEMA = made_schema(
     {
@@ -34,9 +35,9 @@ def people() -> Table:
     return made_table(SCHEMA, *rows)
 
 
-def run(text: str, seed: int = 1) -> SyntheticTable:
+def run(text: str, seed: int = 1) -> Anonymized:
     made = catalog.anonymizer(text).anonymize(people(), Engine(seed=seed))
-    assert isinstance(made, SyntheticTable)
+    assert made.release.synthetic
     return made
 
 
@@ -53,20 +54,19 @@ def test_counts_become_rows_and_what_is_below_the_least_is_left_out(monkeypatch:
     true = np.zeros((3, 3, 2), dtype=int)
     true[0, 0, 0], true[1, 1, 0], true[2, 2, 1] = 5, 3, 1
     assert seen == [(true.ravel().tolist(), 0.5)]
-    age, sex, disease = made.masked.columns
+    age, sex, disease = rows_of(made.release).columns
     rows = sorted(zip(age.tolist(), sex.tolist(), disease.tolist(), strict=True))
     # Five stay; two appear; one is too few to be released, as the three less four.
     assert rows == [(rows[0][0], 0, 0)] * 5 + [(rows[0][0], 1, 0)] * 2
     assert 0 < rows[0][0] < 30  # a bin stands for its middle
-    assert made.masked.masked == (0, 1, 2)
-    assert made.masked.method == "dp_histogram:epsilon=0.5,least=2"
+    assert tuple(made.release.perturbed) == (0, 1, 2)
+    assert made.release.method == "dp_histogram:epsilon=0.5,least=2"
     assert "18 combinations; 2 are released" in made.note
-    with pytest.raises(NotApplicable, match="made up from noisy counts"):
-        _ = made.release
+    assert (made.group_of_row == -1).all()  # the rows are nobody's
     with pytest.raises(RequirementError, match="all noisy counts are below 9"):
         run("dp_histogram:epsilon=0.5,least=9")
     monkeypatch.undo()
-    assert [a.name for a in run("dp_histogram:epsilon=2,attributes=sex").masked.attributes] == ["sex"]
+    assert [a.name for a in run("dp_histogram:epsilon=2,attributes=sex").release.attributes] == ["sex"]
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 3.0])
@@ -116,8 +116,8 @@ def test_its_file_is_read_as_a_masked_release_and_the_command_refuses_an_assignm
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = run("dp_histogram:epsilon=3")
-    write_masked(made.masked, tmp_path / "r.csv")
-    assert read_masked(tmp_path / "r.csv", SCHEMA) == made.masked
+    write_release(made.release, tmp_path / "r.csv")
+    assert read_release(tmp_path / "r.csv", SCHEMA) == made.release
     assert "epsilon=3" in (tmp_path / "r.toml").read_text()
     (tmp_path / "s.toml").write_text(
         'version = 1\nconfirmed = true\n[attributes.sex]\nrole = "quasi-identifier"\ndomain = ["f", "m"]\n'

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from small import INSENSITIVE, QI, SENSITIVE, made_schema, made_table
+from small import INSENSITIVE, QI, SENSITIVE, made_schema, made_table, masked_release
 from unveil import catalog
 from unveil.anonymizers.microaggregation import _near
-from unveil.data.masked import Masked, MaskedTable, as_published
 from unveil.data.release import Anonymized
+from unveil.data.rows import as_published, origin_of, rows_of
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import ReleaseError, RequirementError, SchemaError, Stopped, UsageError
-from unveil.formats.masked import masked_files, read_masked
-from unveil.formats.releases import read_release, write_release
-from unveil.formats.releases.assignments import read_origin
+from unveil.formats.releases import read_release, release_files, write_release
+from unveil.formats.releases.assignments import read_assignment
 from unveil.kernels import masking
 
 NUMBER = {"role": QI, "kind": "numeric"}
@@ -32,9 +31,9 @@ def numbers(*columns: NDArray[np.floating] | list[float]) -> Table:
 def masked_by(text: str, table: Table, seed: int = 1) -> list[NDArray[np.float64]]:
     """The published columns in the original's order of rows."""
     made = catalog.anonymizer(text).anonymize(table, Engine(seed=seed))
-    assert isinstance(made, MaskedTable)
-    back = np.argsort(made.origin)
-    return [column[back] for column in made.masked.columns]
+    assert made.release.perturbed
+    back = made.group_of_row
+    return [column[back] for column in rows_of(made.release).columns]
 
 
 def test_mdav_by_hand() -> None:
@@ -207,9 +206,9 @@ def test_pram_draws_from_its_matrix() -> None:
         "pram",
     )
     made = method.anonymize(table, Engine(seed=5))
-    found = made.masked.columns[0][np.argsort(made.origin)]
+    found = rows_of(made.release).columns[0][made.group_of_row]
     share = [np.bincount(part, minlength=3) / len(part) for part in np.split(found, [3000, 5000])]
-    assert np.allclose(share, made.masked.channel[0], atol=0.04)
+    assert np.allclose(share, made.release.perturbed[0].channel, atol=0.04)
     assert share[0][2] == 0
     assert share[1][1] == 1
 
@@ -221,11 +220,11 @@ def test_pram_uniform_and_invariant_matrices_by_hand() -> None:
         kind: catalog.anonymizer(f"pram:retain=0.6,kind={kind},publish=true").anonymize(table, Engine(seed=0))
         for kind in ("uniform", "invariant")
     }
-    assert np.allclose(run["uniform"].masked.channel[0], [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]])
-    chances = run["invariant"].masked.channel[0]
+    assert np.allclose(run["uniform"].release.perturbed[0].channel, [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]])
+    chances = run["invariant"].release.perturbed[0].channel
     assert np.allclose(chances[0], [0.76, 0.12, 0.12])
     assert np.allclose(np.array([0.4, 0.3, 0.3]) @ chances, [0.4, 0.3, 0.3])
-    assert run["uniform"].masked.method == "pram:retain=0.6,kind=uniform"
+    assert run["uniform"].release.method == "pram:retain=0.6,kind=uniform"
 
 
 def test_top_and_bottom_by_hand() -> None:
@@ -295,7 +294,6 @@ SCHEMA = made_schema({"age": NUMBER, "sex": {"role": QI, "domain": ["f", "m"]}, 
         ("[1,2],f,a", 'masked = ["age"]', r"line 2, age: '\[1,2\]' is not a single number"),
         ("1,x,a", 'masked = ["age"]', "line 2, sex: 'x' is not a value"),
         ("1,f,a", 'masked = ["height"]', "'height' is not a column"),
-        ("1,f,a", "masked = []", "nothing says"),
         ("1,f,a", 'masked = ["age"]\ngroup = "age"', "keep one of them"),
         ("1,f,a", 'masked = ["sex"]\n[channel]\nsex = [[1.0]]', "not 2 × 2"),
         ("1,f,a", 'masked = ["sex"]\n[channel]\nsex = [[1.0, 1.0], [0.0, 1.0]]', "add up to 1"),
@@ -306,7 +304,7 @@ def test_files_that_cannot_be_read(cells: str, sidecar: str, words: str, tmp_pat
     (tmp_path / "r.csv").write_text(f'age,sex,pay\n"{cells.rsplit(",", 2)[0]}",{",".join(cells.rsplit(",", 2)[1:])}\n')
     (tmp_path / "r.toml").write_text(sidecar + "\n")
     with pytest.raises(ReleaseError, match=words):
-        read_masked(tmp_path / "r.csv", SCHEMA)
+        read_release(tmp_path / "r.csv", SCHEMA)
 
 
 def test_counts_are_not_passed_over(tmp_path: Path) -> None:
@@ -314,20 +312,21 @@ def test_counts_are_not_passed_over(tmp_path: Path) -> None:
     for counts, fine in (("1", True), ("2", False)):
         (tmp_path / "r.csv").write_text(f"age,sex,pay,count\n1,f,a,1\n1,f,a,{counts}\n")
         if fine:
-            assert read_masked(tmp_path / "r.csv", SCHEMA).rows == 2
+            assert read_release(tmp_path / "r.csv", SCHEMA).rows == 2
             continue
         with pytest.raises(ReleaseError, match="'count' says that a row stands for several people; write a row for"):
-            read_masked(tmp_path / "r.csv", SCHEMA)
+            read_release(tmp_path / "r.csv", SCHEMA)
 
 
 def test_another_tools_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("sex,age,pay\nf,37.25,a\n*,*,a\n")
     (tmp_path / "r.toml").write_text('masked = ["age", "sex"]\n')
-    found = read_masked(tmp_path / "r.csv", SCHEMA)
+    found = read_release(tmp_path / "r.csv", SCHEMA)
     assert [a.name for a in found.attributes] == ["age", "sex", "pay"]
-    assert found.columns[0][0] == 37.25
-    assert np.isnan(found.columns[0][1])
-    assert found.columns[1].tolist() == [0, -1]
+    age, sex, _ = rows_of(found).columns
+    assert age[0] == 37.25
+    assert np.isnan(age[1])
+    assert sex.tolist() == [0, -1]
 
 
 @pytest.mark.parametrize(
@@ -349,11 +348,11 @@ def test_withheld_cells_of_a_masked_release(cell: str, named: tuple[str, ...], c
     schema = made_schema({"age": number, "sex": declared, "pay": number}, missing=["?"])
     (tmp_path / "r.csv").write_text(f"age,sex,pay\n1,{cell},5.5\nNA,m,*\n")
     (tmp_path / "r.toml").write_text('masked = ["pay"]\n')
-    found = read_masked(tmp_path / "r.csv", schema, cells=named)
+    found = rows_of(read_release(tmp_path / "r.csv", schema, cells=named))
     assert found.columns[1].tolist() == [code, 1]
     assert [np.isnan(found.columns[i]).tolist() for i in (0, 2)] == [[False, True], [False, True]]
     with pytest.raises(UsageError, match=r"--cells zip=…: .* publishes no such attribute; it has age, sex, pay"):
-        read_masked(tmp_path / "r.csv", schema, cells=["zip=list"])
+        read_release(tmp_path / "r.csv", schema, cells=["zip=list"])
 
 
 def test_a_masked_table_that_cannot_be_is_never_born() -> None:
@@ -368,22 +367,27 @@ def test_a_masked_table_that_cannot_be_is_never_born() -> None:
         {"channel": {1: np.ones((1, 1))}},
     ]:
         with pytest.raises(ReleaseError):
-            Masked(**{"attributes": table.attributes, "columns": columns, "masked": (0,), **wrong})
-    masked = Masked(table.attributes, columns, (0,))
+            masked_release(**{"attributes": table.attributes, "columns": columns, "masked": (0,), **wrong})
+    masked = masked_release(table.attributes, columns, (0,))
     for origin in ([0, 0], [0], [-1, 0]):
-        with pytest.raises(ReleaseError):
-            MaskedTable(masked, np.array(origin))
-    with pytest.raises(ReleaseError, match="nothing was perturbed"):
-        masked_files(Masked(table.attributes, columns, ()), "r.csv")
+        with pytest.raises(UsageError, match="of all 2 published rows, each once"):
+            origin_of(masked, np.array(origin))
+    assert release_files(masked_release(table.attributes, columns, ()), "r.csv").keys() == {Path("r.csv")}
 
 
 def test_an_assignment_that_does_not_fit(tmp_path: Path) -> None:
+    table = numbers([1, 2, 3])
+    columns = as_published(table.attributes, table.columns)
+    masked = masked_release(table.attributes, tuple(c[:2] for c in columns), (0,))
     for text, words in [
-        ("row,group\n1,1\n2,2\n", "row and published"),
-        ("row,published\n1,1\n", "each of 2"),
-        ("row,published\n1,1\n9,2\n", "'9' is not a row"),
-        ("row,published\n1,1\n1,2\n", "stands there twice"),
+        ("row,group\n1,1\n2,2\n", "row and group"),
+        ("row,group\n1,1\n", "each of published 2"),
+        ("row,group\n1,1\n9,2\n", "'9' is not a row"),
+        ("row,group\n1,1\n1,2\n", "stands there twice"),
+        ("row,group\n1,1\n2,1\n", "stands there twice"),
     ]:
         (tmp_path / "a.csv").write_text(text)
         with pytest.raises((UsageError, SchemaError), match=words):
-            read_origin(tmp_path / "a.csv", 3, 2)
+            read_assignment(tmp_path / "a.csv", table, masked)
+    (tmp_path / "a.csv").write_text("row,group\n3,1\n1,2\n")
+    assert read_assignment(tmp_path / "a.csv", table, masked).tolist() == [1, -1, 0]

@@ -13,6 +13,7 @@ from unveil.attackers.boosted import Boosted
 from unveil.attackers.posterior import bags, boosting, cross_fitted
 from unveil.attackers.posterior.boosting import Settings
 from unveil.attackers.posterior.cross_fitted import CrossFitted
+from unveil.attackers.posterior.fits import Fitted
 from unveil.attackers.posterior.repeats import Repeats
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.data.attribute import Attribute, Kind, Role
@@ -197,9 +198,8 @@ def test_of_many_rows_some_groups_are_learned_from(monkeypatch: pytest.MonkeyPat
     whole = CrossFitted.of(release, targets.asked, Settings(rounds=60), Engine(seed=1))
     assert whole.sample is None
     assert "rows_learned_from" not in whole.facts()
-    monkeypatch.setattr(cross_fitted, "MOST_LEARNED", MANY // 2)
     monkeypatch.setattr(cross_fitted, "LEAST_LEARNED", 10)
-    some = CrossFitted.of(release, targets.asked, Settings(rounds=60), Engine(seed=1))
+    some = CrossFitted.of(release, targets.asked, Settings(rounds=60, most_rows=MANY // 2), Engine(seed=1))
     assert some.sample is not None
     assert some.facts()["rows_learned_from"] == release.sizes[some.sample].sum() <= MANY // 2
     assert len(some.fold) == release.groups == len(some.models[0].fold)
@@ -211,15 +211,15 @@ def test_of_many_rows_some_groups_are_learned_from(monkeypatch: pytest.MonkeyPat
 
 def test_of_a_million_rows_about_100_000_are_learned_from() -> None:
     sizes = np.full(200_000, 5)
-    some = cross_fitted._sample(sizes, np.random.default_rng(1))
+    some = cross_fitted._sample(sizes, Settings().most_rows, np.random.default_rng(1))
     assert some is not None
     assert 99_000 < sizes[some].sum() <= 100_000
+    assert cross_fitted._sample(sizes, 1_000_000, np.random.default_rng(1)) is None
 
 
 def test_a_model_learns_from_no_group_of_its_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where some groups are learned from: the folds of the groups that are seen are those they are asked of."""
     release, targets, _ = everybody("pair")
-    monkeypatch.setattr(cross_fitted, "MOST_LEARNED", ROWS // 2)
     monkeypatch.setattr(cross_fitted, "LEAST_LEARNED", 10)
     seen = []
 
@@ -228,7 +228,7 @@ def test_a_model_learns_from_no_group_of_its_fold(monkeypatch: pytest.MonkeyPatc
         return boosting.fit_bag(bag, columns, fold, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(cross_fitted, "fit_bag", noted)
-    found = CrossFitted.of(release, targets.asked, Settings(rounds=10), Engine(seed=1))
+    found = CrossFitted.of(release, targets.asked, Settings(rounds=10, most_rows=ROWS // 2), Engine(seed=1))
     ((bag, columns, fold),) = seen
     assert found.sample is not None
     assert np.array_equal(fold, found.fold[found.sample])
@@ -329,3 +329,21 @@ def test_stopped_before_its_end() -> None:
     engine.stop.set()
     with pytest.raises(Stopped, match="before boosting had learned"):  # weak models would understate what is learned
         CrossFitted.of(release, targets.asked, Settings(), engine)
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.2])
+def test_a_row_that_shows_its_value_counts_for_that_value_alone(wrong: float) -> None:
+    """As if every value were asked of every row, which hundreds of values make slow."""
+    release, targets, _ = everybody("age", "mondrian:k=12")
+    known = {i: replace(k, wrong=wrong) for i, k in targets.known.items()}
+    some = replace(targets, known=known, group=None).take(np.arange(60))
+    model = CrossFitted.of(release, some.asked, Settings(rounds=20), Engine(seed=1))
+    fitted = Fitted.of(release, some)
+    held = np.zeros((len(fitted.block.count), 4))
+    held[np.arange(len(held)), model.columns.of_entry] = fitted.block.count
+    each = held[fitted.own.entry] * model._likelihood(0, fitted.own)
+    expected = np.zeros((60, 4))
+    np.add.at(expected, fitted.own.target, each)
+    assert model.learned
+    assert each.max() > 0
+    assert model.members(some) == pytest.approx(expected, rel=1e-12)

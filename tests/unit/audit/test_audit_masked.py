@@ -11,7 +11,7 @@ from test_cli import run
 
 from documents import check_document
 from one_round import run_audit
-from small import QI, SENSITIVE, made_schema, made_table
+from small import QI, SENSITIVE, made_schema, made_table, masked_release
 from unveil import catalog
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.posterior.convergence import Chains
@@ -19,7 +19,8 @@ from unveil.audit import Audit
 from unveil.audit.attack import run_channel_attack
 from unveil.audit.membership import MembershipQuestion
 from unveil.audit.mixture import run_mixture_attack
-from unveil.data.masked import Masked, MaskedTable, as_published
+from unveil.data.release import Anonymized
+from unveil.data.rows import as_published, groups_of_origin
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
@@ -47,12 +48,13 @@ def people(rows: int = 40) -> Table:
 TABLE = people()
 
 
-def masked(seed: int = 2) -> MaskedTable:
+def masked(seed: int = 2) -> Anonymized:
     random = np.random.default_rng(seed)
     age, sex, disease = as_published(TABLE.attributes, TABLE.columns)
     columns = (age + random.normal(size=len(age)) * 4, np.where(random.random(len(sex)) < 0.2, 1 - sex, sex), disease)
     origin = random.permutation(TABLE.rows)
-    return MaskedTable(Masked(TABLE.attributes, tuple(c[origin] for c in columns), (0, 1)), origin)
+    made = masked_release(TABLE.attributes, tuple(c[origin] for c in columns), (0, 1))
+    return Anonymized(made, groups_of_origin(origin, TABLE.rows))
 
 
 MADE = masked()
@@ -61,9 +63,9 @@ MADE = masked()
 @pytest.fixture(scope="module")
 def found() -> Audit:
     return run_audit(
-        {"noisy.csv": MADE.masked},
+        {"noisy.csv": MADE.release},
         original=TABLE,
-        assignments={"noisy.csv": MADE.origin},
+        assignments={"noisy.csv": MADE.group_of_row},
         engine=Engine(seed=0, workers=1),
         limits=["bayesian.global_threat <= 0.5", "model_disclosure <= 1"],
     )
@@ -87,7 +89,7 @@ def test_readers_are_told_how_values_were_moved(found: Audit) -> None:
     assert readers["bayesian"]["threat"]["mechanism"] == "known: what perturbed values say (estimated)"
     threat = next(f for f in found.document.findings if f.id == "bayesian.global_threat")
     told = run_mixture_attack(
-        MADE.masked, TABLE, 2, {"bayesian": Bayesian()}, origin=MADE.origin, engine=Engine(seed=0, workers=1)
+        MADE.release, TABLE, 2, {"bayesian": Bayesian()}, group=MADE.group_of_row, engine=Engine(seed=0, workers=1)
     )
     truth = TABLE.columns[2]
     assert threat.value == global_threat(told.attackers["bayesian"], truth).value
@@ -100,7 +102,7 @@ def test_readers_are_told_how_values_were_moved(found: Audit) -> None:
 
 
 def test_without_whose_row_is_whose_readers_do_not_apply() -> None:
-    alone = run_audit({"noisy.csv": MADE.masked}, original=TABLE, limits=["bayesian.global_threat <= 0.5"])
+    alone = run_audit({"noisy.csv": MADE.release}, original=TABLE, limits=["bayesian.global_threat <= 0.5"])
     (reader, *_) = alone.document.diagnostics["readers"]
     assert (reader["applicable"], reader["attribute"]) == (False, "disease")
     assert "age was perturbed, and nothing says how" in reader["reason"]
@@ -125,7 +127,7 @@ def test_the_document_is_valid_and_the_report_shows_it(found: Audit) -> None:
 
 def test_without_the_assignment_nothing_is_claimed() -> None:
     for table in (TABLE, None):
-        alone = run_audit({"noisy.csv": MADE.masked}, original=table, engine=Engine(seed=0, workers=1))
+        alone = run_audit({"noisy.csv": MADE.release}, original=table, engine=Engine(seed=0, workers=1))
         measured = [f for f in alone.document.findings if "disclosure" in f.id or f.id == "model_gain"]
         assert {f.value for f in measured} == {None}
         assert any("--assignment" in text for text in alone.document.diagnostics["remarks"])
@@ -137,7 +139,7 @@ def test_membership_that_is_sensitive_is_no_pass() -> None:
     """Nothing is measured of a masked release's members: the limit that a schema brings is not kept, but open."""
     asked = MembershipQuestion(sensitive=True)
     found = run_audit(
-        {"noisy.csv": MADE.masked}, original=TABLE, assignments={"noisy.csv": MADE.origin}, membership=asked
+        {"noisy.csv": MADE.release}, original=TABLE, assignments={"noisy.csv": MADE.group_of_row}, membership=asked
     )
     kinds = {k["kind"]: k for k in found.document.diagnostics["judgement"]["noisy.csv"]["kinds"]}
     assert kinds["membership"]["verdict"] == "not judged"
@@ -148,18 +150,18 @@ def test_membership_that_is_sensitive_is_no_pass() -> None:
 
 def test_masked_and_grouped_releases_side_by_side() -> None:
     both = run_audit(
-        {"open.csv": TABLE.as_release(), "noisy.csv": MADE.masked}, original=TABLE, engine=Engine(seed=0, workers=1)
+        {"open.csv": TABLE.as_release(), "noisy.csv": MADE.release}, original=TABLE, engine=Engine(seed=0, workers=1)
     )
     assert {f.release for f in both.document.findings} == {"open.csv", "noisy.csv"}
     assert "noisy.csv" not in {release for release, _ in both.answers}
 
 
 def test_assignments_and_domains_must_fit() -> None:
-    with pytest.raises(UsageError, match="has 3 rows, it 40"):
-        run_audit({"noisy.csv": MADE.masked}, original=TABLE, assignments={"noisy.csv": np.arange(3)})
+    with pytest.raises(UsageError, match="has 3 rows, the original 40"):
+        run_audit({"noisy.csv": MADE.release}, original=TABLE, assignments={"noisy.csv": np.arange(3)})
     other = made_table(SCHEMA, *[(i, "f", "flu") for i in range(40)])
     with pytest.raises(NotApplicable, match="domain of age"):
-        run_audit({"noisy.csv": MADE.masked}, original=other, assignments={"noisy.csv": MADE.origin})
+        run_audit({"noisy.csv": MADE.release}, original=other, assignments={"noisy.csv": MADE.group_of_row})
 
 
 FEW = Chains(chains=2, sweeps=60, burn_in=20, most_sweeps=0, every=10)
@@ -168,9 +170,9 @@ FEW = Chains(chains=2, sweeps=60, burn_in=20, most_sweeps=0, every=10)
 def test_published_chances_are_read_by_the_bayesian_attacker_alone() -> None:
     made = catalog.anonymizer("pram:retain=0.7,publish=true").anonymize(TABLE, Engine(seed=1))
     options: dict[str, Any] = {"engine": Engine(seed=2, workers=1), "chains": FEW}
-    found = run_audit({"r": made.masked}, original=TABLE, limits=["global_threat <= 1"], **options).document
+    found = run_audit({"r": made.release}, original=TABLE, limits=["global_threat <= 1"], **options).document
     values = {f.id: f for f in found.findings}
-    alone = run_channel_attack(made.masked, TABLE, 2, **options)
+    alone = run_channel_attack(made.release, TABLE, 2, **options)
     truth = TABLE.columns[2]
     assert values["bayesian.global_threat"].value == global_threat(alone.attackers["bayesian"], truth).value
     assert values["bayesian.global_threat"].baseline == global_threat(alone.learner, truth).value
@@ -188,7 +190,7 @@ def test_published_chances_are_read_by_the_bayesian_attacker_alone() -> None:
         in found.diagnostics["sentence"]["r"]["disease"]
     )
     check_document(found.model_dump(mode="json"))
-    wrong = run_audit({"r": made.masked}, original=TABLE, wrong=0.1, **options).document
+    wrong = run_audit({"r": made.release}, original=TABLE, wrong=0.1, **options).document
     assert "wrong attributes" in next(r["reason"] for r in wrong.diagnostics["readers"] if r["reader"] == "bayesian")
 
 

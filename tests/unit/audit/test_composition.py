@@ -7,9 +7,9 @@ import pytest
 
 import unveil
 from planted_pairs import planted_pair
+from small import masked_release
 from unveil.anonymizers.anatomy import Anatomy
 from unveil.data.attribute import Attribute, Kind, Role
-from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, build_release
 from unveil.data.table import Table
@@ -93,7 +93,7 @@ def test_contradictions_are_inconclusive(pair):
 
 def test_what_cannot_be_combined_is_named_and_never_within(pair):
     table, _, new, _ = pair
-    noisy = Masked(table.attributes, _columns(table), (2,))
+    noisy = masked_release(table.attributes, _columns(table), (2,))
     found = audited(pair, {"noisy": EarlierRelease(release=noisy)})
     kind = kind_of(found, "composition")
     assert kind["verdict"] == "not judged"
@@ -119,7 +119,7 @@ def test_perturbed_numbers_are_combined_by_intervals(pair):
     rng = np.random.default_rng(0)
     columns = list(_columns(table))
     columns[0] = columns[0] + rng.integers(-1, 2, table.rows)
-    noisy = Masked(table.attributes, tuple(columns), (0,))
+    noisy = masked_release(table.attributes, tuple(columns), (0,))
     free = audited(pair, {"noisy": EarlierRelease(release=noisy)})
     tight = audited(pair, {"noisy": EarlierRelease(release=noisy, within={"age": 1.0})})
     assert value_of(tight, "newly_sure") > value_of(free, "newly_sure") + 0.1 > 0.2  # exact zips alone tell some
@@ -132,7 +132,7 @@ def test_a_published_channel_is_inverted(pair):
     truth = table.columns[2]
     shown = np.array([rng.choice(6, p=matrix[t]) for t in truth])
     columns = (*_columns(table)[:2], shown.astype(np.int64))
-    release = EarlierRelease(release=Masked(table.attributes, columns, (2,), {2: matrix}))
+    release = EarlierRelease(release=masked_release(table.attributes, columns, (2,), {2: matrix}))
     found = audited(pair, {"pram": release})
     belief = found.answers["new", "diagnosis"].attackers["composed"].probability
     alone = found.answers["new", "diagnosis"].attackers["random_worlds"].probability
@@ -145,7 +145,7 @@ def test_a_published_channel_is_inverted(pair):
 def moved_ages(table, seed=0):
     columns = list(_columns(table))
     columns[0] = columns[0] + np.random.default_rng(seed).integers(-1, 2, table.rows)
-    return Masked(table.attributes, tuple(columns), (0,))
+    return masked_release(table.attributes, tuple(columns), (0,))
 
 
 def test_a_perturbed_release_is_read_with_earlier_ones(pair):
@@ -177,7 +177,7 @@ def test_a_channel_on_what_is_known_links_by_its_chances(pair):
     shown = np.where(rng.random(table.rows) < 0.9, table.columns[1], rng.integers(0, codes, table.rows))
     columns[1] = shown.astype(np.int64)
     attributes = (table.attributes[0], zips, table.attributes[2])
-    release = Masked(attributes, tuple(columns), (1,), {1: matrix})
+    release = masked_release(attributes, tuple(columns), (1,), {1: matrix})
     found = audited(pair, {"pram": EarlierRelease(release=release)})
     assert value_of(found, "newly_sure") > 0.7  # ages are exact, and zips nearly so
 
@@ -278,7 +278,7 @@ def test_loops_that_do_not_settle_are_inconclusive():
     table, _, new, _ = planted_pair(160, 4)
     moved = table.columns[0] + np.random.default_rng(4).uniform(-6, 6, table.rows)
     columns = (moved, np.full(table.rows, np.nan), table.columns[2].astype(np.int64))
-    release = EarlierRelease(release=Masked(table.attributes, columns, (0, 1)), within={"age": 6.0, "zip": 1e9})
+    release = EarlierRelease(release=masked_release(table.attributes, columns, (0, 1)), within={"age": 6.0, "zip": 1e9})
     found = unveil.run_audit({"new": new}, original=table, earlier={"noisy": release}, **QUICK)
     facts = found.document.diagnostics["composition"]["new"]["diagnosis"]
     assert facts["settled"] is False

@@ -12,14 +12,13 @@ from test_cli import run
 
 from documents import check_document
 from one_round import run_audit
-from small import QI, SENSITIVE, made_schema, made_table
+from small import QI, SENSITIVE, made_schema, made_table, masked_release
 from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import MembershipQuestion
 from unveil.audit.membership_trial import run_membership
 from unveil.catalog import anonymizer
-from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -150,7 +149,7 @@ def test_a_release_that_is_there_with_controls() -> None:
 def test_the_nearest_row_by_hand() -> None:
     schema = made_schema({"a": {"role": QI, "kind": "numeric", "domain": {"from": 0, "to": 9}}})
     inside, outside = made_table(schema, ("1",), ("3",)), made_table(schema, ("5",), ("7",))
-    masked = Masked(inside.attributes, (np.array([1.5, 3.0]),), (0,))
+    masked = masked_release(inside.attributes, (np.array([1.5, 3.0]),), (0,))
     # Everybody's deviation is √5; a difference counts over √2 of it.
     unit = np.sqrt(5) * np.sqrt(2)
     near, far = nearest_distances(masked, [inside, outside], ["a"])

@@ -16,18 +16,19 @@ from test_carriers import hospital
 
 from documents import check_document
 from one_round import run_audit
-from small import QI, SENSITIVE, made_release, made_schema, made_table
+from small import QI, SENSITIVE, made_release, made_schema, made_table, masked_release
 from unveil import cli
 from unveil.audit import linkability
 from unveil.audit.linking import run_link
 from unveil.audit.linking.keys import keys_of_original, keys_of_release
 from unveil.audit.linking.run import LINKING
 from unveil.catalog import anonymizer
-from unveil.data.masked import Masked, as_published
+from unveil.data.release import Release
+from unveil.data.rows import as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
-from unveil.formats.masked import write_masked
+from unveil.formats.releases import write_release
 from unveil.formats.tables import read_columns
 from unveil.report import print_document, render_page
 from unveil.report.sections.linkage import READER_NAMES, known_chart, sizes_chart, uniqueness_chart
@@ -79,12 +80,12 @@ def halves() -> Any:
     return made_release(table().attributes, [((0, 1, 2), rows)])
 
 
-def masked(order: list[int]) -> Masked:
+def masked(order: list[int]) -> Release:
     """Ages of the two young women exchanged; rows in this order."""
     age, sex, disease = as_published(table().attributes, table().columns)
     age = age.copy()
     age[[0, 1]] = age[[1, 0]]
-    return Masked(table().attributes, tuple(c[order] for c in (age, sex, disease)), (0,))
+    return masked_release(table().attributes, tuple(c[order] for c in (age, sex, disease)), (0,))
 
 
 def values(document: Any) -> dict[str, Any]:
@@ -117,7 +118,7 @@ def test_a_generalised_release() -> None:
 def test_a_document_is_what_its_schema_says() -> None:
     for found in (
         run_link(generalised(), table=table()),
-        run_link(masked([0, 1, 2, 3, 4, 5]), table=table(), origin=np.arange(6), fraction=0.5),
+        run_link(masked([0, 1, 2, 3, 4, 5]), table=table(), group=np.arange(6), fraction=0.5),
         run_link(masked([0, 1, 2, 3, 4, 5]), table=table(), subsets=0),
     ):
         check_document(json.loads(found.document.model_dump_json()))
@@ -125,7 +126,7 @@ def test_a_document_is_what_its_schema_says() -> None:
 
 def test_a_masked_release_and_its_people() -> None:
     order = [5, 3, 1, 0, 2, 4]
-    found = run_link(masked(order), table=table(), origin=np.array(order), fraction=0.5)
+    found = run_link(masked(order), table=table(), group=np.argsort(order), fraction=0.5)
     said = values(found.document)
     assert said["distance.reid"] == pytest.approx(4 / 6)  # each young woman is taken for the other
     assert said["prosecutor_risk.mean"] == said["marketer_risk"] == pytest.approx(4 / 6)  # and so is each one's row
@@ -152,8 +153,11 @@ def test_a_masked_release_and_its_people() -> None:
 
 def test_the_worst_case_and_one_who_knows_the_masking() -> None:
     order = np.array([5, 3, 1, 0, 2, 4])
+    group = np.argsort(order)
     asked: dict[str, Any] = {"worst_case": "weighted_mean", "knowing": "noise:amount=0.1", "subsets": 0}
-    found = run_link(masked(order.tolist()), table=table(), origin=order, **asked, limits=["supervised.reid <= 0.5"])
+    found = run_link(
+        masked(order.tolist()), table=table(), group=np.argsort(order), **asked, limits=["supervised.reid <= 0.5"]
+    )
     said = values(found.document)
     assert said["supervised.reid"] >= said["distance.reid"] == pytest.approx(4 / 6)
     assert 0 <= said["transparency.reid"] <= 1
@@ -163,18 +167,18 @@ def test_the_worst_case_and_one_who_knows_the_masking() -> None:
     assert {"supervised:right", "transparency:right"} <= set(found.people().columns)
     check_document(json.loads(found.document.model_dump_json()))
     assert set(READER_NAMES) == set(LINKING)
-    proven = run_link(masked(order.tolist()), table=table(), origin=order, worst_case="owa", prove=30, subsets=0)
+    proven = run_link(masked(order.tolist()), table=table(), group=group, worst_case="owa", prove=30, subsets=0)
     bound = values(proven.document)
     assert bound["supervised.reid"] <= bound["supervised.reid.bound"] <= 1
     assert bound["supervised.reid.tested"] is not None
     assert any("is proven that no distance" in remark for remark in proven.document.diagnostics["remarks"])
     check_document(json.loads(proven.document.model_dump_json()))
     with pytest.raises(UsageError, match="goes with --worst-case"):
-        run_link(masked(order.tolist()), table=table(), origin=order, prove=1, subsets=0)
+        run_link(masked(order.tolist()), table=table(), group=np.argsort(order), prove=1, subsets=0)
     unknown = run_link(masked(order.tolist()), table=table(), **asked)
     assert values(unknown.document)["supervised.reid"] is values(unknown.document)["transparency.reid"] is None
     with pytest.raises(UsageError, match="unknown distance"):
-        run_link(masked(order.tolist()), table=table(), origin=order, worst_case="median", subsets=0)
+        run_link(masked(order.tolist()), table=table(), group=np.argsort(order), worst_case="median", subsets=0)
 
 
 def test_probabilistic_readers_and_their_classes() -> None:
@@ -186,8 +190,8 @@ def test_probabilistic_readers_and_their_classes() -> None:
         np.where(random.random(200) < 0.1, random.integers(9, size=200), c).astype(np.int64) for c in columns.values()
     )
     order = random.permutation(200)
-    release = Masked(original.attributes, tuple(c[order] for c in noisy), (0, 1, 2, 3))
-    found = run_link(release, table=original, origin=order, false_links=0.01, missed_links=0.1, subsets=0)
+    release = masked_release(original.attributes, tuple(c[order] for c in noisy), (0, 1, 2, 3))
+    found = run_link(release, table=original, group=np.argsort(order), false_links=0.01, missed_links=0.1, subsets=0)
     rows = {r["reader"]: r for r in found.document.diagnostics["readers"]}
     for name in ("probabilistic", "unsupervised"):
         pairs = rows[name]["pairs"]
@@ -264,7 +268,7 @@ def test_a_file_of_the_attackers_own(tmp_path: Path) -> None:
     # Without rows a masked release cannot be judged, and the line counts.
     nobody = register_of_file(columns_of("sex\nf\n", tmp_path), masked(list(range(6))).attributes, name="held.csv")
     assert nobody.row is None
-    assert run_link(masked(list(range(6))), held=nobody, origin=np.arange(6)).people()["row"].to_list() == [1]
+    assert run_link(masked(list(range(6))), held=nobody, group=np.arange(6)).people()["row"].to_list() == [1]
 
 
 @pytest.mark.parametrize(
@@ -306,7 +310,7 @@ def test_mappings_that_cannot_be(text: str, words: str, tmp_path: Path) -> None:
 
 
 def test_charts_are_what_vega_lite_knows_and_hostile_names_stay_text() -> None:
-    found = run_link(masked(list(range(6))), table=table(), origin=np.arange(6), fraction=0.5)
+    found = run_link(masked(list(range(6))), table=table(), group=np.arange(6), fraction=0.5)
     charts = found.document.charts
     drawn = [known_chart(charts["known"]), sizes_chart(charts["set_sizes"], 6), uniqueness_chart(charts["uniqueness"])]
     for chart in drawn:
@@ -369,9 +373,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "wide.csv").write_text(
         "age,sex,disease\n" + "\n".join(f"{c},{'flu' if i % 2 else 'cold'}" for i, c in enumerate(cells)) + "\n"
     )
-    write_masked(masked([5, 4, 3, 2, 1, 0]), tmp_path / "noisy.csv")
+    write_release(masked([5, 4, 3, 2, 1, 0]), tmp_path / "noisy.csv")
     (tmp_path / "short.csv").write_text("".join((tmp_path / "wide.csv").read_text().splitlines(keepends=True)[:-1]))
-    (tmp_path / "origin.csv").write_text("row,published\n" + "".join(f"{i},{7 - i}\n" for i in range(1, 7)))
+    (tmp_path / "origin.csv").write_text("row,group\n" + "".join(f"{i},{7 - i}\n" for i in range(1, 7)))
     return tmp_path
 
 

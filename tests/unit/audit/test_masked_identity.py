@@ -7,8 +7,8 @@ import pytest
 
 from documents import check_document
 from one_round import run_audit
-from small import QI, made_schema, made_table
-from unveil.data.masked import Masked, as_published
+from small import QI, made_schema, made_table, masked_release
+from unveil.data.rows import as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -24,7 +24,7 @@ from unveil.utility.masked import correlation_error, deviation_error, il1s, mean
 SCHEMA = made_schema({"a": {"role": QI, "domain": ["x", "y", "z"]}})
 PEOPLE = made_table(SCHEMA, ("x",), ("x",), ("y",))
 # The second person's x is published as y.
-MASKED = Masked(PEOPLE.attributes, (np.array([0, 1, 1]),), (0,))
+MASKED = masked_release(PEOPLE.attributes, (np.array([0, 1, 1]),), (0,))
 ORIGIN = np.arange(3)
 
 
@@ -103,7 +103,7 @@ def test_a_limit_on_utility_counts() -> None:
 
 
 def test_differential_privacy_is_spoken_of_as_a_promise() -> None:
-    made = Masked(PEOPLE.attributes, MASKED.columns, (0,), {}, "dp_histogram:epsilon=0.5,least=1")
+    made = masked_release(PEOPLE.attributes, (np.array([0, 1, 1]),), (0,), {}, "dp_histogram:epsilon=0.5,least=1")
     document = run_audit({"m.csv": made}, original=PEOPLE, engine=Engine(seed=0, workers=1)).document
     remarks = document.diagnostics["remarks"]
     assert any("a factor of 1.65 at most" in text for text in remarks)
@@ -139,7 +139,7 @@ def test_charts_of_what_is_known_and_of_uniqueness_stand_in_the_document() -> No
     schema = made_schema({n: {"role": QI, "kind": "numeric"} for n in ("age", "pay", "size")})
     table = Table.from_columns(schema, {n: random.integers(0, 30, 60).tolist() for n in ("age", "pay", "size")})
     columns = tuple(c + random.normal(size=60) for c in as_published(table.attributes, table.columns))
-    masked = Masked(table.attributes, columns, (0, 1, 2))
+    masked = masked_release(table.attributes, columns, (0, 1, 2))
     found = run_audit(
         {"m.csv": masked}, original=table, assignments={"m.csv": np.arange(60)}, engine=Engine(seed=0, workers=1)
     ).document
@@ -168,7 +168,7 @@ NUMBERS = made_schema({"x": {"role": QI, "kind": "numeric"}})
 
 def found_by(truth: Any, shown: Any) -> dict[str, Any]:
     table = made_table(NUMBERS, *[(str(v),) for v in truth])
-    masked = Masked(table.attributes, (np.asarray(shown, dtype=np.float64),), (0,))
+    masked = masked_release(table.attributes, (np.asarray(shown, dtype=np.float64),), (0,))
     found = run_audit(
         {"m": masked}, original=table, assignments={"m": np.arange(len(truth))}, engine=Engine(seed=0, workers=1)
     )

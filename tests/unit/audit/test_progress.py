@@ -35,7 +35,7 @@ def test_one_share_that_only_grows(kind: str) -> None:
     release = table.as_release() if kind == "the table itself" else None
     if release is None:
         made: Any = anonymizer(SCHEMES[kind]).anonymize(table, Engine(seed=0))
-        release = made.masked if hasattr(made, "masked") else made.release
+        release = made.release
     told = heard(release=release)
     shares = [done for _, done, _ in told]
     assert {total for *_, total in told} == {WHOLE}

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from one_round import run_audit
-from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_schema, made_table
+from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, WAIVED, made_schema, made_table, masked_release
 from unveil.audit.limits import limits_that_say_nothing
 from unveil.audit.membership import MembershipQuestion
 from unveil.audit.verdict import DEFAULT_LIMITS, KINDS, judgement_of, kind_of_finding
 from unveil.catalog import anonymizer
 from unveil.data.belief import Belief
-from unveil.data.masked import Masked, as_published
 from unveil.data.release import Anonymized, Release
+from unveil.data.rows import as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -185,7 +185,7 @@ def test_a_limit_that_touches_no_release_is_named_there_as_not_judged() -> None:
         {"age": {"role": QI, "kind": "numeric"}, "ill": {"role": SENSITIVE, "domain": list(ILLNESSES)}}
     )
     raw = made_table(numbers, *[(str(20 + i % 40), ILLNESSES[i % 4]) for i in range(80)])
-    masked = Masked(raw.attributes, as_published(raw.attributes, raw.columns), masked=(0,))
+    masked = masked_release(raw.attributes, as_published(raw.attributes, raw.columns), masked=(0,))
     for releases, original in (({"raw": masked}, raw), ({"raw": masked, "safe": published(raw)}, raw)):
         found = run_audit(releases, original=original, preset="k_5", waive={"file": "x", "linking": "x"}, **QUICK)
         rows = {row["kind"]: row for row in found.document.diagnostics["judgement"]["raw"]["kinds"]}

@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data.csv").write_text("x,s\n0,a\n1,a\n10,b\n11,b\n")
     (tmp_path / "m.csv").write_text("x,s\n3,b\n10,b\n1,a\n0,a\n")
     (tmp_path / "m.toml").write_text('masked = ["x"]\n')
-    (tmp_path / "o.csv").write_text("row,published\n1,4\n2,3\n3,2\n4,1\n")
+    (tmp_path / "o.csv").write_text("row,group\n1,4\n2,3\n3,2\n4,1\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(page, "chart_library", lambda: "")  # making it takes seconds
     return tmp_path

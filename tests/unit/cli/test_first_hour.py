@@ -1,12 +1,13 @@
-"""The whole hour on a small export, in German and in French; `make first-hour` walks the full one."""
+"""The whole hour on small exports, in German, French and Italian; `make first-hour` walks the full one."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from test_cli import run as run_cli
 
+from assisted_people import HEADER, care_register
 from exports import FRENCH, GERMAN, SURNAMES, Export, hospital_export
 from first_hour import names_in, walk
 from unveil import cli
@@ -14,13 +15,11 @@ from unveil.catalog import anonymizer
 from unveil.data.schema import read_schema
 from unveil.engine import Engine
 from unveil.formats.releases import read_release, write_release
-from unveil.formats.tables import read_table
+from unveil.formats.tables import read_columns, read_table
 
 
-@pytest.mark.parametrize("words", [GERMAN, FRENCH])
-def test_five_commands_without_an_error_or_a_name(
-    tmp_path: Path, words: Export, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], tuple[int, str]]:
     def run(command: Sequence[str]) -> tuple[int, str]:
         argv, sys.argv = sys.argv, ["unveil", *command]
         try:
@@ -31,7 +30,15 @@ def test_five_commands_without_an_error_or_a_name(
         out, err = capfd.readouterr()
         return int(str(stopped.value.code or 0)), out + err
 
-    printed = walk(tmp_path, run, words, rows=400, codes=25)
+    return run
+
+
+@pytest.mark.parametrize("words", [GERMAN, FRENCH])
+def test_five_commands_without_an_error_or_a_name(
+    tmp_path: Path, words: Export, run: Callable[[Sequence[str]], tuple[int, str]]
+) -> None:
+    (tmp_path / "export.csv").write_bytes(hospital_export(400, words, 25))
+    printed = walk(tmp_path, run)
     assert not names_in(tmp_path, printed)
     assert any(name in hospital_export(400, words, 25).decode(words.encoding) for name in SURNAMES)
     release = (tmp_path / "release.csv").read_bytes()
@@ -42,6 +49,25 @@ def test_five_commands_without_an_error_or_a_name(
     assert any("-Q" in row or ";2019;" in row or ";2020;" in row for row in rows)
     schema = (tmp_path / "schema.toml").read_text(encoding="utf-8")
     assert len(schema.splitlines()) < 200
+
+
+def test_a_spreadsheet_that_somebody_keeps_by_hand(
+    tmp_path: Path, run: Callable[[Sequence[str]], tuple[int, str]]
+) -> None:
+    """Titles, totals, typed dates beside real ones, doctors' names, amounts with and without a sign, F and Femmina."""
+    care_register(tmp_path / "export.xlsx", 500)
+    printed = walk(tmp_path, run, "export.xlsx#Assistiti")
+    assert (
+        "500 rows, spreadsheet, sheet 'Assistiti', names in row 4, 1 short row below the table left out" in printed[0]
+    )
+    assert not names_in(tmp_path, printed)
+    found = read_columns(tmp_path / "release.xlsx")
+    assert found.rows == 500
+    kept = ["Sesso", "Comune di residenza", "CAP", *HEADER[9:15], "Diagnosi ICD-9", "Dipendenza", "Età"]
+    assert list(found.columns) == kept
+    schema = read_schema(tmp_path / "schema.toml")
+    assert {n for n in kept if schema.declaration(n).role == "sensitive"} == {"Diagnosi ICD-9", "Dipendenza"}
+    assert not {"f", "m", "Femmina", "Maschio"} & {*found.columns["Sesso"].texts}
 
 
 @pytest.mark.parametrize("scheme", ["mondrian:k=5", "mondrian:k=5,recoding=order", "anatomy:l=2", "full_domain:k=3"])

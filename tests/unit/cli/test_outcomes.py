@@ -25,7 +25,7 @@ from unveil.audit import levels
 from unveil.audit.attribute import AttributeAttack
 from unveil.cli import app
 from unveil.cli import audit as audit_verb
-from unveil.cli.memory import table_bytes, warn_of_memory
+from unveil.cli.memory import file_bytes, table_bytes, warn_of_memory
 from unveil.cli.output import console, harmless, long_work
 from unveil.engine import bound_memory, free_bytes
 from unveil.errors import Stopped, UsageError
@@ -417,3 +417,58 @@ def test_memory_bounds_a_command(folder: Path, capsys: pytest.CaptureFixture[str
         assert (code, err.count("\n")) == (2, 1)
         assert "is not a size; write 8G" in err
     assert not (folder / "two.csv").exists()
+
+
+def test_a_large_file_is_refused_before_it_is_read(
+    folder: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By its size: reading thirty million rows takes a minute."""
+    rows = 80_000
+    large = folder / "large.csv"
+    large.write_text("age,sex,disease\n" + f"{'x' * 10},f,flu\n" * rows)
+    assert file_bytes(large) == pytest.approx(table_bytes(SimpleNamespace(rows=rows, attributes=range(3))), rel=0.01)
+    assert file_bytes(folder / "data.csv") == file_bytes(folder / "none.csv") == 0  # small, or not there
+    monkeypatch.setattr(tables, "read_table", lambda *_, **__: pytest.fail("it was read"))
+    schema = ("-s", folder / "schema.toml")
+    for command in (
+        ("anonymize", large, *schema, "--with", "mondrian:k=5", "-o", folder / "one.csv"),
+        ("audit", folder / "data.csv", *schema, "--original", large),
+        ("frontier", large, *schema),
+    ):
+        code, _, err = run(*command, "--memory", "5M", capsys=capsys)
+        assert (code, err.count("\n")) == (2, 1), err
+        assert "more than --memory" in err
+
+
+DEAF = """
+import ctypes, os, signal, sys, time
+from unveil.cli import _ended_cleanly
+
+def struck(*_):
+    os.kill(os.getpid(), signal.{number})
+
+class Forgotten:
+    def __del__(self):
+        struck()
+
+place = {{"struck": struck}}
+exec(compile("def called(*_): struck()", "llvmlite/binding/executionengine.py", "exec"), place)
+with _ended_cleanly():
+    try:
+        {strike}
+        print("went on")
+        time.sleep(20)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+@pytest.mark.parametrize("strike", ["Forgotten()", "ctypes.CFUNCTYPE(None)(place['called'])()"])
+def test_a_signal_in_a_callback_is_not_forgotten(number: str, code: int, strike: str) -> None:
+    """Python prints what is raised there, and goes on as if nothing had happened."""
+    program = DEAF.format(number=number, strike=strike)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "went on\n", "")

@@ -20,13 +20,12 @@ SCHEMA = made_schema(
 )
 TABLE = made_table(SCHEMA, *((7001 + i % 9, ("Xanadu", "Ys")[i % 2], ("flu-xyz", "hiv-xyz")[i % 2]) for i in range(18)))
 RELEASE = anonymizer("mondrian:k=3").anonymize(TABLE, Engine(seed=0)).release
-MASKED = anonymizer("noise:amount=0.3").anonymize(TABLE, Engine(seed=0)).masked
+MASKED = anonymizer("noise:amount=0.3").anonymize(TABLE, Engine(seed=0)).release
 ASKED = RELEASE.index("ill")
 OBJECTS = {
     "Table": TABLE,
     "Schema": SCHEMA,
     "Release": RELEASE,
-    "Masked": MASKED,
     "Targets": targets_of_table(TABLE, RELEASE, ASKED),
     "Prior": Prior.uninformative(RELEASE, ASKED),
     "Belief": Belief(np.full((1234, 2), 0.5)),
@@ -62,7 +61,7 @@ def test_a_release_shows_its_groups() -> None:
 
 
 def test_a_masked_table_says_which_columns_were_perturbed() -> None:
-    assert MASKED.summary()[0] == "Masked: 18 rows, 1 of 3 attributes perturbed"
+    assert MASKED.summary()[0] == "Release: 18 rows, 1 of 3 attributes perturbed"
     assert [line[-1] for line in MASKED.summary()[2]] == [True, False, False]
 
 

@@ -53,6 +53,8 @@ def table_of(found, columns, folder, decimal="."):
         (["03/04/2024", "05/06/2024"], Kind.CATEGORICAL),  # the day or the month first: a human decides
         (["03/04/2024", "25/06/2024"], Kind.DATE),
         (["2024-01-31 10:00", "2024-01-31 11:00"], Kind.DATE),
+        (["25/06/2024", "2024-06-25", "01/02/2024"], Kind.DATE),  # a sheet's real dates beside typed ones
+        (["05/06/2024", "2024-06-25", "01/02/2024"], Kind.CATEGORICAL),
         (["1", "two"], Kind.CATEGORICAL),
         (["inf", "nan1"], Kind.CATEGORICAL),
         (["?", "3", "4"], Kind.NUMERIC),
@@ -216,6 +218,14 @@ def test_names_hint_at_roles(name, role):
     found = drafted(**{name: [f"v{i}" for i in range(12)]}).evidence[0]
     assert found.role is role
     assert found.reasons
+
+
+def test_amounts_written_in_several_ways_are_not_published_to_the_cent():
+    amounts = [f"{1000 + 7 * i}.{i % 100:02d}" if i % 2 else f"{1 + i}.{i:03d},50 €" for i in range(60)]
+    evidence = evidence_of(drafted(reddito=amounts, sex=["f", "m"] * 30), "reddito")
+    assert evidence.role is Role.IDENTIFIER
+    assert "write them in one way" in evidence.reasons[0]
+    assert evidence_of(drafted(reddito=[f"{1000 + 7 * i}" for i in range(60)]), "reddito").role is Role.SENSITIVE
 
 
 def test_values_hint_at_identifiers():
@@ -483,7 +493,7 @@ COLUMNS = {
     "Hausarzt": [f"Praxis {chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(60)],
     "lat": [f"51.{100_000 + 37 * i}" for i in range(60)],
     "Geokoordinaten": [f"51.{100 + i}, 7.{200 + i}" for i in range(60)],
-    "Aufnahme": [f"{1 + i % 28}.03.2019" if i % 2 else f"2019-03-{1 + i % 28:02d}" for i in range(60)],
+    "Aufnahme": [f"{1 + i % 28}.03.2019" if i % 2 else f"03/{1 + i % 28:02d}/2019" for i in range(60)],
     "Kontonummer": [f"DE{10**19 + 97 * i}" for i in range(60)],
     "x8": [f"192.168.{i}.{i + 7}" for i in range(60)],
 }

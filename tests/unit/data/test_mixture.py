@@ -9,19 +9,20 @@ import pytest
 from enumeration import enumerate_attacker, enumerate_learner, pseudo_counts
 from foreign import ARX, SDCMICRO, needs_foreign_files
 from one_round import run_audit
-from small import QI, SENSITIVE, made_schema, made_table
+from small import QI, SENSITIVE, made_schema, made_table, masked_release
 from unveil import catalog, read_release, read_schema, read_table
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.linking import run_link
 from unveil.audit.mixture import run_mixture_attack
-from unveil.data.masked import Masked, as_published
 from unveil.data.mixture import mixture_of
 from unveil.data.regions import Regions
+from unveil.data.release import Release
+from unveil.data.rows import as_published, groups_of_origin, origin_of, rows_of
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, ReleaseError
-from unveil.formats.masked import read_masked, write_masked
+from unveil.formats.releases import write_release
 from unveil.risk.perturbation import read_unpaired
 from unveil.risk.perturbation.channels import channels_of
 
@@ -49,7 +50,7 @@ def people(rows: int = 300, seed: int = 3) -> Table:
 TABLE = people()
 
 
-def mixed(noise: float = 3.0, seed: int = 5) -> tuple[Masked, np.ndarray]:
+def mixed(noise: float = 3.0, seed: int = 5) -> tuple[Release, np.ndarray]:
     """Age with noise, town in sets or withheld, income moved by chance, disease as it is; and whose row each is."""
     random = np.random.default_rng(seed)
     age, town, income, disease = as_published(TABLE.attributes, TABLE.columns)
@@ -60,23 +61,23 @@ def mixed(noise: float = 3.0, seed: int = 5) -> tuple[Masked, np.ndarray]:
     shown = np.where(random.random(TABLE.rows) < 0.2, random.integers(0, 10, TABLE.rows), income).astype(np.float64)
     columns = (age + random.normal(0, noise, TABLE.rows), regions.single()[cell], shown, disease)
     order = random.permutation(TABLE.rows)
-    masked = Masked(
+    masked = masked_release(
         TABLE.attributes, tuple(c[order] for c in columns), (0, 2), wide={1: (regions, cell[order].astype(np.int64))}
     )
-    return masked, order
+    return masked, groups_of_origin(order, TABLE.rows)
 
 
 def test_a_mixed_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     masked, _ = mixed()
-    write_masked(masked, tmp_path / "r.csv")
-    assert read_masked(tmp_path / "r.csv", SCHEMA, attributes=TABLE.attributes) == masked
+    write_release(masked, tmp_path / "r.csv")
+    assert read_release(tmp_path / "r.csv", SCHEMA, attributes=TABLE.attributes) == masked
     text = (tmp_path / "r.csv").read_text().splitlines()
     assert {line.rsplit(",", 3)[1] for line in text[1:]} >= {"c", "*"}
     wrong = text[1].split(",", 1)
     (tmp_path / "s.csv").write_text("\n".join([text[0], f"[20-30],{wrong[1]}"]) + "\n")
     (tmp_path / "s.toml").write_text('masked = ["age"]\n')
     with pytest.raises(ReleaseError, match=r"age: '\[20-30\]' .*; a perturbed column holds single values"):
-        read_masked(tmp_path / "s.csv", SCHEMA, attributes=TABLE.attributes)
+        read_release(tmp_path / "s.csv", SCHEMA, attributes=TABLE.attributes)
 
 
 def test_groups_are_rows_that_look_alike() -> None:
@@ -85,20 +86,22 @@ def test_groups_are_rows_that_look_alike() -> None:
     assert mixture.release.rows == TABLE.rows
     town = mixture.release.regions[1]
     assert sorted(town.members(i).tolist() for i in range(len(town))) == [[0, 1], [0, 1, 2], [2]]
-    rounded = Masked(masked.attributes, (masked.columns[0].round(-1), *masked.columns[1:]), (0, 2), wide=masked.wide)
+    rows = rows_of(masked)
+    tens = rows.columns[0].round(-1)
+    rounded = masked_release(rows.attributes, (tens, *rows.columns[1:]), (0, 2), wide=rows.wide)
     sizes = mixture_of(rounded).release.class_sizes()
-    keys = list(zip(rounded.columns[0].tolist(), masked.wide[1][1].tolist(), strict=True))
+    keys = list(zip(tens.tolist(), rows.wide[1][1].tolist(), strict=True))
     assert sorted(sizes.tolist()) == sorted(keys.count(k) for k in set(keys))
 
 
 def test_a_channel_is_what_pairs_say() -> None:
-    masked, origin = mixed()
-    mixture = mixture_of(masked)
-    channels = channels_of(masked, mixture, TABLE, origin)
+    masked, group = mixed()
+    mixture, origin = mixture_of(masked), origin_of(masked, group)
+    channels = channels_of(masked, mixture, TABLE, group)
     assert not channels.unknown
     income = channels.of[2].chance
     true = TABLE.columns[2][origin]
-    shown = masked.columns[2].astype(int)
+    shown = rows_of(masked).columns[2].astype(int)
     assert income[4].argmax() == 4
     assert 0.5 < income[4, 4] < 1
     assert income.sum(axis=1) == pytest.approx(1)
@@ -123,9 +126,9 @@ def test_readers_of_a_mixture_equal_enumeration() -> None:
     chances = np.array([[0.75, 0.25, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]])
     regions = Regions.sets(3, [[0, 1], [2], [0, 1, 2]])
     shown = (np.array([0, 1, 2, 1, -1]), np.array([-1, -1, 2, -1, -1]), np.array([0, 1, 0, 1, 1]))
-    masked = Masked(table.attributes, shown, (0,), {0: chances}, wide={1: (regions, np.array([0, 0, 1, 0, 2]))})
+    masked = masked_release(table.attributes, shown, (0,), {0: chances}, wide={1: (regions, np.array([0, 0, 1, 0, 2]))})
     readers = {"bayesian": Bayesian()}
-    found = run_mixture_attack(masked, table, 2, readers, origin=None, engine=Engine(seed=1, workers=1))
+    found = run_mixture_attack(masked, table, 2, readers, group=None, engine=Engine(seed=1, workers=1))
     release = mixture_of(masked).release
     share = np.bincount(table.columns[0], minlength=3) / 5
     behind = (chances * share[:, None]).T  # (shown, true)
@@ -146,13 +149,13 @@ def test_readers_of_a_mixture_equal_enumeration() -> None:
 
 def test_beliefs_about_a_perturbed_attribute_are_about_true_values() -> None:
     masked, origin = mixed()
-    found = run_mixture_attack(masked, TABLE, 2, {"counting": RandomWorlds()}, origin=origin)
+    found = run_mixture_attack(masked, TABLE, 2, {"counting": RandomWorlds()}, group=origin)
     belief = found.attackers["counting"].probability
     assert belief.shape == (TABLE.rows, 10)
     right = belief[np.arange(TABLE.rows), TABLE.columns[2]].mean()
     assert right > found.learner.probability[np.arange(TABLE.rows), TABLE.columns[2]].mean() > 0.1
     with pytest.raises(NotApplicable, match="age was perturbed, and nothing says how"):
-        run_mixture_attack(masked, TABLE, 3, {"counting": RandomWorlds()}, origin=None)
+        run_mixture_attack(masked, TABLE, 3, {"counting": RandomWorlds()}, group=None)
 
 
 def test_more_noise_tells_less() -> None:
@@ -160,17 +163,18 @@ def test_more_noise_tells_less() -> None:
     right = []
     for noise in (0.5, 5.0, 40.0):
         masked, origin = mixed(noise)
-        found = run_mixture_attack(masked, TABLE, 3, {"counting": RandomWorlds()}, origin=origin)
+        found = run_mixture_attack(masked, TABLE, 3, {"counting": RandomWorlds()}, group=origin)
         right.append(found.attackers["counting"].probability[np.arange(TABLE.rows), truth].mean())
     assert right[0] > right[1] + 0.05 > right[2] + 0.05
 
 
 def test_linkage_reads_widened_cells_beside_perturbed_ones() -> None:
     masked, origin = mixed(noise=0.2)
-    linked = run_link(masked, table=TABLE, origin=origin, subsets=0).document
+    linked = run_link(masked, table=TABLE, group=origin, subsets=0).document
     with_town = next(f.value for f in linked.findings if f.id == "distance.reid")
-    blank = Masked(masked.attributes, masked.columns, (0, 2), wide={1: (Regions.sets(3, [[0, 1, 2]]), origin * 0)})
-    without = run_link(blank, table=TABLE, origin=origin, subsets=0).document
+    rows, whole = rows_of(masked), Regions.sets(3, [[0, 1, 2]])
+    blank = masked_release(rows.attributes, rows.columns, (0, 2), wide={1: (whole, np.zeros(TABLE.rows, np.int64))})
+    without = run_link(blank, table=TABLE, group=origin, subsets=0).document
     assert with_town > next(f.value for f in without.findings if f.id == "distance.reid") + 0.05
 
 
@@ -197,13 +201,13 @@ def test_a_column_masked_after_mondrian_of_the_others() -> None:
     kind = np.unique(age // 20 * 3 + town, return_inverse=True)[1]
     mean = (np.bincount(kind, weights=age) / np.bincount(kind))[kind]
     columns = as_published(table.attributes, table.columns)
-    masked = Masked(table.attributes, (mean, *columns[1:]), (0,))
+    masked = masked_release(table.attributes, (mean, *columns[1:]), (0,))
     reading = read_unpaired(masked, table)
     assert [c.attribute for c in reading.columns] == ["age"]
     assert "band of 20" in reading.columns[0].words
     low = reading.release.regions[0]
     assert sorted(low.sizes.tolist()) == [20, 20, 20]
-    assert isinstance(read_unpaired(mixed()[0], TABLE).release, Masked)  # noise is not an average
+    assert read_unpaired(mixed()[0], TABLE).release.perturbed  # noise is not an average
 
 
 @needs_foreign_files
@@ -212,7 +216,7 @@ def test_a_stated_mean_is_the_band_that_arx_took_it_in(tmp_path: Path) -> None:
     table = read_table(ARX / "adult.csv", schema)
     (tmp_path / "m.csv").write_bytes((ARX / "k5_micro_mean.csv").read_bytes())
     (tmp_path / "m.toml").write_text('masked = ["age"]\n')
-    masked = read_masked(tmp_path / "m.csv", schema, attributes=table.attributes)
+    masked = read_release(tmp_path / "m.csv", schema, attributes=table.attributes)
     assert mixture_of(masked).release.class_sizes().min() == 5
     band = read_release(ARX / "k5_micro_as_band.csv", schema, attributes=table.attributes)
     assert read_unpaired(masked, table).release == band
@@ -222,9 +226,9 @@ def test_a_stated_mean_is_the_band_that_arx_took_it_in(tmp_path: Path) -> None:
 def test_sdcmicros_standard_workflow_is_read() -> None:
     schema = read_schema(SDCMICRO / "td.toml").confirmed()
     table = read_table(SDCMICRO / "testdata.csv", schema)
-    masked = read_masked(SDCMICRO / "testdata_mixed.csv", schema, attributes=table.attributes)
+    masked = read_release(SDCMICRO / "testdata_mixed.csv", schema, attributes=table.attributes)
     income = table.index("income")
-    found = run_mixture_attack(masked, table, income, {"counting": RandomWorlds()}, origin=np.arange(table.rows))
+    found = run_mixture_attack(masked, table, income, {"counting": RandomWorlds()}, group=np.arange(table.rows))
     right = (found.attackers["counting"].probability.argmax(axis=1) == table.columns[income]).mean()
     assert right > (found.learner.probability.argmax(axis=1) == table.columns[income]).mean() + 0.03
 
@@ -232,6 +236,6 @@ def test_sdcmicros_standard_workflow_is_read() -> None:
 def test_an_anonymizers_masking_is_read_by_every_reader() -> None:
     made = catalog.anonymizer("noise:amount=0.3").anonymize(TABLE, Engine(seed=1))
     readers = {"bayesian": Bayesian(), "counting": RandomWorlds()}
-    found = run_mixture_attack(made.masked, TABLE, 3, readers, origin=made.origin)
+    found = run_mixture_attack(made.release, TABLE, 3, readers, group=made.group_of_row)
     assert not found.refused
     assert set(found.attackers) == set(readers)

@@ -138,7 +138,7 @@ def test_a_release_that_publishes_a_source_is_refused(folder):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("01.03.1980;28.02", "1980-03-01;28.02", "line 2, Geburtsdatum: '1980-03-01' is not a date written dd.mm.yyyy"),
+        ("01.03.1980;28.02", "1980/03/01;28.02", "line 2, Geburtsdatum: '1980/03/01' is not a date written dd.mm.yyyy"),
         ("03.03.2020", "03.02.2020", "line 2, Entlassung: 2020-02-28 is after 2020-02-03"),
         ("12,00", "12,0,0", "line 3, Betrag: '12,0,0' is not a number with these marks"),
         ("I20", "X", "line 3, ICD: 'X' is not an ICD-10 code"),

@@ -13,13 +13,14 @@ from typer.testing import CliRunner
 from arx_projects import CONFIG, DEFINITION, OUTPUT, ROLES, config, made_newer_project, made_project
 from java_objects import arx_output
 from unveil import cli
+from unveil.data.rows import rows_of
 from unveil.data.schema import read_schema
-from unveil.errors import NotApplicable, ReleaseError, SchemaError
+from unveil.errors import ReleaseError, SchemaError
 from unveil.formats.arx import output as stored
+from unveil.formats.arx import read_project
 from unveil.formats.arx.output import JavaObject, output_tables, read_objects
 from unveil.formats.arx.schema import project_schema
 from unveil.formats.columns import Refusal
-from unveil.formats.masked import is_masked, read_masked
 from unveil.formats.releases import read_release
 from unveil.formats.tables import read_columns, read_table
 
@@ -110,7 +111,7 @@ def test_one_command_audits_it(tmp_path: Path) -> None:
 def test_microaggregation_is_known_as_arx_3_7_spells_it(tmp_path: Path) -> None:
     spelt = MEAN.replace("microAggregationFunction", "microaggregationFunction")
     path = saved(tmp_path, made_newer_project(BINARY, input__definition_dot_xml=spelt))
-    assert is_masked(path)
+    assert [*read_project(path).masked] == ["age"]
 
 
 def test_microaggregated_columns_are_masked(tmp_path: Path) -> None:
@@ -118,20 +119,17 @@ def test_microaggregated_columns_are_masked(tmp_path: Path) -> None:
     rows = [("34.5", "81541"), ("34.5", "81549"), ("46", "81667"), ("46", "81667"), ("70", "80331")]
     output = arx_output(("age", "zip"), rows, suppressed=(4,), means=("age",))
     path = saved(tmp_path, made_newer_project(output, input__definition_dot_xml=MEAN))
-    assert is_masked(path)
     schema = project_schema(path)
-    masked = read_masked(path, schema)
-    assert ([a.name for a in masked.attributes], masked.masked) == (["age", "zip", "disease"], (0,))
-    assert masked.columns[0][:4].tolist() == [34.5, 34.5, 46, 46]
-    with pytest.raises(NotApplicable, match=r"age was perturbed, not widened.*unveil attack identity measure"):
-        read_release(path, schema)
+    masked = read_release(path, schema)
+    assert ([a.name for a in masked.attributes], [*masked.perturbed]) == (["age", "zip", "disease"], [0])
+    assert rows_of(masked).columns[0][:4].tolist() == [34.5, 34.5, 46, 46]
     lines = [f"*;{age};{zip_};flu" for age, zip_ in rows]
     (tmp_path / "out.csv").write_text("\n".join(["name;age;zip;disease", *lines]) + "\n")
     (tmp_path / "out.toml").write_text('masked = ["age"]\n')
-    assert read_masked(tmp_path / "out.csv", schema).rows == 5
+    assert read_release(tmp_path / "out.csv", schema).rows == 5
     widened = saved(tmp_path, made_newer_project(BINARY, input__definition_dot_xml=MEAN))
     with pytest.raises(ReleaseError, match="a perturbed column holds single values"):
-        read_masked(widened, schema)
+        read_release(widened, schema)
 
 
 def test_codes_may_be_an_array_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ import pytest
 from test_cli import run
 
 from unveil import Engine, anonymizer
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.schema import read_schema
 from unveil.errors import UnveilError
@@ -42,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def paired(name: str, key: str = "case") -> tuple[Release | Masked, list[int]]:
+def paired(name: str, key: str = "case") -> tuple[Release, list[int]]:
     schema = read_schema("schema.toml").confirmed()
     table = read_table("data.csv", schema)
     published, rows = read_paired(name, schema, key, original="data.csv", table=table)
@@ -54,10 +53,10 @@ def test_groups_and_rows_by_hand(folder: Path) -> None:
     assert isinstance(release, Release)
     assert [a.name for a in release.attributes] == ["age", "s"]
     assert group == [0, 1, 0, 1]
-    masked, origin = paired("noisy.csv")  # k1 is not published
-    assert isinstance(masked, Masked)
+    masked, group = paired("noisy.csv")  # k1 is not published
+    assert masked.perturbed
     assert [a.name for a in masked.attributes] == ["age", "s"]
-    assert origin == [3, 2, 0]
+    assert group == [2, -1, 1, 0]
 
 
 def test_frames(folder: Path) -> None:
@@ -66,7 +65,7 @@ def test_frames(folder: Path) -> None:
     table = read_table(data, schema)
     assert read_paired(wide, schema, "case", original=data, table=table)[1].tolist() == [0, 1, 0, 1]
     told = Sidecar(masked=("age",))
-    assert read_paired(noisy, schema, "case", original=data, table=table, sidecar=told)[1].tolist() == [3, 2, 0]
+    assert read_paired(noisy, schema, "case", original=data, table=table, sidecar=told)[1].tolist() == [2, -1, 1, 0]
 
 
 def test_hidden_links_keep_the_group_of_each_row(folder: Path) -> None:
@@ -122,7 +121,7 @@ def test_the_commands_find_what_an_assignment_finds(folder: Path, capsys: pytest
     (folder / "quiet.csv").write_text("\n".join(line.partition(",")[2] for line in NOISY.splitlines()) + "\n")
     (folder / "quiet.toml").write_text('masked = ["age"]\n')
     (folder / "groups.csv").write_text("row,group\n1,2\n2,1\n3,2\n4,1\n")  # as they appear: 30-39 first
-    (folder / "origin.csv").write_text("row,published\n4,1\n3,2\n1,3\n")
+    (folder / "origin.csv").write_text("row,group\n4,1\n3,2\n1,3\n")
     base = ("-s", "schema.toml", "--original", "data.csv", "--json", "-")
     for command, keyed, bare, assigned in (
         (("audit", "--workers", "1"), "wide.csv", "bare.csv", "groups.csv"),

@@ -6,10 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from small import QI, SENSITIVE, made_release, made_schema
-from unveil.data.masked import Masked
+from small import QI, SENSITIVE, made_release, made_schema, masked_release
 from unveil.errors import OutputError, ReleaseError
-from unveil.formats.masked import read_masked, write_masked
 from unveil.formats.output import write_whole
 from unveil.formats.releases import read_release, write_release
 
@@ -28,7 +26,7 @@ OTHER = made_release(
     ATTRIBUTES, [((0,), [(0, "f"), (0, "m"), (1, "m")]), ((1,), [(0, "none"), (0, "none"), (1, "hiv")])]
 )
 PLAIN = made_release(ATTRIBUTES, [((0, 1), [(0, "f", "flu"), (1, "m", "hiv")])])
-MASKED = Masked(ATTRIBUTES, (np.array([0, 1]), np.array([1, 2])), (0,), {}, "")
+MASKED = masked_release(ATTRIBUTES, (np.array([0, 1]), np.array([1, 2])), (0,), {}, "")
 
 
 def names(folder: Path) -> list[str]:
@@ -52,21 +50,21 @@ def test_an_exchanged_part_is_refused(tmp_path: Path, part: str, ending: str) ->
 
 def test_a_release_may_be_renamed_whole(tmp_path: Path) -> None:
     write_release(PLAIN, tmp_path / "plain.csv")
-    write_masked(MASKED, tmp_path / "r.csv")
+    write_release(MASKED, tmp_path / "r.csv")
     for ending in (".csv", ".toml"):
         (tmp_path / f"r{ending}").rename(tmp_path / f"public{ending}")
-    assert read_masked(tmp_path / "public.csv", SCHEMA).rows == 2
+    assert read_release(tmp_path / "public.csv", SCHEMA).rows == 2
     text = (tmp_path / "public.csv").read_text()
     (tmp_path / "public.csv").write_text(text.replace("f,", "m,"))
     with pytest.raises(ReleaseError, match=r"public\.csv: is not the file that public.toml was written with"):
-        read_masked(tmp_path / "public.csv", SCHEMA)
+        read_release(tmp_path / "public.csv", SCHEMA)
 
 
 def test_what_the_earlier_release_leaves_goes_with_it(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     write_release(ANATOMY, path)
     assert names(tmp_path) == ["r-sensitive.csv", "r.csv", "r.toml"]
-    write_masked(MASKED, path)
+    write_release(MASKED, path)
     assert names(tmp_path) == ["r.csv", "r.toml"]
     write_release(OTHER, path)
     assert names(tmp_path) == ["r-sensitive.csv", "r.csv", "r.toml"]

@@ -12,7 +12,7 @@ import pytest
 from small import IDENTIFIER, INSENSITIVE, QI, SENSITIVE, made_release, made_schema, made_table
 from unveil.data.release import Release
 from unveil.data.schema import Schema
-from unveil.errors import NotApplicable, ReleaseError
+from unveil.errors import ReleaseError
 from unveil.formats.releases import read_release, release_files, write_release
 
 ZIP = [["45501", "4550*", "*"], ["45502", "4550*", "*"], ["45601", "4560*", "*"], ["45602", "4560*", "*"]]
@@ -372,11 +372,12 @@ def test_a_column_of_nothing_but_stars_has_no_domain(tmp_path: Path) -> None:
         read_release(file(tmp_path, "r.csv", "q\n*\n"), schema)
 
 
-def test_masked_columns_are_not_for_groups(tmp_path: Path) -> None:
+def test_a_row_with_perturbed_columns_is_a_group(tmp_path: Path) -> None:
     path = file(tmp_path, "r.csv", PLAIN)
     file(tmp_path, "r.toml", 'masked = ["age"]\n')
-    with pytest.raises(NotApplicable, match="age was perturbed"):
-        read_release(path, SCHEMA)
+    release = read_release(path, SCHEMA)
+    assert [release.attributes[i].name for i in release.perturbed] == ["age"]
+    assert release.groups == release.rows == len(PLAIN.splitlines()) - 1
 
 
 @pytest.mark.parametrize(

@@ -87,16 +87,37 @@ def test_a_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
         ([["x", "x"], [1, 2]], "two columns are named 'x'"),
         ([["x", None, "y"], [1, 2, 3]], "column B has no name; name every column in row 1, the first row$"),
         ([["x", None], [1, 2]], "column B has no name.*; if 'x' is a title, remove the rows above the names$"),
-        ([["Patients"], [], ["x", "y"], [1, 2]], "row 1 below the names is blank.*; if 'Patients' is a title"),
-        ([["Patients"], ["2023"], [], ["x", "y"], [1, 2]], "row 2 below the names is blank.*; if 'Patients' is"),
+        ([["Patients"], ["x", "y"], ["a", "b"]], "column B has no name.*; if 'Patients' is a title"),  # x, or a name?
+        ([["Patients"], [], ["x", "x"], [1, 2]], "row 1 below the names is blank.*; if 'Patients' is a title"),
+        ([["Patients", "2023"], [], ["x", "y", "z"], [1, 2, 3]], "row 1 below the names is blank"),
         ([[None, "x"], [0, 1]], r"column A has no name.*\(pandas leaves its index unnamed"),
         ([["x", "y"]], "holds no rows, only names"),
         ([["x", "y"], [1, 2], [], [3, 4]], "row 2 below the names is blank"),
+        ([["x", "y"], [1, 2], [], *[[3]] * 21], "row 2 below the names is blank"),  # more than a few notes
+        ([["w", "x", "y", "z"], [1, 2, 3, 4], [], [3, 4, 5]], "row 2 below the names is blank"),
     ],
 )
 def test_sheets_that_are_no_table(rows: list[list[Any]], what: str, tmp_path: Path) -> None:
     with pytest.raises(TableError, match=what):
         read_columns(workbook(tmp_path / "t.xlsx", one=rows))
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "said"),
+    [
+        ([["Patients"], []], [], ", names in row 3"),
+        ([["Patients"], [None, "2023"], []], [], ", names in row 4"),
+        ([["Patients", "2023"]], [[], ["total", 2], [], ["checked"]], ", names in row 2, 2 short rows below the table"),
+        ([[], []], [[], ["total", 2]], ", 1 short row below the table left out"),
+    ],
+)
+def test_titles_above_and_totals_below_a_table(
+    above: list[list[Any]], below: list[list[Any]], said: str, tmp_path: Path
+) -> None:
+    rows = [["w", "x", "y", "z"], [1, "a", 2, "b"], [3, "c", None, "d"]]
+    found = read_columns(workbook(tmp_path / "t.xlsx", one=[*above, *rows, *below]))
+    assert said in found.described
+    assert [cells(found, name) for name in found.columns] == [["1", "3"], ["a", "c"], ["2", ""], ["b", "d"]]
 
 
 def test_open_document(tmp_path: Path) -> None:

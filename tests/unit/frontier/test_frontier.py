@@ -5,7 +5,6 @@ import json
 import re
 import stat
 import threading
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from unveil.frontier import Questions, ReaderSettings, parse_scheme
 from unveil.frontier import measure as measure_module
 from unveil.frontier.choose import choose, judge, knee, undominated
 from unveil.frontier.points import Axes, Point, bounded_by, value_of
-from unveil.frontier.refine import gaps
+from unveil.frontier.run import gaps
 from unveil.frontier.schemes import Candidate, between
 from unveil.privacy.models import KAnonymity, NTCloseness, TCloseness
 
@@ -52,7 +51,13 @@ def people(rows: int = 120, seed: int = 5) -> Table:
 
 TABLE = people()
 QUICK = Engine(seed=0, workers=1)
-run_frontier = partial(frontier_module.run_frontier, release_seed=0)
+READERS = ("bayesian", "random_worlds")
+
+
+def run_frontier(*given: Any, **options: Any) -> Any:
+    """By counting, unless the test is about readers: chains take time."""
+    counted = ("privacy_loss.max", "privacy_loss.mean")
+    return frontier_module.run_frontier(*given, **{"release_seed": 0, "risks": counted, **options})
 
 
 def place(name: str, x: float, y: float, *, status: Any = "measured", half: float = 0.0, k: int | None = None) -> Point:
@@ -253,7 +258,7 @@ def test_the_worst_is_the_smallest_where_more_is_better() -> None:
 def test_without_a_sensitive_attribute_it_is_about_being_found() -> None:
     schema = made_schema({"q": {"role": QI, "kind": "numeric", "domain": {"from": 1, "to": 9}}})
     table = made_table(schema, *[(i % 9 + 1,) for i in range(27)])
-    found = run_frontier(table, ["mondrian:k=3+9"], engine=QUICK)
+    found = run_frontier(table, ["mondrian:k=3+9"], risks=(), engine=QUICK)
     assert found.document.settings["risks"] == ["prosecutor_risk.max"]
     assert value_of(found.points[2].findings, "prosecutor_risk.max", ()).value == pytest.approx(1 / 3)
 
@@ -506,3 +511,46 @@ def test_an_anonymizer_of_ones_own_can_be_tried() -> None:
     assert [p.name for p in found.points[2:]] == ["mine 3", "mine 9"]
     for a, b in itertools.pairwise(found.points[2:]):
         assert a.groups > b.groups
+
+
+def test_the_default_risk_is_that_of_attackers_who_learn() -> None:
+    found = frontier_module.run_frontier(TABLE, ["mondrian:k=5+40"], release_seed=0, engine=QUICK)
+    assert found.document.settings["risks"][0] == "global_threat"
+    original, suppressed, fine, coarse = (
+        value_of(p.findings, "global_threat", ("bayesian", "random_worlds")).value for p in found.points
+    )
+    assert original > fine > coarse >= suppressed
+    audit = run_audit({"r": found.anonymized(found.points[2]).release}, original=TABLE, engine=QUICK, panel=False)
+    right = [
+        f.value for f in audit.document.findings if f.id in ("bayesian.global_threat", "random_worlds.global_threat")
+    ]
+    assert max(right) == pytest.approx(fine)
+
+
+def test_masked_schemes_are_points_on_the_same_scales() -> None:
+    """Perturbed columns are read with whose row is whose, and worth what they say as they stand."""
+    schemes = ["mondrian:k=5", "noise:amount=0.05+2", "microaggregation:k=10"]
+    options = {"utilities": ["query_error", "propensity_mse", "certainty_penalty"], "engine": QUICK}
+    found = frontier_module.run_frontier(TABLE, schemes, release_seed=0, **options)
+    points = {p.name: p for p in found.points}
+    by = {n: {id: value_of(p.findings, id, ("bayesian", "random_worlds")) for id in ("global_threat", "query_error")}
+          for n, p in points.items()}  # fmt: skip
+    little, much = by["noise:amount=0.05"], by["noise:amount=2"]
+    assert little["global_threat"].value > much["global_threat"].value
+    assert little["query_error"].value < much["query_error"].value
+    assert by["microaggregation:k=10"]["query_error"].value > 0
+    assert points["noise:amount=2"].status == "measured"
+    assert value_of(points["noise:amount=2"].findings, "certainty_penalty", ()) is None  # its cells are not wide
+    made = found.anonymized(points["noise:amount=2"])
+    whole = run_audit({"r": made.release}, original=TABLE, assignments={"r": made.group_of_row}, engine=QUICK)
+    right = [f.value for f in whole.document.findings if f.id == "bayesian.global_threat"]
+    assert right[0] <= much["global_threat"].value + 1e-9
+    counted = frontier_module.run_frontier(
+        TABLE, ["noise:amount=2"], risks=["privacy_loss.max"], release_seed=0, engine=QUICK
+    )
+    assert (counted.points[2].status, counted.points[2].reason[:4]) == ("not applicable", "age:")
+    linked = frontier_module.run_frontier(
+        TABLE, ["noise:amount=0.05+2"], risks=["prosecutor_risk.mean"], release_seed=0, **options
+    )
+    low, high = (value_of(p.findings, "prosecutor_risk.mean", ()).value for p in linked.points[2:])
+    assert low > high

@@ -12,9 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from documents import check_document
-from small import QI, made_schema
+from small import QI, made_schema, masked_release
 from unveil.audit.linking import run_link
-from unveil.data.masked import Masked
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
@@ -49,10 +48,10 @@ def test_known_probabilities_are_found_again_and_nothing_is_said(
         {n: {"role": QI, "domain": [str(v) for v in range(s)]} for n, s in zip("abcde", SIZES, strict=True)}
     )
     table = Table.from_columns(schema, {n: [str(v) for v in c] for n, c in zip("abcde", people, strict=True)})
-    release = Masked(table.attributes, tuple(rows), (0, 1, 2, 3, 4))
+    release = masked_release(table.attributes, tuple(rows), (0, 1, 2, 3, 4))
     before = logging.getLogger("splink").level, list(logging.getLogger("splink").handlers)
     with caplog.at_level(logging.DEBUG):
-        found = run_link(release, table=table, origin=np.arange(PEOPLE), splink=True, subsets=0, engine=Engine(seed=5))
+        found = run_link(release, table=table, group=np.arange(PEOPLE), splink=True, subsets=0, engine=Engine(seed=5))
     assert (logging.getLogger("splink").level, list(logging.getLogger("splink").handlers)) == before
     assert capfd.readouterr() == ("", "")
     assert not [r for r in caplog.records if r.name.startswith("splink")]

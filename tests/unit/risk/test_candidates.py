@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from small import QI, made_schema, made_table
+from small import QI, made_schema, made_table, masked_release
 from unveil.anonymizers.microaggregation import Microaggregation
 from unveil.anonymizers.noise import Noise
-from unveil.data.masked import Masked
+from unveil.data.rows import rows_of
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
 from unveil.risk.linkage import candidates, supervised
@@ -38,12 +38,12 @@ def released(people: int, *, categories: bool = False, alike: bool = False) -> t
     table = made_table(made_schema(attributes), *rows)
     method = Microaggregation(k=3) if alike else Noise(amount=0.3)
     made = method.anonymize(table, Engine(seed=1))
-    origin = np.array(made.origin)
-    masked = made.masked
+    masked, group = made.release, made.group_of_row
     if not alike:  # one row is not published
-        kept = Masked(masked.attributes, tuple(c[1:] for c in masked.columns), masked.masked)
-        masked, origin = kept, origin[1:]
-    return published_of(masked, tuple(attributes), origin), register_of_table(table, table.attributes)
+        rows = rows_of(masked)
+        masked = masked_release(rows.attributes, tuple(c[1:] for c in rows.columns), rows.masked)
+        group = group - 1
+    return published_of(masked, tuple(attributes), group), register_of_table(table, table.attributes)
 
 
 @pytest.mark.parametrize("name", AGGREGATES)

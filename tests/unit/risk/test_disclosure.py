@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from small import QI, SENSITIVE, made_schema, made_table
+from small import QI, SENSITIVE, made_schema, made_table, masked_release
 from unveil import catalog
 from unveil.data.attribute import Role
-from unveil.data.masked import Masked, MaskedTable, as_published
+from unveil.data.release import Anonymized
+from unveil.data.rows import as_published, groups_of_origin
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -95,15 +96,15 @@ def small(x: list[float], facts: str, asked: str = "s") -> Table:
     return made_table(schema, *zip(x, facts, strict=True))
 
 
-def changed(table: Table, **columns: NDArray[np.generic]) -> MaskedTable:
+def changed(table: Table, **columns: NDArray[np.generic]) -> Anonymized:
     """A masked release of a table, its rows turned round, with these columns published instead."""
     published = list(as_published(table.attributes, table.columns))
     names = [a.name for a in table.attributes]
     for name, column in columns.items():
         published[names.index(name)] = column
     origin = np.arange(table.rows)[::-1].copy()
-    masked = Masked(table.attributes, tuple(c[origin] for c in published), (0,))
-    return MaskedTable(masked, origin)
+    masked = masked_release(table.attributes, tuple(c[origin] for c in published), (0,))
+    return Anonymized(masked, groups_of_origin(origin, table.rows))
 
 
 def test_a_fact_that_only_the_own_row_tells_is_all_gain() -> None:

@@ -1,5 +1,7 @@
 """Intervals of statistics that jump: near ties, and where nothing seems to move."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import t
@@ -7,6 +9,7 @@ from scipy.stats import t
 from unveil import risk
 from unveil.data.belief import Belief, Diagnostics
 from unveil.data.contrasts import contrast_weights, shift_size
+from unveil.risk import _compare, gain
 from unveil.risk._compare import shifted, stepped
 
 CHAINS, TRIALS = 4, 250
@@ -72,6 +75,24 @@ def test_intervals_hold_ties(kind: str) -> None:
 def test_the_check_can_fail() -> None:
     """Student's interval over what each chain says, as it used to be: too often all four are on one side of a tie."""
     assert held("global_threat", student=True) < 0.92 < held("global_threat")
+
+
+@pytest.mark.parametrize(("kinds", "most"), [(4, 0.98), (60, 1.0)])
+def test_shares_of_people_who_tie_and_err_alone(kinds: int, most: float) -> None:
+    """All of them are 80% sure exactly, each with an error of their own: 95 ± 3% of few; of many, not below 92%."""
+    random, exact = np.random.default_rng(1), np.tile([0.8, 0.2], (kinds, 1))
+    found = [risk.confident(around(exact, random.normal(0, 0.01, (CHAINS, kinds)))) for _ in range(3 * TRIALS)]
+    assert 0.92 <= np.mean([one.high > 1 - 1e-9 for one in found]) <= most
+
+
+def test_guesses_of_people_who_err_alone_are_no_wider_than_they_must_be() -> None:
+    """60 exact ties: a third more than an interval of one width for all runs would need, not the double."""
+    random, count = np.random.default_rng(2), 60
+    half, truth = np.full((count, 2), 0.5), np.arange(count) % 3 // 2
+    found = [risk.global_threat(around(half, random.normal(0, 0.01, (CHAINS, count))), truth) for _ in range(TRIALS)]
+    assert np.mean([one.low <= 0.5 <= one.high for one in found]) >= 0.95 - 3 * (0.95 * 0.05 / TRIALS) ** 0.5
+    needed = np.quantile([abs(one.value - 0.5) for one in found], 0.95)
+    assert np.mean([one.high - one.low for one in found]) / 2 < 1.34 * needed
 
 
 def test_a_quantile_of_people_who_err_alone_is_no_wider_than_it_must_be() -> None:
@@ -163,3 +184,27 @@ def test_success_on_members_has_a_width_where_all_are_guessed(right: bool) -> No
     found = risk.member_advantage(everyone, truth, everyone, truth)
     assert found.value == 0
     assert found.low < -0.1 < 0.1 < found.high
+
+
+@pytest.mark.parametrize("small", [0, 10**9], ids=["shifted as needed", "kept"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_one_of_many_values_is_looked_at_alone(small: int, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same interval as when every value is shifted for it, which takes hundreds of times as long."""
+    random = np.random.default_rng(4)
+    chains = random.gamma(0.5, size=(2, 4, 50, 40))
+    if apart:
+        chains[0, 1, :, 3] = 0.0  # one chain believes nothing of it
+    chains /= chains.sum(axis=3, keepdims=True)
+    attacker, learner = (Belief(each.mean(axis=0), each, Diagnostics("drawn")) for each in chains)
+    refitted = replace(attacker, diagnostics=Diagnostics("drawn", refits=True))
+    monkeypatch.setattr(_compare, "SMALL", small)
+    for who in (attacker, refitted):
+        for value in (0, 3, 39):
+            others = tuple(code for code in range(40) if code != value)
+            found = []
+            for few in (4, 10**9):
+                monkeypatch.setattr(gain, "FEW", few)
+                each = gain.belief_difference_max(who, learner, harmless=others)
+                found.append([each.value, each.low, each.high])
+            assert found[0] == pytest.approx(found[1], rel=1e-12)
+            assert found[0][1] < found[0][0] < found[0][2]

@@ -128,7 +128,7 @@ def _group_of(release: Any, cell: Any) -> int:
 
 def test_a_link_with_an_assignment_counts_three_classes() -> None:
     table, release, groups = one_attribute()
-    found = run_link(release, table=table, origin=groups, false_links=0.03, missed_links=0.06, subsets=0, splink=True)
+    found = run_link(release, table=table, group=groups, false_links=0.03, missed_links=0.06, subsets=0, splink=True)
     readers = {r["reader"]: r for r in found.document.diagnostics["readers"]}
     values = {f.id: f.value for f in found.document.findings}
     assert values["probabilistic.reid"] == pytest.approx((1 + 6 / 7) / 8)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from small import QI, made_release, made_schema, made_table
+from small import QI, made_release, made_schema, made_table, masked_release
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known
-from unveil.data.masked import Masked
 from unveil.data.regions import Regions
+from unveil.data.release import Release
 from unveil.errors import NotApplicable, UsageError
 from unveil.kernels import linkage
 from unveil.risk.linkage.attribute_distances import AttributeDistance, distance_of_numbers, distance_of_regions
@@ -123,7 +123,7 @@ def five_columns(people: int) -> tuple[list[Attribute], list[NDArray[np.int64]],
 
 def linked(attributes: list[Attribute], codes: list[Any], shown: list[Any], **options: Any) -> Links:
     """Everybody linked with a masked file of their numbers."""
-    masked = Masked(tuple(attributes), tuple(shown), tuple(range(len(attributes))))
+    masked = masked_release(tuple(attributes), tuple(shown), tuple(range(len(attributes))))
     register = Register(
         {a.name: Known.exactly(a, c) for a, c in zip(attributes, codes, strict=True)},
         len(codes[0]),
@@ -363,8 +363,8 @@ def test_attributes_of_several_blocks_have_no_rows() -> None:
     assert published_of(release, ["b"]).count is not None
 
 
-def masked_of(columns: dict[str, Any], attributes: list[Attribute], perturbed: tuple[int, ...]) -> Masked:
-    return Masked(tuple(attributes), tuple(np.asarray(columns[a.name]) for a in attributes), perturbed)
+def masked_of(columns: dict[str, Any], attributes: list[Attribute], perturbed: tuple[int, ...]) -> Release:
+    return masked_release(tuple(attributes), tuple(np.asarray(columns[a.name]) for a in attributes), perturbed)
 
 
 def test_a_masked_table_by_hand() -> None:

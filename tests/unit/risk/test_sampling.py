@@ -8,7 +8,7 @@ from scipy.stats import hypergeom
 
 from unveil.data.belief import Estimate
 from unveil.errors import UsageError
-from unveil.risk.sampling import below_baseline, sampled_maximum, sampled_quantile, sampled_share
+from unveil.risk.sampling import below_baseline, sampled_quantile, sampled_share
 
 
 def test_five_exposed_people_of_a_thousand_do_not_vanish() -> None:
@@ -18,8 +18,6 @@ def test_five_exposed_people_of_a_thousand_do_not_vanish() -> None:
     most = round(found.high * 1005)
     assert most > 5
     assert hypergeom.cdf(0, 1005, most, 100) > 0.025 >= hypergeom.cdf(0, 1005, most + 1, 100)
-    assert sampled_maximum(np.ones(100), 1005) == Estimate(1.0, 1.0, math.inf)
-    assert sampled_maximum(np.full(100, 0.2), 1005, most=1.0).high == 1
     assert sampled_quantile(np.ones(20), 0.95, 1005).high == math.inf
 
 
@@ -67,7 +65,6 @@ def test_everybody_is_no_sample() -> None:
     each = np.array([0.0, 1.0, 1.0])
     assert sampled_share(each, 3) == Estimate.exact(2 / 3)
     assert sampled_quantile(each, 0.5, 3) == Estimate.exact(1.0)
-    assert sampled_maximum(each, 3) == Estimate.exact(1.0)
     with pytest.raises(UsageError, match="sample of 4 of 3 people"):
         sampled_share(np.zeros(4), 3)
     with pytest.raises(UsageError, match="q=2 is not a quantile"):

@@ -210,7 +210,7 @@ def released() -> tuple[Pairs, float]:
     table = made_table(schema, *([f"{v:.2f}" for v in row] for row in values))
     masked = Noise(amount=0.4).anonymize(table, Engine(seed=1))
     held = register_of_table(table, table.attributes)
-    published = published_of(masked.masked, ("a", "b", "c"), masked.origin)
+    published = published_of(masked.release, ("a", "b", "c"), masked.group_of_row)
     return all_pairs(published, held), reid(link_by_distance(published, held, scales=("common",))).value
 
 

@@ -122,7 +122,7 @@ def test_every_answer_has_the_headers(studio: Visitor) -> None:
     ],
 )
 def test_no_request_names_a_file_outside_the_folder(studio: Visitor, name: str) -> None:
-    for path, field in (("/data", "file"),):
+    for path, field in (("/data", "file"), ("/audit", "release"), ("/decide", "release"), ("/export", "exported")):
         answer = studio.post(path, **{field: name})
         assert answer.status in (400, 422), (path, answer.text)
         assert "secret" not in answer.text

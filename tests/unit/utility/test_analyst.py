@@ -98,9 +98,9 @@ def test_coarser_releases_are_worth_less() -> None:
         found = utility.analyst_utility(made, TABLE)
         values.append((found.coefficients("age")[1].value, found.moments("hours")["deviation_error"].value))
     assert values[0][0] < values[2][0]
-    masked = anonymizer("noise:amount=1").anonymize(TABLE, Engine(seed=1)).masked
+    masked = anonymizer("noise:amount=1").anonymize(TABLE, Engine(seed=1)).release
     noisy = utility.analyst_utility(masked, TABLE)
-    quiet = utility.analyst_utility(anonymizer("noise:amount=0.05").anonymize(TABLE, Engine(seed=1)).masked, TABLE)
+    quiet = utility.analyst_utility(anonymizer("noise:amount=0.05").anonymize(TABLE, Engine(seed=1)).release, TABLE)
     assert quiet.propensity()[0].value < noisy.propensity()[0].value
     assert quiet.coefficients("age")[0].value > noisy.coefficients("age")[0].value
 

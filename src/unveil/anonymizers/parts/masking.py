@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.hierarchy import number_text
-from unveil.data.masked import Masked, MaskedTable, as_published
 from unveil.data.options import Options, name_of
+from unveil.data.release import Anonymized
+from unveil.data.rows import PublishedRows, as_published, groups_of_origin, release_of_rows
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
@@ -46,7 +47,7 @@ class Masking(Options):
         """By position: P(published | true), where that is all a change depends on."""
         return {}
 
-    def anonymize(self, table: Table, engine: Engine) -> MaskedTable:
+    def anonymize(self, table: Table, engine: Engine) -> Anonymized:
         """The perturbed columns among the others, rows in an order drawn for itself."""
         table.check_texts()
         which = _chosen(table, self.named(), self.kinds, name_of(self))
@@ -55,14 +56,14 @@ class Masking(Options):
         for index, column in self.perturbed(table, which, engine).items():
             columns[index] = _whole_days(table.attributes[index], column)
         origin = engine.named("order").generator().permutation(table.rows).astype(np.int64)
-        masked = Masked(
+        rows = PublishedRows(
             table.attributes,
             tuple(column[origin] for column in columns),
             which,
             self.channel(table, which) if self.publish else {},
             described(self) if self.publish else "",
         )
-        return MaskedTable(masked, origin)
+        return Anonymized(release_of_rows(rows), groups_of_origin(origin, table.rows))
 
 
 def _chosen(table: Table, names: Sequence[str], kinds: Sequence[Kind], who: str) -> tuple[int, ...]:

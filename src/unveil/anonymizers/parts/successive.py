@@ -309,7 +309,7 @@ def _recoded(method: Any, table: Table, placed: Sequence[Ints], engine: Engine) 
 def _recoding(method: Any, table: Table, engine: Engine) -> Anonymized:
     """What the method makes of a part, if that is one recoded block: of slices only the first cells would be left."""
     found: Anonymized = method.anonymize(table, engine)
-    if len(found.release.blocks) > 1:
+    if len(found.release.blocks) > 1 or found.release.perturbed:
         raise UsageError("only recoding and anatomy can follow earlier releases; use mondrian, full_domain or anatomy")
     return found
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from unveil.attackers.posterior.averages import Averages, Running, belief_of, watched
 from unveil.attackers.posterior.convergence import Chains
 from unveil.data.belief import Belief, Threat
-from unveil.data.masked import SUPPRESSED, Masked
 from unveil.data.release import row_numbers
+from unveil.data.rows import SUPPRESSED, PublishedRows
 from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError
 from unveil.kernels import perturbed
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-def codes_of(masked: Masked, index: int) -> Codes:
+def codes_of(masked: PublishedRows, index: int) -> Codes:
     """(rows,) the codes that an attribute's cells show; -1 = suppressed."""
     attribute, column = masked.attributes[index], masked.columns[index]
     if index in masked.wide:
@@ -65,7 +65,7 @@ class _Model:
     beta: float
 
     @classmethod
-    def of(cls, masked: Masked, asked: int, alpha: float, beta: float) -> "_Model":
+    def of(cls, masked: PublishedRows, asked: int, alpha: float, beta: float) -> "_Model":
         if not masked.known_channel:
             which = next(i for i in masked.masked if i not in masked.channel)
             raise NotApplicable(
@@ -219,7 +219,7 @@ def _pick(weight: Floats, random: np.random.Generator) -> Codes:
 
 
 def channel_beliefs(
-    masked: Masked,
+    masked: PublishedRows,
     asked: int,
     known: Mapping[int, NDArray[np.integer]],
     *,
@@ -340,7 +340,7 @@ def _belief(
     name: str,
     question: _Question,
     running: list[_Chain],
-    masked: Masked,
+    masked: PublishedRows,
     known: Mapping[int, NDArray[np.integer]],
     chains: Chains,
     number: Codes,

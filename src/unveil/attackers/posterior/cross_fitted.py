@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ STATES = 1 << 16  # groups with more states on both sides are matched by scaling
 MOST_WORK = 4e9  # rows · states of all groups that are matched exactly: the cheapest first
 MOST_NUMBERS = 400_000_000  # rows and values, of beliefs that are kept
 FITS_AT_ONCE = 2_000_000
-MOST_LEARNED = 100_000  # rows of the groups, drawn at random, that models are fitted to
 LEAST_LEARNED = 1000  # groups, however large
 MOST_DRAWS = 8  # points that a widened cell is tried at, where less than a value is known
 
@@ -68,7 +67,11 @@ class CrossFitted:
         fold = random.permutation(release.groups) % folds
         done = like.models if like is not None else (None,) * len(bags)
         # Repeats learn from the same groups as what is believed: they say how sure that is.
-        sample = like.sample if like is not None else _sample(release.sizes, engine.named("sample").generator())
+        sample = (
+            like.sample
+            if like is not None
+            else _sample(release.sizes, settings.most_rows, engine.named("sample").generator())
+        )
         models = []
         for own, bag, one in zip(engine.abreast(len(bags)), bags, done, strict=True):
             seen = (bag, columns, fold, times)
@@ -156,6 +159,8 @@ class CrossFitted:
         values = columns.values
         by_block = {model.bag.number: place for place, model in enumerate(self.models)}
         own_number = release.blocks.index(fitted.block)
+        if not fitted.others and not len(columns.allowed) and own_number in by_block and fitted.own.pair:
+            return self._beside(by_block[own_number], fitted)
         likelihood: dict[int, Floats] = {}
         changed = {}
         for number, fits in ((own_number, fitted.own), *fitted.others):
@@ -180,6 +185,14 @@ class CrossFitted:
             tables = {number: self._chances_withheld(by_block[number], kind) for number, _ in fitted.others}
             found += who.weights(likelihood, tables, held)
         return found
+
+    def _beside(self, place: int, fitted: Fitted) -> Floats:
+        """The same where each row shows its value: of what may be hundreds, only that one counts."""
+        fits, values = fitted.own, self.columns.values
+        value = self.columns.of_entry[fits.entry]
+        weight = fitted.block.count[fits.entry] * self._likelihood(place, fits, value)
+        cell, cells = fits.target * values + value, fitted.targets.count * values
+        return np.bincount(cell, weights=weight, minlength=cells).astype(np.float64).reshape(-1, values)
 
     def _chances(self, place: int, which: slice) -> Floats:
         """(entries of the block, columns) the chance that a row of the column shows the cell."""
@@ -221,14 +234,17 @@ class CrossFitted:
             found = found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
         return found
 
-    def _likelihood(self, place: int, fits: BlockFits) -> Floats:
-        """(fits, values or 1) of what is known, given the cell and the value; inside a region p(s | x) counts."""
+    def _likelihood(self, place: int, fits: BlockFits, value: Ints | None = None) -> Floats:
+        """(fits, values or 1) of what is known, given the cell and the value; inside a region p(s | x) counts.
+
+        `value` (fits,): of that value alone, (fits,).
+        """
         bag = self.models[place].bag
         factor = self._factor(fits)
         entry = bag.of_entry[fits.entry]
         wide = self._wide(bag, entry)
         if not self.models[place].learned or not wide.any():
-            return factor[:, None]
+            return factor[:, None] if value is None else factor
         # Rows that are the target's only by a mistake say what their group does.
         inside = np.ones(len(entry), dtype=bool)
         for i, overlaps in fits.overlaps.items():
@@ -236,10 +252,11 @@ class CrossFitted:
             overlapping[overlaps.overlapping] = True
             inside &= overlapping[fits.pair[i]]
         some = np.flatnonzero(wide & inside)
-        found = np.repeat(factor[:, None], self.columns.values, axis=1)
+        found = np.repeat(factor[:, None], self.columns.values, axis=1) if value is None else factor
         if len(some):
-            p = self._inside(place, fits, some)
-            found[some] *= p / np.maximum(self.entry[place][entry[some]], 1e-12)
+            which = None if value is None else value[some]
+            p = self._inside(place, fits, some, which)
+            found[some] *= p / np.maximum(self.entry[place][_at(entry[some], which)], 1e-12)
         return found
 
     def _factor(self, fits: BlockFits) -> Floats:
@@ -257,8 +274,11 @@ class CrossFitted:
             wide |= self.release.regions[i].sizes[bag.cells[:, place]] > 1
         return np.asarray(wide[entry])
 
-    def _inside(self, place: int, fits: BlockFits, some: Ints) -> Floats:
-        """(some fits, values) p(s | x) at what the row's cell and the knowledge leave open, by the row's own model."""
+    def _inside(self, place: int, fits: BlockFits, some: Ints, value: Ints | None = None) -> Floats:
+        """(some fits, values) p(s | x) at what the row's cell and the knowledge leave open, by the row's own model.
+
+        `value`: of that value of each alone, (some fits,).
+        """
         model, release = self.models[place], self.release
         bag = model.bag
         entry = bag.of_entry[fits.entry[some]]
@@ -268,7 +288,7 @@ class CrossFitted:
             if not self._settled(i, bag.cells[entry, place], fits.overlaps.get(i))
         ]
         draws = int(np.clip(FITS_AT_ONCE // max(len(some), 1), 1, MOST_DRAWS)) if left_open else 1
-        found = np.zeros((len(some), self.columns.values))
+        found = np.zeros((len(some), self.columns.values) if value is None else len(some))
         for draw in range(draws):
             codes = []
             for position, i in enumerate(bag.attributes):
@@ -282,7 +302,7 @@ class CrossFitted:
                     both = overlaps.overlapping[at] == pair  # else what is known is wrong: the cell alone speaks
                     code = np.where(both, drawn_codes(overlaps.inside, at, u, self.margins[i]), code)
                 codes.append(code)
-            found += self._predicted(place, codes, self.fold[bag.group[entry]])
+            found += self._predicted(place, codes, self.fold[bag.group[entry]], value)
         return found / draws
 
     def _settled(self, index: int, cell: NDArray[np.int32], overlaps: Overlaps | None) -> bool:
@@ -291,8 +311,8 @@ class CrossFitted:
             return bool((overlaps.inside.sizes == 1).all())
         return bool((self.release.regions[index].sizes[cell] == 1).all())
 
-    def _predicted(self, place: int, codes: list[Ints], fold: Ints) -> Floats:
-        """(rows, values) p(s | x) of codes by attribute, each by the model that has not seen the fold."""
+    def _predicted(self, place: int, codes: list[Ints], fold: Ints, value: Ints | None = None) -> Floats:
+        """(rows, values) p(s | x) of codes by attribute, by the model that has not seen the fold; or of `value`."""
         model = self.models[place]
         points = model.bag.bins.points(codes, len(fold))
         number = row_numbers([fold, *points.T])
@@ -301,7 +321,7 @@ class CrossFitted:
         for f in np.unique(fold).tolist():
             mine = np.flatnonzero(fold[example] == f)
             found[mine] = model.predict(np.ascontiguousarray(points[example[mine]]), f)
-        return np.asarray(found[number])
+        return np.asarray(found[_at(number, value)])
 
     def _of_block(self, place: int, targets: Targets) -> Floats:
         """(targets, values) mean of p(s | x) over rows that may be the target's, each as if its group were absent."""
@@ -346,12 +366,17 @@ class CrossFitted:
         return found
 
 
-def _sample(sizes: Ints, random: np.random.Generator) -> Ints | None:
+def _at(row: Ints, value: Ints | None) -> Any:
+    """Of each row all values, or one."""
+    return row if value is None else (row, value)
+
+
+def _sample(sizes: Ints, most: int, random: np.random.Generator) -> Ints | None:
     """Groups at random with about as many rows as are learned from; None: all of them."""
-    if sizes.sum() <= MOST_LEARNED or len(sizes) <= LEAST_LEARNED:
+    if sizes.sum() <= most or len(sizes) <= LEAST_LEARNED:
         return None
     order = random.permutation(len(sizes))
-    enough = int(np.searchsorted(np.cumsum(sizes[order]), MOST_LEARNED, side="right"))
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), most, side="right"))
     return np.sort(order[: max(enough, LEAST_LEARNED)])
 
 

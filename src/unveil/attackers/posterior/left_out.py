@@ -174,13 +174,11 @@ class _WideCells:
         np.add.at(ends, (regions.low, owner), 1.0)
         np.add.at(ends, (regions.high + 1, owner), -1.0)
         member = np.cumsum(ends, axis=0)[:-1]  # (codes, regions)
-        slopes = np.empty((values, regions.codes, regions.codes))
+        inverses = np.empty((values, regions.codes, regions.codes))
         total = beta.sum(axis=1) + shown.sum(axis=1)
         for v, share in enumerate(theta):
-            mass = np.maximum(share @ member, 1e-300)
-            weight = shown[v] / mass
-            slope = np.diag(member @ weight) - share[:, None] * ((member * (weight / mass)) @ member.T)
-            slopes[v] = np.linalg.inv(np.eye(regions.codes) - slope / total[v])
+            used = np.flatnonzero(shown[v])  # a value is shown in few of the regions
+            inverses[v] = _newton(share, member[:, used], shown[v, used], total[v])
         of_item = np.bincount(inverse, weights=rows[entry, value]).astype(np.float64)
         found = cls(
             regions,
@@ -188,7 +186,7 @@ class _WideCells:
             theta,
             beta,
             shown,
-            slopes,
+            inverses,
             distinct,
             np.append(start, len(item)),
             item % len(regions),
@@ -225,6 +223,23 @@ class _WideCells:
             # A mean of draws is no fixed point where regions overlap: it changes as the fixed point does.
             found[asked, value] *= inside[known.of_target[asked], mine] / before[known.of_target[asked], value]
         return found
+
+
+def _newton(share: Floats, member: Floats, rows: Floats, total: float) -> Floats:
+    """(codes, codes) the inverse of I less the slope of what shares of codes make of rows that show some regions.
+
+    That is a diagonal and, for each region, a product of two vectors (Woodbury's identity where there are few regions).
+    """
+    mass = np.maximum(share @ member, 1e-300)
+    weight = rows / mass
+    diagonal = 1 - (member @ weight) / total
+    left = share[:, None] * member * (weight / mass / total)
+    if 2 * len(rows) > len(share) or diagonal.min() < LEAST:
+        return np.asarray(np.linalg.inv(np.diag(diagonal) + left @ member.T))
+    across = left / diagonal[:, None]
+    down = member.T / diagonal
+    inner = np.linalg.solve(np.eye(len(rows)) + member.T @ across, down)
+    return np.asarray(np.diag(1 / diagonal) - across @ inner)
 
 
 def _means(posterior: Posterior, targets: Targets) -> Floats:

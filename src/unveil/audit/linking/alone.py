@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from unveil.audit.document import Finding
 from unveil.audit.linking.keys import Keys, keys_of_original, keys_of_release
 from unveil.data.belief import Estimate
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -171,7 +170,7 @@ class Alone:
 
 
 def ask_uniqueness(
-    release: Release | Masked,
+    release: Release,
     table: Table | None,
     names: Sequence[str],
     *,
@@ -234,10 +233,10 @@ def ask_uniqueness(
 
 
 def _with_wildcards(
-    release: Release | Masked, table: Table | None, names: Sequence[str], fraction: float | None
+    release: Release, table: Table | None, names: Sequence[str], fraction: float | None
 ) -> WildcardCounts | None:
     """Counts in which a withheld cell is any value; None if no row withholds some of its cells."""
-    if isinstance(release, Masked):
+    if release.perturbed:
         return None
     try:
         return wildcard_counts(release, table, fraction=fraction, names=names)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import Release, row_numbers
 from unveil.data.table import Table
@@ -50,14 +49,14 @@ class Keys:
 
 
 def keys_of_release(
-    release: Release | Masked, names: Sequence[str], *, fraction: float | None, table: Table | None = None
+    release: Release, names: Sequence[str], *, fraction: float | None, table: Table | None = None
 ) -> Keys:
     """The published cells, where every value lies in one of them at most; suppressed rows have none.
 
     `table`: the original, whose weights say for how many of the population a cell's people stand, unless the fraction
     is given.
     """
-    if isinstance(release, Masked):
+    if release.perturbed:
         raise NotApplicable("the values of a masked table need not be those of anybody in the population")
     places = [release.index(name) for name in names]
     blocks = [b for b in release.blocks if any(i in b.attributes for i in places)]

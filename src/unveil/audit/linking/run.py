@@ -20,7 +20,6 @@ from unveil.audit.linking.worst import ask_worst
 from unveil.audit.masked_identity import found_masked
 from unveil.audit.result import RunResult, judged_document
 from unveil.catalog import anonymizer
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine
@@ -61,13 +60,13 @@ class Link(RunResult):
 
 
 def run_link(
-    release: Release | Masked,
+    release: Release,
     *,
     name: str = "release",
     table: Table | None = None,
     held: Register | None = None,
     known: Sequence[str] | None = None,
-    origin: NDArray[np.integer] | None = None,
+    group: NDArray[np.integer] | None = None,
     population: Table | None = None,
     fraction: float | None = None,
     false_links: float = 0.001,
@@ -85,8 +84,8 @@ def run_link(
 ) -> Link:
     """Link the people held (everybody in the original, by all quasi-identifiers) with the published rows.
 
-    `origin`: the original row of each published row of a masked release; without it, and with perturbed columns, links
-    can be counted but not judged. Of a grouped release: the group of each original row.
+    `group`: that of each original row, which with perturbed columns is a row; without it links of such a release can
+    be counted but not judged.
     `population` or `fraction`: what the release is a sample of. `largest`: size up to
     which minimal sample uniques are sought. `splink`: also link by weights that Splink estimates.
     `worst_case`: the family of distances to learn from the true links.
@@ -97,16 +96,16 @@ def run_link(
     started = time.monotonic()
     engine = Engine(seed=0) if engine is None else engine
     noticed: tuple[PerturbedColumn, ...] = ()
-    if table is not None and (held is None or isinstance(release, Release)):
+    if table is not None and (held is None or not release.perturbed):
         reading = read_perturbed(release, table)
         release, noticed, table = reading.release, reading.columns, reading.as_read(table)
         population = None if population is None else reading.as_read(population)
-        if origin is not None and reading.group is not None:
-            origin = reading.group[np.asarray(origin)]
+        if group is not None and reading.group is not None:
+            group = reading.group[np.asarray(group)]
     if held is None:
         if table is None:
             raise UsageError("nobody is held: give the original, or a file of people")
-        held = register_of_table(table, release.attributes, known)
+        held = register_of_table(table, release.true_attributes, known)
     elif known is not None:
         absent = [n for n in known if n not in held.known]
         if absent:
@@ -119,14 +118,13 @@ def run_link(
     if prove is not None and (worst_case is None or not prove > 0):
         raise UsageError("--prove SECONDS, more than 0, goes with --worst-case")
     names = tuple(held.known)
-    rows = None if origin is None else np.asarray(origin, dtype=np.int64)
-    published = published_of(release, names, rows)
+    published = published_of(release, names, group)
     found = {"distance": ReaderLinks(link_by_distance(published, held, margins=margins, engine=engine))}
-    if isinstance(release, Masked):
+    if release.perturbed:
         found["one_to_one"] = _one_to_one(published, held, engine)
     rates = {"false_links": false_links, "missed_links": missed_links}
     found |= ask_probability(published, held, **rates, splink=splink, engine=engine)
-    worst_readers = ask_worst(release, published, held, rows, worst_case, method, engine, seconds=prove)
+    worst_readers = ask_worst(release, published, held, group, worst_case, method, engine, seconds=prove)
     found |= {reader: ReaderLinks(one.links, one.reason) for reader, one in worst_readers.items()}
     alone = ask_uniqueness(
         release,
@@ -140,7 +138,7 @@ def run_link(
     )
     sets: tuple[list[SubsetLinks], int] = ([], 0)
     if subsets > 0:
-        sets = link_by_subsets(release, held, origin=rows, most=subsets, engine=engine)
+        sets = link_by_subsets(release, held, group=group, most=subsets, engine=engine)
     findings = [f for reader, one in found.items() for f in _findings(name, reader, one, published)]
     findings += uniqueness_findings(name, alone)
     findings += [
@@ -148,7 +146,7 @@ def run_link(
         for reader, one in worst_readers.items()
         for key, (value, baseline) in one.shares.items()
     ]
-    if isinstance(release, Release):
+    if not release.perturbed:
         findings += identity_findings(release, name, table, population)
     elif published.origin is not None and table is not None:
         nearest = found["distance"].links

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
@@ -32,10 +31,10 @@ class WorstCase:
 
 
 def ask_worst(
-    release: Release | Masked,
+    release: Release,
     published: Published,
     held: Register,
-    origin: NDArray[np.int64] | None,
+    group: NDArray[np.integer] | None,
     aggregate: str | None,
     method: Method | None,
     engine: Engine,
@@ -50,7 +49,7 @@ def ask_worst(
     if aggregate is not None:
         found["supervised"] = _learned(published, held, aggregate, engine, seconds)
     if method is not None:
-        found["transparency"] = _told(release, held, method, origin)
+        found["transparency"] = _told(release, held, method, group)
     return found
 
 
@@ -89,13 +88,13 @@ def _proven(found: LearnedDistance) -> str:
     )
 
 
-def _told(release: Release | Masked, held: Register, method: Method, origin: NDArray[np.int64] | None) -> WorstCase:
+def _told(release: Release, held: Register, method: Method, group: NDArray[np.integer] | None) -> WorstCase:
     """Links by one who knows how the release was masked."""
-    if not isinstance(release, Masked):
+    if not release.perturbed:
         return WorstCase(None, "the release is not masked: its cells hold the truth")
-    if origin is None:
+    if group is None:
         return WorstCase(None, "nothing says whose row is whose")
     try:
-        return WorstCase(link_by_method(release, held, method, origin))
+        return WorstCase(link_by_method(release, held, method, group))
     except NotApplicable as reason:
         return WorstCase(None, str(reason))

@@ -60,7 +60,6 @@ def attribute(options: AttributeOptions) -> None:
     from unveil.audit.attribute import describe_attack
     from unveil.audit.perturbed import case_as_read, perturbed_remarks
     from unveil.data.belief import sensitive_attribute
-    from unveil.data.masked import Masked
     from unveil.formats.people import people_content, people_frame
 
     started = time.monotonic()
@@ -76,13 +75,13 @@ def attribute(options: AttributeOptions) -> None:
     for remark in perturbed_remarks(case, name, perturbed):
         say(f"unveil: {remark}")
     release = case.releases[name]
-    if isinstance(release, Masked):
+    if release.perturbed:
         _check_masked(options, release)
     index = sensitive_attribute(release, asked)
     with long_work() as (progress, stop):
         case = case.at(replace(case.engine, progress=progress, stop=stop).part())
-        result = _attack_masked(case, release, index) if isinstance(release, Masked) else _attack(case, index, options)
-    column = release.attributes[index]
+        result = _attack_masked(case, release, index) if release.perturbed else _attack(case, index, options)
+    column = release.true_attributes[index]
     truth = None if case.original is None else case.original.columns[case.original.index(column.name)]
     people = {}
     if options.people is not None:
@@ -188,7 +187,10 @@ def _attack(case: Any, index: int, options: AttributeOptions) -> Any:
 def _check_masked(options: AttributeOptions, release: Any) -> None:
     """What readers of perturbed columns cannot be told; where chances are published, bayesian alone reads them."""
     told = (options.prior, options.own_prior, options.others, options.knowledge, options.coalition)
-    alone = release.known_channel and not release.wide
+    from unveil.data.rows import rows_of
+
+    rows = rows_of(release)
+    alone = rows.known_channel and not rows.wide
     paired = bool(options.assignment) or options.key is not None
     if (
         options.original is None
@@ -205,13 +207,15 @@ def _check_masked(options: AttributeOptions, release: Any) -> None:
 def _attack_masked(case: Any, release: Any, index: int) -> Any:
     from unveil.audit.attack import run_channel_attack
     from unveil.audit.mixture import run_mixture_attack
+    from unveil.data.rows import rows_of
 
     told = {"known": case.known, "alpha": case.alpha, "beta": case.beta, "engine": case.engine, "chains": case.chains}
-    if release.known_channel and not release.wide:
+    rows = rows_of(release)
+    if rows.known_channel and not rows.wide:
         return run_channel_attack(release, case.original, index, **told)
     (name,) = case.releases
-    origin = case.assignments.get(name)
-    return run_mixture_attack(release, case.original, index, case.attackers or {}, origin=origin, **told)
+    group = case.assignments.get(name)
+    return run_mixture_attack(release, case.original, index, case.attackers or {}, group=group, **told)
 
 
 def _say_unsure(result: Any, *, stopped: bool, precision: float) -> None:

@@ -36,7 +36,7 @@ def disclosure(options: DisclosureOptions) -> None:
 
     from unveil.audit import code_people
     from unveil.audit.disclosure import Fact, run_disclosure
-    from unveil.data.masked import Masked, MaskedTable
+    from unveil.data.release import Anonymized
     from unveil.formats.priors import read_fact
 
     options = with_project(options)
@@ -49,7 +49,6 @@ def disclosure(options: DisclosureOptions) -> None:
     case = load_case(options, masked=True)
     ((name, release),) = case.releases.items()
     table = case.original
-    assert isinstance(release, Masked)
     assert table is not None
     fact = None
     if options.fact is not None:
@@ -59,7 +58,7 @@ def disclosure(options: DisclosureOptions) -> None:
     with long_work() as (progress, stop):
         found = run_disclosure(
             table,
-            MaskedTable(release, np.asarray(case.assignments[name], dtype=np.int64)),
+            Anonymized(release, np.array(case.assignments[name], dtype=np.int32)),
             name=name,
             percentages=percentages,
             asked=names_of(options.asked),

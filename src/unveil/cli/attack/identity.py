@@ -87,7 +87,7 @@ def identity(options: IdentityOptions) -> None:
             table=case.original,
             held=held,
             known=known,
-            origin=case.assignments.get(name),
+            group=case.assignments.get(name),
             population=case.population,
             **{name: getattr(options, name) for name in LINKING},
             margins=options.people is not None,

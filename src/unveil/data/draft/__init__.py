@@ -66,7 +66,7 @@ def draft_schema(
     tokens = frozenset(missing) if published else frozenset(missing) | MISSING_WORDS
     told = told or {}
     as_it_is = published or bool(told) or not prepare
-    proposals = {n: Proposal(c) if as_it_is else propose(c, tokens, decimal) for n, c in columns.items()}
+    proposals = {n: Proposal(c) if as_it_is else propose(n, c, tokens, decimal) for n, c in columns.items()}
     read = {n: read_column(n, p.column, decimal, tokens, published) for n, p in proposals.items()}
     derived = {} if as_it_is else {d.name: d for d in _derived(columns, proposals, read)}
     read |= {n: read_column(n, d.column, decimal, tokens, False) for n, d in derived.items()}

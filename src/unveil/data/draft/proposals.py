@@ -13,6 +13,7 @@ from unveil.data.draft.words import (
     AGE_NAMES,
     BIRTH_WORDS,
     DISCHARGE_WORDS,
+    SEX_WORDS,
     STAY_NAMES,
     hinted,
     named_as,
@@ -54,7 +55,7 @@ class Derived:
     reason: str
 
 
-def propose(column: CodedColumn, tokens: frozenset[str], decimal: str) -> Proposal:
+def propose(name: str, column: CodedColumn, tokens: frozenset[str], decimal: str) -> Proposal:
     """What to do with a column; nothing if its texts can be read as they are."""
     rows = np.bincount(column.text_of_row, minlength=len(column.texts))
     count_of = dict(zip(column.texts, rows.tolist(), strict=True))
@@ -74,7 +75,7 @@ def propose(column: CodedColumn, tokens: frozenset[str], decimal: str) -> Propos
             notes.extend(_NOTES[key].format(value) for key, value in found.items())
             break
     else:
-        _propose_spellings(kept, count_of, prepare, notes)
+        _propose_spellings(kept, count_of, prepare, notes, by_letter=hinted(name, SEX_WORDS))
     if not prepare:
         return Proposal(column)
     made = prepare_texts(column.texts, Preparation.model_validate(prepare), [""], decimal)
@@ -82,7 +83,7 @@ def propose(column: CodedColumn, tokens: frozenset[str], decimal: str) -> Propos
 
 
 _NOTES = {
-    "date": "dates written {}; a time of day is left out",
+    "date": "dates written {}, and any such as 2024-01-31; a time of day is left out",
     "decimal": "{!r} is the decimal mark",
     "thousands": "{!r} parts thousands",
 }
@@ -123,7 +124,7 @@ def _dates(texts: Sequence[str], decimal: str) -> tuple[dict[str, Any], set[str]
     for form in DATE_FORMATS:
         if form == "yyyymmdd" and not _compact_dates(texts):
             continue
-        if national_date(texts[0], form) is None and national_date(texts[-1], form) is None:
+        if all(national_date(text, form, only=True) is None for text in (texts[0], texts[-1])):
             continue
         words = _apart(texts, lambda text, form=form: national_date(text, form) is not None)
         if words is not None:
@@ -155,9 +156,11 @@ def _numbers(texts: Sequence[str], decimal: str) -> tuple[dict[str, Any], set[st
 
 
 def _propose_spellings(
-    texts: Sequence[str], count_of: Mapping[str, int], prepare: dict[str, Any], notes: list[str]
+    texts: Sequence[str], count_of: Mapping[str, int], prepare: dict[str, Any], notes: list[str], *, by_letter: bool
 ) -> None:
-    """Blanks at the edges, and rare spellings of a common value."""
+    """Blanks at the edges, and rare spellings of a common value. `by_letter`: F, f and Femmina are one."""
+    letters = {text.strip().casefold() for text in texts if len(text.strip()) == 1}
+    by_letter = by_letter and all(text.strip()[:1].casefold() in letters for text in texts)
     blanks = [text for text in texts if text != text.strip()]
     total = sum(count_of[text] for text in texts)
     if len({text.strip() for text in texts}) < len(texts):
@@ -168,14 +171,16 @@ def _propose_spellings(
         return
     groups: dict[str, dict[str, int]] = {}
     for text in texts:
-        spellings = groups.setdefault(text.strip().casefold(), {})
+        spellings = groups.setdefault(text.strip().casefold()[: 1 if by_letter else None], {})
         spellings[text.strip()] = spellings.get(text.strip(), 0) + count_of[text]
     recode: dict[str, str] = {}
     rows_of: dict[str, int] = {}
     for spellings in groups.values():
         common = max(spellings, key=lambda text: (spellings[text], text))
         rare = {text: n for text, n in spellings.items() if text != common}
-        if rare and (len(common) >= LONG_WORD or sum(rare.values()) <= FOLD_SHARE * sum(spellings.values())):
+        if rare and (
+            by_letter or len(common) >= LONG_WORD or sum(rare.values()) <= FOLD_SHARE * sum(spellings.values())
+        ):
             recode |= dict.fromkeys(rare, common)
             rows_of |= rare
     if 0 < len(recode) <= MOST_RECODES:

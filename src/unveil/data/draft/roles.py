@@ -1,6 +1,7 @@
 """The role that a column's values and its name suggest, and the evidence for it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unveil.data.attribute import Kind, Role
@@ -26,6 +27,7 @@ __all__ = ["ColumnEvidence", "ProjectColumn", "extra_key", "searched_sets", "sha
 
 _DATE_LIKE = re.compile(r"\s*\d{1,4}([./-])\d{1,2}\1\d{2,4}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?\s*")
 ID_ROWS = 50  # in fewer rows, all values different says nothing
+NEAR_UNIQUE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,14 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
     exact = column.places is None or bool((column.places % 1).any())
     if hinted(column.name, PLACE_WORDS) and exact and len(column.counts) >= MANY and not column.published:
         return Role.IDENTIFIER, ["the name says a place on the map, which leads to an address"]
+    known = hinted(column.name, KNOWN_WORDS)
+    if column.places is None and apart >= NEAR_UNIQUE and present >= ID_ROWS and not (known or column.published):
+        return Role.IDENTIFIER, [
+            f"{share_text(apart)} of its texts differ: nearly every row has its own; if they are numbers, write them "
+            "in one way"
+            if _mostly_digits(column.texts)
+            else f"{share_text(apart)} of its values differ: nearly every row has its own"
+        ]
     if hinted(column.name, SENSITIVE_WORDS):
         return Role.SENSITIVE, ["the name says what people keep to themselves"]
     if column.places is None and distinct > 1 and hinted(column.name, REMARK_WORDS) and not column.published:
@@ -102,14 +112,18 @@ def _suggest(column: Column, distinct: int) -> tuple[Role, list[str]]:
         return Role.IDENTIFIER, [f"the name says an identifier, and {share_text(apart)} of its values differ"]
     if distinct <= 1:
         return Role.INSENSITIVE, ["one value only: it tells nobody apart"]
-    known = hinted(column.name, KNOWN_WORDS)
-    if apart >= 0.95 and present >= ID_ROWS and not known and _like_numbers_of_people(column):
+    if apart >= NEAR_UNIQUE and present >= ID_ROWS and not known and _like_numbers_of_people(column):
         return Role.IDENTIFIER, [f"{share_text(apart)} of its values differ: nearly every row has its own"]
     if extra := extra_key(column):
         return Role.QUASI_IDENTIFIER, [f"the name says a {extra}; until a human says so it may single people out"]
     if known:
         return Role.QUASI_IDENTIFIER, ["the name says what others may know of a person"]
     return Role.QUASI_IDENTIFIER, ["nothing says that others cannot know it"]
+
+
+def _mostly_digits(texts: Sequence[str]) -> bool:
+    """Amounts of money, with signs and marks of several kinds."""
+    return all(sum(letter.isdigit() for letter in text) * 2 >= len(text.strip()) for text in texts)
 
 
 def extra_key(column: Column) -> str | None:

@@ -25,6 +25,7 @@ __all__ = [
     "PLACE_WORDS",
     "REMARK_WORDS",
     "SENSITIVE_WORDS",
+    "SEX_WORDS",
     "STAY_NAMES",
     "WEIGHT_WORDS",
     "hinted",
@@ -93,7 +94,8 @@ SENSITIVE_WORDS = (
     "addict* suchtig* smoker smokes smoking raucher* raucht fumeur fumador fumatore psychiatr* psiquiatr* psichiatr* "
     "schizophren* hepatitis tuberculosis tuberkulose abortion abtreibung avortement aborto homosexual* transgender "
     "sozialhilfe welfare asylum asyl* oncolog* onkolog* cardiolog* kardiolog* urolog* gynaecolog* gynecolog* "
-    "gynakolog* ginecolog* maternid* maternit* dermatolog* venereolog* palliativ* hospice hospiz dialys* infectiolog*"
+    "gynakolog* ginecolog* dipendenza dipendenze tossicodipend* ludopatia toxicoman* dependance* adiccion* verslav* "
+    "maternid* maternit* dermatolog* venereolog* palliativ* hospice hospiz dialys* infectiolog*"
 )
 KNOWN_WORDS = (
     "age alter edad eta idade leeftijd sex gender geschlecht sexe sexo sesso geslacht birth birthday birthdate dob "
@@ -103,6 +105,7 @@ KNOWN_WORDS = (
     "familienstand etat civil estado burgerlijke education bildung beruf* profession* occupation job metier "
     "profesion beroep"
 )
+SEX_WORDS = "sex gender geschlecht sexe sexo sesso geslacht genere genero genre"
 AGE_WORDS = "age alter edad eta idade leeftijd lebensalter *alter"
 BIRTH_WORDS = "birth birthday birthdate dob geburt* geboorte* geb naissance nacimiento nascita"
 ADMISSION_WORDS = (

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from unveil.errors import OutputError, shown
 
@@ -20,11 +20,14 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
-__all__ = ["Content", "content_bytes", "csv_bytes", "write_whole"]
+__all__ = ["CodedTexts", "Content", "content_bytes", "csv_bytes", "write_whole"]
 
 JUST_NOW = 2.0  # seconds
+PIECE = 2**18  # rows that are written at a time
 Content = bytes | Callable[[BinaryIO], object] | None  # None: the file is removed
 
 
@@ -75,9 +78,23 @@ def content_bytes(content: Content) -> bytes:
     return out.getvalue()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedTexts:
+    """A column of texts, each held once."""
+
+    texts: "pl.Series"
+    of_row: "NDArray[np.integer]"  # (rows,) which of them each row holds
+
+    def __len__(self) -> int:
+        return len(self.of_row)
+
+    def __getitem__(self, rows: slice) -> "pl.Series":
+        return self.texts[self.of_row[rows]]
+
+
 def csv_bytes(
     header: Sequence[str],
-    columns: "Sequence[Iterable[str]] | pl.DataFrame",
+    columns: "Sequence[Iterable[str] | CodedTexts] | pl.DataFrame",
     *,
     delimiter: str = ",",
     newline: str = "\n",
@@ -91,23 +108,34 @@ def csv_bytes(
     import polars as pl
 
     texts = [
-        pl.Series("", column if isinstance(column, pl.Series) else list(column), pl.String, strict=True)
+        column
+        if isinstance(column, CodedTexts)
+        else pl.Series("", column if isinstance(column, pl.Series) else list(column), pl.String, strict=True)
         for column in columns
     ]
     if len(texts) != len(header):
         raise ValueError(f"{len(header)} names for {len(texts)} columns")
     if len({len(column) for column in texts}) > 1:
         raise ValueError("columns of different length")
-    if any(column.null_count() for column in texts):
+    if any((column.texts if isinstance(column, CodedTexts) else column).null_count() for column in texts):
         raise ValueError("a missing text; write the missing token instead")
     lone = len(texts) == 1
     unsafe = _UNSAFE.replace(",", "", 1) if delimiter == ";" else _UNSAFE  # its decimal commas need no quotes
     names = [_quoted(pl.Series("", [name], pl.String), lone, unsafe).item() for name in header]
-    frame = pl.DataFrame({str(place): _quoted(column, lone, unsafe) for place, column in enumerate(texts)})
     out = io.BytesIO()
     out.write((delimiter.join(names) + newline).encode())
-    if frame.height:
-        frame.write_csv(out, include_header=False, quote_style="never", line_terminator=newline, separator=delimiter)
+    how: dict[str, Any] = {"include_header": False, "quote_style": "never", "line_terminator": newline}
+    texts = [
+        CodedTexts(_quoted(column.texts, lone, unsafe), column.of_row) if isinstance(column, CodedTexts) else column
+        for column in texts
+    ]
+    for start in range(0, len(texts[0]) if texts else 0, PIECE):  # never the texts of all rows at once
+        some = slice(start, start + PIECE)
+        piece = {
+            str(place): column[some] if isinstance(column, CodedTexts) else _quoted(column[some], lone, unsafe)
+            for place, column in enumerate(texts)
+        }
+        pl.DataFrame(piece).write_csv(out, separator=delimiter, **how)
     if encoding == "utf-8":
         return out.getvalue()
     try:

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.errors import UsageError, shown
 from unveil.formats.columns import needed
-from unveil.formats.masked import masked_columns
 from unveil.formats.output.tables import OutputColumn, typed
 from unveil.formats.releases import release_columns, written_cells
 from unveil.formats.releases.published import Sidecar
@@ -15,7 +13,7 @@ from unveil.formats.releases.published import Sidecar
 __all__ = ["sidecar_of", "to_frame"]
 
 
-def to_frame(what: Table | Release | Masked, kind: str = "polars") -> Any:
+def to_frame(what: Table | Release, kind: str = "polars") -> Any:
     """A table or a release as a "polars", "pandas" or "pyarrow" table.
 
     A column of single numbers or dates is typed, any other is text. Where a release is more than its rows, a column
@@ -35,22 +33,16 @@ def to_frame(what: Table | Release | Masked, kind: str = "polars") -> Any:
     return frame.to_pandas()
 
 
-def sidecar_of(what: Release | Masked) -> Sidecar:
-    """What must be said of a release beside its rows; read_release and read_masked take it with a frame."""
-    if isinstance(what, Masked):
-        names = [a.name for a in what.attributes]
-        channel = {names[i]: tuple(map(tuple, matrix.tolist())) for i, matrix in what.channel.items()}
-        return Sidecar(masked=tuple(names[i] for i in what.masked), channel=channel, method=what.method)
+def sidecar_of(what: Release) -> Sidecar:
+    """What must be said of a release beside its rows; read_release takes it with a frame."""
     return release_columns(what, what.blocks)[1]
 
 
-def _columns(what: Table | Release | Masked) -> list[OutputColumn]:
+def _columns(what: Table | Release) -> list[OutputColumn]:
     import polars as pl
 
     if isinstance(what, Release):
         return release_columns(what, what.blocks)[0]
-    if isinstance(what, Masked):
-        return masked_columns(what)
     if not isinstance(what, Table):
         raise UsageError(f"to_frame: a {type(what).__name__} is neither a table nor a release")
     return [

@@ -15,11 +15,13 @@ from unveil.data.hierarchy import iso_date, number_text
 from unveil.data.notation import FileNotation
 from unveil.errors import OutputError, UnveilError
 from unveil.formats.columns import Columns, needed
-from unveil.formats.output import Content, csv_bytes, write_whole
+from unveil.formats.output import CodedTexts, Content, csv_bytes, write_whole
 from unveil.formats.statistical.output import ColumnPlan, check_names, planned, write_statistical
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 __all__ = [
     "ENDINGS",
@@ -41,10 +43,20 @@ class OutputColumn:
     """A column on its way to a file: its texts, and what is known of them."""
 
     name: str
-    texts: "pl.Series"  # (rows,) String without nulls
+    texts: "pl.Series"  # String without nulls: (rows,), or those that rows hold
     kind: Kind | None = None  # numbers and dates are written as such if every cell is one
     missing: str | None = None  # the text of a missing value
     merged: bool = False  # that text stands for every kind of missing value
+    of_row: "NDArray[np.integer] | None" = None  # (rows,) which text each holds; None: one text a row
+
+    @property
+    def cells(self) -> "pl.Series":
+        """(rows,)"""
+        return self.texts if self.of_row is None else self.texts[self.of_row]
+
+    def coded(self, texts: "pl.Series") -> "CodedTexts | pl.Series":
+        """The column with these texts instead, each held once."""
+        return texts if self.of_row is None else CodedTexts(texts, self.of_row)
 
 
 def check_ending(path: Path, what: str, error: type[UnveilError] = OutputError, *, names: Sequence[str] = ()) -> None:
@@ -98,7 +110,7 @@ def write_columns(columns: Columns, path: str | Path, *, missing: str = "") -> N
 
     path = Path(path)
     written = [
-        OutputColumn(name, pl.Series(column.texts, dtype=pl.String)[column.text_of_row], missing=missing)
+        OutputColumn(name, pl.Series(column.texts, dtype=pl.String), missing=missing, of_row=column.text_of_row)
         for name, column in columns.columns.items()
     ]
     write_whole({path: table_content(path, written, columns.dictionary)})
@@ -108,44 +120,46 @@ def typed(column: OutputColumn) -> "pl.Series":
     """The column as numbers or dates if every cell is one, else as texts. Read back, it has the same texts."""
     import polars as pl
 
+    cells = column.cells
     if column.kind is None or not column.kind.measured:
-        return column.texts.alias(column.name)
-    texts = column.texts.unique().to_list()
+        return cells.alias(column.name)
+    texts = cells.unique().to_list()
     values: dict[str, object] = {}
     for text in texts:
         if text == column.missing:
             continue
         value = iso_date(text) if column.kind is Kind.DATE else position(text, Kind.NUMERIC)
         if value is None or (isinstance(value, float) and number_text(value) != text):
-            return column.texts.alias(column.name)
+            return cells.alias(column.name)
         values[text] = value
     if column.kind is Kind.DATE:
         dtype: Any = pl.Date
     else:
         dtype = pl.Int64 if all(float(v).is_integer() and abs(v) < 2**53 for v in values.values()) else pl.Float64  # type: ignore[arg-type]
         values = {text: int(v) if dtype is pl.Int64 else v for text, v in values.items()}  # type: ignore[call-overload]
-    found = column.texts.replace_strict(
+    found = cells.replace_strict(
         list(values), pl.Series(list(values.values()), dtype=dtype), default=None, return_dtype=dtype
     )
     return found.alias(column.name)
 
 
-def _noted(column: OutputColumn, notation: FileNotation) -> "pl.Series":
+def _noted(column: OutputColumn, notation: FileNotation) -> "CodedTexts | pl.Series":
     """The cells as this notation writes them, each different text once."""
     import polars as pl
 
     texts = column.texts.unique().to_list()
     said = [t if t == column.missing else notation.cell(t, column.name, column.kind) for t in texts]
     if said == texts:
-        return column.texts
-    return column.texts.replace_strict(texts, pl.Series(said, dtype=pl.String), return_dtype=pl.String)
+        return column.coded(column.texts)
+    new = column.texts.replace_strict(texts, pl.Series(said, dtype=pl.String), return_dtype=pl.String)
+    return column.coded(new)
 
 
 # --- one function an ending -------------------------------------------------------------------------------------------
 
 
 def _write_csv(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
-    return csv_bytes([c.name for c in columns], [c.texts for c in columns])
+    return csv_bytes([c.name for c in columns], [c.coded(c.texts) for c in columns])
 
 
 def _typed(
@@ -174,7 +188,7 @@ def _write_excel(path: Path, columns: Sequence[OutputColumn], like: Dictionary |
     import polars as pl
 
     for column in columns:
-        if column.missing != "" and (column.texts == "").any():
+        if column.missing != "" and (column.cells == "").any():
             raise OutputError(
                 f"{path}: {column.name}: an empty text cannot be told from a missing one in a spreadsheet; write .csv"
             )
@@ -231,7 +245,7 @@ def _excel(path: Path, frame: "pl.DataFrame") -> Content:
 
 def _write_statistical(path: Path, columns: Sequence[OutputColumn], like: Dictionary | None) -> Content:
     check_names(path, [c.name for c in columns])
-    plans: list[ColumnPlan] = [planned(path, c.name, c.texts, c.missing, c.merged, like, typed(c)) for c in columns]
+    plans: list[ColumnPlan] = [planned(path, c.name, c.cells, c.missing, c.merged, like, typed(c)) for c in columns]
 
     def fill(file: BinaryIO) -> None:
         # The library writes to a path of its own; what is written there is the whole file.

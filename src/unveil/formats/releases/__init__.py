@@ -16,7 +16,8 @@ from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Release, build_release, row_numbers
 from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn, Table
-from unveil.errors import NotApplicable, ReleaseError, shown
+from unveil.data.toml import toml_key
+from unveil.errors import ReleaseError, shown
 from unveil.formats.cells import CellError, reaches, read_cells, shown_values, write_cells
 from unveil.formats.cells.notations import parse_cells
 from unveil.formats.output import Content, content_bytes, write_whole
@@ -81,7 +82,7 @@ def read_release(
     Options: `attributes`, domains already known, from the original; `delimiter`, `decimal`, `encoding`; `sidecar`,
     instead of the one beside the file; `cells`, notations as `--cells` names them: "list", or "age=range+suppressed"
     for one attribute. Without a sidecar a published row is a row, and groups are rows with equal quasi-identifier
-    cells.
+    cells. Where it says that columns were perturbed, each row is a group.
     """
     return read_release_rows(path, schema, **options)[0]
 
@@ -97,11 +98,10 @@ def read_release_rows(
     named = parse_cells(options.get("cells", ()))
     given, (path, sidecar) = path, named_sidecar(path, options.get("sidecar"))
     if sidecar.masked:
-        perturbed, verb = ", ".join(sidecar.masked), "was" if len(sidecar.masked) == 1 else "were"
-        raise NotApplicable(
-            f"{path}: {perturbed} {verb} perturbed, not widened: "
-            "there are no groups; unveil audit and unveil attack identity measure masked releases"
-        )
+        from unveil.formats.releases.perturbed import read_perturbed_columns
+
+        found = read_perturbed_columns(given, schema, key, options)
+        return found, np.arange(found.rows)
     known = {a.name: a for a in options.get("attributes", ())}
 
     def columns_of(source: "str | Path | IntoFrame") -> Columns:
@@ -167,7 +167,11 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
     files: dict[Path, Content] = {}
     dictionary, notation = (None, None) if like is None else (like.dictionary, like.notation)
     table = table_content(path, columns, dictionary, notation)
-    if cut.group is not None:
+    if release.perturbed:
+        bytes_of_table = content_bytes(table)
+        files[path.with_suffix(".toml")] = _said_of_perturbed(cut, digests_of(table=bytes_of_table))
+        table = bytes_of_table
+    elif cut.group is not None:
         sidecar: dict[str, object] = {"group": cut.group, "blocks": [list(block) for block in cut.blocks or ()]}
         bound = {"table": content_bytes(table)}
         if second is not None:
@@ -176,9 +180,23 @@ def release_files(release: Release, path: str | Path, *, like: Table | None = No
             made = table_content(other, _second_columns(release, second, cut.group), dictionary, notation)
             files[other] = bound["sensitive_table"] = content_bytes(made)
         sidecar["digests"] = digests_of(**bound)
-        files[path.with_suffix(".toml")] = tomli_w.dumps(sidecar).encode()
+        # First in place: if a disk fails before the others are, it says whose parts they are.
+        files = {path.with_suffix(".toml"): tomli_w.dumps(sidecar).encode(), **files}
         table = bound["table"]
     return {**earlier_parts(path, [*files, path]), **files, path: table}
+
+
+def _said_of_perturbed(said: Sidecar, digests: Mapping[Any, str]) -> bytes:
+    """The sidecar of perturbed columns, with matrices and method where they are published."""
+    lines = [tomli_w.dumps({"masked": list(said.masked), **({"method": said.method} if said.method else {})}).rstrip()]
+    if said.channel:
+        lines.append(
+            "\n[channel]  # chances of each published value, one row for each true value in the domain's order"
+        )
+        for name, matrix in said.channel.items():
+            rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix)
+            lines.append(f"{toml_key(name)} = [\n{rows},\n]")
+    return "\n".join([*lines, "\n" + tomli_w.dumps({"digests": dict(digests)})]).encode()
 
 
 def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[OutputColumn], Sidecar]:
@@ -188,11 +206,15 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Out
     names = [a.name for a in release.attributes]
     found: dict[str, OutputColumn] = {}
     for block in blocks:
-        rows = np.repeat(np.arange(len(block.cell)), block.count)
+        rows = np.repeat(np.arange(len(block.cell), dtype=np.int32), block.count)
         for i in block.attributes:
             texts = pl.Series(write_cells(release.regions[i], release.attributes[i]))
-            found[names[i]] = written_cells(release.attributes[i], texts[block.region(i)[rows]])
+            found[names[i]] = written_cells(release.attributes[i], texts, block.region(i)[rows])
     columns = [found[n] for n in names if n in found]
+    if release.perturbed:
+        said = {names[i]: one for i, one in sorted(release.perturbed.items()) if one.said}
+        channel = {n: tuple(map(tuple, p.channel.tolist())) for n, p in said.items() if p.channel is not None}
+        return columns, Sidecar(masked=tuple(said), channel=channel, method=release.method)
     if len(release.blocks) == 1 and _groups_are_classes(release):
         return columns, Sidecar()
     key = "group"
@@ -203,10 +225,12 @@ def release_columns(release: Release, blocks: Sequence[Block]) -> tuple[list[Out
     return columns, Sidecar(group=key, blocks=tuple(tuple(names[i] for i in b.attributes) for b in release.blocks))
 
 
-def written_cells(attribute: Attribute, cells: "pl.Series") -> OutputColumn:
-    """An attribute's cells on their way to a file."""
+def written_cells(
+    attribute: Attribute, cells: "pl.Series", of_row: NDArray[np.integer] | None = None
+) -> OutputColumn:  # fmt: skip
+    """An attribute's cells on their way to a file; `of_row`: which of them each row shows."""
     absent = attribute.values[-1] if attribute.missing else None
-    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True)
+    return OutputColumn(attribute.name, cells, attribute.kind, absent, merged=True, of_row=of_row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +401,7 @@ def _second_columns(release: Release, block: Block, key: str) -> list[OutputColu
     texts = pl.Series(write_cells(release.regions[attribute], release.attributes[attribute]))
     return [
         OutputColumn(key, pl.Series(block.group + 1).cast(pl.String), Kind.NUMERIC),
-        written_cells(release.attributes[attribute], texts[block.region(attribute)]),
+        written_cells(release.attributes[attribute], texts, block.region(attribute)),
         OutputColumn("count", pl.Series(block.count).cast(pl.String), Kind.NUMERIC),
     ]
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.masked import Masked
 from unveil.data.release import Block, Release, row_numbers
 from unveil.data.schema import Schema
 from unveil.data.table import CodedColumn, Table
@@ -18,7 +17,6 @@ from unveil.errors import UsageError, shown
 from unveil.formats.columns import no_number
 from unveil.formats.databases import Database
 from unveil.formats.frames import is_frame, named_source
-from unveil.formats.masked import read_masked
 from unveil.formats.output import csv_bytes
 from unveil.formats.releases import read_release_rows
 from unveil.formats.releases.published import Sidecar, published_columns, read_sidecar
@@ -27,7 +25,7 @@ from unveil.formats.tables import Columns, read_columns
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
-__all__ = ["assignment_bytes", "origin_bytes", "read_assignment", "read_origin", "read_paired"]
+__all__ = ["assignment_bytes", "read_assignment", "read_paired"]
 
 PAIRS = 1 << 22  # rows compared with cells at a time
 
@@ -38,25 +36,24 @@ def assignment_bytes(group_of_row: NDArray[np.int32]) -> bytes:
     return csv_bytes(["row", "group"], [(row + 1).astype(str).tolist(), (group_of_row[row] + 1).astype(str).tolist()])
 
 
-def origin_bytes(origin: NDArray[np.int64]) -> bytes:
-    """Whose row each published row is, as a file; both counted from 1."""
-    order = np.argsort(origin)
-    return csv_bytes(["row", "published"], [(origin[order] + 1).astype(str).tolist(), (order + 1).astype(str).tolist()])
-
-
-def read_assignment(path: str | Path, table: Table, release: Release) -> NDArray[np.int64]:
+def read_assignment(path: str | Path, table: Table | None, release: Release) -> NDArray[np.int64]:
     """(rows,) the group of each original row, counted from 0, from a file with the columns row and group.
+
+    With perturbed columns each published row is a group, and who is not published has none (-1).
 
     A group goes by the name that the release has for it: the text in its group column, else its number in the order in
     which groups appear in the file, from 1. Each row must fit its group: what is published there must allow its values.
     """
     found = read_columns(path, error=UsageError)
-    if set(found.columns) != {"row", "group"} or found.rows != table.rows:
+    if table is None and not release.perturbed:
+        raise UsageError("--assignment names rows of the original: give --original DATA")
+    rows = release.rows if table is None else table.rows
+    lines, of = (release.rows, "published") if release.perturbed else (rows, "the original's")
+    if set(found.columns) != {"row", "group"} or found.rows != lines:
         raise UsageError(
-            f"{path}: an assignment has the columns row and group, and one line for each of the original's "
-            f"{table.rows:,} rows"
+            f"{path}: an assignment has the columns row and group, and one line for each of {of} {lines:,} rows"
         )
-    row = _numbers(found.columns["row"], "row", table.rows, path)
+    row = _numbers(found.columns["row"], "row", rows, path)
     column = found.columns["group"]
     labels = release.labels or tuple(str(number) for number in range(1, release.groups + 1))
     number_of = {label.strip(): number for number, label in enumerate(labels)}
@@ -64,25 +61,14 @@ def read_assignment(path: str | Path, table: Table, release: Release) -> NDArray
         if text.strip() not in number_of:
             some = ", ".join(map(shown, labels[:5])) + (" …" if len(labels) > 5 else "")
             raise UsageError(f"{path}: {shown(text)} is not a group of the release; its groups are {some}")
-    group = np.empty(table.rows, dtype=np.int64)
+    group = np.full(rows, -1, dtype=np.int64)
     group[row] = np.array([number_of[text.strip()] for text in column.texts])[column.text_of_row]
-    _check_fit(group, table, release, labels, path)
+    if release.perturbed:
+        if len(np.unique(group[row])) < len(row):
+            raise UsageError(f"{path}: a group number stands there twice; each published row is one person's")
+    elif table is not None:
+        _check_fit(group, table, release, labels, path)
     return group
-
-
-def read_origin(path: str | Path, rows: int, published: int) -> NDArray[np.int64]:
-    """(published rows,) the original row of each, counted from 0, from the file that anonymize --assignment writes."""
-    found = read_columns(path, error=UsageError)
-    if set(found.columns) != {"row", "published"} or found.rows != published:
-        raise UsageError(
-            f"{path}: the assignment of a masked release has the columns row and published, and one line for each of "
-            f"{published:,} published rows"
-        )
-    origin = np.empty(published, dtype=np.int64)
-    origin[_numbers(found.columns["published"], "published", published, path)] = _numbers(
-        found.columns["row"], "row", rows, path
-    )
-    return origin
 
 
 def _numbers(column: CodedColumn, name: str, most: int, path: str | Path) -> NDArray[np.int64]:
@@ -168,10 +154,10 @@ def read_paired(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
-) -> tuple[Release | Masked, NDArray[np.int64]]:
+) -> tuple[Release, NDArray[np.int64]]:
     """A release without its column `key`, and whose row is whose, as `assignments` of an audit want it.
 
-    Of a grouped release that is the group of each original row, of a masked one the original row of each published row.
+    That is the group of each original row; with perturbed columns each row is a group, and -1 = not published.
     `table` was read from `original` in its `dialect`. Cost: both files are read once more, for the keys.
     """
     if sidecar is None:
@@ -183,17 +169,15 @@ def read_paired(
         raise UsageError(f"--key {key}: rows of the original stand for several people; there is no key to each")
     origin = _origin(_keys(here, key, name), _keys(there, key, whole), here, key, name)
     reading: dict[str, Any] = {"attributes": table.attributes, "cells": cells, "sidecar": sidecar, "key": key, **told}
-    if sidecar.masked:
-        return read_masked(path, schema, **reading), origin
     release, group = read_release_rows(path, schema, **reading)
     if release.rows != len(group):
         raise UsageError(f"{name}: rows stand for several people; --key {key} tells only one of them")
-    if len(origin) < table.rows:
+    if len(origin) < table.rows and not release.perturbed:
         raise UsageError(
             f"--key {key}: {table.rows - len(origin):,} of {table.rows:,} rows of the original are not in {name}, so "
             "their group is not known; leave --key out, or take them out of the original"
         )
-    of_row = np.empty(table.rows, dtype=np.int64)
+    of_row = np.full(table.rows, -1, dtype=np.int64)
     of_row[origin] = group
     return release, of_row
 

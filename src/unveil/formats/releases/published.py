@@ -119,6 +119,19 @@ class Sidecar(BaseModel):
 
 def read_sidecar(path: Path) -> Sidecar:
     """What stands beside a release, or in an ARX project; nothing said if there is no sidecar."""
+    sidecar = _stated_sidecar(path)
+    changed = _changed_part(path, sidecar)
+    if changed is not None:
+        file = path.with_suffix(".toml")
+        raise ReleaseError(
+            f"{changed}: is not the file that {file.name} was written with; write the release again, or remove "
+            f"[digests] from {file.name} if the change was meant"
+        )
+    return sidecar
+
+
+def _stated_sidecar(path: Path) -> Sidecar:
+    """As it says, whether or not the files are those that it was written with."""
     if path.parts and path.parts[0].lower() in ("sqlite:", "postgresql:", "postgres:"):
         raise ReleaseError(f"{path.parts[0]}//…: a release is a file, not a table in a database; export it as CSV")
     if not path.name:
@@ -140,12 +153,6 @@ def read_sidecar(path: Path) -> Sidecar:
     beside = sidecar.sensitive_table
     if beside is not None and not _stands_beside(path, beside):
         raise ReleaseError(f"{file}, sensitive_table: {shown(beside)} is not the name of a file beside the release")
-    changed = _changed_part(path, sidecar)
-    if changed is not None:
-        raise ReleaseError(
-            f"{changed}: is not the file that {file.name} was written with; write the release again, or remove "
-            f"[digests] from {file.name} if the change was meant"
-        )
     return sidecar
 
 
@@ -183,6 +190,9 @@ def earlier_parts(path: Path, files: Collection[Path]) -> dict[Path, None]:
             )
         stale.append(beside)
     if os.path.lexists(second):
+        with contextlib.suppress(ReleaseError):  # a run that was stopped may have put these two in place, not the table
+            stated = _stated_sidecar(path)
+            earlier = earlier if _changed_part(path, stated) == second else stated
         if "sensitive_table" not in earlier.digests or earlier.sensitive_table != second.name:
             raise ReleaseError(
                 f"{second}: is in the way: its name is that of a part of {path.name}, and nothing says that it was "
@@ -193,9 +203,9 @@ def earlier_parts(path: Path, files: Collection[Path]) -> dict[Path, None]:
 
 
 def _changed_part(path: Path, sidecar: Sidecar) -> Path | None:
-    """The file that is not the one its sidecar was written with."""
-    parts = {"table": sheet_file(path)[0], "sensitive_table": path.parent / (sidecar.sensitive_table or "")}
-    for part, digest in sidecar.digests.items():
+    """The file that is not the one its sidecar was written with, the second table first."""
+    parts = {"sensitive_table": path.parent / (sidecar.sensitive_table or ""), "table": sheet_file(path)[0]}
+    for part, digest in sorted(sidecar.digests.items()):
         try:
             found = _file_digest(parts[part], parts[part].stat().st_mtime_ns)
         except (OSError, ValueError):  # whoever reads it says what is wrong

@@ -1,4 +1,4 @@
-"""Tables from spreadsheets: one sheet, its first row the names, every cell the text it shows.
+"""Tables from spreadsheets: one sheet, its names in the first row below any title, every cell the text it shows.
 
 calamine reads the files. It lays a sheet out as a rectangle, has no value for error cells and takes negative dates for
 times of day; so a file is looked through once before (sheets.parts), for its size and for these cells.
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -27,6 +27,7 @@ __all__ = ["other_sheets", "read_sheet"]
 MOST_SHEETS = 250
 BATCH = 2**19  # cells that are held as texts
 FEWEST = 2**10  # rows, however wide: each batch has a cost for each column
+MOST_AROUND = 20  # rows of a title above a table, or of totals and notes below it
 _MARK = "\uffff"  # stands between a date's day and its time, so that it is not taken for a text; no text holds it
 _MARKED = re.compile(rf"(-?\d{{4,}}-\d\d-\d\d){_MARK}([\d:.]+)", re.ASCII)
 _MIDNIGHT = "00:00:00"
@@ -46,14 +47,16 @@ def read_sheet(path: Path, *, missing: str = "", error: type[UnveilError], **_: 
         name, sheet = _chosen(calamine, book, file, wanted, error)
         table = _SheetTable(f"{file}, sheet {shown(name)}", sheet.start[1] if sheet.start else 0, missing, error)
         rows = _rows(sheet)
-        for number, row in enumerate(rows, start=1):
-            if table.name(number, row):
-                break
+        first = list(islice(rows, MOST_AROUND + FEWEST))
+        top = _names_row(first)
+        if top is not None:
+            table.name(top + 1, first[top])
+            rows = chain(first[top + 1 :], rows)
         while batch := list(islice(rows, table.batch)):
             table.add([_texts(values, parts.durations) for values in zip(*batch, strict=True)])
     except Refusal as reason:
         raise error(f"{file}: cannot be read as a spreadsheet: {reason}") from None
-    return table.columns(f"spreadsheet, sheet {shown(name)}")
+    return table.columns(f"spreadsheet, sheet {shown(name)}", titled=top is not None and any(map(_held, first[:top])))
 
 
 def other_sheets(path: Path) -> Iterator[tuple[str, bool, list[str]]]:
@@ -92,6 +95,31 @@ def _rows(sheet: Any) -> Iterator[list[Any]]:
             yield _safely(lambda: next(rows))
         except StopIteration:
             return
+
+
+def _held(row: list[Any]) -> list[Any]:
+    """The cells that hold something."""
+    return [value for value in row if not (value.__class__ is str and not value.strip())]
+
+
+def _names_row(rows: list[list[Any]]) -> int | None:
+    """The row that names the columns: the first one that holds anything, unless that is a title.
+
+    A title is one or two cells, at most half as many as there are names; the names are different texts, with a blank
+    row above them or a number or a date in a row below. Without that a row of data might be taken for the names.
+    """
+    held = [_held(row) for row in rows]
+    first = next((place for place, row in enumerate(held) if row), None)
+    if first is None or len(held[first]) > 2:
+        return first
+    place = next((p for p, row in enumerate(held[: first + MOST_AROUND]) if p > first and len(row) > 2), None)
+    place = place or next((p for p, row in enumerate(held[: first + MOST_AROUND]) if p > first and len(row) > 1), None)
+    if place is None or 2 * max(map(len, held[first:place])) > len(held[place]):
+        return first
+    names = held[place]
+    apart = not held[place - 1] or any(v.__class__ is not str for row in held[place + 1 :] for v in row)
+    named = all(v.__class__ is str for v in names) and len(set(names)) == len(names)
+    return place if named and apart else first
 
 
 def _chosen(calamine: Any, book: Any, file: Path, wanted: str | None, error: type[UnveilError]) -> tuple[str, Any]:
@@ -224,7 +252,7 @@ def letters(column: int) -> str:
 class _SheetTable:
     """A table as the rows of its sheet come.
 
-    Blank rows above and blank columns beside the table are passed over, and blank rows below it.
+    Blank columns beside the table are passed over, and blank rows below it, with a few short ones: totals and notes.
     """
 
     def __init__(self, where: str, left: int, missing: str, error: type[UnveilError]) -> None:
@@ -232,21 +260,19 @@ class _SheetTable:
         self._names: dict[int, str] = {}  # by their columns
         self._top = 0  # the number of the row that holds the names
         self._rows = self._blank = 0  # rows below the names, and blank ones since
+        self._below = 0  # short rows below these
         self._coder = Coder()
         self.batch = 1  # rows to be added at a time
 
-    def name(self, number: int, row: list[Any]) -> bool:
-        """Whether a row names the columns: the first one that holds anything does."""
+    def name(self, number: int, row: list[Any]) -> None:
+        """The row that names the columns."""
         texts = ((column, v if v.__class__ is str else _text(v)) for column, v in enumerate(row, start=self._left))
         self._names = {column: _days([text.strip()])[0] for column, text in texts if text.strip()}
-        if not self._names:
-            return False
         self._top = number
         fault = checked_names(self._names.values())
         if fault:
             raise self._error(f"{self._where}: {fault}")
         self.batch = max(BATCH // len(row), FEWEST)
-        return True
 
     def add(self, columns: "list[pl.Series]") -> None:
         """The next rows, column by column."""
@@ -256,8 +282,12 @@ class _SheetTable:
         count = len(columns[0])
         full = pl.DataFrame([(texts != "").alias(str(column)) for column, texts in held])
         where = full.select(pl.any_horizontal(pl.all())).to_series().arg_true() if held else pl.Series(dtype=pl.UInt32)
-        if len(where) and (self._blank or len(where) <= where[-1]):
-            before = next((place for place, row in enumerate(where) if place != row), 0) if not self._blank else 0
+        before = 0 if self._blank else next((place for place, row in enumerate(where) if place != row), len(where))
+        if before < len(where) and self._is_note(full.select(pl.sum_horizontal(pl.all())).to_series()[before:]):
+            self._below += len(where) - before
+            columns, count, where = [texts.head(before) for texts in columns], before + 1, where.head(before)
+            held = [(column, texts) for column, texts in enumerate(columns, start=self._left) if (texts != "").any()]
+        if before < len(where):
             self._rows += before
             hint = self._title_hint(wide=len(held) > 1)
             raise self._error(f"{self._where}: row {self._rows + 1} below the names is blank; remove it{hint}")
@@ -273,11 +303,19 @@ class _SheetTable:
             }
             self._coder.add(pl.DataFrame(filled))
 
-    def columns(self, described: str) -> Columns:
+    def _is_note(self, filled: "pl.Series") -> bool:
+        """Whether rows below a blank one are totals or notes: few, of one or two cells, at most half of a row."""
+        few = self._below + int((filled > 0).sum()) <= MOST_AROUND
+        return few and 2 * int(filled.to_numpy().max(initial=0)) <= min(len(self._names), 4)
+
+    def columns(self, described: str, *, titled: bool) -> Columns:
         """All that was added."""
         if not self._rows:
             raise self._error(f"{self._where}: holds no rows" + (", only names" if self._top else ""))
         coded = {name: _shown(column) for name, column in self._coder.coded().items()}
+        described += f", names in row {self._top}" if titled else ""
+        if self._below:
+            described += f", {self._below} short {'row' if self._below == 1 else 'rows'} below the table left out"
         return Columns(coded, self._rows, Place(), ".", described)
 
     def _refuse_unnamed(self, column: int) -> NoReturn:

@@ -52,10 +52,14 @@ def told_kinds(document: Document, names: Names, most: int = 3) -> tuple[tuple[s
         (r, row) for r, row in _rows(document) if row["kind"] == "file" and clean(row["sentence"], 200) not in told
     ]
     order = {"exceeded": 0, "inconclusive": 1, "not judged": 2}
-    open_ones = sorted((x for x in rows if x[1]["verdict"] in order), key=lambda x: order[x[1]["verdict"]])
+    open_ones = sorted((x for x in rows if x[1]["verdict"] in order), key=lambda x: order[x[1]["verdict"]])[:most]
+    carried = sum(bool(row.get("where")) for _, row in open_ones)
     return tuple(
-        (f"{_called(row)}, {names.of(release)}" if names.several else _called(row), _told(row))
-        for release, row in open_ones[:most]
+        (
+            f"{_called(row)}, {names.of(release)}" if names.several else _called(row),
+            _told(row, 100 if carried < 2 else 0),
+        )
+        for release, row in open_ones
     )
 
 
@@ -66,8 +70,8 @@ def to_try(document: Document) -> str:
     return str(rows[0]["command"]) if rows else ""
 
 
-def _told(row: Mapping[str, Any]) -> str:
-    return " ".join(filter(None, (clean(row["sentence"], 200), _why(row, 100))))  # one screen; the page has all of it
+def _told(row: Mapping[str, Any], most: int) -> str:
+    return " ".join(filter(None, (clean(row["sentence"], 200), _why(row, most))))  # one screen; the page has all of it
 
 
 def _small(row: Mapping[str, Any]) -> str:
@@ -78,7 +82,7 @@ def _small(row: Mapping[str, Any]) -> str:
 def _why(row: Mapping[str, Any], most: int = 400) -> str:
     """The columns that carry it, and the class that carries most, in this many characters."""
     columns = row.get("asked_again") or row.get("why") or ""
-    return " ".join(filter(None, (clean(columns, 500), clean(row.get("where") or "", most))))
+    return " ".join(filter(None, (clean(columns, 500), clean(row.get("where") or "", most) if most else "")))
 
 
 def _rows(document: Document) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -208,8 +208,12 @@ def _place(document: Document, names: Names, release: str, attribute: str, numbe
     if len(worst) > 1 and attribute in worst:
         many = count(worst[attribute], least)
         blocks.append(Paragraph(f"For {many} people this is the worst of the sensitive attributes."))
+    place = {"release": names.releases.index(release), "attribute": list(document.charts[release]).index(attribute)}
     figures: list[Chart | None] = [
-        belief_density(a, bins, least, truth=truth) for a, bins in charts.get("beliefs", {}).items()
+        belief_density(
+            a, bins, least, truth=truth, at=None if document.settings.get("variant") == "external" else place
+        )
+        for a, bins in charts.get("beliefs", {}).items()
     ]
     threats = {reader_name(a): bins for a, bins in charts.get("relative_threat", {}).items() if bins.get("counts")}
     figures.append(relative_threat(threats, least, "Relative threat") if threats else None)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.catalog import anonymizer, make, parse
-from unveil.data.release import Anonymized, Release
+from unveil.data.release import Anonymized, Release, truthful
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import ReleaseError, UsageError, shown
@@ -48,7 +48,7 @@ class Anonymizer:
 
     def sanitize(self, table: Table, rows: NDArray[np.int64], engine: Engine) -> Release:
         """Its release; the private assignment is dropped."""
-        return self.method.anonymize(table, engine).release  # type: ignore[no-any-return]
+        return truthful(self.method.anonymize(table, engine).release)
 
     def described(self) -> str:
         """Its class and options."""
@@ -67,7 +67,7 @@ class FunctionSanitizer:
         release = made.release if isinstance(made, Anonymized) else made
         if not isinstance(release, Release):
             raise ReleaseError(f"the sanitizer gave a {type(made).__name__}; it must return a Release")
-        return release
+        return truthful(release)
 
     def described(self) -> str:
         """Its name, all that can be known of a function."""

@@ -1,7 +1,7 @@
 """Attribute disclosure of masked tables (Torra 2022, chapter 3): how near the published values lie to the true ones.
 
 Plain functions that return an Estimate, each beside the baseline that tells disclosure from what anybody could say.
-Columns are those of a Masked table: numbers with NaN for missing, or codes; row i of both belongs to one person.
+Columns are those of PublishedRows: numbers with NaN for missing, or codes; row i of both belongs to one person.
 """
 
 from unveil.risk.disclosure.absent import absent_disclosure, sampled_disclosure

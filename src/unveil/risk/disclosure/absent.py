@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Estimate
-from unveil.data.masked import MaskedTable, as_published
+from unveil.data.release import Anonymized
+from unveil.data.rows import as_published, origin_of
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -19,7 +20,7 @@ __all__ = ["absent_disclosure", "sampled_disclosure"]
 
 def absent_disclosure(
     table: Table,
-    made: MaskedTable,
+    made: Anonymized,
     labels: NDArray[np.integer],
     *,
     known: Sequence[str] | None = None,
@@ -38,7 +39,7 @@ def absent_disclosure(
         raise UsageError(f"{len(labels)} labels for {table.rows} rows; give one a row, -1 where it is not known")
     names = _inputs(table, made, "") if known is None else list(known)
     true, seen = _both(table, made, names)
-    label = np.asarray(labels, dtype=np.int64)[made.origin]
+    label = np.asarray(labels, dtype=np.int64)[origin_of(made.release, made.group_of_row)]
     held = np.flatnonzero(label >= 0)
     if len(held) < folds or folds < 2:
         raise UsageError(f"{len(held)} published people are labelled; {folds} folds need at least as many, and two")
@@ -63,7 +64,7 @@ def absent_disclosure(
 
 def sampled_disclosure(
     table: Table,
-    made: MaskedTable,
+    made: Anonymized,
     sample: Table,
     labels: NDArray[np.integer],
     *,
@@ -85,7 +86,7 @@ def sampled_disclosure(
         if sample.attributes[sample.index(name)].values != attribute.values:
             raise UsageError(f"the sample's domain of {name} is not the original's; declare it in the schema")
     theirs = as_published(attributes, [sample.columns[sample.index(name)] for name in names])
-    scale = [made.masked.columns[made.masked.index(name)] for name in names]
+    scale = [paired(table, made, name)[1] for name in names]
     label = np.asarray(labels, dtype=np.int64)
     seed = int((Engine(seed=0) if engine is None else engine).named("absent").generator().integers(2**31))
     learned = fitted(model, _fact(int(label.max()) + 1), features(attributes, theirs, scale), label, seed)
@@ -94,7 +95,7 @@ def sampled_disclosure(
     return Estimate.exact(float((told[0] == told[1]).mean())), Estimate.exact(float(shares[0] @ shares[1]))
 
 
-def _both(table: Table, made: MaskedTable, names: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _both(table: Table, made: Anonymized, names: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What models read of the same people: their true and their published values, in the published order."""
     if not names:
         raise UsageError("no attribute is known from which the fact could be inferred; name some")

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.belief import Estimate
-from unveil.data.masked import MaskedTable, as_published
+from unveil.data.release import Anonymized
+from unveil.data.rows import as_published, paired_rows
 from unveil.data.table import Table
 from unveil.errors import UsageError
 
@@ -27,13 +28,14 @@ __all__ = [
 Numbers = NDArray[np.float64]
 
 
-def paired(table: Table, made: MaskedTable, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def paired(table: Table, made: Anonymized, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """An attribute's true and published values of the same people, in the order of the published rows."""
     index = table.index(name)
     truth = as_published([table.attributes[index]], [table.columns[index]])[0]
-    if len(made.origin) and made.origin.max() >= table.rows:
-        raise UsageError(f"the assignment names row {int(made.origin.max()) + 1}; the original has {table.rows}")
-    return truth[made.origin], made.masked.columns[made.masked.index(name)]
+    rows, origin = paired_rows(made)
+    if len(origin) and origin.max() >= table.rows:
+        raise UsageError(f"the assignment names row {int(origin.max()) + 1}; the original has {table.rows}")
+    return truth[origin], rows.columns[rows.index(name)]
 
 
 def rank_interval(truth: Numbers, published: Numbers, p: float) -> Numbers:

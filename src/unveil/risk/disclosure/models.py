@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Role
 from unveil.data.belief import Estimate, t_quantile
-from unveil.data.masked import MaskedTable
+from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError, shown
@@ -55,7 +55,7 @@ class Guesses:
 
 def model_guesses(
     table: Table,
-    made: MaskedTable,
+    made: Anonymized,
     asked: str,
     *,
     known: Sequence[str] | None = None,
@@ -131,7 +131,7 @@ class DisclosureByInputs:
 
 def disclosure_by_inputs(
     table: Table,
-    made: MaskedTable,
+    made: Anonymized,
     asked: str,
     *,
     known: Sequence[str] | None = None,
@@ -229,7 +229,7 @@ def over_repeats(values: NDArray[np.float64], least: float) -> Estimate:
     return Estimate(value, max(value - half, least), min(value + half, 1.0))
 
 
-def _inputs(table: Table, made: MaskedTable, asked: str) -> list[str]:
-    published = {a.name for a in made.masked.attributes}
+def _inputs(table: Table, made: Anonymized, asked: str) -> list[str]:
+    published = {a.name for a in made.release.attributes}
     names = [table.attributes[i].name for i in table.with_role(Role.QUASI_IDENTIFIER)]
     return [name for name in names if name in published and name != asked]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.masked import Masked
+from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.engine import Engine
 from unveil.errors import UsageError
@@ -78,12 +78,12 @@ def rows_found(
 
 
 def nearest_distances(
-    masked: Masked, tables: Sequence[Table], known: Sequence[str], *, engine: Engine | None = None
+    release: Release, tables: Sequence[Table], known: Sequence[str], *, engine: Engine | None = None
 ) -> list[NDArray[np.float64]]:
     """(people,) of each table: the distance to the nearest published row, by the named attributes, on one scale."""
     if not known:
         raise UsageError("no published attribute is known of the people; name attributes with --known")
-    published = published_of(masked, list(known))
+    published = published_of(release, list(known))
     people = register_of_tables(tables, published.attributes)
     found = find_nearest(_distances(published, people), engine=engine)
     distance = np.sqrt(np.maximum(found.distance, 0.0))

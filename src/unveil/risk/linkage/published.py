@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
 from unveil.data.belief import Known
-from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import Release
-from unveil.errors import NotApplicable, UsageError
+from unveil.data.rows import origin_of, rows_of
+from unveil.errors import NotApplicable
 from unveil.risk.linkage.attribute_distances import AttributeDistance, Scale, distance_of_numbers, distance_of_regions
 from unveil.risk.linkage.patterns import CodedFiles, code_files
 from unveil.risk.linkage.register import Register
@@ -57,13 +57,13 @@ class Published:
         return own[held.row]
 
 
-def published_of(release: Release | Masked, names: Sequence[str], origin: NDArray[np.int64] | None = None) -> Published:
+def published_of(release: Release, names: Sequence[str], group: NDArray[np.integer] | None = None) -> Published:
     """The published cells of the named attributes. In a grouped release they must stand in one block.
 
-    `origin`: of a masked release the original row of each published one, of a grouped one each original row's group.
+    `group`: (original rows,) that of each, -1 = not published; of a perturbed release groups are rows.
     """
-    if isinstance(release, Masked):
-        return _masked(release, names, origin)
+    if release.perturbed:
+        return _rows(release, names, group)
     places = [release.index(name) for name in names]
     blocks = [b for b in release.blocks if any(i in b.attributes for i in places)]
     if len(blocks) > 1:
@@ -82,14 +82,14 @@ def published_of(release: Release | Masked, names: Sequence[str], origin: NDArra
     }
     attributes = tuple(release.attributes[i] for i in places)
     assigned = None
-    if origin is not None:
-        assigned = np.asarray(origin, dtype=np.int64), block.group, np.asarray(block.cell, dtype=np.int64)
+    if group is not None:
+        assigned = np.asarray(group, dtype=np.int64), block.group, np.asarray(block.cell, dtype=np.int64)
     return Published(attributes, release.rows, count, regions, {}, assigned=assigned)
 
 
-def _masked(masked: Masked, names: Sequence[str], origin: NDArray[np.int64] | None) -> Published:
-    if origin is not None and len(origin) != masked.rows:
-        raise UsageError(f"whose row is whose must be said of all {masked.rows:,} published rows")
+def _rows(release: Release, names: Sequence[str], group: NDArray[np.integer] | None) -> Published:
+    masked = rows_of(release)
+    origin = None if group is None else origin_of(release, group)
     regions: dict[str, tuple[Regions, NDArray[np.int64]]] = {}
     numbers: dict[str, NDArray[np.float64]] = {}
     places = [masked.index(name) for name in names]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.data.masked import Masked
 from unveil.data.release import Release
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
@@ -33,7 +32,7 @@ class SubsetLinks:
 
 
 def link_by_subsets(
-    release: Release | Masked, held: Register, *, origin: NDArray[np.int64] | None, most: int, engine: Engine
+    release: Release, held: Register, *, group: NDArray[np.integer] | None, most: int, engine: Engine
 ) -> tuple[list[SubsetLinks], int]:
     """Distance linkage by subsets of what is held, at most about `most` of them; and of how many people.
 
@@ -48,7 +47,7 @@ def link_by_subsets(
     for done, names in enumerate(chosen):
         engine.report("linkage by what is known", done, len(chosen))
         try:
-            links = link_by_distance(published_of(release, names, origin), people.only(names))
+            links = link_by_distance(published_of(release, names, group), people.only(names))
         except NotApplicable:
             continue
         right = None if links.chance is None else reid(links).value

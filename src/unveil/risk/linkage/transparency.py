@@ -23,7 +23,7 @@ from unveil.anonymizers.microaggregation import Microaggregation
 from unveil.anonymizers.noise import Noise
 from unveil.anonymizers.rank_swapping import RankSwapping
 from unveil.data.attribute import Attribute, Kind
-from unveil.data.masked import Masked
+from unveil.data.release import Release
 from unveil.errors import NotApplicable
 from unveil.risk.linkage.distance import on_scales
 from unveil.risk.linkage.links import CLOSE, Links, joined_links, nearest_links, reid
@@ -40,22 +40,22 @@ Distance = Callable[[NDArray[np.int64]], Floats]  # people -> (people, rows)
 ROUNDED = 1e-6  # of a deviation: what writing a number may change
 
 
-def link_by_method(release: Masked, register: Register, method: Method, origin: NDArray[np.int64]) -> Links:
+def link_by_method(release: Release, register: Register, method: Method, group: NDArray[np.integer]) -> Links:
     """Link people with the rows of a masked release by all that its masking method tells.
 
-    `origin` (rows,): the original row of each. Whom no row fits is linked by distance alone, on the scale that links
-    most people, see `link_by_distance`. Cost: all pairs.
+    `group` (original rows,): the published row of each. Whom no row fits is linked by distance alone, on the
+    scale that links most people, see `link_by_distance`. Cost: all pairs.
     """
     if not isinstance(method, Method):
         raise NotApplicable(
             f"{type(method).__name__}: what it tells of rows is not worked out; "
             "give microaggregation, rank_swapping or noise"
         )
-    published = published_of(release, tuple(register.known), origin)
+    published = published_of(release, tuple(register.known), group)
     hidden = [a for a in published.attributes if a.name in published.perturbed]
     if not hidden:
         raise NotApplicable("nothing that is known of the people was masked")
-    whole = len(hidden) == len(release.masked)
+    whole = len(hidden) == len(release.perturbed)
     fits, distance = _rules(published, register, hidden, method, whole)
     tried = on_scales(published, register) if distance is None else [published]
     return max((_linked(one, register, fits, distance) for one in tried), key=lambda links: reid(links).value)

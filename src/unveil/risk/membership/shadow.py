@@ -73,6 +73,7 @@ class ShadowOptions(TypedDict, total=False):
 
     shadows: int
     with_features: bool
+    predict_proba: PredictProba | None
 
 
 def train_shadows(
@@ -176,13 +177,7 @@ def _learned(
 
 
 def infer_membership(
-    fit: Fit,
-    features: Any,
-    labels: Codes,
-    *,
-    predict_proba: PredictProba | None = None,
-    engine: Engine | None = None,
-    **options: Unpack[ShadowOptions],
+    fit: Fit, features: Any, labels: Codes, *, engine: Engine | None = None, **options: Unpack[ShadowOptions]
 ) -> Inference:
     """The whole trial on people you have: a quarter trains the target, a quarter stays out, half is the attacker's.
 
@@ -199,8 +194,9 @@ def infer_membership(
     inside, outside, pool = order[:quarter], order[quarter : 2 * quarter], order[2 * quarter :]
     target = fit(features[inside], labels[inside])
     # Asked before the shadows are fitted: the `fit` of one scikit-learn model gives the same model each time.
-    answers = [_answers(target, features[part], predict_proba, classes) for part in (inside, outside)]
-    attack = train_shadows(fit, features[pool], labels[pool], predict_proba=predict_proba, engine=engine, **options)
+    asked = options.get("predict_proba")
+    answers = [_answers(target, features[part], asked, classes) for part in (inside, outside)]
+    attack = train_shadows(fit, features[pool], labels[pool], engine=engine, **options)
     scores = [attack.score(a, labels[p], features[p]) for a, p in zip(answers, (inside, outside), strict=True)]
     right = [float((a.argmax(axis=1) == labels[p]).mean()) for a, p in zip(answers, (inside, outside), strict=True)]
     curve = roc(scores[0], scores[1])

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from unveil.catalog import parse
 from unveil.data.attribute import Attribute, Role
-from unveil.data.masked import Masked, MaskedTable, as_published
 from unveil.data.release import Release
+from unveil.data.rows import as_published
 from unveil.data.table import CodedColumn, Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
@@ -139,7 +139,7 @@ SCHEME_ROSTER = (
 
 
 def scores_of_release(
-    release: Release | Masked,
+    release: Release,
     table: Table,
     control: Table,
     *,
@@ -165,7 +165,7 @@ def scores_of_scheme(
     *,
     name: str,
     control: Table | None = None,
-    release: Release | Masked | None = None,
+    release: Release | None = None,
     known: Sequence[str] | None = None,
     shadows: int = 32,
     engine: Engine | None = None,
@@ -212,18 +212,18 @@ def scores_of_scheme(
     return Scores("scheme", name, inside, by, tuple(names), shadows, (SCHEME_ROSTER,))
 
 
-def _made(method: Any, table: Table, engine: Engine) -> Release | Masked:
-    made = method.anonymize(table, engine)
-    return made.masked if isinstance(made, MaskedTable) else made.release
+def _made(method: Any, table: Table, engine: Engine) -> Release:
+    made: Release = method.anonymize(table, engine).release
+    return made
 
 
-def _known(release: Release | Masked, known: Sequence[str] | None) -> list[str]:
+def _known(release: Release, known: Sequence[str] | None) -> list[str]:
     return [attribute.name for attribute in known_attributes(release.attributes, known)]
 
 
-def _plain(release: Release | Masked, people: Table, names: Sequence[str], engine: Engine | None) -> dict[str, Floats]:
+def _plain(release: Release, people: Table, names: Sequence[str], engine: Engine | None) -> dict[str, Floats]:
     """Scores that need no shadow."""
-    if isinstance(release, Masked):
+    if release.perturbed:
         return {"nearest": -nearest_distances(release, [people], names, engine=engine)[0]}
     positions = [release.index(name) for name in names]
     targets = targets_of_table(people, release, -1, known=names)
@@ -234,13 +234,13 @@ def _plain(release: Release | Masked, people: Table, names: Sequence[str], engin
     }
 
 
-def _statistic(release: Release | Masked, people: Table, names: Sequence[str], engine: Engine) -> Floats:
+def _statistic(release: Release, people: Table, names: Sequence[str], engine: Engine) -> Floats:
     """(people,) log of the rows expected to be each one's, or minus the log of the distance to the nearest.
 
     -inf: the person fits nowhere; inf: a row is exactly the person's values.
     """
     with np.errstate(divide="ignore"):
-        if isinstance(release, Masked):
+        if release.perturbed:
             return -np.log(nearest_distances(release, [people], names, engine=engine)[0])
         shares = published_shares(release, [release.index(name) for name in names])
         return np.asarray(np.log(expected_rows(release, targets_of_table(people, release, -1, known=names), shares)))

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute
-from unveil.data.masked import Masked
 from unveil.data.mixture import Channel, Mixture
+from unveil.data.release import Release
+from unveil.data.rows import origin_of, rows_of
 from unveil.data.table import Table
 
 __all__ = ["Channels", "channels_of"]
@@ -24,11 +25,12 @@ class Channels:
     unknown: tuple[str, ...]
 
 
-def channels_of(masked: Masked, mixture: Mixture, table: Table, origin: NDArray[np.integer] | None) -> Channels:
+def channels_of(release: Release, mixture: Mixture, table: Table, group: NDArray[np.integer] | None) -> Channels:
     """Stated chances first, for they are the reader's too; else what pairs of a true and a shown value say.
 
     A number's changes are pooled over its neighbours: a reader knows how values are moved, not whose was.
     """
+    masked, origin = rows_of(release), None if group is None else origin_of(release, group)
     found: dict[int, Channel] = {}
     unknown = []
     held = {a.name: i for i, a in enumerate(table.attributes)}
@@ -42,7 +44,7 @@ def channels_of(masked: Masked, mixture: Mixture, table: Table, origin: NDArray[
             share = np.bincount(codes, minlength=true.codes) / max(len(codes), 1)
             found[index] = Channel(true, _normed((masked.channel[index] * share[:, None]).T), "stated")
         elif origin is not None:
-            mine = codes[np.asarray(origin, dtype=np.int64)]
+            mine = codes[origin]
             places = mixture.places.get(index)
             values = mixture.release.attributes[index].codes
             counts = _pairs(shown, mine, values, true.codes)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Attribute, Kind, Role, canonical
-from unveil.data.masked import Masked, numbers_of
 from unveil.data.mixture import mixture_of
 from unveil.data.regions import Regions
 from unveil.data.release import Block, BlockRows, Release, build_release
+from unveil.data.rows import PublishedRows, numbers_of, release_of_rows, rows_of
 from unveil.data.table import Table
 from unveil.errors import NotApplicable
 from unveil.risk.perturbation.bands import Explanation, Shown, class_bands, code_bands
@@ -45,7 +45,7 @@ class PerturbedColumn:
 class ReleaseReading:
     """The release as it has to be read, and why."""
 
-    release: Release | Masked
+    release: Release
     columns: tuple[PerturbedColumn, ...] = ()
     group: NDArray[np.int64] | None = None  # (groups,) the new number of each group of the release that was given
     bands: tuple[tuple[Attribute, NDArray[np.int64]], ...] = ()  # an attribute in bands, (codes,) the band of each
@@ -62,7 +62,7 @@ class ReleaseReading:
         return table
 
 
-def read_perturbed(release: Release | Masked, table: Table) -> ReleaseReading:
+def read_perturbed(release: Release, table: Table) -> ReleaseReading:
     """Notice columns that are not what they look like, and read them as what they are.
 
     By pigeonhole: rows of a value, or of a class, that more people would have to have than do. Such a column is an
@@ -71,8 +71,8 @@ def read_perturbed(release: Release | Masked, table: Table) -> ReleaseReading:
     sensitive values beside them, and in a masked release the columns that are said to be unchanged. Cost: who fits
     which cell; more only if something is wrong.
     """
-    if isinstance(release, Masked):
-        return _read_masked(release, table)
+    if release.perturbed:
+        return _read_masked(rows_of(release), table)
     held = {a.name: i for i, a in enumerate(table.attributes)}
     known = [
         i
@@ -210,26 +210,27 @@ def _replaced(
 # -------------------------------------------------------------------------------------------------------------- masked
 
 
-def read_unpaired(masked: Masked, table: Table) -> ReleaseReading:
+def read_unpaired(given: Release, table: Table) -> ReleaseReading:
     """Perturbed quasi-identifiers as bands, if the sizes of classes tell them; whose row is whose need not be known.
 
     The release then has groups, and every reader applies; `group` is that of each published row. Perturbed columns
     that nobody is asked about, or known by, are left out. Otherwise it is read as any masked release is.
     """
+    masked = rows_of(given)
     held = {a.name: i for i, a in enumerate(table.attributes)}
     roles = {masked.attributes[i].role for i in masked.masked}
     same = all(a.name in held and table.attributes[held[a.name]].values == a.values for a in masked.attributes)
     if not same or Role.SENSITIVE in roles or Role.QUASI_IDENTIFIER not in roles or masked.method.startswith("dp_"):
         return _read_masked(masked, table)
     kept = [i for i, a in enumerate(masked.attributes) if i not in masked.masked or a.role is Role.QUASI_IDENTIFIER]
-    some = Masked(
+    some = PublishedRows(
         tuple(masked.attributes[i] for i in kept),
         tuple(masked.columns[i] for i in kept),
         tuple(place for place, i in enumerate(kept) if i in masked.masked),
         method=masked.method,
         wide={place: masked.wide[i] for place, i in enumerate(kept) if i in masked.wide},
     )
-    mixture = mixture_of(some, as_true=True)
+    mixture = mixture_of(release_of_rows(some), as_true=True)
     release, number = mixture.release, mixture.group
     people = {i: table.columns[held[release.attributes[i].name]] for i in release.with_role(Role.QUASI_IDENTIFIER)}
     wrong, columns = set(some.masked), []
@@ -248,7 +249,7 @@ def read_unpaired(masked: Masked, table: Table) -> ReleaseReading:
     return ReleaseReading(release, tuple(columns), number)
 
 
-def _read_masked(masked: Masked, table: Table) -> ReleaseReading:
+def _read_masked(masked: PublishedRows, table: Table) -> ReleaseReading:
     """Columns of a masked release that are said to be unchanged, each by its own histogram."""
     columns, bands = [], []
     for index, name, rows in list(_doubtful(masked, table)):
@@ -264,10 +265,10 @@ def _read_masked(masked: Masked, table: Table) -> ReleaseReading:
             words = "perturbed, like the columns of which that is said"
             masked = replace(masked, masked=tuple(sorted({*masked.masked, index})))
         columns.append(PerturbedColumn(name, rows, words))
-    return ReleaseReading(masked, tuple(columns), bands=tuple(bands))
+    return ReleaseReading(release_of_rows(masked), tuple(columns), bands=tuple(bands))
 
 
-def _doubtful(masked: Masked, table: Table) -> Iterator[tuple[int, str, int]]:
+def _doubtful(masked: PublishedRows, table: Table) -> Iterator[tuple[int, str, int]]:
     """Unmasked columns with more rows of a value than people who have it: (index, name, rows beyond)."""
     held = {a.name: i for i, a in enumerate(table.attributes)}
     for index, attribute in enumerate(masked.attributes):
@@ -294,7 +295,7 @@ def _doubtful(masked: Masked, table: Table) -> Iterator[tuple[int, str, int]]:
 
 
 def _numbers(
-    masked: Masked, index: int, true: NDArray[np.unsignedinteger], people: int
+    masked: PublishedRows, index: int, true: NDArray[np.unsignedinteger], people: int
 ) -> tuple[Attribute, NDArray[np.int64], str] | None:
     """An attribute whose values are numbers of bands, (codes,) the band of each value, and in words; None if not so.
 

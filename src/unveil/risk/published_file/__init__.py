@@ -2,8 +2,8 @@
 
 Each check is a plain function of a `PublishedFile` that returns the `Leak`s it found; `read_as_a_stranger` runs them
 all. None of them looks at beliefs. Beside them stand `harmful_classes` (what classes tell of a secret, judged by harm),
-`likely_members` (against a register of the population) and `across_releases`: lower bounds that cost a histogram. What
-a reader who learns infers beyond them is the attackers' part.
+`likely_members` (against a register of the population), `across_releases` and `beside_earlier`: lower bounds that cost
+a histogram. What a reader who learns infers beyond them is the attackers' part.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from unveil.risk.published_file.form import group_names, missing_cells, spelling
 from unveil.risk.published_file.harm import harmful_classes, likely_members
 from unveil.risk.published_file.order import row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
-from unveil.risk.published_file.several import across_releases
+from unveil.risk.published_file.several import across_releases, beside_earlier
 
 __all__ = [
     "CHECKS",
@@ -37,6 +37,7 @@ __all__ = [
     "PublishedFile",
     "Severity",
     "across_releases",
+    "beside_earlier",
     "harmful_classes",
     "likely_members",
     "published_file",

@@ -319,36 +319,22 @@ def rows_of_nobody(file: PublishedFile) -> list[Leak]:
     added = file.times.sum() > file.people and extra >= 0.02 * file.rows
     if extra < 5 or not (added or small):
         return []
-    return [
-        Leak(
-            "rows_of_nobody",
-            "singling out",
-            "exceeded",
-            f"{file.plural(extra, 'row')} belong to nobody: their classes hold more rows than people of the original "
-            f"fit them. {file.persons(small)} seem to be in a class of {FEW} or more, but share it with fewer "
-            f"than {FEW} people.",
-            "publish one row a person, without copies or made-up rows; coarsen instead",
-            tuple(names),
-            small or extra,
-            extra / file.rows,
-        )
-    ]
+    words = (
+        f"{file.plural(extra, 'row')} belong to nobody: their classes hold more rows than people of the original "
+        f"fit them. {file.persons(small)} seem to be in a class of {FEW} or more, but share it with fewer "
+        f"than {FEW} people."
+    )
+    return [_nobodys(words, "; coarsen instead", tuple(names), small or extra, extra / file.rows)]
 
 
 def _too_many(file: PublishedFile) -> list[Leak]:
     total = int(file.times.sum())
     if total <= 1.02 * file.people:
         return []
-    return [
-        Leak(
-            "rows_of_nobody",
-            "singling out",
-            "exceeded",
-            f"The file has {file.plural(total, 'row')}, the original {file.persons(file.people)}: the rest are "
-            f"copies or made-up rows.",
-            "publish one row a person, without copies or made-up rows",
-            (),
-            file.people,
-            1 - file.people / total,
-        )
-    ]
+    words = f"The file has {file.plural(total, 'row')}, the original {file.persons(file.people)}: the rest are "
+    return [_nobodys(f"{words}copies or made-up rows.", "", (), file.people, 1 - file.people / total)]
+
+
+def _nobodys(words: str, instead: str, columns: tuple[str, ...], people: int, share: float) -> Leak:
+    fix = f"publish one row a person, without copies or made-up rows{instead}"
+    return Leak("rows_of_nobody", "singling out", "exceeded", words, fix, columns, people, share)

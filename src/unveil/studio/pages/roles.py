@@ -1,6 +1,7 @@
 """Roles: what each column is, why the draft thinks so, and the hierarchies."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -147,8 +148,7 @@ def move_node(request: Request, studio: Studio, form: Form) -> Response:
     if ladder is None:
         raise UsageError(f"{name}: has no hierarchy yet; build one first")
     try:
-        level, node = (int(part) for part in form["node"][0].split("."))
-        above, parent = (int(part) for part in form["parent"][0].split("."))
+        (level, node), (above, parent) = (_place(form[key][0]) for key in ("node", "parent"))
         labels, parents = _labels(ladder, level), _labels(ladder, above)
         moved, target = labels[node], parents[parent]
     except (KeyError, ValueError, IndexError):
@@ -179,6 +179,14 @@ def tree_of(ladder: HierarchyTable) -> dict[str, Any]:
 
 
 # -------------------------------------------------------------------------------------------------------------- inside
+
+
+def _place(text: str) -> tuple[int, int]:
+    """Level and number of a node, as the tree has them."""
+    if not re.fullmatch(r"\d{1,3}\.\d{1,7}", text, re.ASCII):
+        raise ValueError(text)
+    level, _, number = text.partition(".")
+    return int(level), int(number)
 
 
 def _labels(ladder: HierarchyTable, level: int) -> list[str]:

@@ -88,3 +88,11 @@ for (const node of document.querySelectorAll(".tree .node")) {
     move.requestSubmit();
   });
 }
+
+// -------------------------------------------------------------------------------------------------------------- slider
+const slide = document.querySelector("[data-slide] input[type=range]");
+slide?.addEventListener("input", () => {
+  for (const point of document.querySelectorAll("[data-point]")) point.hidden = point.dataset.point !== slide.value;
+  const shown = document.querySelector(`[data-point="${slide.value}"]`);
+  slide.setAttribute("aria-valuetext", shown.innerText.replaceAll("\n", " "));
+});

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from small import masked_release
 from unveil.data.attribute import Attribute, Kind, Role
-from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, build_release
 from unveil.data.table import Table
@@ -278,7 +278,7 @@ def three_blocks(rng: np.random.Generator, d: Drawn) -> Kinds:
 
 
 def _moved(d: Drawn, published: np.ndarray, reach: float) -> Kinds:
-    masked = Masked(attributes_of(d.codes), (published, d.b.astype(np.int64), d.s.astype(np.int64)), (0,))
+    masked = masked_release(attributes_of(d.codes), (published, d.b.astype(np.int64), d.s.astype(np.int64)), (0,))
     near = [np.abs(np.arange(d.codes[0]) - v) <= reach + 1e-9 for v in published]
     rows = [
         (n.astype(float), _only(d.codes[1], b), _only(d.codes[2], s)) for n, b, s in zip(near, d.b, d.s, strict=True)
@@ -306,7 +306,7 @@ def _channelled(rng: np.random.Generator, d: Drawn, axis: int) -> Kinds:
     columns = [d.a.astype(np.float64), d.b.astype(np.int64), d.s.astype(np.int64)]
     shown = np.array([rng.choice(n, p=matrix[v]) for v in columns[axis]])
     columns[axis] = shown
-    release = Masked(attributes_of(d.codes), tuple(columns), (axis,), {axis: matrix})
+    release = masked_release(attributes_of(d.codes), tuple(columns), (axis,), {axis: matrix})
     rows = []
     for i in range(len(d.a)):
         row = [_only(m, int(c[i])) for m, c in zip(d.codes, columns, strict=True)]

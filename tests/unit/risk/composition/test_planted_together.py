@@ -7,9 +7,9 @@ import pytest
 
 import unveil
 from planted_pairs import planted_pair
+from small import masked_release
 from unveil.anonymizers.parts.successive import anonymize_after
 from unveil.data.attribute import Attribute, Kind, Role
-from unveil.data.masked import Masked
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, build_release
 from unveil.data.table import Table
@@ -52,7 +52,7 @@ def recoded(key, group, rows=None, withheld=None, **said):
 def masked(ages, secret=SECRET, within=None, zips=None, channel=None):
     columns = (ages.astype(float), np.full(len(SECRET), np.nan) if zips is None else zips.astype(float), secret)
     perturbed = (0, 1) if channel is None else (2,)
-    return plain(Masked(TABLE.attributes, columns, perturbed, channel or {}), within=within or {})
+    return plain(masked_release(TABLE.attributes, columns, perturbed, channel or {}), within=within or {})
 
 
 def centred():

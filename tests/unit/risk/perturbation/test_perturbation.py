@@ -7,15 +7,14 @@ from hypothesis import strategies as st
 
 from foreign import ARX, SDCMICRO, needs_foreign_files
 from one_round import run_audit
-from small import QI, SENSITIVE, made_schema, made_table
+from small import QI, SENSITIVE, made_schema, made_table, masked_release
 from unveil import catalog, read_release, read_schema, read_table
 from unveil.audit.linking import run_link
-from unveil.data.masked import Masked, as_published
 from unveil.data.regions import Regions
 from unveil.data.release import BlockRows, Release, build_release
+from unveil.data.rows import as_published
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.formats.masked import read_masked
 from unveil.risk.perturbation import read_perturbed
 
 SCHEMA = made_schema(
@@ -121,7 +120,7 @@ def test_numbers_of_bands_are_not_ages(first: int) -> None:
     age, sex, disease = as_published(TABLE.attributes, TABLE.columns)
     number = np.unique((age - first) // 10, return_inverse=True)[1] + 1.0
     number[:7] = np.nan  # some are withheld
-    masked = Masked(TABLE.attributes, (number, sex, disease), (1,))
+    masked = masked_release(TABLE.attributes, (number, sex, disease), (1,))
     reading = read_perturbed(masked, TABLE)
     (column,) = reading.columns
     assert column.attribute == "age"
@@ -129,8 +128,8 @@ def test_numbers_of_bands_are_not_ages(first: int) -> None:
     read = reading.as_read(TABLE)
     shown = np.array([float(v) for v in read.attributes[0].values])[read.columns[0]]
     assert np.array_equal(shown[7:], number[7:])
-    as_codes = run_link(masked, table=TABLE, origin=np.arange(TABLE.rows), subsets=0)
-    honest = run_link(reading.release, table=read, origin=np.arange(TABLE.rows), subsets=0)
+    as_codes = run_link(masked, table=TABLE, group=np.arange(TABLE.rows), subsets=0)
+    honest = run_link(reading.release, table=read, group=np.arange(TABLE.rows), subsets=0)
     assert [f.value for f in as_codes.document.findings] == [f.value for f in honest.document.findings]
     assert any("age does not show true values" in text for text in as_codes.document.diagnostics["remarks"])
 
@@ -151,9 +150,9 @@ def test_a_renumbering_of_categories_is_undone_by_how_often_they_occur() -> None
 def test_an_unmasked_column_of_a_masked_release_that_was_changed_counts_as_masked() -> None:
     age, sex, disease = as_published(TABLE.attributes, TABLE.columns)
     all_women = np.zeros_like(sex)
-    reading = read_perturbed(Masked(TABLE.attributes, (age + 0.5, all_women, disease), (0,)), TABLE)
-    assert isinstance(reading.release, Masked)
-    assert reading.release.masked == (0, 1)
+    reading = read_perturbed(masked_release(TABLE.attributes, (age + 0.5, all_women, disease), (0,)), TABLE)
+    assert reading.release.perturbed
+    assert tuple(reading.release.perturbed) == (0, 1)
     assert reading.columns[0].attribute == "sex"
 
 
@@ -193,7 +192,7 @@ def test_ages_that_sdcmicro_exported_as_codes_are_not_ages() -> None:
     folder = SDCMICRO
     schema = read_schema(folder / "td_age.toml").confirmed()
     table, bands = (read_table(folder / f"{name}.csv", schema) for name in ("testdata", "testdata_ageband"))
-    masked = read_masked(folder / "testdata_recode_pram.csv", schema, attributes=table.attributes)
+    masked = read_release(folder / "testdata_recode_pram.csv", schema, attributes=table.attributes)
     reading = read_perturbed(masked, table)
     read = reading.as_read(table)
     place, other = read.index("age"), bands.index("age")

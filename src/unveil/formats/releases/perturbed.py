@@ -1,58 +1,42 @@
-"""Masked releases as files: a CSV, and a sidecar that says which columns were perturbed; others may be widened."""
+"""Perturbed columns as they are read: single values that need not be in the domain, beside widened ones."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tomli_w
 from numpy.typing import NDArray
 
-from unveil.data.attribute import Attribute, canonical, position
-from unveil.data.masked import SUPPRESSED, Masked, single_values
+from unveil.data.attribute import Attribute, position
 from unveil.data.regions import Regions
+from unveil.data.release import Release
+from unveil.data.rows import SUPPRESSED, PublishedRows, release_of_rows, single_values
 from unveil.data.schema import Schema
-from unveil.data.table import Table
-from unveil.data.toml import toml_key
 from unveil.errors import ReleaseError, shown
-from unveil.formats.cells import shown_values, write_cells
+from unveil.formats.cells import shown_values
 from unveil.formats.cells.notations import is_token, parse_cells
-from unveil.formats.output import Content, content_bytes, write_whole
-from unveil.formats.output.tables import OutputColumn, check_ending, table_content
-from unveil.formats.releases import ReadOptions, dialect_of, published, read_attribute, written_cells
+from unveil.formats.releases import ReadOptions, dialect_of, published, read_attribute
 from unveil.formats.tables import Columns
 
 if TYPE_CHECKING:
     from unveil.formats.frames import IntoFrame
 
-__all__ = ["is_masked", "masked_columns", "masked_files", "read_masked", "write_masked"]
+__all__ = ["read_perturbed_columns"]
 
 
-def is_masked(path: str | Path) -> bool:
-    """Whether the sidecar beside a release says that columns were perturbed."""
-    return bool(published.read_sidecar(Path(path)).masked)
-
-
-def read_masked(
-    path: "str | Path | IntoFrame",
-    schema: Schema,
-    *,
-    key: str | None = None,
-    **options: Unpack[ReadOptions],
-) -> Masked:
-    """Read a masked release, ours or another tool's. Options are those of `read_release`.
+def read_perturbed_columns(
+    given: "str | Path | IntoFrame", schema: Schema, key: str | None, options: ReadOptions
+) -> Release:
+    """A release whose sidecar says that columns were perturbed.
 
     A perturbed number need not be one of the domain; a category must. Other columns may hold intervals, sets and
     labels of hierarchies, as in any release. `*` is a suppressed cell, and so is `NA` if it is
     neither a value nor a token for missing. `cells` may say that tokens and empty cells are, too: "suppressed", or
-    "age=suppressed" for one attribute. `sidecar` stands instead of the one beside the file; a frame needs it.
-    The column `key` is left out: see releases.assignments.
+    "age=suppressed" for one attribute.
     """
     named = parse_cells(options.get("cells", ()))
     known = {a.name: a for a in options.get("attributes", ())}
-    given, (path, sidecar) = path, published.named_sidecar(path, options.get("sidecar"))
+    path, sidecar = published.named_sidecar(given, options.get("sidecar"))
     beside = path.with_suffix(".toml")
-    if not sidecar.masked:
-        raise ReleaseError(f"{path}: nothing says that columns were perturbed; add {beside.name} with masked = [...]")
     if sidecar.group is not None or sidecar.blocks is not None or sidecar.sensitive_table is not None:
         raise ReleaseError(f"{beside}: masked columns and hidden links in one release cannot be read; keep one of them")
     found = published.published_columns(given, schema, **dialect_of(options))
@@ -82,7 +66,7 @@ def read_masked(
             regions, number = one.regions.canonical(one.region)
             wide[index] = regions, number[one.region]
             read.append((one.attribute, single_values(one.attribute, *wide[index])))
-    return Masked(
+    rows = PublishedRows(
         tuple(attribute for attribute, _ in read),
         tuple(column for _, column in read),
         tuple(sorted({names.index(name) for name in perturbed})),
@@ -90,62 +74,11 @@ def read_masked(
         sidecar.method,
         wide,
     )
+    return release_of_rows(rows)
 
 
 class _WidenedCellError(ReleaseError):
     """A cell that is not a single value."""
-
-
-def write_masked(masked: Masked, path: str | Path, *, like: Table | None = None) -> list[Path]:
-    """Write a masked release, as `write_release` does."""
-    return write_whole(masked_files(masked, path, like=like))
-
-
-def masked_files(masked: Masked, path: str | Path, *, like: Table | None = None) -> dict[Path, Content]:
-    """The files of a masked release: the sidecar, with matrices and method where they are published, and the table."""
-    path = Path(path)
-    check_ending(path, "a release", ReleaseError)
-    if not masked.masked:
-        raise ReleaseError("nothing was perturbed: it is an ordinary release")
-    beside = path.with_suffix(".toml")
-    names = [a.name for a in masked.attributes]
-    said = {"masked": [names[i] for i in masked.masked], **({"method": masked.method} if masked.method else {})}
-    lines = [tomli_w.dumps(said).rstrip("\n")]
-    if masked.channel:
-        lines.append(
-            "\n[channel]  # chances of each published value, one row for each true value in the domain's order"
-        )
-        for index, matrix in sorted(masked.channel.items()):
-            rows = ",\n".join("  [" + ", ".join(map(repr, row)) + "]" for row in matrix.tolist())
-            lines.append(f"{toml_key(names[index])} = [\n{rows},\n]")
-    noted = (None, None) if like is None else (like.dictionary, like.notation)
-    table = content_bytes(table_content(path, masked_columns(masked), *noted))
-    lines.append("\n" + tomli_w.dumps({"digests": published.digests_of(table=table)}))
-    return {**published.earlier_parts(path, [beside, path]), beside: "\n".join(lines).encode(), path: table}
-
-
-def masked_columns(masked: Masked) -> list[OutputColumn]:
-    """The columns of a masked release."""
-    import polars as pl
-
-    texts = []
-    for index, (attribute, column) in enumerate(zip(masked.attributes, masked.columns, strict=True)):
-        if index in masked.wide:
-            regions, cell = masked.wide[index]
-            texts.append(pl.Series(write_cells(regions, attribute), dtype=pl.String)[cell])
-        else:
-            texts.append(pl.Series(_texts(attribute, column), dtype=pl.String))
-    return [written_cells(a, cells) for a, cells in zip(masked.attributes, texts, strict=True)]
-
-
-def _texts(attribute: Attribute, column: NDArray[Any]) -> list[str]:
-    if not attribute.kind.measured:
-        values = np.array([*attribute.values, "*"], dtype=object)
-        return values[column].tolist()  # type: ignore[no-any-return]  # -1 = suppressed is the last of them
-    absent = attribute.values[-1] if attribute.missing else "*"
-    distinct, number = np.unique(column, return_inverse=True)
-    texts = [absent if np.isnan(place) else canonical(place, attribute.kind) for place in distinct]
-    return np.array(texts, dtype=object)[number].tolist()  # type: ignore[no-any-return]
 
 
 def _read_column(
