@@ -13,7 +13,7 @@ from unveil.formats.releases.published import is_sidecar
 from unveil.formats.sheets import other_sheets
 from unveil.formats.statistical import FAMILY
 
-__all__ = ["Surrounding", "surroundings"]
+__all__ = ["Surrounding", "row_groups", "surroundings"]
 
 # Parts of a workbook that hold data of their own: whoever opens it does not see them at once.
 _HELD = {
@@ -114,3 +114,17 @@ def _parquet(file: Path) -> Iterator[Surrounding]:
     for key, text in pl.read_parquet_metadata(file).items():
         if key != "ARROW:schema":
             yield Surrounding(f"the metadata {shown(key)}", text, False)
+
+
+def row_groups(path: Path) -> tuple[int, ...]:
+    """Rows of each part of a Parquet file; nothing for other files, or where there is one part."""
+    file, _ = sheet_file(path)
+    if file.suffix.lower() not in (".parquet", ".pq"):
+        return ()
+    try:
+        from pyarrow.parquet import read_metadata
+
+        held = read_metadata(file)
+    except (ImportError, OSError, ValueError):  # a damaged file is for the reader of the table to refuse
+        return ()
+    return tuple(held.row_group(i).num_rows for i in range(held.num_row_groups)) if held.num_row_groups > 1 else ()
