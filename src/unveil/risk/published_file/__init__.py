@@ -26,7 +26,7 @@ from unveil.risk.published_file.columns import doubtful_roles, exact_values, ide
 from unveil.risk.published_file.dependence import given_back, telling_columns
 from unveil.risk.published_file.file import Disclosure, Leak, PublishedFile, Severity
 from unveil.risk.published_file.form import group_names, missing_cells, spelling, withheld_values
-from unveil.risk.published_file.harm import harmful_classes, likely_members
+from unveil.risk.published_file.harm import few_values, harmful_classes, likely_members
 from unveil.risk.published_file.marks import marked_rows
 from unveil.risk.published_file.order import row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
@@ -53,6 +53,7 @@ CHECKS: dict[Callable[[PublishedFile], list[Leak]], tuple[Disclosure, bool, str]
     exact_values: ("singling out", False, "Columns with bins show no exact values."),
     identifying_columns: ("singling out", False, "No column beside the quasi-identifiers singles people out."),
     telling_columns: ("inference", False, "No insensitive column tells a sensitive one."),
+    few_values: ("inference", False, "No small set of people leaves few values of a secret."),
     given_back: ("singling out", True, "What was coarsened or withheld is not given back by another column."),
     row_order: ("linking", True, "The order of the rows tells nothing beyond their cells."),
     marked_rows: ("linking", True, "Nothing but its values tells a row from others."),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts, percent, places
-from unveil.risk.published_file.statistics import Prediction, guess, information
+from unveil.risk.published_file.statistics import Narrowed, Prediction, guess, information, narrowed_sets
 from unveil.risk.published_file.together import Told, clues_of, sample_of, tells_most
 from unveil.risk.published_file.windows import sliding_cells
 
@@ -41,6 +41,7 @@ def telling_columns(file: PublishedFile) -> list[Leak]:
         found += _told_across(file, secret) + _two_tell_a_third(file, secret, values)
         for name in [n for n in insensitive if file.together(n, secret)]:
             leak = _told(file, (name,), secret, guess(known[name], values))
+            leak = leak or _left_few(file, name, secret, narrowed_sets(known[name], values))
             if leak is not None:
                 found.append(leak)
                 told = True
@@ -176,6 +177,22 @@ def _told(
     )
 
 
+def _left_few(file: PublishedFile, name: str, secret: str, found: Narrowed | None) -> Leak | None:
+    if found is None:
+        return None
+    return Leak(
+        "telling_columns",
+        "inference",
+        "exceeded",
+        f"Some values of {name}, called {file.role(name)}, leave few of {secret}: the true one of "
+        f"{file.persons(found.rows)} is {found.times:.1f} times as likely to who knows {name}.",
+        f"drop {name}, or make it sensitive and hide its link with the quasi-identifiers",
+        (name, secret),
+        found.rows,
+        1 - 1 / found.times,
+    )
+
+
 def _told_in_classes(file: PublishedFile, name: str, known: Ids, secret: str, values: Ids) -> Leak | None:
     """One secret tells another only to somebody who knows the class too."""
     if not file.keys:
@@ -290,7 +307,8 @@ def _given_together(
     rows = np.flatnonzero(good)
     sample = sample_of(len(rows))
     columns = []
-    for other in [n for n in extra if n != name and file.together(name, n)]:
+    secrets = [n for n in file.secrets if n in file.shared and (file.cells(n).exact[file.codes(n)] >= 0).mean() > 0.9]
+    for other in [n for n in (*extra, *secrets) if n != name and file.together(name, n)]:
         column = file.original[other]
         columns.append((other, column, _numbers(file, column.texts), absent_texts(column.texts, file.schema)))
     told = tells_most(clues_of(columns, rows[sample]), truth[sample], given=shown[truth[sample]] + 1, least=_STRONG)

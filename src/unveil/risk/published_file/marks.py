@@ -247,6 +247,24 @@ def _traits(file: PublishedFile) -> Iterator[Mark]:
         kind = "linking" if role is Role.IDENTIFIER or name == file.key else kind
         number_of = places(column.texts, file._kind(name), file.original_decimal)
         yield from (shape._replace(kind=kind) for shape in _shapes(name, column, number_of))
+        if name in file.shared:
+            yield from (wave._replace(kind=kind) for wave in _within_cells(file, name))
+
+
+def _within_cells(file: PublishedFile, name: str) -> Iterator[Mark]:
+    """Where a value lies among those of its usual cell: what the cell does not say."""
+    both = _common(file, name)
+    if both is None:
+        return
+    cell, value = both[1], file.cells(name).value_of_person
+    words = f"the place of {name} within its cell"
+    ids = np.unique(cell, return_inverse=True)[1].astype(np.int64)
+    rank = np.unique(value, return_inverse=True)[1].astype(np.int64)
+    yield from _waves(words, name, rank, ids)
+    low, high = np.full(int(ids.max()) + 1, np.inf), np.full(int(ids.max()) + 1, -np.inf)
+    np.minimum.at(low, ids, value)
+    np.maximum.at(high, ids, value)
+    yield Mark(words, name, (value > (low + high)[ids] / 2).astype(np.float64))
 
 
 def _recipes(file: PublishedFile) -> Iterator[Mark]:
