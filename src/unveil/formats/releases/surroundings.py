@@ -13,7 +13,7 @@ from unveil.formats.releases.published import is_sidecar
 from unveil.formats.sheets import other_sheets
 from unveil.formats.statistical import FAMILY
 
-__all__ = ["NAME", "Surrounding", "row_groups", "surroundings"]
+__all__ = ["NAMES", "Surrounding", "row_groups", "surroundings"]
 
 # Parts of a workbook that hold data of their own: whoever opens it does not see them at once.
 _HELD = {
@@ -37,6 +37,8 @@ _ELEMENTS = re.compile(
     "ignoredErrors?"
 )
 _ELEMENT = re.compile(r"<([A-Za-z][\w:]*)")
+_SHEET = re.compile(r'<sheet name="([^"]*)"')
+_TITLE = re.compile(r"<(?:dc:title|dc:subject|dc:description|cp:keywords|cp:category)>([^<]*)<")
 _ROW = re.compile(r"<row ([^>]*)>")
 _USUAL = re.compile(r'(?:\br|spans|x14ac:dyDescent)="[^"]*"|[\s/]')
 _STRING = re.compile(r"<si>(.*?)</si>|<si/>", re.DOTALL)
@@ -45,7 +47,7 @@ _TAG = re.compile(r"<[^>]*>")
 _FORMULA = re.compile(r"<f[ >][^<]*|table:formula=\"([^\"]*)")
 _CELL = re.compile(r'<c r="([A-Z]+)(\d+)"(?: s="(\d+)")?(?: t="(\w+)")?')
 _HIDDEN = re.compile(r"<(?:row|col) [^>]*hidden=\"(?:1|true)\"")
-NAME = "the name of the file"
+NAMES = ("the name of the file", "the name of the sheet", "the title of the file")
 _MOST = 2**24  # bytes of one part that are looked through
 
 
@@ -60,7 +62,7 @@ class Surrounding(NamedTuple):
 def surroundings(path: Path) -> tuple[Surrounding, ...]:
     """Everything beside the table that can be found; damaged files are for the reader of the table to refuse."""
     file, _ = sheet_file(path)
-    found = [Surrounding(NAME, file.stem, False), *_sidecar(file)]
+    found = [Surrounding(NAMES[0], file.stem, False), *_sidecar(file)]
     try:
         if file.suffix.lower() in SPREADSHEETS:
             found += _workbook(path, file)
@@ -104,6 +106,11 @@ def _workbook(path: Path, file: Path) -> Iterator[Surrounding]:
                     yield from _unneeded(text)
                     used |= {int(i) for i in _USED.findall(text)}
                 continue
+            if folders[-1] in ("workbook.xml", "core.xml") and book:
+                with archive.open(member) as part:
+                    text = part.read(_MOST).decode("utf-8", "replace")
+                yield Surrounding(NAMES[1], "\n".join(_SHEET.findall(text)), False)
+                yield Surrounding(NAMES[2], "\n".join(_TITLE.findall(text)), False)
             held = next((words for part, words in _HELD.items() if any(f.startswith(part) for f in folders)), None)
             if held is None and book and not _PARTS.fullmatch(member.filename.lower()):
                 held = "a part that no table needs"
