@@ -86,7 +86,8 @@ def _sidecar(file: Path) -> Iterator[Surrounding]:
 
 
 def _workbook(path: Path, file: Path) -> Iterator[Surrounding]:
-    for name, hidden, texts in other_sheets(path):
+    others = list(other_sheets(path))
+    for name, hidden, texts in others:
         yield Surrounding(f"the {'hidden ' if hidden else ''}sheet {shown(name)}", "\n".join(texts), True)
     if not zipfile.is_zipfile(file):
         return
@@ -125,7 +126,7 @@ def _workbook(path: Path, file: Path) -> Iterator[Surrounding]:
             with archive.open("xl/sharedStrings.xml") as part:
                 texts = _STRING.findall(part.read(_MOST).decode("utf-8", "replace"))
             left = [_TAG.sub("", text) for i, text in enumerate(texts) if i not in used]
-            if left and not other_sheets(path):
+            if left and not others:
                 yield Surrounding("texts that no cell shows", "\n".join(left), True)
 
 

@@ -92,7 +92,8 @@ def marked_rows(file: PublishedFile) -> list[Leak]:
         if found is None:
             others = {n: c for n, c in common.items() if n != name}
             empty = name in file.original and absent_texts(file.original[name].texts, file.schema).any()
-            found = _found(file, others, odd[name], [t for t in traits if t.column != name or not empty])
+            told = empty or name not in common  # what is missing, or shown here and there, is the column's own matter
+            found = _found(file, others, odd[name], [t for t in traits if t.column != name or not told])
     if found is None:
         return []
     mark, trait, alike = found
@@ -167,7 +168,7 @@ def _unread(file: PublishedFile) -> Iterator[Mark]:
 
 
 def _odd(file: PublishedFile, name: str, common: dict[str, tuple[Ids, Ids]]) -> Iterator[Mark]:
-    """Cells of a column that are withheld, or stand for a value that nobody has."""
+    """Cells of a column that are withheld, stand for a value that nobody has, or are wider than others."""
     gone = file.absent(name)[file.codes(name)]
     if _FEWEST <= gone.sum() <= file.rows - _FEWEST:
         yield Mark(f"whether {name} is withheld", name, gone.astype(np.float64))
@@ -176,6 +177,18 @@ def _odd(file: PublishedFile, name: str, common: dict[str, tuple[Ids, Ids]]) -> 
         nobody = (rows >= 0) & ~np.isin(rows, people)
         if nobody.sum() >= _FEWEST:
             yield Mark(f"a {name} that nobody has in the original", name, nobody.astype(np.float64))
+    elif name in file.shared and [n for n in file.keys if n not in common] == [name]:
+        # If several columns are cut finer here and coarser there, their cells together say where.
+        yield from _dummies(f"how wide the cell of {name} is", name, _widths(file, name))
+
+
+def _widths(file: PublishedFile, name: str) -> Ids:
+    """(rows,) how many values the cell may stand for; -1 for more than can be told apart."""
+    cells = file.cells(name)
+    number = np.array([len(cells.regions.members(r)) if r >= 0 else 0 for r in cells.region_of_text.tolist()])
+    number[cells.exact >= 0] = 1
+    kinds, ids = np.unique(number, return_inverse=True)
+    return np.where(len(kinds) <= _VALUES, ids.astype(np.int64)[cells.text_of_row], -1)
 
 
 def _shapes(name: str, column: CodedColumn, number: Matrix) -> Iterator[Mark]:
