@@ -7,7 +7,8 @@ import numpy as np
 
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
-from unveil.risk.published_file.order import LEAST, runs_of
+from unveil.risk.published_file.order import LEAST
+from unveil.risk.published_file.runs import runs_of
 from unveil.risk.published_file.statistics import within_runs
 
 __all__ = ["across_releases", "beside_earlier"]
