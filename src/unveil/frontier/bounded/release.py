@@ -268,10 +268,10 @@ def _least(candidates: Sequence[_Attempt]) -> float:
 
 
 def _objections(one: Bounded) -> tuple[int, float, float]:
-    """How many rows are far beyond, by how much at worst, and what is lost."""
-    far = one.certificate.far_beyond
-    worst = max((row.far_end / max(row.bound, 1e-9) for row in one.certificate.rows if not row.kept), default=0.0)
-    return len(far), worst if far else 0.0, one.lost
+    """How many rows are far beyond, by how much one is beyond at worst, and what is lost: a release that every reader
+    keeps within the limits comes before a more useful one that some do not."""
+    beyond = [row.far_end / max(row.bound, 1e-9) for row in one.certificate.rows if not row.kept]
+    return len(one.certificate.far_beyond), max(beyond, default=0.0), one.lost
 
 
 def _first_models(table: Table, asked: Sequence[int]) -> list[PrivacyModel]:
