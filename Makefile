@@ -15,7 +15,7 @@ COMPILE := PYTHONPATH=src $(BIN)/python -m unveil.kernels
 # With bytecode kept, a package is compiled once and not by every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup chromium postgresql studio check bench papers leaks first-hour accept fuzz docs constraints verify vulnerabilities clean
+.PHONY: demo test setup chromium postgresql studio check bench papers leaks first-hour accept fuzz docs package constraints verify vulnerabilities clean
 
 demo: $(RUNTIME) $(DEMO_KERNELS)
 	@$(BIN)/unveil demo
@@ -86,6 +86,9 @@ docs: $(RUNTIME)
 	@$(INSTALL) --editable '.[docs]'
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --config-file site/mkdocs.yml
 	@echo "open build/docs/index.html"
+
+package:
+	@$(PYTHON) -m tests.packaging
 
 # hashes.txt: of every file that a registry may hold of each pin, for all platforms.
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --all-extras

@@ -7,14 +7,13 @@ may do: claim to know where there is nothing to know.
 import resource
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
 from papers import Figure
 from realdata.adult import adult_schema
+from realdata.hospital import hospital_table
 from unveil import catalog, risk
 from unveil.attackers import attack
 from unveil.attackers.bayesian import Bayesian
@@ -24,16 +23,12 @@ from unveil.attackers.posterior.boosting import BagModel, Settings
 from unveil.attackers.posterior.contract import Chains
 from unveil.attackers.posterior.cross_fitted import CrossFitted
 from unveil.attackers.random_worlds import RandomWorlds
-from unveil.cli.hospital import made_up_hospital
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Belief, Targets
 from unveil.data.release import Release
-from unveil.data.schema import read_schema
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
-from unveil.formats.output import csv_bytes
-from unveil.formats.tables import read_table
 
 QUASI_IDENTIFIERS = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 WHERE = "our study; group known"
@@ -66,7 +61,7 @@ def reproduce_slowly(columns: dict[str, list[str]]) -> Iterator[Figure]:
     release, targets, truth = _attacked(table, "mondrian:k=5,l=3", "occupation")
     both = [_loss(attack(one, release, targets, engine=Engine(seed=0)), truth) for one in (Boosted(), RandomWorlds())]
     yield _at_most("Adult, Mondrian k=5, l=3: log-loss, at most random worlds'", *both)
-    release, targets, truth = _attacked(_hospital(), "anatomy:l=3", "diagnosis")
+    release, targets, truth = _attacked(hospital_table(3000), "anatomy:l=3", "diagnosis")
     yield _at_most("hospital, 3,000 rows, l=3: log-loss", _loss(attack(Boosted(), release, targets), truth), 0.4)
     found = [_order(seed) for seed in range(TABLES)]
     yield _at_least(f"{TABLES} random tables: Spearman, held-out score and log-loss", float(np.mean(found)), 0.8)
@@ -94,19 +89,6 @@ def _attacked(table: Table, scheme: str, sensitive: str) -> tuple[Release, Targe
     asked = made.release.index(sensitive)
     targets = replace(targets_of_table(table, made.release, asked), group=made.group_of_row.astype(np.int64))
     return made.release, targets, table.columns[table.index(sensitive)].astype(np.int64)
-
-
-def _hospital() -> Table:
-    """As the demo writes it."""
-    made = made_up_hospital(3000)
-    with TemporaryDirectory() as place:
-        folder = Path(place)
-        (folder / "hospital.csv").write_bytes(csv_bytes(list(made.columns), list(made.columns.values())))
-        (folder / "schema.toml").write_text(made.schema_toml)
-        (folder / "hierarchies").mkdir()
-        for file, text in made.hierarchies.items():
-            (folder / "hierarchies" / file).write_text(text)
-        return read_table(folder / "hospital.csv", read_schema(folder / "schema.toml").confirmed())
 
 
 def _table(columns: Sequence[NDArray[np.int64]], codes: int) -> Table:

@@ -345,7 +345,7 @@ def _masked(
     place = {i: j for j, i in enumerate(order)}
     assignment = {
         "row": [str(i + 1) for i in range(w.people)],
-        "published": [str(place[i] + 1) for i in range(w.people)],
+        "group": [str(place[i] + 1) for i in range(w.people)],
     }
     return w.case(
         original=original,
@@ -464,7 +464,7 @@ def _pram(w: Ward, retain: float, changed: list[str]) -> Fields:
     place = {i: j for j, i in enumerate(order)}
     assignment = {
         "row": [str(i + 1) for i in range(w.people)],
-        "published": [str(place[i] + 1) for i in range(w.people)],
+        "group": [str(place[i] + 1) for i in range(w.people)],
     }
     same = sum(a == b for a, b in zip(changed, w.region, strict=True))
     return w.case(

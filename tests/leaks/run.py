@@ -24,17 +24,22 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
+
 import unveil.audit as unveil_audit
 from tests.leaks import (
     afterwards,
     columns,
     controls,
+    eighth,
     elsewhere,
     everyday,
     fifth,
     form,
     fourth,
     harmless,
+    honest,
+    ninth,
     people,
     realistic,
     secrets,
@@ -54,12 +59,15 @@ del (
     afterwards,
     columns,
     controls,
+    eighth,
     elsewhere,
     everyday,
     fifth,
     form,
     fourth,
     harmless,
+    honest,
+    ninth,
     people,
     realistic,
     secrets,
@@ -93,6 +101,7 @@ class Outcome:
         return self.exit in (0, 70)
 
 
+MINUTES = 4  # that an audit may take; it ends with what was measured by then
 SHORT = [*["--sweeps", "50", "--most-sweeps", "50", "--chains", "2", "--sample", "60", "--no-panel"]]
 SHORT += [word for name in ("bayesian", "random_worlds") for word in ("--attacker", name)]
 
@@ -146,7 +155,7 @@ def audit(case: Case, folder: Path, *presets: str, short: bool = False) -> list[
     No preset names a measure that is not measured anyway, so nothing has to be measured twice. `short`: chains that end
     at once, of two readers.
     """
-    code, why, held = unveil(["audit", *case.write(folder), *(SHORT if short else ())])
+    code, why, held = unveil(["audit", *case.write(folder), *(SHORT if short else ("--minutes", str(MINUTES)))])
     found = [_outcome(case, "", code, why, judge_measured(*held[0]) if held else None)]
     for preset in presets:
         if not held:  # refused before any limit was looked at
@@ -175,7 +184,6 @@ def findings(case: Case, folder: Path, *, beliefs: bool = True, least: int = 0) 
     `least`: the least count of people that a sentence may show, as in an external report.
     """
     from unveil.data.schema import read_schema
-    from unveil.formats.releases.assignments import read_origin
     from unveil.formats.tables import read_columns
     from unveil.risk.published_file import (
         across_releases,
@@ -192,7 +200,11 @@ def findings(case: Case, folder: Path, *, beliefs: bool = True, least: int = 0) 
     key = arguments[arguments.index("--key") + 1] if "--key" in arguments else None
     origin = None
     if "assignment.csv" in case.files:
-        origin = read_origin(folder / "assignment.csv", original.rows, len(next(iter(case.release.values()))))
+        told = read_columns(folder / "assignment.csv").columns
+        row, group = (
+            np.array(told[name].texts, dtype=np.int64)[told[name].text_of_row] - 1 for name in ("row", "group")
+        )
+        origin = row[np.argsort(group)]
     file = read_published_file(arguments[0], schema, original=original, origin=origin, key=key)
     file = replace(file, least=least)
     found = [leak for leak in read_as_a_stranger(file) if leak.severity in ("exceeded", "suspicious")]

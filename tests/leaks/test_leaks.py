@@ -4,6 +4,7 @@ import csv
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,30 +25,32 @@ FOUND_BY = {
     "hashed ids": {"identifying_columns"},
     "dates called insensitive": {"identifying_columns", "given_back"},
     "free text": {"identifying_columns"},
-    "weights and counters": {"identifying_columns"},
+    "weights and counters": {"identifying_columns", "telling_columns"},
     "households": {"identifying_columns"},
     "insensitive tells sensitive": {"telling_columns"},
     "insensitive tells quasi-identifier": {"given_back"},
     "row order": {"row_order"},
     "blocks in pairs": {"paired_blocks"},
-    "group names": {"group_names", "telling_columns", "beside_the_table"},
+    "group names": {"group_names", "telling_columns", "beside_the_table", "marked_rows"},
     "spelling": {"spelling", "withheld_values", "given_back"},
-    "missingness": {"missing_cells", "withheld_values", "spelling", "given_back", "telling_columns"},
+    "missingness": {"missing_cells", "withheld_values", "spelling", "given_back", "telling_columns", "marked_rows"},
     "suppressed cells given back": {"given_back"},
+    "secrets that tell": {"given_back"},
+    "cells that mark": {"marked_rows"},
     "cells that give themselves away": {"given_back"},
-    "several rows a person": {"repeated_people", "telling_columns"},
+    "several rows a person": {"repeated_people", "telling_columns", "identifying_columns"},
     "padding": {"rows_of_nobody", "leftover_columns"},
     "fits no row": {"unplaced_people"},
     "masked": {"claimed_masking", "row_order", "doubtful_roles", "unplaced_people"},
     "wrong claims": {"claimed_masking", "claimed_noise", "telling_columns", "harmful_classes", "beside_the_table"},
-    "leftover files": {"beside_the_table"},
+    "leftover files": {"beside_the_table", "row_order", "marked_rows"},
     "one secret tells another": {"telling_columns"},
     "secret called insensitive": {"doubtful_roles"},
     "secret called quasi-identifier": {"doubtful_roles"},
     "homogeneous classes": {"harmful_classes"},
-    "skew": {"harmful_classes"},
-    "similar values": {"harmful_classes"},
-    "close numbers": {"harmful_classes"},
+    "skew": {"harmful_classes", "few_values"},
+    "similar values": {"harmful_classes", "few_values"},
+    "close numbers": {"harmful_classes", "few_values"},
     "many values": {"harmful_classes"},
     "part of the people": {"harmful_classes", "unplaced_people"},
     "membership": {"likely_members", "harmful_classes", "identifying_columns", "doubtful_roles"},
@@ -62,7 +65,7 @@ WORD = re.compile(r"[\w/]+")
 BY_READERS = (
     *("nearly_everybody_has_it", "bonuses_by_country", "classes_of_three", "ranks_on_a_bent_scale"),
     *("one_class_of_the_lowest_third", "cancers_by_their_words", "six_ticks_and_their_sum"),
-    "one_of_several_diagnoses",
+    *("one_of_several_diagnoses", "noise_of_one_sign"),
 )
 # Found by other checks or readers than their families'; `make leaks` runs them whole.
 ELSEWHERE = (
@@ -101,7 +104,17 @@ def test_cases_depend_on_the_seed_alone() -> None:
         assert make(3).release != make(4).release
 
 
-@pytest.mark.parametrize("name", [n for n in LEAKS if n not in (*BY_READERS, *ELSEWHERE, *REFUSED)])
+# Leaks of the ninth trial that pass to this day; docs/leaks.md names them. The last takes minutes.
+OPEN = ("rounded_up_for_the_warned", "shuffled_with_the_date_as_seed", "turned_within_each_class")
+TOO_SLOW = ("secrets_in_windows_of_their_own",)
+
+
+def marked(name: str) -> Any:
+    known = [pytest.mark.xfail(reason="an open leak", run=name in OPEN)] if name in (*OPEN, *TOO_SLOW) else []
+    return pytest.param(name, marks=known)
+
+
+@pytest.mark.parametrize("name", [marked(n) for n in LEAKS if n not in (*BY_READERS, *ELSEWHERE, *REFUSED)])
 def test_the_file_gives_the_leak_away(name: str, tmp_path: Path) -> None:
     case = made(name)
     found = run.findings(case, tmp_path, least=LEAST)

@@ -43,7 +43,7 @@ def _assigned(d: Domain, release: Columns) -> tuple[Columns, Mapping[str, object
     order = list(d.all)
     d.draw.shuffle(order)
     place = {i: j for j, i in enumerate(order)}
-    table = {"row": _texts([i + 1 for i in d.all]), "published": _texts([place[i] + 1 for i in d.all])}
+    table = {"row": _texts([i + 1 for i in d.all]), "group": _texts([place[i] + 1 for i in d.all])}
     more = {"files": {"assignment.csv": csv_text(table)}, "options": ("--assignment", "@assignment.csv")}
     return {n: [v[i] for i in order] for n, v in release.items()}, more
 

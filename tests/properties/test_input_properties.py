@@ -30,7 +30,7 @@ from unveil.errors import OutputError, UnveilError, UsageError
 from unveil.formats.databases import located
 from unveil.formats.priors import read_fact, read_held
 from unveil.formats.releases import read_release
-from unveil.formats.releases.assignments import read_assignment, read_origin
+from unveil.formats.releases.assignments import read_assignment
 from unveil.formats.tables import read_columns
 from unveil.frontier._saved import SavedCandidates
 from unveil.frontier.schemes import parse_scheme
@@ -130,7 +130,6 @@ INPUTS = {
     "fact": Input("fact.csv", "row,fact\n1,yes\n3,no\n4,\n", lambda path: read_fact(path, 4)),
     "fact of others": Input("fact.csv", "age,s,fact\n20,flu,yes\n29,hiv,no\n", lambda path: read_fact(path, 4)),
     "assignment": Input("a.csv", "row,group\n1,1\n2,1\n3,2\n4,2\n", lambda path: read_assignment(path, TABLE, PAIRS)),
-    "origin": Input("a.csv", "row,group\n1,2\n4,1\n3,3\n", lambda path: read_origin(path, 4, 3)),
     "predictions": Input(
         "p.csv",
         "member,score\n" + "1,0.9\n0,0.25\n1,0.5\n0,1e-3\n" * 3,

@@ -23,13 +23,15 @@ class Boosted:
 
     A group's rows are asked of models that have not seen the group (cross-fitting); depth, rounds, temperature and the
     weight of naive Bayes beside the trees are chosen by how well held-out groups are predicted. `folds`: 0 is 5, or 10
-    below 5,000 rows. `repeats` with groups weighed at random give intervals; 0: none. With `membership` below 1 the
-    target is in the table only with that probability.
+    below 5,000 rows. `repeats` with groups weighed at random give intervals; 0: none. Of a larger release groups with
+    about `most_rows` rows are learned from. With `membership` below 1 the target is in the table only with that
+    probability.
     """
 
     folds: int = 0
     rounds: int = 300
     repeats: int = 4
+    most_rows: int = 100_000
     membership: float = 1.0
 
     def __post_init__(self) -> None:
@@ -41,12 +43,15 @@ class Boosted:
             raise UsageError(
                 f"boosted: repeats={self.repeats} says nothing of an error; choose 2 or more, or 0 for none"
             )
+        if self.most_rows < 1:
+            raise UsageError(f"boosted: most_rows={self.most_rows} leaves nothing to learn from; choose 1 or more")
         if not 0 <= self.membership <= 1:
             raise UsageError(f"boosted: membership={self.membership:g} is not a probability; choose 0 to 1")
 
     def left_out(self) -> LearnerWithout:
         """What the same models say of somebody whose group they have not seen."""
-        return LearnerWithout(model="boosted", folds=self.folds, rounds=self.rounds, repeats=self.repeats)
+        same = {"folds": self.folds, "rounds": self.rounds, "repeats": self.repeats, "most_rows": self.most_rows}
+        return LearnerWithout(model="boosted", **same)
 
     def plain(self) -> "Boosted":
         """The same without intervals, from the same fits."""
@@ -61,7 +66,7 @@ class Boosted:
         release = posterior.release
         check_targets(release, targets)
         distinct, number = targets.distinct()
-        settings = Settings(self.folds, self.rounds, self.repeats)
+        settings = Settings(self.folds, self.rounds, self.repeats, self.most_rows)
         fitted = Repeats.of(release, targets.asked, settings, posterior.engine.named("boosted"))
         belief, chains = fitted.members(distinct)
         if self.membership == 1:

@@ -30,6 +30,7 @@ class LearnerWithout:
     folds: int = 0
     rounds: int = 300
     repeats: int = 4
+    most_rows: int = 100_000
 
     def asks(self) -> tuple[str, ...]:
         """See Attacker."""
@@ -41,7 +42,7 @@ class LearnerWithout:
         check_targets(release, targets)
         known = describe_targets(release, targets)
         if self.model == "boosted":
-            settings = Settings(self.folds, self.rounds, self.repeats)
+            settings = Settings(self.folds, self.rounds, self.repeats, self.most_rows)
             fitted = Repeats.of(release, targets.asked, settings, posterior.engine.named("boosted"))
             distinct, number = targets.distinct()
             threat = Threat(target=known, membership="not known, and the group left out", population=CrossFitted.WORDS)

@@ -97,6 +97,7 @@ class Case:
     waive: Mapping[str, str] = field(default_factory=dict)  # kinds of disclosure that are not judged, each with why
     files: Mapping[str, PublishedFile] = field(default_factory=dict)  # the releases as a stranger reads them, by name
 
+    earlier_files: Mapping[str, PublishedFile] = field(default_factory=dict)  # the same of what is already out
     registers: Mapping[str, PublishedFile] = field(default_factory=dict)  # the same beside the population
 
     inputs: Sequence[Input] = ()  # the files that were read, for the record

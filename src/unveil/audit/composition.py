@@ -212,6 +212,9 @@ def _compose(case: "Case", new: _Asked, bins: AttributeBins | None) -> Composed:
         alone = {} if left_out else {COMPOSED: new.alone}
         return Composed(alone, none, (), facts, tuple(remarks), new.learner)
     web = weave(views, attribute.codes)
+    for number, view in enumerate(views[1:], start=1):
+        if misfit := _misfit(web, number, view, new.truth, case.least):
+            left_out[view.name] = f"{left_out[view.name]}; {misfit}" if view.name in left_out else misfit
     flat = web.beliefs()
     check = None if new.truth is None else sampled_check(web, flat, new.truth, case.engine)
     learned, population = None, new.population
@@ -272,6 +275,31 @@ def _unknown(new: _Asked, earlier: Release) -> str:
         f"readers may know {', '.join(names)}, which the original does not hold: nobody was linked by it. If it has "
         f"another name there, its own schema must say so (prepare = {{ from = {names[0]!r} }})"
     )
+
+
+def _misfit(web: Web, number: int, view: ReleaseView, truth: NDArray[np.integer] | None, least: int) -> str:
+    """How an earlier release contradicts what was said of it: where people stand in it is then not known."""
+    links, people, rows = web.links[number], int(web.size.sum()), view.release.rows
+    advice = "say how its people overlap, or what of them has changed since"
+
+    def some(count: float) -> str:
+        return f"fewer than {least}" if 0 < round(count) < least else f"{round(count):,}"
+
+    fitting = float((links.present * web.size).sum())
+    wanted = {"same": min(people, rows), "subset": rows, "superset": people, "overlapping": view.overlap.shared or 1}
+    if (missing := wanted[view.overlap.people] - fitting) > 0.5:
+        return (
+            f"{some(missing)} of {wanted[view.overlap.people]:,} people who should be in it fit no row of it; {advice}"
+        )
+    real = links.person < len(web.size)
+    linked = np.bincount(links.person[real], weights=links.count[real], minlength=len(web.size))
+    if (amiss := float(np.abs(linked - links.present * web.size).sum())) > 0.5:
+        return f"its groups have more or fewer rows than people who fit them, by {some(amiss)} in all; {advice}"
+    told = links.possible(len(web.size), web.values)[web.number]
+    ruled_out = ~told.any(axis=1) if truth is None else ~told[np.arange(people), truth]
+    if ruled_out.any():
+        return f"it rules out what {some(ruled_out.sum())} of {people:,} people have; {advice}"
+    return ""
 
 
 def _unstated(view: ReleaseView) -> str:

@@ -16,7 +16,7 @@ from unveil.audit.people import Measure, People, Sample
 from unveil.data.belief import Belief, Estimate
 from unveil.errors import UsageError
 
-__all__ = ["belief_findings", "measure_of", "published_counts"]
+__all__ = ["belief_findings", "largest", "measure_of", "published_counts"]
 
 GRACE = 4.0  # seconds that measuring goes on after a stop: what was learned is worth a few figures
 
@@ -60,7 +60,7 @@ def belief_findings(
             learners["learner_without"] = left_out
         for measure in measures:
             estimate, against = (
-                (None, None) if over(measure) else _largest(measure, belief, learners, found.truth, sample)
+                (None, None) if over(measure) else largest(measure, belief, learners, found.truth, sample)
             )
             under = None if estimate is None else base.get(measure.name)
             yield Finding.of(
@@ -100,7 +100,7 @@ class _Over:
         return measure.code is not None or monotonic() - self._since > GRACE
 
 
-def _largest(
+def largest(
     measure: Measure,
     belief: Belief,
     learners: Mapping[str, Belief],

@@ -21,7 +21,14 @@ from unveil.audit.remembered import Remake
 from unveil.audit.verdict import DEFAULT_LIMITS, Judgement, Kind, judgement_of, preset_covers
 from unveil.data.attribute import Role
 from unveil.data.release import Release
-from unveil.risk.published_file import Leak, across_releases, harmful_classes, likely_members, read_as_a_stranger
+from unveil.risk.published_file import (
+    Leak,
+    across_releases,
+    beside_earlier,
+    harmful_classes,
+    likely_members,
+    read_as_a_stranger,
+)
 
 __all__ = ["file_check", "judge_by_default", "judge_release", "read_files"]
 
@@ -74,6 +81,9 @@ def read_files(case: Case, parts: Sequence[Part]) -> dict[str, list[Leak]]:
     if case.membership is not None and case.membership.sensitive:
         for name, file in case.registers.items():
             found[name] += likely_members(replace(file, least=case.least))
+    for name, file in files.items():
+        for earlier, other in case.earlier_files.items():
+            found[name] += beside_earlier(file, other, earlier)
     together = across_releases(list(files.values())) if len(files) > 1 else []
     return {name: [*leaks, *together] for name, leaks in found.items()}
 

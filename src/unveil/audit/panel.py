@@ -20,6 +20,7 @@ from unveil.audit.asking import Answers
 from unveil.audit.attack import Attack, run_attacks
 from unveil.audit.belief_measures import measures_of
 from unveil.audit.case import Case
+from unveil.audit.decided import surely_exceeded
 from unveil.audit.document import Finding, number
 from unveil.audit.findings import measure_of
 from unveil.audit.measures import PANEL
@@ -77,10 +78,15 @@ def ask_panel(case: Case, name: str, answered: Answers, sample: Sample | None) -
     left, columns_left, refused = asking.own_cost(), MOST_ASKED, {}
     rows, findings = [], []
     places = [_modes(belief) for belief in asking.own.values()]
+    enough = surely_exceeded(case, answered.attribute, answered.truth)
+    decided = enough is not None and enough({"": answered.learner, **answered.attackers})
     for done, member in enumerate(members):
         cost = asking.cost(member)
         if case.engine.stop.is_set():
             refused[member.name] = "the time was over"
+            continue
+        if decided:
+            refused[member.name] = "the audit's own readers surely exceed a limit; --precision 0.003 asks all of them"
             continue
         if cost > left:
             refused[member.name] = "the panel may cost no more than the audit's own readers"

@@ -325,7 +325,8 @@ def _row(
     if verdict == "inconclusive":
         open_ones = [f for f in findings if f.verdict == "inconclusive"]
         names = ", ".join(dict.fromkeys(title_of(f) for f in open_ones[:3]))
-        return KindVerdict(**place, verdict="inconclusive", sentence=f"Not known well enough: {names}.")
+        why = "" if reason is None else f" {reason}"
+        return KindVerdict(**place, verdict="inconclusive", sentence=f"Not known well enough: {names}.{why}")
     return KindVerdict(
         **place, verdict="within", sentence=f"Kept: {'; '.join(dict.fromkeys(f.limit or '' for f in findings))}."
     )

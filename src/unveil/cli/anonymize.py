@@ -147,7 +147,7 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
         raise UsageError("--utility: anonymize keeps one measure; unveil frontier compares several")
     measure = options.utility[0] if options.utility else "certainty_penalty"
     found = bounded_release(table, method, options.until, engine, suppress=options.suppress, measure=measure)
-    added = [text for text in found.limits if text not in map(str.strip, options.until)]
+    added = [text for text in found.stated if text not in map(str.strip, options.until)]
     if added:
         say(f"{added[0]} was added: a release that is fitted to a maximum alone uses it up for many people")
     for name, why in found.certificate.not_asked.items():
@@ -173,6 +173,12 @@ def _bounded(options: AnonymizeOptions, method: Any, table: Any, engine: Any) ->
     )
     kept = f"{who} keeps every limit"
     say(f"{kept}; {found.suppressed:,} rows suppressed; {measure} {found.lost:.3g}")
+    known = found.mechanism
+    if known.replayed:
+        say(
+            f"a reader who knows how this was made believes the truth up to {known.largest:.2g} times as much (nine "
+            f"groups of ten: {known.q90:.2g}; {known.replayed} of {known.groups} groups left whole were replayed)"
+        )
     return found
 
 

@@ -9,12 +9,13 @@ from unveil.cli.earlier import EarlierOptions
 from unveil.cli.load import input_paths, load_case
 from unveil.cli.output import file_part, give_results, keep_apart, long_work, release_parts, say
 from unveil.cli.settings import names_of
-from unveil.errors import UsageError
+from unveil.errors import LimitError, UsageError
 
 __all__ = ["FIRST", "AuditOptions", "audit"]
 
 FIRST = (
-    "schema original earlier ledger report json people limit preset control population attacker known config verbose"
+    "schema original earlier ledger report json people limit preset certificate control population attacker known "
+    "config verbose"
 )
 
 
@@ -44,6 +45,9 @@ class AuditOptions(
         "What an attacker knows of a person, or all quasi-identifiers; repeatable to test several.",
         "A,B",
         default=list,
+    )
+    certificate: Path | None = opt.option(
+        "Verify the certificate that anonymize --until wrote: its files, its limits and its readers.", "FILE"
     )
     preset: str | None = opt.option("Published limits by name, e.g. ema_0070 or k_11.", "NAME")
     presets: Path | None = opt.option("A TOML file of more presets.", "FILE")
@@ -90,8 +94,12 @@ def audit(options: AuditOptions) -> None:
 
     if not options.releases:
         raise UsageError("name at least one release: unveil audit RELEASE… --schema FILE")
+    certified = None if options.certificate is None else _certified(options.certificate)
     case = load_case(options)
     files = _people_paths(options, case)
+    if certified is not None:
+        case = replace(case, limits=(*case.limits, *certified.limits))
+        _verify(certified, case)
     with long_work() as (progress, stop):
         if options.variant == "internal" and str(options.json) != "-":  # it shows counts, however small
             case.check()
@@ -114,6 +122,36 @@ def audit(options: AuditOptions) -> None:
                 people[own] = people_content(own, found.people(*key))
     keep_apart(input_paths(options), [*people])
     give_results(found, options, people=people)
+
+
+def _certified(path: Path) -> Any:
+    """What the file says, before anything is worked out."""
+    from unveil.audit.verified import read_certificate
+
+    try:
+        return read_certificate(path.read_bytes(), path.name)
+    except OSError as error:
+        raise UsageError(f"--certificate {path}: cannot be read ({error.strerror}); name an existing file") from None
+
+
+def _verify(certified: Any, case: Any) -> None:
+    """Ask the certificate's readers again. LimitError: the release must not be published under it."""
+    from unveil.audit.verified import verify_certificate
+
+    with long_work() as (progress, stop):
+        found = verify_certificate(certified, replace(case, engine=replace(case.engine, progress=progress, stop=stop)))
+    for row in found.rows:
+        if not row.kept:
+            where = "a reader of the search" if row.in_loop else "outside the search"
+            say(f"{row.reader}, {row.attribute}: {row.limit} is {row.far_end:.3g} ({where})")
+    if found.far_beyond:
+        raise LimitError(
+            f"{certified.name} is refuted: {len(found.far_beyond)} of its rows are beyond twice a limit, or beyond it "
+            "for a reader of the search; do not publish the release under it"
+        )
+    readers = len({row.reader for row in found.rows})
+    who = "all keep its limits" if found.kept else "those of the search keep its limits, the others twice of them"
+    say(f"{certified.name} is confirmed: the files are those certified; {readers} readers were asked again, and {who}")
 
 
 def _over(minutes: float) -> str:

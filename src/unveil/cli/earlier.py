@@ -13,10 +13,11 @@ from unveil.formats.paths import is_project
 
 if TYPE_CHECKING:
     from unveil.risk.composition import EarlierRelease
+    from unveil.risk.published_file import PublishedFile
 
 __all__ = ["EarlierOptions", "LedgerOptions", "distances", "earlier_paths", "load_earlier", "read_earlier"]
 
-_OPTIONS = ("schema", "date", "people", "shared", "changed", "within")
+_OPTIONS = ("schema", "date", "people", "shared", "changed", "within", "then")
 _TEXT = re.compile(rf"(?s)(.+?)(?::((?:{'|'.join(_OPTIONS)})=.*))?")
 
 
@@ -33,7 +34,8 @@ class EarlierOptions(LedgerOptions):
 
     earlier: list[str] = opt.option(
         "An earlier release about these people; repeatable. Options: schema=FILE, date=2025-03-01, "
-        "people=same|subset|superset|overlapping, shared=2000, changed=0.1, within=age~5+income~1000.",
+        "people=same|subset|superset|overlapping, shared=2000, changed=0.1, within=age~5+income~1000, "
+        "then=age-1.",
         "RELEASE[:options]",
         default=list,
     )
@@ -80,6 +82,7 @@ def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path])
 
     texts, ledger = getattr(options, "earlier", ()), getattr(options, "ledger", None)
     found: dict[str, Any] = {}
+    files: dict[str, Any] = {}  # as a stranger reads them, for a verdict
     left_out: dict[str, str] = {}
     for text in texts:
         one = _parse(text)
@@ -88,8 +91,13 @@ def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path])
             raise UsageError(f"--earlier {shown(text)} is given twice; keep one")
         own = schema if "schema" not in one.options else None
         found[name] = read_earlier(one.path, own or Path(one.options["schema"]), table, options, _said(one, text))
+        files |= _as_published(
+            name, one.path, own or Path(one.options["schema"]), options, dialect_of(options, "release_")
+        )
     if ledger is not None:
-        audited = {release_hash(path) for path in new.values() if not is_project(path)}
+        # What --earlier names is said there, not in the ledger.
+        given = (*new.values(), *(_parse(text).path for text in texts))
+        audited = {release_hash(path) for path in given if not is_project(path)}
         for entry in read_ledger(ledger):
             if entry.sha256 in audited:
                 continue
@@ -103,11 +111,13 @@ def load_earlier(options: Any, schema: Any, table: Any, new: Mapping[str, Path])
             said |= {"people": entry.people, "shared": entry.shared}
             try:
                 found[name] = read_earlier(path, ledger / entry.schema_file, table, None, said)
+                files |= _as_published(name, path, ledger / entry.schema_file, options, {})
             except UnveilError as error:
                 left_out[name] = str(error)
     nothing_else = ledger is not None and not (found or left_out)
     return {
         "earlier": found,
+        "earlier_files": files,
         "not_combined": left_out,
         "nothing_else": nothing_else,
         "within": distances(getattr(options, "within", None)),
@@ -136,7 +146,21 @@ def read_earlier(path: Path, schema: Any, table: Any, options: Any, said: Mappin
         changed=said.get("changed", 0.0),
         date=said.get("date"),
         within=said.get("within", {}),
+        then=said.get("then", {}),
     )
+
+
+def _as_published(
+    name: str, path: Path, schema: Any, options: Any, written: Mapping[str, Any]
+) -> dict[str, "PublishedFile"]:
+    """The file line by line, under its name; nothing where no verdict is asked for."""
+    from unveil.data.schema import read_schema
+    from unveil.risk.published_file import read_published_file
+
+    if not hasattr(options, "waive") or is_project(path):
+        return {}
+    known = read_schema(schema).confirmed() if isinstance(schema, Path) else schema
+    return {name: read_published_file(path, known, **written)}
 
 
 def _said(one: _Text, text: str) -> dict[str, Any]:
@@ -153,8 +177,21 @@ def _said(one: _Text, text: str) -> dict[str, Any]:
             found["changed"] = float(one.options["changed"])
         if "within" in one.options:
             found["within"] = distances(one.options["within"])
+        if "then" in one.options:
+            found["then"] = _differences(one.options["then"])
     except ValueError as error:
         raise UsageError(f"--earlier {shown(text)}: {error}") from None
+    return found
+
+
+def _differences(text: str) -> dict[str, float]:
+    """What known numbers were then, as a difference: age-1+tenure-1."""
+    found, at = {}, 0
+    for item in re.finditer(r"(.+?)([+-]\d+(?:\.\d+)?)(?:\+(?=.)|$)", text):
+        found[item[1].strip()] = float(item[2])
+        at = item.end()
+    if not found or at < len(text):
+        raise UsageError(f"then: {shown(text)} does not say by how much a number differed; write age-1+tenure-1")
     return found
 
 

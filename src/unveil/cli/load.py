@@ -21,7 +21,7 @@ __all__ = ["input_paths", "load_case", "load_population", "load_schema", "releas
 Options = TypeVar("Options")
 
 FILES = ("data", "schema", "original", "control", "population", "presets", "prior", "config", "others", "targets")
-MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact")
+MORE_FILES = ("own_prior", "held", "mapping", "predictions", "fact", "certificate")
 
 
 def release_paths(options: Any) -> list[Path]:

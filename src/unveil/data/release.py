@@ -347,11 +347,15 @@ def row_numbers(columns: Sequence[NDArray[np.integer]], rows: int = 0) -> NDArra
     """Number the distinct rows of some columns in dictionary order, first column first; without columns all are 0."""
     if not columns:
         return np.zeros(rows, dtype=np.int64)
-    number = _dense(np.asarray(columns[0], dtype=np.int64))
-    for column in columns[1:]:
+    number, top = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
         width = int(column.max(initial=0)) + 1
-        number = _dense(number * width + np.asarray(column, dtype=np.int64))
-    return number
+        # Gaps are closed by counting while that is cheap, then only where numbers would grow too large, by sorting.
+        if top > 1 and (top <= _few(len(number)) < top * width or top * width >= 1 << 62):
+            number = _dense(number)
+            top = int(number.max(initial=0)) + 1
+        number, top = number * width + np.asarray(column, dtype=np.int64), top * width
+    return _dense(number)
 
 
 def example_rows(number: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -391,11 +395,16 @@ def _count_rows(
 def _dense(number: NDArray[np.int64]) -> NDArray[np.int64]:
     """The same order without gaps; by counting where the numbers are small, else by sorting."""
     top = int(number.max(initial=0)) + 1
-    if top <= 4 * len(number) + 1024:
+    if top <= _few(len(number)):
         seen = np.zeros(top, dtype=np.int64)
         seen[number] = 1
         return (np.cumsum(seen) - 1)[number]
     return np.unique(number, return_inverse=True)[1].astype(np.int64)
+
+
+def _few(rows: int) -> int:
+    """How many numbers of rows are counted rather than sorted."""
+    return 4 * rows + 1024
 
 
 def _check(release: Release) -> None:

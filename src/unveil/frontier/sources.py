@@ -6,11 +6,13 @@ A source claims ids and turns a made release into findings. What needs the anony
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from unveil import risk, utility
+from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit import Audit, run_audit
 from unveil.audit.analyst import OF_COLUMNS, OF_FILES, analyst_findings
@@ -27,23 +29,17 @@ from unveil.data.belief import Estimate
 from unveil.data.mixture import mixture_of
 from unveil.data.release import Anonymized, Release, truthful
 from unveil.errors import NotApplicable, UsageError
-from unveil.frontier.differential import LeaveOneOut
 from unveil.frontier.schemes import Candidate
 from unveil.frontier.source import Questions, ReaderSettings, Source, State, Yardstick
-from unveil.privacy.models import MODELS
+from unveil.privacy.models import MODELS, KAnonymity
 from unveil.privacy.reference import geometry_of
+from unveil.risk.differential.leave_one_out import replayable
+from unveil.risk.differential.measures import delta, distance_of, mean_distance
+from unveil.risk.differential.models import inference_model
+from unveil.risk.differential.procedure import Experiment, run_experiment
 from unveil.utility.queries import mean_of_draws
 
-__all__ = [
-    "SOURCES",
-    "Questions",
-    "ReaderSettings",
-    "Source",
-    "Yardstick",
-    "higher_is_better",
-    "names",
-    "source_of",
-]
+__all__ = ["SOURCES", "Questions", "ReaderSettings", "Source", "Yardstick", "higher_is_better", "names", "source_of"]
 
 
 class PrivacyLoss(Source):
@@ -218,9 +214,6 @@ def _audited(made: Anonymized, shared: Yardstick, **asked: Any) -> Audit:
     )
 
 
-SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), LeaveOneOut(), Beliefs(), Shape())
-
-
 def names(id: str, finding: Finding, attackers: Collection[str]) -> bool:
     """Whether a finding is one that an id stands for: an id, or a difference `ID - ID`."""
     first, *rest = parse_ids(id)
@@ -257,3 +250,51 @@ def higher_is_better(id: str) -> bool:
 def _query_error(release: Release, shared: Yardstick) -> Estimate:
     errors = utility.query_errors(release, shared.table, shared.queries)
     return mean_of_draws(errors[~np.isnan(errors)])
+
+
+MOST_RERUNS = 100  # records left out one by one, where the anonymizer must run again for each
+_ESTIMATES = {"delta": delta, "distance.mean": mean_distance}
+
+
+class LeaveOneOut(Source):
+    """`delta` and `distance.mean`: the table is anonymized without each record (Kassem et al. 2019)."""
+
+    of_release = False
+
+    def claims(self, id: FindingId) -> bool:
+        return id.id in _ESTIMATES
+
+    def findings(
+        self, ids: Sequence[str], candidate: Candidate | None, made: Anonymized, shared: Yardstick
+    ) -> tuple[list[Finding], State]:
+        table = shared.table
+        sanitizer = _trivial(made, table.rows) if candidate is None else candidate.method
+        everybody = np.arange(table.rows, dtype=np.int64)
+        engine = replace(shared.engine, workers=1, checkpoints=None, progress=None).named("differential")
+        most = shared.reading.sample
+        if not replayable(sanitizer):
+            most = min(MOST_RERUNS, most or MOST_RERUNS)
+        some = everybody
+        if most is not None and most < table.rows:
+            some = np.sort(engine.generator().choice(table.rows, most, replace=False)).astype(np.int64)
+        found = []
+        for asked in table.with_role(Role.SENSITIVE):
+            attribute = table.attributes[asked]
+            apart = distance_of("emd", "coordinates", geometry_of(attribute), ordered=attribute.kind.ordered)
+            question = Experiment(table, asked, inference_model("bernoulli_nb"), apart, "emd coordinates")
+            try:
+                tested = run_experiment(question, sanitizer, everybody, some, engine)
+            except UsageError as reason:  # it draws: one run says nothing
+                raise NotApplicable(f"delta: {str(reason).replace('; give --samples N, N of 2 or more', '')}") from None
+            tested = replace(tested, sampled_records=len(some) < table.rows)
+            found += [Finding.of(id, "", attribute.name, _ESTIMATES[id](tested)) for id in ids]
+        return found, {}
+
+
+def _trivial(made: Anonymized, rows: int) -> Any:
+    """An anonymizer that publishes the original, or every quasi-identifier as `*`, with any record or without it."""
+    k = max(rows - 1, 1) if bool(made.release.suppressed().all()) else 1
+    return Mondrian(require=(KAnonymity(k=k),), regions="cut" if k > 1 else "tight")
+
+
+SOURCES: tuple[Source, ...] = (PrivacyLoss(), Utility(), LeaveOneOut(), Beliefs(), Shape())

@@ -6,10 +6,15 @@ Each person is walked up from the leaf to the root: every node on the way is jud
 
 theta (codes of all attributes, values): the shares of each attribute, end to end; code (classes, attributes) counts
 from the first. A class is people with equal cells and equal value.
+
+The learner without a person's group differs by a factor of the group and the value alone: below the group's own cells
+its rows teach nothing (`leave_out`).
 """
 
 import numpy as np
 from numba import njit
+
+from unveil.kernels.random import uniform
 
 __all__ = [
     "CONFIDENT",
@@ -17,11 +22,14 @@ __all__ = [
     "GAIN",
     "GUESSED",
     "MISLED",
+    "NEARLY",
     "RAISED",
     "THREAT",
     "THREAT_AMONG",
     "judge_nodes",
     "judge_people",
+    "leave_out",
+    "replay_cut",
 ]
 
 THREAT = 0  # the true value is believed x times as much as by the learner, and most of all values
@@ -36,6 +44,8 @@ RAISED = 7  # the true value is x times as likely by odds, one in four at least,
 TIE = 1e-12
 ROUNDING = 1e-9
 NEWS = 4.0
+NEARLY = 0.5
+LEAST = 1e-12  # as attackers/posterior/left_out has it
 
 
 @njit(cache=True, nogil=True)
@@ -53,18 +63,24 @@ def _is_news(p, share, level):
 
 
 @njit(cache=True, nogil=True)
-def _bad(p, learner, truth, share, harmful, kind, x, near):
-    """How much one person counts against a rule."""
-    own, most = p[truth], p.max()
+def _bad(p, most, learner, before, truth, share, harmful, kind, x, near):
+    """How much one person counts against a rule, NEARLY if only because the mode is near. `most`: the largest belief;
+    `before`: what a learner believes of the true value."""
+    own = p[truth]
     if kind in (THREAT, THREAT_AMONG):
-        threatened = own >= most * near * (1 - TIE)
-        return 1.0 if threatened and own >= x * learner[truth] * (1 - TIE) else 0.0
+        if own < most * near * (1 - TIE) or own < x * before * (1 - TIE):
+            return 0.0
+        return 1.0 if own >= most * (1 - TIE) else NEARLY
     if kind == GAIN:
+        if most <= x:
+            return 0.0
         for s in range(len(p)):
             if harmful[s] and p[s] - learner[s] > x + TIE:
                 return 1.0
         return 0.0
     if kind == CONFIDENT:
+        if most < x * (1 - TIE):
+            return 0.0
         for s in range(len(p)):
             if harmful[s] and p[s] >= x * (1 - TIE):
                 return 1.0
@@ -87,6 +103,15 @@ def _bad(p, learner, truth, share, harmful, kind, x, near):
 
 
 @njit(cache=True, nogil=True)
+def _share_left(learner, factor, truth):
+    """What a learner believes of the true value without a group."""
+    total = 0.0
+    for s in range(len(learner)):
+        total += learner[s] * factor[s]
+    return learner[truth] * factor[truth] / total if total > 0 else 1.0 / len(learner)
+
+
+@njit(cache=True, nogil=True)
 def judge_nodes(
     code,
     truth,
@@ -95,11 +120,14 @@ def judge_nodes(
     climb,
     parent,
     histogram,
+    size,
     theta,
     whole,
     held,
     alpha,
     star,
+    left,
+    spread,
     learns,
     share,
     harmful,
@@ -107,6 +135,7 @@ def judge_nodes(
     levels,
     among,
     near,
+    left_out,
     bad,
     person,
 ):
@@ -114,12 +143,16 @@ def judge_nodes(
 
     `start` (classes,): the node of each class, or -1 if suppressed; `climb`: also every node above it. `whole` (nodes,
     values): the product of a node's totals. `learns`: whether the reader learned `theta`, or counts every value of a
-    region alike. `person` (classes, rules): the same of the class at its own node, per person.
+    region alike. `person` (classes, rules): what each of the class counts at its own node.
+
+    `left_out` (rules,): whether the learner is the one without the person's group. `left` (nodes + 1, values) is what
+    leaving out a node changes, the last row of suppressed people; `spread` (nodes,): the share of people in its cells.
     """
     classes, attributes = code.shape
     values = histogram.shape[1]
     nodes = len(parent)
     p, learner, fit = np.empty(values), np.empty(values), np.empty(values)
+    some, suppressed = left_out.any(), star.sum()
     for i in range(classes):
         for s in range(values):
             fit[s] = 1.0
@@ -128,19 +161,31 @@ def judge_nodes(
             learner[s] = fit[s] * (alpha + held[s])
         _normalise(learner)
         t, node = truth[i], start[i]
+        without = _share_left(learner, left[nodes], t) if some else 0.0
         while True:
             here = node if node >= 0 else nodes
+            total = 0.0
             for s in range(values):
                 rows = star[s]
                 if node >= 0 and whole[node, s] > 0:
                     rows += histogram[node, s] / whole[node, s]
                 p[s] = rows * fit[s] if learns else rows
-            _normalise(p)
+                total += p[s]
+            most = 0.0
+            for s in range(values):
+                p[s] = p[s] / total if total > 0 else 1.0 / values
+                most = max(most, p[s])
+            beside = without
+            if some and node >= 0:
+                rows = size[node] / max(spread[node], 1e-300)
+                beside = (rows * _share_left(learner, left[node], t) + suppressed * without) / (rows + suppressed)
             for r in range(len(kinds)):
-                found = _bad(p, learner, t, share, harmful, kinds[r], levels[r], near[r])
-                if kinds[r] == THREAT_AMONG and p[t] >= p.max() * (1 - TIE):
-                    found -= among[r]
-                bad[here, r] += found * weight[i]
+                before = beside if left_out[r] else learner[t]
+                found = _bad(p, most, learner, before, t, share, harmful, kinds[r], levels[r], near[r])
+                counted = found
+                if kinds[r] == THREAT_AMONG and p[t] >= most * (1 - TIE):
+                    counted -= among[r]
+                bad[here, r] += counted * weight[i]
                 if node == start[i]:
                     person[i, r] = found
             if not climb or node < 0 or parent[node] < 0:
@@ -153,4 +198,88 @@ def judge_people(belief, learner, truth, share, harmful, kinds, levels, found):
     """Fill `found` (people, rules): the same of beliefs (people, values) that somebody has."""
     for i in range(len(truth)):
         for r in range(len(kinds)):
-            found[i, r] = _bad(belief[i], learner[i], truth[i], share, harmful, kinds[r], levels[r], 1.0)
+            most, before = belief[i].max(), learner[i, truth[i]]
+            found[i, r] = _bad(belief[i], most, learner[i], before, truth[i], share, harmful, kinds[r], levels[r], 1.0)
+
+
+@njit(cache=True, nogil=True)
+def leave_out(region, gone, above, start, used, root, weight, below, factor):
+    """Multiply `factor` (nodes, values) by how the share of a node's cell changes without its rows, `gone`.
+
+    One attribute with nested regions: `region` (nodes,) the cell, -1 if the rows teach nothing of it; `above[start[r] :
+    start[r + 1]]` the regions that hold region r, itself among them; `used` (regions,) those that are published; `root`
+    the whole domain's. `gone` (nodes, values). `weight` (regions, values): pseudo-counts and rows in a region; `below`:
+    less those that show just it. Each branch on the way down to the cell is a share of Dirichlet weights, from which
+    the rows are taken off.
+    """
+    values = gone.shape[1]
+    for v in range(len(region)):
+        own = region[v]
+        if own < 0 or own == root:
+            continue
+        for place in range(start[own], start[own + 1]):
+            q = above[place]
+            if q != own and q != root and not used[q]:
+                continue
+            for s in range(values):
+                rows = gone[v, s]
+                if rows > 0:
+                    if q != root:
+                        factor[v, s] *= max(weight[q, s] - rows, LEAST) / weight[q, s]
+                    if q != own:
+                        factor[v, s] *= below[q, s] / max(below[q, s] - rows, LEAST)
+
+
+@njit(cache=True, nogil=True)
+def _blocked(fit, learner, child, value, whole, share, harmful, kinds, levels, rows, p):
+    """Whether somebody would be exposed if the group were cut, for one way to share its values out."""
+    values = fit.shape[1]
+    rows[:] = 0.0
+    for i in range(len(value)):
+        rows[child[i], value[i]] += 1.0
+    for i in range(len(value)):
+        total, most = 0.0, 0.0
+        for s in range(values):
+            p[s] = fit[i, s] * rows[child[i], s] / whole[child[i], s] if whole[child[i], s] > 0 else 0.0
+            total += p[s]
+        for s in range(values):
+            p[s] /= total
+            most = max(most, p[s])
+        for r in range(len(kinds)):
+            before = learner[i, value[i]]
+            if _bad(p, most, learner[i], before, value[i], share, harmful, kinds[r], levels[r], 1.0) > 0:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def replay_cut(fit, learner, child, truth, value, whole, share, harmful, kinds, levels, draws, key, before, after):
+    """How often each person of a group has the true value if its values are shared out by `fit` (people, values): among
+    all `draws`, added to `before`, and among those in which the cut into `child` (people,) exposes somebody, added to
+    `after`. The number of these, and whether the truth is one of them.
+
+    A chain of swaps of two people's values, begun at `value` (people,).
+    """
+    people, values = fit.shape
+    rows, p = np.empty((whole.shape[0], values)), np.empty(values)
+    true = _blocked(fit, learner, child, truth, whole, share, harmful, kinds, levels, rows, p)
+    found, counter = 0, np.uint64(0)
+    for draw in range(-draws // 10, draws):
+        for _ in range(people):
+            i = int(uniform(key, counter) * people)
+            j = int(uniform(key, counter + np.uint64(1)) * people)
+            chance = uniform(key, counter + np.uint64(2))
+            counter += np.uint64(3)
+            now = fit[i, value[i]] * fit[j, value[j]]
+            then = fit[i, value[j]] * fit[j, value[i]]
+            if now <= 0 or chance * now < then:
+                value[i], value[j] = value[j], value[i]
+        if draw < 0:
+            continue
+        blocked = _blocked(fit, learner, child, value, whole, share, harmful, kinds, levels, rows, p)
+        found += blocked
+        for i in range(people):
+            if value[i] == truth[i]:
+                before[i] += 1
+                after[i] += blocked
+    return found, true

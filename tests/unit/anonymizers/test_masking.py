@@ -380,8 +380,8 @@ def test_an_assignment_that_does_not_fit(tmp_path: Path) -> None:
     columns = as_published(table.attributes, table.columns)
     masked = masked_release(table.attributes, tuple(c[:2] for c in columns), (0,))
     for text, words in [
-        ("row,group\n1,1\n2,2\n", "row and group"),
-        ("row,group\n1,1\n", "each of published 2"),
+        ("row,published\n1,1\n2,2\n", "row and group"),
+        ("row,group\n1,1\n", "each of the published 2"),
         ("row,group\n1,1\n9,2\n", "'9' is not a row"),
         ("row,group\n1,1\n1,2\n", "stands there twice"),
         ("row,group\n1,1\n2,1\n", "stands there twice"),

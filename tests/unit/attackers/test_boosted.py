@@ -198,9 +198,8 @@ def test_of_many_rows_some_groups_are_learned_from(monkeypatch: pytest.MonkeyPat
     whole = CrossFitted.of(release, targets.asked, Settings(rounds=60), Engine(seed=1))
     assert whole.sample is None
     assert "rows_learned_from" not in whole.facts()
-    monkeypatch.setattr(cross_fitted, "MOST_LEARNED", MANY // 2)
     monkeypatch.setattr(cross_fitted, "LEAST_LEARNED", 10)
-    some = CrossFitted.of(release, targets.asked, Settings(rounds=60), Engine(seed=1))
+    some = CrossFitted.of(release, targets.asked, Settings(rounds=60, most_rows=MANY // 2), Engine(seed=1))
     assert some.sample is not None
     assert some.facts()["rows_learned_from"] == release.sizes[some.sample].sum() <= MANY // 2
     assert len(some.fold) == release.groups == len(some.models[0].fold)
@@ -212,15 +211,15 @@ def test_of_many_rows_some_groups_are_learned_from(monkeypatch: pytest.MonkeyPat
 
 def test_of_a_million_rows_about_100_000_are_learned_from() -> None:
     sizes = np.full(200_000, 5)
-    some = cross_fitted._sample(sizes, np.random.default_rng(1))
+    some = cross_fitted._sample(sizes, Settings().most_rows, np.random.default_rng(1))
     assert some is not None
     assert 99_000 < sizes[some].sum() <= 100_000
+    assert cross_fitted._sample(sizes, 1_000_000, np.random.default_rng(1)) is None
 
 
 def test_a_model_learns_from_no_group_of_its_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where some groups are learned from: the folds of the groups that are seen are those they are asked of."""
     release, targets, _ = everybody("pair")
-    monkeypatch.setattr(cross_fitted, "MOST_LEARNED", ROWS // 2)
     monkeypatch.setattr(cross_fitted, "LEAST_LEARNED", 10)
     seen = []
 
@@ -229,7 +228,7 @@ def test_a_model_learns_from_no_group_of_its_fold(monkeypatch: pytest.MonkeyPatc
         return boosting.fit_bag(bag, columns, fold, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(cross_fitted, "fit_bag", noted)
-    found = CrossFitted.of(release, targets.asked, Settings(rounds=10), Engine(seed=1))
+    found = CrossFitted.of(release, targets.asked, Settings(rounds=10, most_rows=ROWS // 2), Engine(seed=1))
     ((bag, columns, fold),) = seen
     assert found.sample is not None
     assert np.array_equal(fold, found.fold[found.sample])

@@ -103,3 +103,13 @@ def test_an_interval_twice_as_wide_must_lie_beyond() -> None:
             chains[chain, :many] = np.eye(5)[truth[:many]] * 0.96 + 0.008
         belief = Belief(chains.mean(axis=0), chains, Diagnostics("sampled", converged, False))
         assert enough({"": even, "bayesian": belief}) == ended, (sure, apart, converged)
+
+
+def test_the_panel_is_not_asked_where_the_audits_own_readers_decide() -> None:
+    how = (True, True), (True, False), (False, False)  # whether ages tell, and whether all digits are asked for
+    asked, decided, undecided = (audited(told, digits=digits, panel=True) for told, digits in how)
+    for found, said in ((asked, False), (decided, True), (undecided, False)):
+        (facts,) = found.document.diagnostics["panel"]
+        assert bool(facts["members"]) is not said
+        assert any("surely exceed" in reason for reason in facts["not_asked"].values()) is said
+    assert asked.verdict == decided.verdict == "exceeded"

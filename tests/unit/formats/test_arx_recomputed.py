@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from arx_projects import ROLES, config, made_project
+from arx_projects import ROLES, config, made_project, zipped
 from foreign import ARX, needs_foreign_files
 from java_objects import Java, java_stream
 from unveil import cli
 from unveil.errors import ReleaseError
 from unveil.formats.arx import read_project
-from unveil.formats.tables import read_columns
+from unveil.formats.arx.schema import project_schema
+from unveil.formats.releases import read_release
+from unveil.formats.tables import read_columns, read_table
 
 NAMES = ("age", "zip", "disease")
 ROWS = [
@@ -345,3 +347,94 @@ def test_a_project_is_attacked_without_naming_its_input(
         cli.main()
     assert ended.value.code in (0, None), capsys.readouterr().err
     assert (tmp_path / "d.json").is_file()
+
+
+def changed(path: Path, **members: str | bytes | None) -> Path:
+    """The same project with some members replaced (`__` for `/`, `_dot_` for `.`), or left out (None)."""
+    given = {name.replace("__", "/").replace("_dot_", "."): content for name, content in members.items()}
+    with zipfile.ZipFile(path) as archive:
+        kept = {name: archive.read(name) for name in archive.namelist()}
+    path.write_bytes(zipped({name: content for name, content in {**kept, **given}.items() if content is not None}))
+    return path
+
+
+def in_words(text: str, separator: str) -> str:
+    return text.replace(";", separator)
+
+
+INPUT = csv_of([NAMES, *ROWS])
+TREES = {"age": csv_of(list(AGES.values())), "zip": csv_of(list(ZIPS.values()))}
+VARIATIONS: dict[str, dict[str, str | bytes | None]] = {
+    "no lattice, no clipboard, no metadata": {"lattice_dot_dat": None, "metadata_dot_xml": None},
+    "no project.xml": {"project_dot_xml": None},
+    "no config.xml": {"output__config_dot_xml": None, "input__config_dot_xml": None},
+    "no definition of the input": {"input__definition_dot_xml": None},
+    "tabs": {
+        "project_dot_xml": "<project><separator>\t</separator></project>",
+        "data__input_dot_csv": in_words(INPUT, "\t"),
+        **{f"{w}__hierarchies__{n}_dot_csv": in_words(t, "\t") for w in ("input", "output") for n, t in TREES.items()},
+    },
+    "CRLF and a byte-order mark": {"data__input_dot_csv": ("\ufeff" + INPUT.replace("\n", "\r\n")).encode()},
+    "no line break at the end": {"data__input_dot_csv": INPUT.rstrip("\n")},
+    "hierarchies of the output only": {f"input__hierarchies__{name}_dot_csv": None for name in TREES},
+    "a version to come": {
+        "metadata_dot_xml": "<metadata><version>9.9.9</version><vocabulary>7.0</vocabulary></metadata>"
+    },
+}
+
+
+@pytest.mark.parametrize("name", VARIATIONS)
+def test_what_a_project_may_leave_out_or_write_otherwise_changes_nothing(tmp_path: Path, name: str) -> None:
+    path = changed(project(tmp_path, "[1, 0]", k_anonymity(4)), **VARIATIONS[name])
+    assert shown(path) == by_hand((1, 0), lambda values: len(values) >= 4)
+    schema = project_schema(path)
+    table = read_table(path, schema)
+    release = read_release(path, schema, attributes=table.attributes)
+    assert (table.rows, release.rows, release.class_sizes().min()) == (len(ROWS), len(ROWS), 6)
+
+
+TYPES = {
+    "Integer": ("<datatype>Integer</datatype>", str),
+    "Ordinal": ("<datatype>Ordinal</datatype><format>" + ",".join(AGES) + "</format>", str),
+    "Decimal": ("<datatype>Decimal</datatype>", lambda age: f"{age}.5"),
+    "Date/Time": ("<datatype>Date/Time</datatype><format>yyyy-MM-dd</format>", lambda age: f"19{age}-07-01"),
+    "umlauts": ("<datatype>String</datatype>", lambda age: f'Jahrgang {age}, süd; "neu"'),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_data_type_is_read(tmp_path: Path, name: str) -> None:
+    said, write = TYPES[name]
+    rows = [(write(age), zip_, value) for age, zip_, value in ROWS]
+    tree = csv_of([(write(age), *labels[1:]) for age, labels in AGES.items()])
+    both = {f"{where}__hierarchies__age_dot_csv": tree for where in ("input", "output")}
+    path = changed(project(tmp_path, "[1, 0]", k_anonymity(4), rows=rows, said={"age": said}), **both)
+    assert shown(path) == by_hand((1, 0), lambda values: len(values) >= 4)
+    schema = project_schema(path)
+    table = read_table(path, schema)
+    release = read_release(path, schema, attributes=table.attributes)
+    assert release.class_sizes().min() == 6
+    assert release.attributes == table.attributes
+
+
+def test_several_sensitive_models_all_count(tmp_path: Path) -> None:
+    """Each of its own attribute; a class must keep all of them."""
+    two = Java(f"{CRITERIA}DistinctLDiversity", attribute="disease", minSize=2, l=2.0)
+    near = Java(f"{CRITERIA}EqualDistanceTCloseness", attribute="disease", t=0.35)
+
+    def keeps(values: Sequence[str]) -> bool:
+        apart = sum(abs(share(values).get(d, 0) - ALL[d]) for d in ALL) / 2
+        return len(values) >= 4 and len(set(values)) >= 2 and apart <= 0.35
+
+    assert shown(project(tmp_path, "[1, 0]", k_anonymity(4), two, near)) == by_hand((1, 0), keeps)
+
+
+@pytest.mark.parametrize("function", ["Geometric mean", "Mode", "Generalization", "Sum of squares", "", "ärger"])
+def test_any_function_is_computed_or_refused_in_one_line(tmp_path: Path, function: str) -> None:
+    said = f"<datatype>Integer</datatype><microaggregationFunction>{function}</microaggregationFunction>"
+    path = project(tmp_path, "[1, 0]", k_anonymity(4), said={"age": said})
+    if function == "Geometric mean":
+        assert shown(path)[9][0] == "42"
+        return
+    with pytest.raises(ReleaseError, match=r"^[^\n]*xport the output in ARX as CSV[^\n]*$"):
+        shown(path)

@@ -12,14 +12,15 @@ from unveil.anonymizers.mondrian import Mondrian
 from unveil.attackers.bayesian import Bayesian
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.attack import run_attack
+from unveil.audit.bounds import ADDED, rules_of
 from unveil.data.belief import Prior
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import LimitError, NotApplicable, UsageError
 from unveil.frontier.bounded import bounded_release
+from unveil.frontier.bounded.mechanism import replay_mechanism
 from unveil.frontier.bounded.readers import SearchReaders
-from unveil.frontier.bounded.rules import ADDED, rules_of
 from unveil.frontier.bounded.search import Search, cheapest
 from unveil.frontier.bounded.tree import Antichain, CutTree
 from unveil.kernels import bounded as kernels
@@ -96,14 +97,18 @@ def test_the_readers_of_the_loop_count_as_the_products_do(count: float | None, g
     targets = targets_of_table(table, release, 3)
     reader = RandomWorlds() if count is None else Bayesian()
     prior = Prior.uninformative(release, 3, alpha=count or 1.0, beta=count or 1.0)
-    attack = run_attack(release, targets, {"x": reader}, prior=prior, engine=ENGINE)
+    attack = run_attack(release, targets, {"x": reader}, prior=prior, engine=ENGINE, left_out=True)
     belief, learner, truth = attack.attackers["x"], attack.learner, table.columns[3].astype(np.int64)
     assert belief.exact
     share = np.bincount(truth, minlength=4) / len(truth)
-    threat = risk.relative_threat(belief, learner, truth)
-    assert found[texts[0]] == pytest.approx(risk.relative_threat_share(belief, learner, truth, at_least=1.5).value)
-    above = np.nan_to_num(threat) > 2
-    assert found[texts[1]] == pytest.approx(above.mean() - 0.1 * (~np.isnan(threat)).mean())
+    # An audit's own readers are beside two learners, and the larger threat counts; the panel's beside one.
+    learners = [learner, attack.without[""]] if count in (1.0, None) else [learner]
+    shares = [risk.relative_threat_share(belief, one, truth, at_least=1.5).value for one in learners]
+    assert found[texts[0]] == pytest.approx(max(shares))
+    assert len(shares) == 1 or shares[1] > shares[0]
+    threats = [risk.relative_threat(belief, one, truth) for one in learners]
+    above = [(np.nan_to_num(t) > 2).mean() - 0.1 * (~np.isnan(t)).mean() for t in threats]
+    assert found[texts[1]] == pytest.approx(max(above))
     assert found[texts[2]] == pytest.approx((risk.belief_gain(belief, learner)[1] > 0.2).mean())
     assert found[texts[3]] == pytest.approx(risk.confident(belief, at_least=0.6).value)
     assert found[texts[4]] == pytest.approx(risk.global_threat(belief, truth).value)
@@ -120,7 +125,7 @@ def test_nodes_are_judged_as_if_they_were_published() -> None:
     rules = rules_of(["relative_threat.share_1.5x <= 1", "confident.60 <= 1"])
     panel = SearchReaders(grown, [3], rules, worlds=False)
     panel.learn(state, ENGINE)
-    _, bad, of_rule = panel.nodes()
+    bad, of_rule = panel.nodes()
     per_reader = bad[state.kept].sum(axis=0) / people().rows
     for number in range(2):
         assert max(per_reader[of_rule == number]) == pytest.approx(panel.check(state).counted[number])
@@ -155,7 +160,7 @@ def test_the_cheapest_antichain_of_all(seed: int) -> None:
 
 @pytest.mark.parametrize("suppress", [0.0, 0.1])
 def test_the_search_keeps_every_rule_and_is_never_worse_than_a_start(suppress: float) -> None:
-    rules = rules_of(["relative_threat.max <= 2", "confident.60 <= 0.2"])
+    rules = rules_of(["relative_threat.max <= 4", "confident.60 <= 0.3"])
     search = Search(tree(), SearchReaders(tree(), [3], rules, worlds=False), suppress, ENGINE)
     starts = [tree().at_least(k) for k in (2, 5, 10, 20, 40, 80)]
     found = search.run([*starts, tree().root()])
@@ -171,7 +176,7 @@ def test_every_reader_of_the_certificate_is_named_and_the_product_agrees() -> No
     table = people()
     method = Mondrian(require=(KAnonymity(k=3), DistinctL(l=2)))
     found = bounded_release(table, method, ["relative_threat.max <= 2.5"], ENGINE, suppress=0.05)
-    assert found.limits == ("relative_threat.max <= 2.5", ADDED)
+    assert found.stated == ("relative_threat.max <= 2.5", ADDED)
     readers = {row.reader: row.in_loop for row in found.certificate.rows} | dict.fromkeys(found.certificate.not_asked)
     assert {"bayesian", "random_worlds", "boosted", "bayesian without age", "bayesian without town"} <= set(readers)
     assert not readers["boosted"]
@@ -193,7 +198,7 @@ def test_one_reader_alone_is_fooled_by_what_is_fitted_to_it(monkeypatch: pytest.
     from unveil.frontier.bounded import readers as module
 
     monkeypatch.setattr(module, "COUNTS", (1.0,))
-    rules = rules_of(["relative_threat.max <= 2"])[:1]
+    rules = rules_of(["belief_gain <= 0.4"])[:1]
     alone = Search(tree(), SearchReaders(tree(), [3], rules, worlds=False), 0.0, ENGINE)
     found = alone.run([tree().at_least(k) for k in (5, 20, 40)])
     assert found is not None
@@ -203,13 +208,42 @@ def test_one_reader_alone_is_fooled_by_what_is_fitted_to_it(monkeypatch: pytest.
     assert not panel.check(found, found).kept
 
 
+def test_a_reader_who_knows_the_mechanism_rules_values_out() -> None:
+    """One person alone in a part, two in the other; a, b, b. The cut tells too much only if the first has a."""
+    even = np.full((3, 2), 0.5)
+    learner = np.tile([1 / 3, 2 / 3], (3, 1))
+    truth, child, whole = np.array([0, 1, 1]), np.array([0, 1, 1]), np.full((2, 2), 0.5)
+    share, harmful = np.array([1 / 3, 2 / 3]), np.array([True, False])
+    rule = np.array([kernels.GAIN]), np.array([0.5])
+    before, after = np.zeros(3), np.zeros(3)
+    given = even, learner, child, truth, truth[[1, 0, 2]], whole, share, harmful, *rule
+    found, true = kernels.replay_cut(*given, 6000, np.uint64(5), before, after)
+    assert true
+    assert before / 6000 == pytest.approx([1 / 3, 2 / 3, 2 / 3], abs=0.03)
+    assert found / 6000 == pytest.approx(1 / 3, abs=0.03)
+    assert after.tolist() == [found, found, found]  # now it is known
+
+
+def test_the_mechanism_is_replayed_and_told() -> None:
+    rules = rules_of(["belief_gain <= 0.25", "confident.80 <= 1"])
+    panel = SearchReaders(tree(), [3], rules, worlds=False)
+    search = Search(tree(), panel, 0.0, ENGINE)
+    found = search.run([tree().at_least(k) for k in (10, 40, 80)])
+    assert found is not None
+    told = replay_mechanism(tree(), panel, found, ENGINE)
+    assert 0 < told.replayed <= told.groups
+    assert 1.0 <= told.median <= told.q90 <= told.largest
+    assert told == replay_mechanism(tree(), panel, found, ENGINE)  # by the engine's seed
+
+
 def test_limits_that_nothing_keeps_say_what_could_be() -> None:
     with pytest.raises(LimitError, match=r"only one group.*nearest to it is relative_threat.max <= "):
         bounded_release(people(160), Mondrian(), ["relative_threat.max <= 1.0001", "global_threat <= 0.2"], ENGINE)
 
 
 def test_overlapping_cells_are_certified_by_chains() -> None:
-    found = bounded_release(people(160), Mondrian(recoding="order"), ["relative_threat.max <= 3"], ENGINE)
+    limits = ["relative_threat.max <= 8", "confident.80 <= 0.5"]
+    found = bounded_release(people(160), Mondrian(recoding="order"), limits, ENGINE)
     bayesian = next(r for r in found.certificate.rows if r.reader == "bayesian" and "max" in r.limit)
     assert bayesian.far_end > bayesian.value  # an interval
     assert not bayesian.far_beyond

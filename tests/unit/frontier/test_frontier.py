@@ -27,7 +27,7 @@ from unveil.frontier import Questions, ReaderSettings, parse_scheme
 from unveil.frontier import measure as measure_module
 from unveil.frontier.choose import choose, judge, knee, undominated
 from unveil.frontier.points import Axes, Point, bounded_by, value_of
-from unveil.frontier.refine import gaps
+from unveil.frontier.run import gaps
 from unveil.frontier.schemes import Candidate, between
 from unveil.privacy.models import KAnonymity, NTCloseness, TCloseness
 

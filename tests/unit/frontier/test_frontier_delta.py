@@ -8,7 +8,7 @@ from small import QI, SENSITIVE, made_schema, made_table
 from unveil.audit.differential import run_differential
 from unveil.catalog import anonymizer
 from unveil.engine import Engine
-from unveil.frontier import differential, parse_scheme, run_frontier
+from unveil.frontier import parse_scheme, run_frontier, sources
 
 
 def test_delta_is_that_of_differential_testing() -> None:
@@ -60,7 +60,7 @@ def _suppressed(table: object) -> object:
 
 
 def test_what_must_run_anew_is_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(differential, "MOST_ANEW", 10)
+    monkeypatch.setattr(sources, "MOST_RERUNS", 10)
     scheme = parse_scheme("full_domain:levels=2+1,k=5")
     found = run_frontier(
         TABLE, [scheme], risks=["delta"], utilities=["certainty_penalty"], engine=Engine(seed=0, workers=1)

@@ -9,6 +9,8 @@ import pytest
 from small import masked_release
 from unveil.data.attribute import Attribute, Kind, Role
 from unveil.data.belief import Known
+from unveil.kernels.auction import auction
+from unveil.risk.linkage import assignment
 from unveil.risk.linkage.assignment import link_one_to_one
 from unveil.risk.linkage.distance import link_by_distance
 from unveil.risk.linkage.links import reid
@@ -42,7 +44,12 @@ def distances(published: Published, register: Register) -> Any:
 
 @pytest.mark.parametrize("most", [10**6, 0])
 @pytest.mark.parametrize(("people", "rows"), [(6, 6), (5, 7), (7, 5)])
-def test_no_other_assignment_has_a_smaller_sum(people: int, rows: int, most: int) -> None:
+@pytest.mark.parametrize("exact", [20_000, 0])
+def test_no_other_assignment_has_a_smaller_sum(
+    people: int, rows: int, most: int, exact: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assignment, "MOST_EXACT", exact)  # none: an auction, which with so few people finds the best
+    monkeypatch.setattr(assignment, "STEP", 1e-4)
     random = np.random.default_rng(people * rows)
     for _ in range(5):
         codes, shown = random.integers(50, size=(2, people)), random.integers(50, size=(2, rows))
@@ -92,3 +99,30 @@ def test_near_rows_give_the_same_as_all_pairs() -> None:
     every, near = (link_one_to_one(published, register, most=most) for most in (10**9, 0))
     assert (near.score**2).sum() == pytest.approx((every.score**2).sum())
     assert near.row.tolist() == every.row.tolist()
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.6, 3.0])
+def test_an_auction_is_as_near_to_the_best_as_it_says(noise: float) -> None:
+    """Against the exact sparse assignment, and below by its own prices (duality)."""
+    random = np.random.default_rng(4)
+    own = random.normal(size=(300, 3))
+    shown = own + noise * random.normal(size=own.shape)
+    squared = ((own[:, None] - shown[None]) ** 2).sum(axis=2)
+    near = np.sort(np.argsort(squared, axis=1)[:, :12], axis=1)
+    weight, row = np.take_along_axis(squared, near, axis=1).ravel(), near.ravel().astype(np.int64)
+    start, without = np.arange(301) * 12, 2 * float(weight.max())
+    for step in (1e-4, 1e-2):
+        edge, price, ended = auction(start, row, weight, 300, without, step, 10**7)
+        assert ended
+        got = row[edge[edge >= 0]]
+        assert len(set(got.tolist())) == len(got)  # a row is one person's
+        total = weight[edge[edge >= 0]].sum() + (edge < 0).sum() * without
+        bids = (weight + price[row]).reshape(300, 12).min(axis=1)
+        lower = np.minimum(bids, without).sum() - price.sum()
+        assert lower - 1e-9 <= total <= lower + 300 * step + 1e-9
+    exact = assignment._matched(np.repeat(np.arange(300), 12), row, weight, 300, 300)
+    linked = exact >= 0
+    best = squared[np.flatnonzero(linked), exact[linked]].sum() + (~linked).sum() * without
+    assert best >= lower - 1e-9
+    assert total <= best + 300 * step + (~linked).sum() * without
+    assert not auction(start, row, weight, 300, without, 1e-4, 10)[2]  # too few bids

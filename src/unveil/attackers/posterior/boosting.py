@@ -46,6 +46,7 @@ class Settings:
     folds: int = 0  # 0: 5, or 10 below 5,000 rows
     rounds: int = 300  # at most
     repeats: int = 0  # with groups weighed at random, for intervals
+    most_rows: int = 100_000  # of the groups, drawn at random, that models are fitted to
 
     def folds_of(self, groups: int, rows: int) -> int:
         """As many as asked for, at most one a group."""

@@ -21,7 +21,6 @@ STATES = 1 << 16  # groups with more states on both sides are matched by scaling
 MOST_WORK = 4e9  # rows · states of all groups that are matched exactly: the cheapest first
 MOST_NUMBERS = 400_000_000  # rows and values, of beliefs that are kept
 FITS_AT_ONCE = 2_000_000
-MOST_LEARNED = 100_000  # rows of the groups, drawn at random, that models are fitted to
 LEAST_LEARNED = 1000  # groups, however large
 MOST_DRAWS = 8  # points that a widened cell is tried at, where less than a value is known
 
@@ -68,7 +67,11 @@ class CrossFitted:
         fold = random.permutation(release.groups) % folds
         done = like.models if like is not None else (None,) * len(bags)
         # Repeats learn from the same groups as what is believed: they say how sure that is.
-        sample = like.sample if like is not None else _sample(release.sizes, engine.named("sample").generator())
+        sample = (
+            like.sample
+            if like is not None
+            else _sample(release.sizes, settings.most_rows, engine.named("sample").generator())
+        )
         models = []
         for own, bag, one in zip(engine.abreast(len(bags)), bags, done, strict=True):
             seen = (bag, columns, fold, times)
@@ -368,12 +371,12 @@ def _at(row: Ints, value: Ints | None) -> Any:
     return row if value is None else (row, value)
 
 
-def _sample(sizes: Ints, random: np.random.Generator) -> Ints | None:
+def _sample(sizes: Ints, most: int, random: np.random.Generator) -> Ints | None:
     """Groups at random with about as many rows as are learned from; None: all of them."""
-    if sizes.sum() <= MOST_LEARNED or len(sizes) <= LEAST_LEARNED:
+    if sizes.sum() <= most or len(sizes) <= LEAST_LEARNED:
         return None
     order = random.permutation(len(sizes))
-    enough = int(np.searchsorted(np.cumsum(sizes[order]), MOST_LEARNED, side="right"))
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), most, side="right"))
     return np.sort(order[: max(enough, LEAST_LEARNED)])
 
 

@@ -48,7 +48,7 @@ def read_assignment(path: str | Path, table: Table | None, release: Release) -> 
     if table is None and not release.perturbed:
         raise UsageError("--assignment names rows of the original: give --original DATA")
     rows = release.rows if table is None else table.rows
-    lines, of = (release.rows, "published") if release.perturbed else (rows, "the original's")
+    lines, of = (release.rows, "the published") if release.perturbed else (rows, "the original's")
     if set(found.columns) != {"row", "group"} or found.rows != lines:
         raise UsageError(
             f"{path}: an assignment has the columns row and group, and one line for each of {of} {lines:,} rows"

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.attackers.posterior.left_out import LEAST, MOST_OF_ALL
 from unveil.attackers.posterior.linked import tree_means
 from unveil.attackers.posterior.settled import settled_shares
+from unveil.audit.bounds import COUNTS, OWN_COUNT, Rule
 from unveil.engine import Engine
-from unveil.frontier.bounded.rules import Rule
 from unveil.frontier.bounded.tree import Antichain, CutTree
-from unveil.kernels.bounded import THREAT, judge_nodes
+from unveil.kernels.bounded import NEARLY, THREAT, judge_nodes, leave_out
 
 __all__ = ["SearchReaders", "Verdicts"]
 
-COUNTS = (1.0, 0.1, 5.0)  # pseudo-counts
 NEAR = 0.5  # of the largest belief: somebody just below the mode counts as threatened
 
 Ints = NDArray[np.int64]
@@ -30,7 +30,9 @@ class Verdicts:
 
     kept: bool
     leaf: Ints  # leaves of the tree where somebody is exposed
+    crowd: Ints  # leaves with people who are counted by a rule that too many are
     counted: Floats  # (rules,) share of people, the worst reader's
+    most: Floats  # (rules,) what it may be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +45,7 @@ class _People:
     weight: Floats
     leaf: Ints  # (classes,) leaf of the tree
     histogram: Floats  # (nodes, values)
+    size: Floats  # (nodes,)
     share: Floats  # (values,)
     harmful: Bools
 
@@ -61,6 +64,7 @@ class _People:
             count.astype(np.float64),
             tree.partition.group[rows].astype(np.int64),
             histogram,
+            histogram.sum(axis=1),
             histogram[0] / histogram[0].sum(),
             harmful,
         )
@@ -72,16 +76,19 @@ class _SearchReader:
 
     tree: CutTree
     people: _People
-    rules: Sequence[int]  # which of the panel's rules are about it
+    rules: Sequence[int]  # which of the panel's rules are about it; a threat twice if an audit has two learners
+    left_out: Sequence[bool]  # (rules,) beside the learner without the person's group
     count: float | None  # pseudo-counts; None: it counts every table that fits alike
     arguments: tuple[Any, ...] = ()  # of the kernel: what was learned
 
     def learn(self, state: Antichain, engine: Engine) -> None:
         tree, people = self.tree, self.people
-        values = people.histogram.shape[1]
         beta = 1.0 if self.count is None else self.count
+        nodes, values = people.histogram.shape
         theta, code = [], []
-        whole = np.ones((len(tree.parent), values))
+        whole, spread = np.ones((nodes, values)), np.ones(nodes)
+        left = np.ones((nodes + 1, values))
+        place_of = _places(tree, state)
         codes = 0
         for place, (cells, index) in enumerate(zip(tree.cells, tree.known, strict=True)):
             attribute = tree.table.attributes[index]
@@ -96,10 +103,17 @@ class _SearchReader:
                 shares = settled_shares(some, rows, prior, engine) if means is None else means
             counted = np.full(shares.T.shape, 1 / attribute.codes) if self.count is None else shares.T
             whole *= cells.regions.totals(np.ascontiguousarray(counted))[cells.of_group]
+            if any(self.left_out):
+                margin = cells.regions.totals(shares.T @ people.share)
+                spread *= margin[cells.of_group]
+                self._leave_out(place, shares, used, rows, place_of, beta, left[:-1])
             theta.append(shares.T)
             code.append(people.code[:, place] + codes)
             codes += attribute.codes
         star = people.histogram[state.gone].sum(axis=0)
+        gone = np.concatenate([people.histogram, star[None]])
+        left *= np.maximum(beta + people.histogram[0] - gone, LEAST) / (beta + people.histogram[0])
+        left[gone.sum(axis=1) > MOST_OF_ALL * tree.table.rows] = 1.0
         self.arguments = (
             np.ascontiguousarray(np.stack(code, axis=1)),
             np.ascontiguousarray(np.concatenate(theta)),
@@ -107,13 +121,42 @@ class _SearchReader:
             people.histogram[0],
             beta,
             star,
+            left,
+            spread,
         )
+
+    def _leave_out(
+        self, place: int, shares: Floats, used: Ints, rows: Floats, place_of: Ints, beta: float, left: Floats
+    ) -> None:
+        """How the share of each node's cell changes without the node's rows."""
+        tree, people = self.tree, self.people
+        cells, nested = tree.cells[place], tree.nested[place]
+        held = np.where(place_of >= 0, cells.of_group[place_of], -1).astype(np.int64)
+        if nested is None:  # every row of the node is taken off its cell: the learner then knows less than it would
+            inside = cells.regions.totals(np.ascontiguousarray(shares.T))[held]
+            total = beta * shares.shape[1] + rows.sum(axis=1)
+            fewer = np.maximum(inside * total - people.histogram, LEAST) / np.maximum(total - people.histogram, LEAST)
+            left *= np.where((held >= 0)[:, None], fewer / np.maximum(inside, 1e-300), 1.0)
+            return
+        numbers = nested.number(used)
+        shown = np.zeros((len(nested.regions), rows.shape[0]))
+        np.add.at(shown, numbers, rows.T)
+        within = np.zeros_like(shown)
+        owner = np.repeat(np.arange(len(nested.regions)), np.diff(nested.start))
+        np.add.at(within, nested.above, shown[owner])
+        weight = within + beta * nested.regions.sizes[:, None]
+        mark = np.zeros(len(nested.regions), dtype=bool)
+        mark[numbers] = True
+        held = np.where(held >= 0, nested.number(held), -1)
+        leave_out(
+            held, people.histogram, nested.above, nested.start, mark, nested.root, weight, weight - shown, left
+        )  # fmt: skip
 
     def judge(self, rules: Sequence[Rule], node: Ints, climb: bool, near: float) -> tuple[Floats, Floats]:
         """(nodes + 1, rules) people counted at each node, the last those suppressed; and (classes, rules) each one."""
         people = self.people
         mine = [rules[r] for r in self.rules]
-        code, theta, whole, held, alpha, star = self.arguments
+        code, theta, whole, held, alpha, star, left, spread = self.arguments
         bad = np.zeros((len(self.tree.parent) + 1, len(mine)))
         person = np.zeros((len(code), len(mine)))
         kinds = np.array([r.kind for r in mine], dtype=np.int64)
@@ -121,11 +164,20 @@ class _SearchReader:
         among = np.array([r.among for r in mine])
         nearly = np.array([near if r.kind == THREAT and r.of_nobody else 1.0 for r in mine])
         judge_nodes(
-            code, people.truth, people.weight, node, climb, self.tree.parent, people.histogram, theta, whole, held,
-            alpha, star, self.count is not None, people.share, people.harmful, kinds, levels, among, nearly, bad,
-            person,
+            code, people.truth, people.weight, node, climb, self.tree.parent, people.histogram, people.size, theta,
+            whole, held, alpha, star, left, spread, self.count is not None, people.share, people.harmful, kinds, levels,
+            among, nearly, np.array(self.left_out, dtype=bool), bad, person,
         )  # fmt: skip
         return bad, person
+
+
+def _places(tree: CutTree, state: Antichain) -> Ints:
+    """(nodes,) the node at which a node's rows are taken off: its own, or the published one above; -1: suppressed."""
+    owner = tree.owners(state)
+    place = np.where(owner >= 0, owner, np.arange(len(owner)))
+    gone = np.zeros(len(owner), dtype=bool)
+    gone[state.gone] = True
+    return np.where(gone[place], -1, place)
 
 
 class SearchReaders:
@@ -139,8 +191,11 @@ class SearchReaders:
             for count in (*COUNTS, *([None] if worlds else [])):
                 name = "random_worlds" if count is None else "bayesian"
                 mine = [n for n, rule in enumerate(rules) if rule.reader in (None, name)]
+                # As an audit has it: the threats of its own readers are beside two learners, the panel's beside one.
+                twice = [n for n in mine if rules[n].of_threat and count in (None, OWN_COUNT)]
                 if mine:
-                    self.readers.append(_SearchReader(tree, people, mine, count))
+                    left_out = [False] * len(mine) + [True] * len(twice)
+                    self.readers.append(_SearchReader(tree, people, [*mine, *twice], left_out, count))
         self.rows = float(tree.table.rows)
 
     def learn(self, state: Antichain, engine: Engine) -> None:
@@ -148,22 +203,17 @@ class SearchReaders:
         for reader in self.readers:
             reader.learn(state, engine)
 
-    def nodes(self) -> tuple[Bools, Floats, Ints]:
-        """As if each node were published: whether it exposes nobody whom a rule protects; (nodes, counts) the people
-        whom a reader counts against a rule about shares; and (counts,) the rule of each count."""
-        harmless = np.ones(len(self.tree.parent), dtype=bool)
-        counts, rules = [], []
+    def nodes(self) -> tuple[Floats, Ints]:
+        """As if each node were published: (nodes, counts) the people whom a reader counts against a rule, who is nearly
+        threatened among them; and (counts,) the rule of each count."""
+        counts: list[Floats] = []
+        rules: list[int] = []
         for reader in self.readers:
             node = self.tree.partition.node[reader.people.leaf].astype(np.int64)
             bad, _ = reader.judge(self.rules, node, True, NEAR)
-            for place, number in enumerate(reader.rules):
-                if self.rules[number].of_nobody:
-                    harmless &= bad[:-1, place] <= 0
-                else:
-                    counts.append(bad[:-1, place])
-                    rules.append(number)
-        every = np.stack(counts, axis=1) if counts else np.zeros((len(harmless), 0))
-        return harmless, every, np.array(rules, dtype=np.int64)
+            counts.append(bad[:-1])
+            rules += reader.rules
+        return np.concatenate(counts, axis=1), np.array(rules, dtype=np.int64)
 
     def check(self, state: Antichain, start: Antichain | None = None) -> Verdicts:
         """The release itself, after its readers have learned from it.
@@ -177,15 +227,19 @@ class SearchReaders:
             spared = (node == self.tree.node_of_leaf(start)) & (node >= 0)
         counted = np.full(len(self.rules), -np.inf)
         exposed = np.zeros(self.tree.partition.groups, dtype=bool)
+        crowd = np.zeros_like(exposed)
         for reader in self.readers:
             leaf = reader.people.leaf
-            bad, person = reader.judge(self.rules, node[leaf], False, 1.0)
-            _, nearly = reader.judge(self.rules, node[leaf], False, NEAR)
-            total = bad.sum(axis=0) / self.rows
+            bad, person = reader.judge(self.rules, node[leaf], False, NEAR)
             for place, number in enumerate(reader.rules):
-                counted[number] = max(counted[number], total[place])
+                total = bad[:, place].sum()
                 if self.rules[number].of_nobody:
-                    exposed[leaf[(person[:, place] > 0) | ((nearly[:, place] > 0) & ~spared[leaf])]] = True
+                    surely = person[:, place] > NEARLY
+                    exposed[leaf[surely | ((person[:, place] > 0) & ~spared[leaf])]] = True
+                    total = reader.people.weight[surely].sum()
+                elif total / self.rows > self.rules[number].most + 1e-12:
+                    crowd[leaf[person[:, place] > 0]] = True
+                counted[number] = max(counted[number], total / self.rows)
         most = np.array([rule.most for rule in self.rules])
         kept = not exposed.any() and bool((counted <= most + 1e-12).all())
-        return Verdicts(kept, np.flatnonzero(exposed), counted)
+        return Verdicts(kept, np.flatnonzero(exposed), np.flatnonzero(crowd), counted, most)

@@ -1,6 +1,6 @@
 """The most useful recoding of a table that keeps limits against its readers, and its certificate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,22 +8,34 @@ import numpy as np
 
 from unveil import utility
 from unveil.anonymizers.mondrian import Mondrian
+from unveil.audit.bounds import Rule, rules_of
+from unveil.audit.certificate import ReleaseCertificate, certify
 from unveil.data.attribute import Role
 from unveil.data.release import Anonymized
 from unveil.data.table import Table
 from unveil.engine import Engine
-from unveil.errors import LimitError, NotApplicable, Stopped, UsageError, shown
-from unveil.frontier.bounded.certificate import ReleaseCertificate, certify
-from unveil.frontier.bounded.readers import SearchReaders
-from unveil.frontier.bounded.rules import Rule, rules_of
+from unveil.errors import LimitError, NotApplicable, RequirementError, Stopped, UsageError, shown
+from unveil.frontier.bounded.mechanism import MechanismReplay, replay_mechanism
+from unveil.frontier.bounded.readers import SearchReaders, Verdicts
 from unveil.frontier.bounded.search import Search
 from unveil.frontier.bounded.tree import Antichain, CutTree
-from unveil.privacy.models import DistinctL, PrivacyModel, TCloseness
+from unveil.privacy.models import (
+    BetaLikeness,
+    DeltaDisclosure,
+    DistinctL,
+    EnhancedBetaLikeness,
+    EntropyL,
+    KAnonymity,
+    PrivacyModel,
+    TCloseness,
+)
 
 __all__ = ["UTILITIES", "Bounded", "bounded_release"]
 
 UTILITIES = ("certainty_penalty", "query_error", "utility_loss", "discernibility")
-SIZES = (2, 5, 10, 20, 40, 80, 160, 320, 640)  # Mondrian's own releases that the search starts from
+SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 75, 100, 150, 200, 300, 500, 700, 1000, 1500, 2500)
+MANY = 200_000  # rows: of larger tables fewer releases are tried
+BEST, NEAR = 2, 6  # starts within the limits, and beyond, that are searched from
 REPAIRS = 6  # rounds in which readers outside the loop are heard
 SMALLEST = 2  # rows of a group
 REACHABLE = 1.25  # random worlds is heard if that costs the best start at most so much
@@ -35,19 +47,22 @@ class Bounded:
 
     made: Anonymized
     certificate: ReleaseCertificate
-    limits: tuple[str, ...]  # with one that was added, if only maxima were stated
+    stated: tuple[str, ...]  # limits, with one that was added if only maxima were given
+    limits: tuple[str, ...]  # the same as an audit takes them: of the readers that keep them
     suppressed: int  # rows
     lost: float  # the utility that was asked for
     searched: int  # releases that were looked at
+    mechanism: MechanismReplay  # what a reader gains who knows all this
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as a document: nothing in it lets a reader replay what was drawn."""
-        found = {"limits": list(self.limits), "suppressed_rows": self.suppressed, **self.certificate.to_dict()}
-        found["mechanism"] = (
-            "Cuts were undone because of what readers would have learned; a reader who knows this can learn a little "
-            "more than those above. That reader was not asked."
-        )
-        return found
+        found = {
+            "stated": list(self.stated),
+            "limits": list(self.limits),
+            "suppressed_rows": self.suppressed,
+            **self.certificate.to_dict(),
+        }
+        return {**found, "mechanism": self.mechanism.to_dict()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +70,15 @@ class _Attempt:
     search: Search
     state: Antichain
     lost: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Start(_Attempt):
+    judged: Verdicts
+
+    def distance(self) -> float:
+        """How far it is from keeping the limits: the share of people who are counted beyond them."""
+        return float(np.maximum(self.judged.counted - self.judged.most, 0.0).sum())
 
 
 def bounded_release(
@@ -108,47 +132,59 @@ class _Job:
     searched: int = 0
 
     def search(self) -> list[_Attempt]:
-        """The best release of each tree, the most useful first."""
+        """The best releases of the most promising trees, and every start within the limits; the most useful first."""
+        starts = list(self._starts())
+        free, heard = (self._judged(starts, worlds=worlds) for worlds in (False, True))
+        kept, kept_by_all = ([c for c in some if c.judged.kept] for some in (free, heard))
+        named = any(rule.reader == "random_worlds" for rule in self.rules)
+        self.worlds = named or _least(kept_by_all) <= REACHABLE * _least(kept) < np.inf
+        some, kept = (heard, kept_by_all) if self.worlds else (free, kept)
+        bound = _least(kept)
+        # Nearly within the limits, and more useful than what is: worth repairing.
+        near = sorted((c for c in some if not c.judged.kept and c.lost < bound), key=_Start.distance)
+        found: list[_Attempt] = [*kept]
+        for start in (*sorted(kept, key=_lost)[:BEST], *near[:NEAR]):
+            if self.engine.stop.is_set():
+                break
+            found += [self._candidate(one, state) for one, state in self._searched(start)]
+        if not found:
+            raise LimitError(self._nearest(min(some, key=_Start.distance, default=None)))
+        return sorted(found, key=_lost)
+
+    def _searched(self, start: "_Start") -> Iterator[tuple[Search, Antichain]]:
+        """From one start: without suppression, and where some is allowed with it, from what was found before."""
+        tree, panel, state = start.search.tree, start.search.panel, start.state
+        for share in dict.fromkeys((0.0, self.suppress)):
+            one = Search(tree, panel, share, self.engine)
+            found = one.run([state])
+            self.searched += one.checks
+            if found is not None and len(found.kept) > 1:
+                state = found
+                yield one, found
+
+    def _starts(self) -> Iterator[tuple[CutTree, Antichain]]:
+        """Mondrian's own releases under the models that a sweep would try, each with its tree."""
         smallest = max(SMALLEST, *(m.smallest for m in self.method.require)) if self.method.require else SMALLEST
         smallest = min(smallest, self.table.rows)
-        plain = CutTree.grow(self.method, self.table, self.engine, smallest=smallest)
-        starts = [(plain, [plain.at_least(k) for k in SIZES if k < plain.table.rows / 4])]
-        for model in _first_models(self.table, self.asked):
-            tree = CutTree.grow(self.method, self.table, self.engine, smallest=smallest, first=[model])
-            starts.append((tree, [Antichain.of(tree.own)]))
-        plain_starts = self._kept(starts, worlds=False)
-        with_worlds = self._kept(starts, worlds=True)
-        named = any(rule.reader == "random_worlds" for rule in self.rules)
-        self.worlds = named or _least(with_worlds) <= REACHABLE * _least(plain_starts) < np.inf
-        kept = with_worlds if self.worlds else plain_starts
-        panels = [
-            (tree, SearchReaders(tree, self.asked, self.rules, worlds=self.worlds), some) for tree, some in starts
-        ]
-        # Trees whose own release keeps the limits at the least cost are worth searching, and the plain one always is.
-        order = sorted(range(1, len(panels)), key=lambda n: self._own_loss(*panels[n]))
-        found = list(kept)
-        for tree, panel, some in (panels[0], *(panels[n] for n in order[:2])):
-            for share in {0.0, self.suppress}:
-                one = Search(tree, panel, share, self.engine)
-                state = one.run([*some, tree.root()])
-                self.searched += one.checks
-                if state is not None and len(state.kept) > 1:
-                    found.append(self._candidate(one, state))
-        if not found:
-            raise LimitError(self._nearest(plain))
-        return sorted(found, key=lambda c: c.lost)
+        models = _first_models(self.table, self.asked)
+        for model in models[:: 1 + self.table.rows // MANY]:
+            try:
+                tree = CutTree.grow(
+                    self.method, self.table, self.engine, smallest=smallest, first=(*self.method.require, model)
+                )
+            except RequirementError:
+                continue
+            if len(tree.own) > 1:
+                yield tree, Antichain.of(tree.own)
 
-    def _own_loss(self, tree: CutTree, panel: SearchReaders, some: Sequence[Antichain]) -> tuple[bool, float]:
-        one = Search(tree, panel, 0.0, self.engine)
-        return not one.check(some[0], some[0]).kept, one.loss(some[0])
-
-    def _kept(self, starts: Sequence[tuple[CutTree, Sequence[Antichain]]], *, worlds: bool) -> list[_Attempt]:
-        """The starts that keep the limits as they are, those of one group left out."""
+    def _judged(self, starts: Sequence[tuple[CutTree, Antichain]], *, worlds: bool) -> list["_Start"]:
+        """What the readers of the loop say of each start as it is."""
         found = []
-        for tree, some in starts:
+        for tree, state in starts:
             one = Search(tree, SearchReaders(tree, self.asked, self.rules, worlds=worlds), 0.0, self.engine)
-            found += [self._candidate(one, s) for s in some if len(s.kept) > 1 and one.check(s, s).kept]
-            self.searched += one.checks
+            tried = self._candidate(one, state)
+            found.append(_Start(one, state, tried.lost, one.check(state, state)))
+            self.searched += 1
         return found
 
     def _candidate(self, search: Search, state: Antichain) -> _Attempt:
@@ -202,30 +238,29 @@ class _Job:
 
     def _bounded(self, search: Search, state: Antichain) -> Bounded:
         made = search.tree.release(state)
-        certificate = certify(self.table, made, self.asked, self.rules, self.engine, worlds=self.worlds)
+        certificate = certify(self.table, made.release, self.asked, self.rules, self.engine, worlds=self.worlds)
         gone = int(search.tree.size[state.gone].sum())
-        limits = tuple(rule.limit.text for rule in self.rules)
-        return Bounded(made, certificate, limits, gone, self._lost(made), self.searched)
+        limits = tuple(text for rule in self.rules for text in rule.stated(worlds=self.worlds))
+        stated = tuple(rule.limit.text for rule in self.rules)
+        mechanism = replay_mechanism(search.tree, search.panel, state, self.engine)
+        return Bounded(made, certificate, stated, limits, gone, self._lost(made), self.searched, mechanism)
 
-    def _nearest(self, tree: CutTree) -> str:
-        """What could be kept instead, by the release of Mondrian that comes closest."""
-        reached: dict[str, float] = {}
-        for k in SIZES:
-            state = tree.at_least(k)
-            if len(state.kept) < 2:
-                continue
-            found = certify(self.table, tree.release(state), self.asked, self.rules, self.engine, worlds=False)
-            worst: dict[str, float] = {}
+    def _nearest(self, start: "_Start | None") -> str:
+        """What could be kept instead, by the start that comes closest."""
+        hint = ""
+        if start is not None:
+            made = start.search.tree.release(start.state)
+            found = certify(self.table, made.release, self.asked, self.rules, self.engine, worlds=False, held_out=False)
+            reached: dict[str, float] = {}
             for row in found.rows:
-                if row.in_loop:
-                    worst[row.limit] = max(worst.get(row.limit, 0.0), row.far_end)
-            if not reached or sum(worst[r.limit.text] / max(r.limit.number, 1e-9) for r in self.rules) < sum(
-                reached[r.limit.text] / max(r.limit.number, 1e-9) for r in self.rules
-            ):
-                reached = worst
-        said = ", ".join(f"{text.partition(' ')[0]} <= {value:.3g}" for text, value in reached.items())
-        hint = f"; nearest to it is {said}" if said else ""
+                reached[row.limit] = max(reached.get(row.limit, 0.0), row.far_end)
+            said = ", ".join(f"{text.partition(' ')[0]} <= {value:.3g}" for text, value in reached.items())
+            hint = f"; nearest to it is {said}"
         return f"only one group of everybody keeps these limits{hint}; nothing was written"
+
+
+def _lost(candidate: _Attempt) -> float:
+    return candidate.lost
 
 
 def _least(candidates: Sequence[_Attempt]) -> float:
@@ -233,14 +268,19 @@ def _least(candidates: Sequence[_Attempt]) -> float:
 
 
 def _objections(one: Bounded) -> tuple[int, float, float]:
-    """How many rows are far beyond, by how much at worst, and what is lost."""
-    far = one.certificate.far_beyond
-    worst = max((row.far_end / max(row.bound, 1e-9) for row in one.certificate.rows if not row.kept), default=0.0)
-    return len(far), worst if far else 0.0, one.lost
+    """How many rows are far beyond, by how much one is beyond at worst, and what is lost: a release that every reader
+    keeps within the limits comes before a more useful one that some do not."""
+    beyond = [row.far_end / max(row.bound, 1e-9) for row in one.certificate.rows if not row.kept]
+    return len(one.certificate.far_beyond), max(beyond, default=0.0), one.lost
 
 
 def _first_models(table: Table, asked: Sequence[int]) -> list[PrivacyModel]:
-    """What the upper cuts of other trees keep, as the frontier's schemes do."""
+    """What the upper cuts of each tree keep: a sweep of the schemes that people publish by."""
     values = min(len(np.unique(table.columns[i])) for i in asked)
-    found: list[PrivacyModel] = [DistinctL(l=l) for l in (3, 5, 8, 12) if l < values]
-    return found + [TCloseness(t=t, distance="js") for t in (0.05, 0.1, 0.2, 0.3)]
+    found: list[PrivacyModel] = [KAnonymity(k=k) for k in SIZES if k <= table.rows / 4]
+    found += [DistinctL(l=l) for l in (3, 4, 5, 6, 8, 10, 12) if l < values]
+    found += [EntropyL(l=l) for l in (3.0, 4.0, 6.0, 8.0) if l < values]
+    found += [TCloseness(t=t) for t in (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)]
+    found += [TCloseness(t=t, distance="js") for t in (0.05, 0.1, 0.15, 0.2, 0.3)]
+    found += [like(beta=b) for like in (BetaLikeness, EnhancedBetaLikeness) for b in (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)]
+    return found + [DeltaDisclosure(delta=d) for d in (0.7, 1.0, 1.4, 2.0)]

@@ -6,7 +6,7 @@ exposed, again (`down`); then cut further wherever every rule still holds by the
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ __all__ = ["Search", "cheapest"]
 DOWN, UP = 25, 24  # rounds
 TRIES = 10  # sets of moves, of one round up
 PRICES = 14  # rounds of raising prices
+STEP = 0.7  # a round's goal, of what is counted before
+REACH = 2  # cuts that are made or undone in one round
+FEW = 0.02  # of people: if fewer are exposed, what exposes them is banned
 WORTH = 1e-4  # of detail: less is no gain
 STARTS = 3  # cut further, the best ones
 
@@ -91,37 +94,77 @@ class Search:
         found = self.panel.check(state, start)
         over = self.tree.size[state.gone].sum() > self.suppress * self.tree.table.rows
         if over or not self.tree.fit[state.kept].all():
-            return Verdicts(False, found.leaf, found.counted)
+            return replace(found, kept=False)
         return found
 
     def down(self, start: Antichain) -> Antichain | None:
-        """From any release: prune, learn, ban whoever is still exposed. None if that does not end in time."""
+        """From any release: prune, learn, ban whoever is still exposed. None if that does not end in time.
+
+        Goals come down step by step: what a release teaches follows it, and the cheapest one that kept every rule at
+        once by what the start teaches is one group of everybody.
+        """
         banned, never_gone = self.banned.copy(), self.never_gone.copy()
-        free = np.ones(len(self.panel.rules))
-        self.panel.learn(start, self.engine)
+        state, found = start, self.check(start)
+        nobody = np.array([rule.of_nobody for rule in self.panel.rules])
+        goal, free = found.counted, np.ones(len(found.most))
         for _ in range(DOWN):
-            state = self._priced(banned, never_gone, free)
-            if state is None or self.engine.stop.is_set():
+            goal = np.maximum(found.most * free, goal * STEP)
+            leaf = None
+            if found.counted[nobody].max(initial=0.0) < FEW:
+                self._ban(state, found.leaf, banned, never_gone)
+                leaf = np.union1d(found.leaf, found.crowd)
+            next_ = self._near(state, leaf, banned, never_gone, goal)
+            if next_ is None or self.engine.stop.is_set():
                 return None
-            found = self.check(state)
+            state, found = next_, self.check(next_)
             if found.kept:
                 return state
-            most = np.array([rule.most for rule in self.panel.rules])
-            free = np.where(found.counted > most + 1e-12, free * 0.85, free)  # what is learned follows: aim lower
-            self._ban(state, found.leaf, banned, never_gone)
+            missed = found.counted > found.most + 1e-12
+            free = np.where(missed & (goal <= found.most * free + 1e-12), free * 0.85, free)  # aim lower
+            goal = np.where(missed, np.minimum(goal, found.counted), goal)
+        return None
+
+    def _near(
+        self, state: Antichain, leaf: Ints | None, banned: Bools, never_gone: Bools, goal: Floats
+    ) -> Antichain | None:
+        """The best release that is a few cuts away, changed around these leaves alone if they are given.
+
+        What was learned is not true of one that is quite unlike this.
+        """
+        tree = self.tree
+        owner, mine = tree.owners(state), np.concatenate([state.kept, state.gone])
+        above = np.full(len(owner), -1, dtype=np.int64)
+        above[mine] = 0
+        for level in reversed(tree.levels[1:]):
+            there = level[above[level] >= 0]
+            np.maximum.at(above, tree.parent[there], above[there] + 1)
+        cuts = np.where(owner >= 0, tree.depth - tree.depth[owner], above)
+        around = np.ones(len(owner), dtype=bool)
+        if leaf is not None:
+            changed = np.zeros(len(owner), dtype=bool)
+            changed[owner[tree.partition.node[leaf]]] = True
+            around = changed[owner] & (owner >= 0)  # and below
+            for level in reversed(tree.levels[1:]):
+                around[tree.parent[level[around[level]]]] = True
+            around[mine] = True
+        for reach in range(REACH, int(cuts.max()) + 2):
+            far = (cuts > reach) | ~around
+            found = self._priced(banned | far, never_gone | far, goal, hard=False)
+            if found is not None:
+                return found
         return None
 
     def up(self, state: Antichain) -> Antichain:
         """From a release that keeps every rule: cut further, as long as it does."""
         tabu, cleared = np.zeros(len(self.tree.parent), dtype=bool), False
-        free = np.ones(len(self.panel.rules))
+        most = np.array([rule.most for rule in self.panel.rules])
         for _ in range(UP):
             if self.engine.stop.is_set():
                 break
             self.panel.learn(state, self.engine)
             mine = np.concatenate([state.kept, state.gone])
             owner = self.tree.owners(state)
-            wanted = self._priced(self.banned | tabu, self.never_gone | tabu, free, state)
+            wanted = self._priced(self.banned | tabu, self.never_gone | tabu, most, state)
             better = None if wanted is None else self._accepted(state, wanted, owner, mine, tabu)
             if better is not None and self.loss(state) - self.loss(better) > WORTH:
                 state = better
@@ -169,17 +212,20 @@ class Search:
         never_gone[np.unique(owner[owner >= 0])] = True
 
     def _priced(
-        self, banned: Bools, never_gone: Bools, free: Floats, within: Antichain | None = None
+        self, banned: Bools, never_gone: Bools, goal: Floats, within: Antichain | None = None, *, hard: bool = True
     ) -> Antichain | None:
-        """The cheapest antichain, with as low a price for each person that a rule counts as will do."""
+        """The cheapest antichain within a goal for each rule, with as low a price for each person that a rule counts as
+        will do; if none will, with a high one. `hard`: where nobody may be exposed, that is no matter of price."""
         tree, rules, rows = self.tree, self.panel.rules, self.panel.rows
-        allowed, bad, of_rule = self.panel.nodes()
-        allowed &= ~banned
+        bad, of_rule = self.panel.nodes()
+        never = np.array([hard and rules[r].of_nobody for r in of_rule.tolist()], dtype=bool)
+        allowed = ~banned & (bad[:, never] <= 0).all(axis=1)
+        bad, of_rule = bad[:, ~never], of_rule[~never]
         may_go = ~never_gone
         if within is not None:  # what is published now may stay
             allowed[within.kept] = True
             may_go[within.gone] = True
-        most = np.array([rules[r].most * free[r] * rows for r in of_rule.tolist()])
+        most = goal[of_rule] * rows
         room = self.suppress * rows
         roots = None if within is None else np.concatenate([within.kept, within.gone])
 

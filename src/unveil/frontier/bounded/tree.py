@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.anonymizers.mondrian import Mondrian, partition_table
 from unveil.anonymizers.parts.assemble import GroupRegions, generalised
+from unveil.attackers.posterior.linked import region_tree
 from unveil.data.attribute import Role
 from unveil.data.regions import Regions, set_width
 from unveil.data.release import Anonymized, distinct_rows
@@ -18,7 +19,7 @@ from unveil.kernels.partition import Partition
 from unveil.privacy.models import KAnonymity, PrivacyModel
 from unveil.privacy.requirement import Requirement
 
-__all__ = ["Antichain", "CutTree"]
+__all__ = ["Antichain", "CutTree", "NestedCells"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,6 +36,38 @@ class Antichain:
     def of(cls, kept: Sequence[int] | Ints, gone: Sequence[int] | Ints = ()) -> "Antichain":
         """In the tree's order."""
         return cls(np.sort(np.asarray(kept, dtype=np.int64)), np.sort(np.asarray(gone, dtype=np.int64)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedCells:
+    """The regions of an attribute that hold each one, itself among them; the whole domain is the last."""
+
+    regions: Regions
+    start: Ints  # (regions + 1,)
+    above: Ints
+
+    @classmethod
+    def of(cls, regions: Regions) -> "NestedCells | None":
+        """None if some overlap unnested."""
+        regions = _with_whole(regions)
+        if region_tree(regions, np.arange(len(regions))) is None:
+            return None
+        same, code = np.flatnonzero(regions.whole), regions.low[regions.start[:-1]]
+        holds = np.stack([regions.holds(np.full(len(code), r), code) for r in range(len(regions))], axis=1)
+        holds &= regions.sizes[:, None] <= regions.sizes[None, :]  # nested: whichever is larger holds the other
+        holds[:, same[:-1]] = False  # the whole domain, if it is published, is the last one
+        holds[same[:-1], :] = False
+        start = np.concatenate([[0], np.cumsum(holds.sum(axis=1))])
+        return cls(regions, start.astype(np.int64), np.nonzero(holds)[1])
+
+    @property
+    def root(self) -> int:
+        """The whole domain."""
+        return len(self.regions) - 1
+
+    def number(self, region: NDArray[np.integer]) -> Ints:
+        """Regions by the number they have here."""
+        return np.where(self.regions.whole[region], self.root, region).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +144,11 @@ class CutTree:
         for cells, i in zip(self.cells, self.known, strict=True):
             width += set_width(cells.regions, self.table.attributes[i])[cells.of_group]
         return width / len(self.known)
+
+    @cached_property
+    def nested(self) -> tuple["NestedCells | None", ...]:
+        """By quasi-identifier: which cells hold which; None where cells overlap."""
+        return tuple(NestedCells.of(cells.regions) for cells in self.cells)
 
     def histogram(self, attribute: int) -> Ints:
         """(nodes, values) rows by value."""

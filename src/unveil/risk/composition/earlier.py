@@ -31,6 +31,7 @@ class EarlierRelease:
     date: str | None = None
     group: NDArray[np.integer] | None = None  # (people,) their groups, where a reader knows them
     within: Mapping[str, float] = field(default_factory=dict)  # by perturbed number: how far it may have been moved
+    then: Mapping[str, float] = field(default_factory=dict)  # by number known of people: what to add for its value then
 
     def __post_init__(self) -> None:
         if not 0 <= self.changed < 1:
@@ -82,12 +83,14 @@ def view_of(name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attr
     index = release.index(asked.name)
     if release.attributes[index].kind.measured and release.attributes[index].codes > 1000:
         raise NotApplicable(f"{asked.name} has over 1,000 values; declare bins for it")
+    if unknown := [n for n in earlier.then if n not in people.known or n not in {a.name for a in release.attributes}]:
+        raise NotApplicable(f"{unknown[0]} is not known of people in it, so nothing can be said of its value then")
     known, likelihood, nowhere = {}, {}, np.zeros(people.count, dtype=bool)
     for i, attribute in enumerate(release.attributes):
         if i == index or attribute.name not in people.known or attribute.role is Role.SENSITIVE:
             continue
         mine, regions, of_person = people.known[attribute.name]
-        known[i], lost = _translated(mine, regions, of_person, attribute)
+        known[i], lost = _translated(mine, regions, of_person, attribute, earlier.then.get(attribute.name, 0.0))
         nowhere |= lost
         if i in channels:
             known[i], likelihood[i] = _through(known[i], channels[i])
@@ -100,18 +103,22 @@ def view_of(name: str, earlier: EarlierRelease, people: KnownPeople, asked: Attr
     return ReleaseView(name, release, targets, earlier.overlap, emission, gone, likelihood, tuple(unstated))
 
 
-def _overlaps(a: Attribute, b: Attribute) -> NDArray[np.bool_] | None:
-    """(codes of a, codes of b) whether the two can be the same value; None: codes are the same."""
-    if a.values == b.values:
+def _overlaps(a: Attribute, b: Attribute, add: float = 0.0) -> NDArray[np.bool_] | None:
+    """(codes of a, codes of b) whether a value of a, with `add` added, can be one of b; None: codes are the same."""
+    if a.values == b.values and not add:
         return None
     if a.low is not None and a.high is not None and b.low is not None and b.high is not None:
         found = np.zeros((a.codes, b.codes), dtype=bool)
         open_ends = a.open_bins or b.open_bins
         below = np.less if open_ends and a.binned and b.binned else np.less_equal
-        found[: a.real, : b.real] = below(a.low[:, None], b.high[None, :]) & below(b.low[None, :], a.high[:, None])
+        found[: a.real, : b.real] = below(a.low[:, None] + add, b.high[None, :]) & below(
+            b.low[None, :], a.high[:, None] + add
+        )
         if a.missing and b.missing:
             found[-1, -1] = True
         return found
+    if add:
+        raise NotApplicable(f"{a.name} is not a number in both, so nothing can be added to it")
     place = {value: code for code, value in enumerate(b.values)}
     found = np.zeros((a.codes, b.codes), dtype=bool)
     for code, value in enumerate(a.values):
@@ -121,10 +128,10 @@ def _overlaps(a: Attribute, b: Attribute) -> NDArray[np.bool_] | None:
 
 
 def _translated(
-    mine: Attribute, regions: Regions, of_person: NDArray[np.int64], theirs: Attribute
+    mine: Attribute, regions: Regions, of_person: NDArray[np.int64], theirs: Attribute, add: float = 0.0
 ) -> tuple[Known, NDArray[np.bool_]]:
     """What is known of people in another release's domain, and who has no value there."""
-    same = _overlaps(mine, theirs)
+    same = _overlaps(mine, theirs, add)
     if same is None:
         return Known(regions, of_person), np.zeros(len(of_person), dtype=bool)
     allowed = np.asarray(regions.totals(same.astype(np.int64)) > 0)
@@ -148,6 +155,7 @@ def _emission(release: Release, index: int, asked: Attribute, channel: Floats | 
     if channel is None and same is None and changed == 0 and (regions.sizes == 1).all():
         return None
     table = np.eye(theirs.codes) if same is None else same.astype(np.float64)  # (their codes, our codes)
+    _refuse_other_values(release, index, table, changed)
     if channel is not None:  # P(published | true), published in rows of `channel.T`
         table = channel.T @ table
     if channel is None:
@@ -159,6 +167,18 @@ def _emission(release: Release, index: int, asked: Attribute, channel: Floats | 
         share = np.bincount(block.region(index), weights=block.count, minlength=len(regions)) / release.rows
         found = (1 - changed) * found + changed * share[:, None]
     return np.asarray(found)
+
+
+def _refuse_other_values(release: Release, index: int, table: Floats, changed: float) -> None:
+    """Values that nobody has now must be few: else it is another list of values, and tells readers more than us."""
+    block, theirs = release.block_of(index), release.attributes[index]
+    lost = np.all(release.regions[index].totals(table) <= 0, axis=1)[block.region(index)]
+    share = float(block.count[lost].sum()) / max(release.rows, 1)
+    if share == 1 or 0 < changed < share / 2:
+        raise NotApplicable(
+            f"{share:.0%} of its rows show values of {theirs.name} that this release does not have; if they are other "
+            "names of the same, its own schema must say so"
+        )
 
 
 def _unmasked(masked: PublishedRows, asked: str, within: Mapping[str, float]) -> Release:

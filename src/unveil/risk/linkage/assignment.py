@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from unveil.data.release import row_numbers
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
+from unveil.kernels.auction import auction
 from unveil.risk.linkage.aggregates import WeightedMean
 from unveil.risk.linkage.candidates import DistinctRows, distinct_rows_of, link_by_parameters
 from unveil.risk.linkage.links import Links
@@ -19,8 +20,12 @@ __all__ = ["link_one_to_one"]
 
 MOST_PAIRS = 25_000_000  # of people and rows that are compared all at once: 5,000 of each
 MOST_EDGES = 20_000_000  # of people and near rows
+MOST_EXACT = 20_000  # people whose best assignment to near rows is found exactly; more bid for them
+STEP = 1e-2  # of the mean distance to the nearest row: what a bid of an auction raises
+MOST_BIDS = 2_000  # a person, on average
 NEAR = 32  # distinct rows a person may get, of large files
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def link_one_to_one(
@@ -29,8 +34,10 @@ def link_one_to_one(
     """The assignment of people to rows of the smallest sum of distances; of more people than rows some get none (-1).
 
     Exact up to `most` pairs of people and rows. Beyond, the best assignment among the NEAR distinct rows nearest to
-    each person; whoever gets none of these is assigned to the rows that are left. Equal people, and equal rows, stand
-    for each other: `chance` is the mean over all such assignments, and a link is claimed where there is but one.
+    each person, by an auction if there are more than MOST_EXACT (its sum is at most a hundredth of the mean nearest
+    distance a person above the best); whoever gets none of these is assigned to the rows that are left. Equal people,
+    and equal rows, stand for each other: `chance` is the mean over all such assignments, and a link is claimed where
+    there is but one.
     """
     engine = Engine(seed=0) if engine is None else engine
     rows = distinct_rows_of(published, register)
@@ -59,9 +66,6 @@ def _all_pairs(
 
 def _near_pairs(rows: DistinctRows, engine: Engine) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The same of everybody: the best assignment to near rows, then that of whoever is left to the rows that are."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-
     people, cells = len(rows.own), len(rows.count)
     near = link_by_parameters(rows, WeightedMean(), [WeightedMean().equal(len(rows.distances))], NEAR, engine)[0][1]
     # A row of more copies than people choose it need not be offered whole.
@@ -73,20 +77,50 @@ def _near_pairs(rows: DistinctRows, engine: Engine) -> tuple[NDArray[np.int64], 
     chooser = np.repeat(np.arange(people), near.shape[1])
     weight = np.repeat(rows.between(chooser, near.ravel()), times)
     step = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    # Whoever goes without a row pays more than all others together could save; an edge of weight 0 would be none.
-    without = np.full(people, (weight.max() + 1) * (people + 1))
-    person = np.concatenate([np.repeat(chooser, times), np.arange(people)])
-    row = np.concatenate([np.repeat(first[near.ravel()], times) + step, first[-1] + np.arange(people)])
-    graph = csr_array((np.concatenate([weight + 1, without]), (person, row)), shape=(people, int(first[-1]) + people))
-    who, got = min_weight_full_bipartite_matching(graph)
-    linked = got < first[-1]
+    person = np.repeat(chooser, times)
+    row = np.repeat(first[near.ravel()], times) + step
+    got = (_matched if people <= MOST_EXACT else _auctioned)(person, row, weight, people, int(first[-1]))
+    linked = np.flatnonzero(got >= 0)
     cell = np.searchsorted(first, got[linked], side="right") - 1
     engine.report("one-to-one linkage", len(cell), people)
     left = np.repeat(np.arange(cells), rows.count - np.bincount(cell, minlength=cells))
-    if linked.all() or not len(left):
-        return who[linked], cell
-    others, their = _all_pairs(rows, np.sort(who[~linked]), left)
-    return np.concatenate([who[linked], others]), np.concatenate([cell, their])
+    if len(linked) == people or not len(left):
+        return linked, cell
+    others, their = _left_over(rows, np.flatnonzero(got < 0), left)
+    return np.concatenate([linked, others]), np.concatenate([cell, their])
+
+
+def _matched(person: Ints, row: Ints, weight: Floats, people: int, rows: int) -> Ints:
+    """(people,) the row that each gets in the best assignment along these edges, as many as can; -1 = none."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    # Whoever goes without a row pays more than all others together could save; an edge of weight 0 would be none.
+    without = np.full(people, (weight.max() + 1) * (people + 1))
+    ends = np.concatenate([person, np.arange(people)]), np.concatenate([row, rows + np.arange(people)])
+    graph = csr_array((np.concatenate([weight + 1, without]), ends), shape=(people, rows + people))
+    who, found = min_weight_full_bipartite_matching(graph)
+    got = np.full(people, -1, dtype=np.int64)
+    got[who] = np.where(found < rows, found, -1)
+    return got
+
+
+def _auctioned(person: Ints, row: Ints, weight: Floats, people: int, rows: int) -> Ints:
+    """The same by an auction, in which going without costs twice the largest distance."""
+    start = np.searchsorted(person, np.arange(people + 1))
+    nearest = np.minimum.reduceat(weight, start[:-1])
+    step = STEP * float(nearest.mean()) or STEP * float(weight.max()) or 1.0
+    edge, _, ended = auction(start, row, weight, rows, 2 * float(weight.max()) + step, step, MOST_BIDS * people)
+    if not ended:
+        raise NotApplicable("too many people want the same rows for one-to-one linkage; name more with --known")
+    return np.where(edge >= 0, row[edge], -1)
+
+
+def _left_over(rows: DistinctRows, people: Ints, of_row: Ints) -> tuple[Ints, Ints]:
+    """Whoever got no near row, and the rows that are left: the best assignment, or where they are many none."""
+    if len(people) * len(of_row) > MOST_PAIRS and len(rows.own) > MOST_EXACT:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    return _all_pairs(rows, people, of_row)
 
 
 def _links(rows: DistinctRows, cell: NDArray[np.int64], distance: Floats) -> Links:

@@ -2,8 +2,8 @@
 
 Each check is a plain function of a `PublishedFile` that returns the `Leak`s it found; `read_as_a_stranger` runs them
 all. None of them looks at beliefs. Beside them stand `harmful_classes` (what classes tell of a secret, judged by harm),
-`likely_members` (against a register of the population) and `across_releases`: lower bounds that cost a histogram. What
-a reader who learns infers beyond them is the attackers' part.
+`likely_members` (against a register of the population), `across_releases` and `beside_earlier`: lower bounds that cost
+a histogram. What a reader who learns infers beyond them is the attackers' part.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from unveil.data.schema import Schema
 from unveil.formats.columns import Columns
 from unveil.formats.paths import is_project, sheet_file
 from unveil.formats.releases.published import Sidecar, published_columns, read_sidecar
-from unveil.formats.releases.surroundings import Surrounding, surroundings
+from unveil.formats.releases.surroundings import Surrounding, row_groups, surroundings
 from unveil.formats.tables import READERS
 from unveil.risk.published_file.beside import beside_the_table
 from unveil.risk.published_file.blocks import paired_blocks
@@ -26,10 +26,11 @@ from unveil.risk.published_file.columns import doubtful_roles, exact_values, ide
 from unveil.risk.published_file.dependence import given_back, telling_columns
 from unveil.risk.published_file.file import Disclosure, Leak, PublishedFile, Severity
 from unveil.risk.published_file.form import group_names, missing_cells, spelling, withheld_values
-from unveil.risk.published_file.harm import harmful_classes, likely_members
+from unveil.risk.published_file.harm import few_values, harmful_classes, likely_members
+from unveil.risk.published_file.marks import marked_rows
 from unveil.risk.published_file.order import row_order
 from unveil.risk.published_file.people import repeated_people, rows_of_nobody, unplaced_people
-from unveil.risk.published_file.several import across_releases
+from unveil.risk.published_file.several import across_releases, beside_earlier
 
 __all__ = [
     "CHECKS",
@@ -37,6 +38,7 @@ __all__ = [
     "PublishedFile",
     "Severity",
     "across_releases",
+    "beside_earlier",
     "harmful_classes",
     "likely_members",
     "published_file",
@@ -52,8 +54,10 @@ CHECKS: dict[Callable[[PublishedFile], list[Leak]], tuple[Disclosure, bool, str]
     exact_values: ("singling out", False, "Columns with bins show no exact values."),
     identifying_columns: ("singling out", False, "No column beside the quasi-identifiers singles people out."),
     telling_columns: ("inference", False, "No insensitive column tells a sensitive one."),
+    few_values: ("inference", False, "No small set of people leaves few values of a secret."),
     given_back: ("singling out", True, "What was coarsened or withheld is not given back by another column."),
     row_order: ("linking", True, "The order of the rows tells nothing beyond their cells."),
+    marked_rows: ("linking", True, "Nothing but its values tells a row from others."),
     paired_blocks: ("inference", True, "Lines of different blocks do not stand in true pairs."),
     group_names: ("file", True, "Names of groups tell nothing."),
     spelling: ("file", False, "Every value is written in one way."),
@@ -78,11 +82,13 @@ def published_file(
     key: str | None = None,
     raw: bytes | None = None,
     around: tuple[Surrounding, ...] = (),
+    parts: tuple[int, ...] = (),
 ) -> PublishedFile:
     """A published file from what `formats.tables.read_columns` reads of it and, if there is one, of the original.
 
     `origin`: (rows,) the original row of each published one, counted from 0, where an assignment says it. `raw`: the
     bytes of a text file, for its quotes. `around`: what the file holds beside the table.
+    `parts`: rows of each of its parts.
     """
     return PublishedFile(
         columns=columns.columns,
@@ -96,6 +102,7 @@ def published_file(
         key=key,
         raw=raw,
         around=around,
+        parts=parts,
         decimal=columns.decimal,
         original_decimal="." if original is None else original.decimal,
     )
@@ -122,6 +129,7 @@ def read_published_file(
     text = sheet_file(path)[0].suffix.lower() not in READERS and not is_project(path)
     raw = path.read_bytes() if text else None
     held: dict[str, Any] = {"second": second, "origin": origin, "key": key, "raw": raw, "around": surroundings(path)}
+    held["parts"] = row_groups(path)
     return published_file(columns, schema, sidecar=sidecar, original=original, **held)
 
 

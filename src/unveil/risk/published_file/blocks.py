@@ -6,7 +6,8 @@ import numpy as np
 
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
-from unveil.risk.published_file.order import LEAST, runs_of
+from unveil.risk.published_file.order import LEAST
+from unveil.risk.published_file.runs import runs_of
 
 __all__ = ["paired_blocks"]
 

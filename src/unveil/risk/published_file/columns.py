@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from unveil.data.attribute import Kind, Role, position
-from unveil.data.draft.words import NAMING_WORDS, SENSITIVE_WORDS, hinted
+from unveil.data.draft.words import NAMING_WORDS, SENSITIVE_WORDS, STATE_WORDS, hinted
 from unveil.data.table import CodedColumn
 from unveil.errors import shown
+from unveil.formats.releases.surroundings import NAMES
 from unveil.risk.published_file.file import Leak, PublishedFile, percent, places, plural
 from unveil.risk.published_file.statistics import small_sets
 
@@ -64,7 +65,29 @@ def doubtful_roles(file: PublishedFile) -> list[Leak]:
                         file.rows,
                     )
                 )
-    return found + _of_everybody(file)
+    return found + _of_everybody(file) + _named(file)
+
+
+def _named(file: PublishedFile) -> list[Leak]:
+    """A file, sheet or title whose name says what those in it are or have, unless the schema settles membership."""
+    if file.schema.document.membership:
+        return []
+    for where, text, _ in file.around:
+        if where in NAMES and hinted(text, STATE_WORDS):
+            return [
+                Leak(
+                    "doubtful_roles",
+                    "membership",
+                    "suspicious",
+                    f"{where[0].upper()}{where[1:]} says what those in it are or have: who is known to be in it is "
+                    f"known to be so, {file.persons(file.rows)}.",
+                    'choose another name, or set membership = "sensitive" or "harmless" in the schema',
+                    (),
+                    file.rows,
+                    1.0,
+                )
+            ]
+    return []
 
 
 def _of_everybody(file: PublishedFile) -> list[Leak]:

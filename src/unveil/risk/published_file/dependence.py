@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Kind, Role
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts, percent, places
-from unveil.risk.published_file.statistics import Prediction, guess, information
+from unveil.risk.published_file.statistics import Narrowed, Prediction, guess, information, narrowed_sets
 from unveil.risk.published_file.together import Told, clues_of, sample_of, tells_most
 from unveil.risk.published_file.windows import sliding_cells
 
@@ -17,6 +18,7 @@ __all__ = ["given_back", "telling_columns"]
 
 _BINS = 64
 _ENDING = re.compile(r"(?:[1-9](0+)|[.,](\d+))$")
+_PAIRED = 6  # columns that are taken by twos
 _MOST_SETS = 4  # rows a set, at least, on average: beyond that values are too rare to learn from
 _STRONG, _WEAK = 0.5, 0.15  # the share of blind mistakes that a column avoids
 
@@ -41,9 +43,15 @@ def telling_columns(file: PublishedFile) -> list[Leak]:
         found += _told_across(file, secret) + _two_tell_a_third(file, secret, values)
         for name in [n for n in insensitive if file.together(n, secret)]:
             leak = _told(file, (name,), secret, guess(known[name], values))
+            leak = leak or _left_few(file, (name,), secret, narrowed_sets(known[name], values))
             if leak is not None:
                 found.append(leak)
                 told = True
+        few = [n for n in insensitive if not told and len(np.unique(known[n])) <= _BINS and file.together(n, secret)]
+        for pair in combinations(few[:_PAIRED], 2):
+            leak = _left_few(file, pair, secret, narrowed_sets(_joined(known[pair[0]], known[pair[1]]), values))
+            found += [] if leak is None or told else [leak]
+            told = told or leak is not None
         if not told:
             found += _together(file, [n for n in insensitive if file.together(n, secret)], secret, values)
         for name in file.secrets:
@@ -176,6 +184,23 @@ def _told(
     )
 
 
+def _left_few(file: PublishedFile, names: tuple[str, ...], secret: str, found: Narrowed | None) -> Leak | None:
+    if found is None:
+        return None
+    column = " and ".join(names)
+    return Leak(
+        "telling_columns",
+        "inference",
+        "exceeded",
+        f"Some values of {column}, called {file.role(names[0])}, leave few of {secret}: the true one of "
+        f"{file.persons(found.rows)} is {found.times:.1f} times as likely to who knows {column}.",
+        f"drop {column}, or make it sensitive and hide its link with the quasi-identifiers",
+        (*names, secret),
+        found.rows,
+        1 - 1 / found.times,
+    )
+
+
 def _told_in_classes(file: PublishedFile, name: str, known: Ids, secret: str, values: Ids) -> Leak | None:
     """One secret tells another only to somebody who knows the class too."""
     if not file.keys:
@@ -290,7 +315,8 @@ def _given_together(
     rows = np.flatnonzero(good)
     sample = sample_of(len(rows))
     columns = []
-    for other in [n for n in extra if n != name and file.together(name, n)]:
+    secrets = [n for n in file.secrets if n in file.shared and (file.cells(n).exact[file.codes(n)] >= 0).mean() > 0.9]
+    for other in [n for n in (*extra, *secrets) if n != name and file.together(name, n)]:
         column = file.original[other]
         columns.append((other, column, _numbers(file, column.texts), absent_texts(column.texts, file.schema)))
     told = tells_most(clues_of(columns, rows[sample]), truth[sample], given=shown[truth[sample]] + 1, least=_STRONG)

@@ -108,6 +108,7 @@ class PublishedFile:
     key: str | None = None  # a column that pairs the rows with the original's
     raw: bytes | None = None  # the file as it is, where it is text
     around: tuple[Surrounding, ...] = ()  # what the file holds beside the table
+    parts: tuple[int, ...] = ()  # rows of each part of the file, where it has several
     decimal: str = "."
     original_decimal: str = "."
     least: int = 0  # the least count of people or rows that a sentence shows; 0: every count

@@ -124,7 +124,7 @@ def _quotes(file: PublishedFile) -> list[Leak]:
             text = match[1]
             quoted = text.startswith(b'"')
             seen.setdefault((place % len(names), text[1:-1] if quoted else text), [0, 0])[quoted] += 1
-    both = {key: n for key, n in seen.items() if key[1].strip() and n[0] and n[1]}
+    both = {key: n for key, n in seen.items() if n[0] and n[1]}
     found = []
     for place in sorted({key[0] for key in both}):
         marked = sum(min(n) for key, n in both.items() if key[0] == place)

@@ -8,6 +8,7 @@ counted here: no learning, no chains. So these are lower bounds, at the cost of 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,19 @@ from numpy.typing import NDArray
 from unveil.data.attribute import Kind, Role
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
 from unveil.risk.published_file.people import people_who_fit
+from unveil.risk.published_file.statistics import narrowed_sets
 
-__all__ = ["harmful_classes", "likely_members"]
+__all__ = ["few_values", "harmful_classes", "likely_members"]
 
 _LIKELY, _GAIN = 0.5, 0.3  # a belief of a half or more, grown by 30 points or more
 _RARE_GAIN, _TIMES = 0.2, 5  # or by 20 points and to five times what it is among all
 _NARROW = 0.2  # of the width that holds nine tenths of all people
 _MOST_VALUES = 1_000
+_BINS = 20  # of a number of many values
+_SMALL = 0.05  # of the rows: what holds of more people is what is known of people in general
+_PAIRED = 6  # quasi-identifiers that are taken by twos
+_LEAST = 60  # rows
+_PRIOR = 10.0  # rows, that what all have weighs against those of one cell
 _CODE = re.compile(r"[A-Za-z]\d{1,3}(?:[.]?\d{1,3})?")
 
 
@@ -221,6 +228,73 @@ def _narrow(file: PublishedFile, name: str, texts: Sequence[str], beliefs: _Beli
         touched,
         1 - best / width,
     )
+
+
+def few_values(file: PublishedFile) -> list[Leak]:
+    """Small sets of people, by one, two or all quasi-identifiers, in whom few values of a secret occur.
+
+    It does not matter what these values have in common: whatever it is, it is told. What other rows with one of the
+    same cells tell holds of people in general, and is no news about those of a set (naive Bayes over the cells).
+    """
+    found = []
+    keys = [k for k in file.keys if k not in file.sidecar.masked]
+    for name in file.secrets if file.linked and keys else []:
+        shown = ~file.absent(name)[file.codes(name)]
+        if name in file.sidecar.masked or shown.sum() < _LEAST:
+            continue
+        secret = _in_bins(file.codes(name)[shown], file.numbers(name))
+        worst: tuple[int, float, tuple[str, ...]] | None = None
+        for chosen in dict.fromkeys([*((k,) for k in keys), *combinations(keys[:_PAIRED], 2), tuple(keys)]):
+            sets = file.joint(chosen)[shown]
+            cells = [file.codes(k)[shown] for k in chosen]
+            told = narrowed_sets(sets, secret, _in_general(sets, cells, secret), most=_SMALL * len(secret))
+            if told is not None and (worst is None or told.rows > worst[0]):
+                worst = told.rows, told.times, chosen
+        if worst is not None:
+            people, times, chosen = worst
+            found.append(
+                Leak(
+                    "few_values",
+                    "inference",
+                    "exceeded",
+                    f"Among people who are alike in {' and '.join(chosen)} few values of {name} occur: that of "
+                    f"{file.persons(people)} is {times:.1f} times as likely to who knows it as among all, and what "
+                    f"these values have in common is certain.",
+                    f"merge these classes with others until {name} spreads in each",
+                    (*chosen, name),
+                    people,
+                    1 - 1 / times,
+                )
+            )
+    return found
+
+
+def _in_bins(codes: Ids, number: NDArray[np.float64]) -> Ids:
+    """Values as they are, or a number of many values in bins of about as many rows each."""
+    secret = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    place = number[codes]
+    if int(secret.max()) < 2 * _BINS or not np.isfinite(place).all():
+        return secret
+    _, rank, size = np.unique(place, return_inverse=True, return_counts=True)
+    return ((np.cumsum(size) - 1) * _BINS // len(place))[rank].astype(np.int64)
+
+
+def _in_general(sets: Ids, cells: list[Ids], secret: Ids) -> Callable[[int], NDArray[np.float64]]:
+    """(values,) what is expected of a set by what its cells tell of people outside it."""
+    values = int(secret.max()) + 1
+    usual = np.bincount(secret, minlength=values) / len(secret)
+
+    def expected(one: int) -> NDArray[np.float64]:
+        inside = sets == one
+        told = np.log(np.maximum(usual, 1e-300))
+        for codes in cells:
+            elsewhere = (codes == codes[inside][0]) & ~inside
+            counted = np.bincount(secret[elsewhere], minlength=values)
+            told += np.log((counted + _PRIOR * usual) / (counted.sum() + _PRIOR) / np.maximum(usual, 1e-300))
+        likely = np.exp(told - told.max())
+        return np.asarray(likely / likely.sum())
+
+    return expected
 
 
 def _ends(

@@ -4,26 +4,23 @@ An order that follows from what the file shows anyway (sorted, or equal cells to
 taken among the orders that look the same in this respect.
 """
 
-import re
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, places
+from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, places
+from unveil.risk.published_file.marks import PLACE, Mark, stands_for
 from unveil.risk.published_file.neighbours import stand_together
-from unveil.risk.published_file.recipes import by_recipe, in_steps
+from unveil.risk.published_file.recipes import in_steps
+from unveil.risk.published_file.runs import runs_of
 from unveil.risk.published_file.statistics import within_runs
 
-__all__ = ["row_order", "runs_of"]
+__all__ = ["row_order"]
 
 LEAST = 60  # rows; fewer say too little
 _DRAWS = 3
 _OTHER_ORDERS = 12.0  # log of the orders that a few rows could have, at least
-_FURTHER = 200_000  # rows in all, of random orders that a find is tried against
-_FIRST_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def row_order(file: PublishedFile) -> list[Leak]:
@@ -37,98 +34,33 @@ def row_order(file: PublishedFile) -> list[Leak]:
     if min(file.rows, file.people) < LEAST:
         best = _exactly(file, run, content)
     else:
-        best = _by_classes(file, run) or _in_pieces(file, run) or _by_place(file, run) or _by_column(file, run)
+        followed = stands_for(file, run)
+        if followed is not None:
+            return [_followed(file, *followed)]
+        best = _in_pieces(file, run) or _by_place(file, run) or _by_column(file, run)
     if best is None:
-        made = by_recipe(file, run)
-        return stand_together(file, run, LEAST) if made is None else [_made_again(file, *made)]
+        return stand_together(file, run, LEAST)
     column, strength, how = best
-    own = "the order of the original" if column is None else f"sorted by {column}"
-    held = "the list in its order" if column is None else f"everybody's {column}"
-    hidden = column is not None and column in file.columns
-    return [
-        Leak(
-            "row_order",
-            "linking" if column is None or not hidden else "singling out",
-            "exceeded",
-            f"The rows stand in {own}{how}: who has {held} finds the rows of {file.persons(file.rows)}."
-            if column is None
-            else f"The rows are {own}{how}, which the file does not show so finely: who has {held} finds or narrows "
-            f"down the rows of {file.persons(file.rows)}.",
-            "shuffle the rows, or sort them by what is published",
-            () if column is None else (column,),
-            file.rows,
-            strength,
+    return [_followed(file, Mark(PLACE if column is None else f"the order of {column}", column or ""), strength, how)]
+
+
+def _followed(file: PublishedFile, trait: Mark, strength: float, how: str = "") -> Leak:
+    found = f"the rows of {file.persons(file.rows)}"
+    fix = "shuffle the rows, or sort them by what is published"
+    if trait.column:
+        sentence = (
+            f"The rows follow {trait.words}{how}, which the file does not show so finely: who has everybody's "
+            f"{trait.column} finds or narrows down {found}."
         )
-    ]
-
-
-def _made_again(file: PublishedFile, strength: float, how: str) -> Leak:
-    sentence = (
-        f"The rows are {how}: who has the original's list makes the same order, and finds the rows of "
-        f"{file.persons(file.rows)}."
+    elif trait.words.startswith(PLACE):
+        sentence = f"The rows stand in the order of the original{how}: who has the list in its order finds {found}."
+    else:
+        sentence = f"The rows are {trait.words}: who has the original's list makes the same order, and finds {found}."
+        fix = "shuffle the rows with a seed that nobody knows, or sort them by what is published"
+    kind: Disclosure = "singling out" if trait.column in file.columns else "linking"
+    return Leak(
+        "row_order", kind, "exceeded", sentence, fix, (trait.column,) if trait.column else (), file.rows, strength
     )
-    fix = "shuffle the rows with a seed that nobody knows, or sort them by what is published"
-    return Leak("row_order", "linking", "exceeded", sentence, fix, (), file.rows, strength)
-
-
-# --- what the file shows of its own order -----------------------------------------------------------------------------
-
-
-def runs_of(file: PublishedFile, names: Sequence[str], run: Ids) -> Ids:
-    """(rows,) numbers of runs, growing: the file is sorted or gathered by these columns, one after another."""
-    left = [(n, _ranks(file, n)) for n in names]
-    keys = [n for n in file.keys if n in names]
-    left += [("", [file.joint(keys)])] if len(keys) > 1 else []  # classes that stand together, in any order
-    while left:
-        for index, (_, ranks) in enumerate(left):
-            refined = next((r for r in (_refined(run, key) for key in ranks) if r is not None), None)
-            if refined is not None:
-                run = refined
-                del left[index]
-                break
-        else:
-            return run
-    return run
-
-
-def _ranks(file: PublishedFile, name: str) -> list[Ids]:
-    """(rows,) each: the text's place among texts, by its first number, by its values; falling too, by the sign."""
-    column = file.columns[name]
-    used = np.unique(column.text_of_row)
-    by_text = np.zeros(len(column.texts), dtype=np.int64)
-    by_text[sorted(used.tolist(), key=lambda i: column.texts[i])] = np.arange(len(used))
-    found = [by_text]
-    numbers = [_FIRST_NUMBER.search(column.texts[i]) for i in used.tolist()]
-    if any(numbers):
-        value = np.array([np.inf if m is None else float(m[0]) for m in numbers])
-        by_number = np.zeros(len(column.texts), dtype=np.int64)
-        by_number[used] = np.unique(value, return_inverse=True)[1]
-        # Ties by text, so that equal first numbers still give one order of the texts.
-        both = by_number * (len(used) + 1) + by_text
-        found.append(both)
-    if name in file.shared:
-        found.append(
-            np.where(
-                file.cells(name).region_of_text < 0, len(file.cells(name).regions), file.cells(name).region_of_text
-            )
-        )
-    return [rank[file.codes(name)] for rank in found] + [-rank[file.codes(name)] for rank in found]
-
-
-def _refined(run: Ids, key: Ids) -> Ids | None:
-    """The runs cut further where the key changes, if it never falls within a run, or equal keys stand together."""
-    same = run[1:] == run[:-1]
-    change = key[1:] != key[:-1]
-    rising = not bool((same & (key[1:] < key[:-1])).any())
-    fresh = np.concatenate([[0], np.cumsum(~same | change)]).astype(np.int64)
-    if rising:
-        return fresh
-    pieces = int(fresh[-1]) + 1
-    if pieces > len(run) // 2:
-        return None
-    _, number = np.unique(key, return_inverse=True)
-    kinds = len(np.unique(run * (int(number.max()) + 1) + number))
-    return fresh if kinds == pieces else None
 
 
 # --- the original's order ---------------------------------------------------------------------------------------------
@@ -153,112 +85,6 @@ def _rank_texts(file: PublishedFile, name: str, column: CodedColumn) -> Ids:
     rank = np.zeros(len(column.texts), dtype=np.int64)
     rank[sorted(range(len(column.texts)), key=lambda i: column.texts[i])] = np.arange(len(column.texts))
     return rank
-
-
-def _by_classes(file: PublishedFile, explained: Ids) -> tuple[str | None, float, str] | None:
-    """The places of each class's rows against the ranks of its people, by every column.
-
-    The statistic is the mean distance between the j-th row of a class and the j-th of its people.
-    """
-    known = file.person_classes
-    if known is None:
-        return None
-    names, of_row, of_person, good = known
-    shown = runs_of(file, names, np.zeros(file.rows, dtype=np.int64))[good]
-    row = of_row[good]
-    kinds = int(max(of_row.max(), of_person.max())) + 1
-    run_of_kind = np.full(kinds, -1, dtype=np.int64)
-    run_of_kind[row] = np.unique(shown, return_inverse=True)[1]
-    run = run_of_kind[row]
-    if not np.array_equal(run, np.unique(shown, return_inverse=True)[1]) or len(row) < LEAST:
-        return None
-    people = np.flatnonzero(run_of_kind[of_person] >= 0)
-    if len(people) < max(LEAST, len(row) // 2):
-        return None
-    kind, group = of_person[people], run_of_kind[of_person[people]]
-    draw = np.random.default_rng(0)
-    orders = [np.arange(len(run)), *(within_runs(explained[good], draw) for _ in range(_DRAWS))]
-    kinds, sizes = int(max(row.max(), kind.max())) + 1, np.bincount(run)
-    lines = [_lines(row, _place_in_run(run, order), kinds, sizes[run]) for order in orders]
-    # With fewer rows two random orders lie further apart.
-    limit = 0.6 if len(row) >= 200 else 0.3
-    # A column of few values leaves most places open, so that random orders differ much: a find is tried against more.
-    further: list[Lines] = []
-    best: tuple[str | None, float, str] | None = None
-    for column, value in _orders(file):
-        low, high = _span_in_run(group, value[people])
-        for turned in (False, True):
-            ends = (1 - high, 1 - low) if turned else (low, high)
-            by_person, people_of = np.lexsort((ends[0], kind)), np.bincount(kind, minlength=kinds)
-            told = [_distance(line, by_person, people_of, ends) for line in lines[:2]]
-            if told[0] >= limit * told[1]:
-                continue  # no better than the first random order, so than the best of them
-            chance = min(told[1], *(_distance(line, by_person, people_of, ends) for line in lines[2:]))
-            if (
-                chance <= 1
-                or told[0] >= limit * chance
-                or (best is not None and 1 - told[0] / chance <= best[1] + 0.02)
-            ):
-                continue
-            if not further:
-                drawn = (within_runs(explained[good], draw) for _ in range(int(np.clip(_FURTHER // len(row), 8, 300))))
-                further = [_lines(row, _place_in_run(run, order), kinds, sizes[run]) for order in drawn]
-            if told[0] < limit * min(_distance(line, by_person, people_of, ends) for line in further):
-                best = column, 1 - told[0] / chance, " backwards" if turned else ""
-    return best
-
-
-def _place_in_run(run: Ids, order: Ids) -> NDArray[np.float64]:
-    """(rows,) where each row stands in its run, 0 to 1, if the rows stood in this order."""
-    place = np.empty(len(run), dtype=np.int64)
-    place[order] = np.arange(len(run))
-    first = np.searchsorted(run, run, side="left") if (np.diff(run) >= 0).all() else None
-    assert first is not None
-    size = np.bincount(run)[run]
-    return (place - first + 0.5) / size
-
-
-def _span_in_run(run: Ids, value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(people,) the first and last place that a person may take among those of the run, sorted by the value."""
-    order = np.lexsort((value, run))
-    r, v = run[order], value[order]
-    size = np.bincount(run, minlength=int(run.max()) + 1)
-    start = np.concatenate([[0], np.cumsum(size)])[:-1]
-    fresh = np.concatenate([[True], (r[1:] != r[:-1]) | (v[1:] != v[:-1])])
-    block = np.cumsum(fresh) - 1
-    begin = np.flatnonzero(fresh)
-    end = np.append(begin[1:], len(r))
-    low, high = np.empty(len(r)), np.empty(len(r))
-    low[order] = (begin[block] - start[r]) / size[r]
-    high[order] = (end[block] - start[r]) / size[r]
-    return low, high
-
-
-Lines = tuple[Ids, Ids, NDArray[np.float64], NDArray[np.float64], Ids]
-
-
-def _lines(row: Ids, place: NDArray[np.float64], kinds: int, size: Ids) -> Lines:
-    """Rows sorted by kind, then place: kind, number within the kind, place, rows of the run; and (kinds,) sizes."""
-    order = np.lexsort((place, row))
-    rows = np.bincount(row, minlength=kinds)
-    kind = row[order]
-    return kind, np.arange(len(order)) - (np.cumsum(rows) - rows)[kind], place[order], size[order].astype(float), rows
-
-
-def _distance(
-    lines: Lines, by_person: Ids, people: Ids, ends: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> float:
-    """Mean distance, in rows, of the j-th row of each kind from the j-th person of it."""
-    kind, nth, place, size, rows = lines
-    if not people.all():
-        has = people[kind] > 0
-        kind, nth, place, size = kind[has], nth[has], place[has], size[has]
-    if not len(kind):
-        return 0.0
-    first = np.cumsum(people) - people
-    other = by_person[first[kind] + ((nth + 0.5) * (people / np.maximum(rows, 1))[kind]).astype(np.int64)]
-    off = np.maximum(np.maximum(ends[0][other] - place, place - ends[1][other]), 0.0) * size
-    return float(off.mean())
 
 
 def _in_pieces(file: PublishedFile, run: Ids) -> tuple[str | None, float, str] | None:

@@ -9,49 +9,16 @@ import numpy as np
 
 from unveil.data.attribute import Role
 from unveil.risk.published_file.file import Ids, PublishedFile
-from unveil.risk.published_file.statistics import within_runs
 
-__all__ = ["by_recipe", "in_steps"]
+__all__ = ["in_steps", "recipes"]
 
 SEEDS = (0, 1, 2, 7, 42, 100, 123, 1234, 12345, 2023, 2024, 2025)
-_ROWS = 2_000  # at which an order is tried
-_GAIN = 0.5  # of the rows that chance does not place, from which an order is that one
 _PAIRS = 1_000_000  # of people who may be the first two of a piece
 _STEPS = 60  # rows that a piece in steps is followed for
 _CHANCE = -30.0  # log of the chance of such a piece
 
 
-def by_recipe(file: PublishedFile, run: Ids) -> tuple[float, str] | None:
-    """How well the best recipe places the rows, and what it is; None if none does."""
-    if file.rows != file.people or not file.shared:
-        return None
-    draw = np.random.default_rng(0)
-    places = np.sort(draw.choice(file.rows, min(file.rows, _ROWS), replace=False))
-    mixed = [within_runs(run, draw)[places] for _ in range(3)]
-    run_of_person = _runs_of_people(file, run)
-    for words, order in _recipes(file):
-        people = order[np.argsort(run_of_person[order], kind="stable")][places]
-        seen = _fitting(file, places, people)
-        chance = max(_fitting(file, rows, people) for rows in mixed) if seen > 0.3 else 1.0
-        gain = (seen - chance) / max(1 - chance, 1e-12)
-        if gain > _GAIN and seen - chance > 8 * np.sqrt(max(chance * (1 - chance), 1e-4) / len(places)):
-            return gain, words
-    return None
-
-
-def _runs_of_people(file: PublishedFile, run: Ids) -> Ids:
-    """(people,) the run of rows that each belongs to, where rows were sorted by what they show; else one for all."""
-    known = file.person_classes
-    if known is not None:
-        _, of_row, of_person, _ = known
-        of_kind = np.full(int(max(of_row.max(), of_person.max())) + 1, -1, dtype=np.int64)
-        of_kind[of_row] = run
-        if np.array_equal(of_kind[of_row], run) and (of_kind[of_person] >= 0).all():
-            return np.asarray(of_kind[of_person])
-    return np.zeros(file.people, dtype=np.int64)
-
-
-def _recipes(file: PublishedFile) -> Iterator[tuple[str, Ids]]:
+def recipes(file: PublishedFile) -> Iterator[tuple[str, Ids]]:
     """The person who would stand in each row."""
     assert file.original is not None
     for name, column in file.original.items():
@@ -69,17 +36,6 @@ def _recipes(file: PublishedFile) -> Iterator[tuple[str, Ids]]:
         rows = list(range(file.people))
         random.Random(seed).shuffle(rows)
         yield words, np.array(rows, dtype=np.int64)
-
-
-def _fitting(file: PublishedFile, rows: Ids, people: Ids) -> float:
-    """Share of these rows whose every cell fits the person beside it."""
-    fits = np.ones(len(rows), dtype=bool)
-    for name in file.shared:
-        cells = file.cells(name)
-        fits &= cells.fits(cells.text_of_row[rows], cells.value_of_person[people])
-        if not fits.any():
-            break
-    return float(fits.mean())
 
 
 def in_steps(of_row: Ids, of_person: Ids) -> Iterator[tuple[int, Ids]]:

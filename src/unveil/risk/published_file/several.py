@@ -7,10 +7,13 @@ import numpy as np
 
 from unveil.data.release import row_numbers
 from unveil.risk.published_file.file import Ids, Leak, PublishedFile, percent
-from unveil.risk.published_file.order import LEAST, runs_of
+from unveil.risk.published_file.order import LEAST
+from unveil.risk.published_file.runs import runs_of
 from unveil.risk.published_file.statistics import within_runs
 
-__all__ = ["across_releases"]
+__all__ = ["across_releases", "beside_earlier"]
+
+SURELY_ALONE = 0.05  # expected others in a crossing: nobody else is there with a probability of 95%
 
 
 def across_releases(files: Sequence[PublishedFile]) -> list[Leak]:
@@ -24,7 +27,118 @@ def across_releases(files: Sequence[PublishedFile]) -> list[Leak]:
     return found
 
 
-def _line_by_line(one: PublishedFile, other: PublishedFile) -> list[Leak]:
+def beside_earlier(file: PublishedFile, earlier: PublishedFile, name: str) -> list[Leak]:
+    """What a file and one that is already out tell once their rows are put together, by their order or what they show.
+
+    What their groups tell is composition's part (risk.composition), which sees neither lines nor other columns.
+    """
+    both = f"This release and {name}"
+    return (
+        _line_by_line(file, earlier, both) or _row_by_row(file, earlier, both) or _one_value_more(file, earlier, both)
+    )
+
+
+def _row_by_row(one: PublishedFile, other: PublishedFile, both: str) -> list[Leak]:
+    """Rows that show the same in all other columns, in one cell of each file: they are the same people's rows."""
+    shared = [n for n in one.columns if n in other.columns]
+    names = [n for n in shared if n not in {*one.keys, *other.keys, one.count_name, other.count_name}]
+    if len(names) < 2 or not (one.linked and other.linked) or one.rows * other.rows == 0:
+        return []  # what one column tells of rows, groups do
+    columns = [_same_texts(one, other, n) for n in names]
+    group = one.sidecar.group if one.sidecar.group == other.sidecar.group else None
+    if group in names and not _numbered_alike(columns, names.index(group), one.rows):
+        columns.pop(names.index(group))
+        names.remove(group)
+    number = row_numbers(columns)
+    here, there = number[: one.rows], number[one.rows :]
+    last = int(number.max()) + 1
+    cell, their_cell = _only_cell(here, one.classes, last), _only_cell(there, other.classes, last)
+    tied = (cell >= 0) & (their_cell >= 0)
+    mine = np.flatnonzero(tied[here])  # rows of which the cells of both files are known
+    if len(names) < 2 or not len(mine):
+        return []
+    crossing = row_numbers([cell[here[mine]], their_cell[here[mine]]])
+    rest = np.bincount(one.classes[~tied[here]], minlength=int(one.classes.max()) + 1)[cell[here[mine]]]
+    theirs = np.bincount(other.classes[~tied[there]], minlength=int(other.classes.max()) + 1)[their_cell[here[mine]]]
+    others = rest * theirs / max(one.rows - len(mine), 1)  # rows of the crossing that were not put together
+    told = np.bincount(crossing)[crossing] == 1
+    told &= (np.bincount(one.classes)[one.classes[mine]] > 1) & (np.bincount(other.classes)[their_cell[here[mine]]] > 1)
+    for secret in [n for n in one.secrets if n in names]:
+        value, their_value = np.split(columns[names.index(secret)], [one.rows])
+        alone = [_only_cell(f.classes, v, int(f.classes.max()) + 1) for f, v in ((one, value), (other, their_value))]
+        single = _only_cell(crossing, value[mine], int(crossing.max()) + 1)[crossing] >= 0
+        told |= single & (alone[0][one.classes[mine]] < 0) & (alone[1][their_cell[here[mine]]] < 0)
+    people = int((told & (others < SURELY_ALONE)).sum())
+    if not people:
+        return []
+    return [
+        _across(
+            f"{both} show the same {', '.join(names)} for {one.persons(len(mine))}, so that their rows can be put "
+            f"together: {one.plural(people, 'row')} then {'stands' if people == 1 else 'stand'} alone, or with one "
+            "value, in the cells of both.",
+            f"leave out or coarsen one of {', '.join(names)}, or cut both into the same classes",
+            tuple(names),
+            people,
+            people / one.rows,
+        )
+    ]
+
+
+def _same_texts(one: PublishedFile, other: PublishedFile, name: str) -> Ids:
+    """(rows of both,) equal numbers for equal texts of a column."""
+    places = {text: i for i, text in enumerate(one.columns[name].texts)}
+    theirs = np.array([places.setdefault(text, len(places)) for text in other.columns[name].texts], dtype=np.int64)
+    return np.concatenate([one.codes(name), theirs[other.codes(name)]])
+
+
+def _only_cell(number: Ids, cell: Ids, last: int) -> Ids:
+    """(numbers,) the one cell in which all rows of a number stand; -1: several, or no row."""
+    low, high = np.full(last, np.iinfo(np.int64).max), np.full(last, -1, dtype=np.int64)
+    np.minimum.at(low, number, cell)
+    np.maximum.at(high, number, cell)
+    return np.where(low == high, high, -1)
+
+
+def _numbered_alike(columns: Sequence[Ids], at: int, rows: int) -> bool:
+    """Whether groups of one name hold the same rows in both files, more than groups named at random would."""
+
+    def agreeing(names: Ids) -> float:
+        number = row_numbers([names if place == at else column for place, column in enumerate(columns)])
+        both = [np.bincount(part, minlength=int(number.max()) + 1) for part in np.split(number, [rows])]
+        return float(np.minimum(*both).sum() / rows)
+
+    group = columns[at]
+    mixed = np.random.default_rng(0).permutation(int(group.max()) + 1)
+    return agreeing(group) > 0.95 > agreeing(np.append(group[:rows], mixed[group[rows:]]))
+
+
+def _one_value_more(one: PublishedFile, other: PublishedFile, both: str) -> list[Leak]:
+    """Few rows that only one of two otherwise equal files has, and one value in all of them."""
+    names = [n for n in one.columns if n in other.columns]
+    if len(names) < max(len(one.columns), len(other.columns)) or not names:
+        return []
+    number = row_numbers([_same_texts(one, other, n) for n in names])
+    counts = [np.bincount(part, minlength=int(number.max()) + 1) for part in np.split(number, [one.rows])]
+    for file, more in ((one, counts[0] - counts[1]), (other, counts[1] - counts[0])):
+        place = number[: one.rows] if file is one else number[one.rows :]
+        rows = int(np.maximum(more, 0).sum())
+        which = np.flatnonzero(more[place] > 0)
+        told = [n for n in file.secrets if len(np.unique(file.codes(n)[which])) == 1]
+        if 0 < rows <= max(5, 0.02 * min(one.rows, other.rows)) and told:
+            return [
+                _across(
+                    f"{both} are the same but for {one.plural(rows, 'row')}, with one value of {told[0]}: "
+                    "whoever knows who came or went between them knows their value.",
+                    "publish changes in larger steps, or coarsen the second release differently",
+                    (told[0],),
+                    rows,
+                    1.0,
+                )
+            ]
+    return []
+
+
+def _line_by_line(one: PublishedFile, other: PublishedFile, both: str = "The two releases") -> list[Leak]:
     """Two files whose rows stand in the same order, beyond what their cells explain: line by line they are one file."""
     names = [n for n in one.columns if n in other.columns]
     if one.rows != other.rows or one.rows < LEAST or not (one.linked and other.linked):
@@ -47,7 +161,7 @@ def _line_by_line(one: PublishedFile, other: PublishedFile) -> list[Leak]:
         if seen - chance > max(spread, 0.3 * (1 - chance)):
             return [
                 _across(
-                    f"The two releases have their rows in the same order ({name} agrees in {percent(seen)} of the "
+                    f"{both} have their rows in the same order ({name} agrees in {percent(seen)} of the "
                     f"lines, {percent(chance)} would by chance): line by line they are one file of "
                     f"{one.persons(one.rows)} with the columns of both.",
                     "shuffle the rows of each release by itself, or sort them by what it shows",

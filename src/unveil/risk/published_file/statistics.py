@@ -1,13 +1,15 @@
 """How well one column tells another, and what chance alone would give: counts of codes in, shares out."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Prediction", "guess", "information", "small_sets", "within_runs"]
+__all__ = ["Narrowed", "Prediction", "guess", "information", "narrowed_sets", "small_sets", "within_runs"]
 
 Ids = NDArray[np.int64]
+_CHANCE = 20.0  # the logarithm of one in 5 * 10^8
 
 
 class Prediction(NamedTuple):
@@ -106,3 +108,49 @@ def small_sets(ids: Ids, below: int, times: Ids | None = None) -> int:
 def within_runs(run: Ids, draw: np.random.Generator) -> Ids:
     """A random order of rows that keeps every run in its place; `run` does not fall."""
     return np.lexsort((draw.random(len(run)), run))
+
+
+class Narrowed(NamedTuple):
+    """Sets of rows in which a secret has only a few of its values, whatever these have in common."""
+
+    sets: Ids  # their numbers
+    rows: int  # in all
+    times: float  # as likely as among all is one's own value to who knows the set, at least
+
+
+def narrowed_sets(
+    known: Ids,
+    secret: Ids,
+    expected: Callable[[int], NDArray[np.float64]] | None = None,
+    *,
+    times: float = 3.0,
+    most: float = np.inf,
+) -> Narrowed | None:
+    """Sets in which knowing the others makes each one's secret `times` as likely, in the geometric mean; None if none.
+
+    The gain is the mean logarithm of the ratio of two predictions of a row by the others: by those of its set, with the
+    weight of one row on what all have, and by all; so it is about no kind of values in particular. `expected`:
+    (values,) what is expected of a set by what holds of people in general; a set must beat that as well. `most`: rows
+    of a set that is looked at.
+    """
+    values = int(secret.max(initial=0)) + 1
+    pair, number = np.unique(known * values + secret, return_counts=True)
+    of_set, of_value = pair // values, pair % values
+    size = np.bincount(known)
+    usual = np.bincount(secret, minlength=values) / len(secret)
+    own = (number - 1 + usual[of_value]) / size[of_set]
+    gain = np.bincount(of_set, weights=number * np.log(own / usual[of_value]), minlength=len(size))
+    # By Markov's inequality chance reaches e^g times the likelihood with a probability of e^-g.
+    least = np.maximum(size * np.log(times), _CHANCE + np.log(len(size)))
+    found = []
+    for one in np.flatnonzero((gain >= least) & (size <= most)).tolist():
+        if expected is not None:
+            here = of_set == one
+            beyond = number[here] * np.log(own[here] / np.maximum(expected(one)[of_value[here]], 1e-300))
+            if beyond.sum() < least[one]:
+                continue
+        found.append(one)
+    if not found:
+        return None
+    sets = np.array(found, dtype=np.int64)
+    return Narrowed(sets, int(size[sets].sum()), float(np.exp((gain[sets] / size[sets]).min())))

@@ -40,6 +40,9 @@ async function draw(figure) {
         }
       });
     }
+    const place = figure.querySelector(".chart");
+    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0; // it can be scrolled by keys, too
+    for (const empty of place.querySelectorAll("[role=graphics-symbol]:not([aria-label])")) empty.removeAttribute("role");
     figure.dataset.drawn = "yes";
     if (numbers) numbers.open = false;
   } catch (error) {

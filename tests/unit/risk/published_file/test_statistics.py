@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from unveil.risk.published_file.statistics import guess, information, small_sets, within_runs
+from unveil.risk.published_file.statistics import guess, information, narrowed_sets, small_sets, within_runs
 
 
 def _left_out(known: list[int], secret: list[int]) -> float:
@@ -96,3 +96,26 @@ def test_an_order_within_runs_keeps_the_runs() -> None:
     assert np.array_equal(run[order], run)
     assert sorted(order.tolist()) == list(range(1_000))
     assert (order != np.arange(1_000)).mean() > 0.9
+
+
+def test_sets_that_leave_few_values_by_hand() -> None:
+    """Forty rows of one set have one of two values of ten: by the others of the set (19 + 0.1...) / 40 is expected."""
+    known = np.repeat([0, 1], [400, 40])
+    secret = np.concatenate([np.arange(400) % 10, np.arange(40) % 2])
+    usual = np.bincount(secret) / 440
+    by_hand = np.exp(np.mean(np.log((19 + usual[:2]) / 40 / usual[:2])))
+    found = narrowed_sets(known, secret)
+    assert found is not None
+    assert found.sets.tolist() == [1]
+    assert found.rows == 40
+    assert found.times == pytest.approx(by_hand)
+    assert narrowed_sets(known, secret, times=float(by_hand) + 0.01) is None
+    assert narrowed_sets(known, secret, most=39) is None
+    as_expected = np.where(np.arange(10) < 2, 0.5, 1e-9)
+    assert narrowed_sets(known, secret, lambda _: as_expected) is None  # as other people have it, too
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_sets_leave_all_values(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    assert narrowed_sets(draw.integers(0, 300, 3_000), draw.integers(0, 50, 3_000), times=1.5) is None

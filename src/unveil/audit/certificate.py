@@ -18,16 +18,15 @@ from unveil.attackers.posterior.settled import settled_posterior
 from unveil.attackers.random_worlds import RandomWorlds
 from unveil.audit.attack import Attack, run_attack, run_attacks
 from unveil.audit.belief_measures import measures_of
+from unveil.audit.bounds import COUNTS, Rule
+from unveil.audit.findings import largest
 from unveil.audit.panel import dependent_pairs
-from unveil.audit.people import People
 from unveil.data.belief import Prior, Targets
-from unveil.data.release import Anonymized, Release
+from unveil.data.release import Release
 from unveil.data.table import Table
 from unveil.data.targets import targets_of_table
 from unveil.engine import Engine
 from unveil.errors import NotApplicable
-from unveil.frontier.bounded.readers import COUNTS
-from unveil.frontier.bounded.rules import Rule
 from unveil.kernels.bounded import judge_people
 
 __all__ = ["CertificateRow", "ReleaseCertificate", "certify"]
@@ -90,9 +89,13 @@ class ReleaseCertificate:
 
 
 def certify(
-    table: Table, made: Anonymized, asked: Sequence[int], rules: Sequence[Rule], engine: Engine, *, worlds: bool
-) -> ReleaseCertificate:
-    """Ask every reader about everybody. Cost: an attack for each quasi-identifier and half a dozen more."""
+    table: Table, release: Release, asked: Sequence[int], rules: Sequence[Rule], engine: Engine,
+    *, worlds: bool, held_out: bool = True,
+) -> ReleaseCertificate:  # fmt: skip
+    """Ask every reader about everybody. Cost: an attack for each quasi-identifier and half a dozen more.
+
+    `worlds`: ask random_worlds. `held_out`: ask those whom the search did not, too.
+    """
     rows: list[CertificateRow] = []
     not_asked: dict[str, str] = {}
     exposed = np.zeros(table.rows, dtype=bool)
@@ -101,14 +104,24 @@ def certify(
         attribute, truth = table.attributes[index], table.columns[index].astype(np.int64)
         counts = np.bincount(truth, minlength=attribute.codes)
         measures = {m.name: m for m in measures_of(attribute, [r.limit.left.name for r in rules], counts)}
-        for name, in_loop, attack in _attacks(table, made, index, engine, worlds, not_asked):
+        for name, in_loop, attack in _attacks(table, release, release.index(attribute.name), engine, worlds, not_asked):
+            if not (in_loop or held_out):
+                break
             (belief,) = attack.attackers.values()
-            people = People(belief, attack.learner, truth)
+            learners = {"learner": attack.learner}
+            if (without := attack.without.get(name, attack.without.get(""))) is not None:
+                learners["learner_without"] = without
             mine = [n for n, r in enumerate(rules) if r.reader is None or name.startswith(r.reader)]
-            bad = _bad(belief.probability, attack.learner.probability, truth, attribute, [rules[n] for n in mine])
+            bad = np.zeros((table.rows, len(mine)))
+            for learner, other in learners.items():
+                asked_of = [rules[n] for n in mine]
+                found = _bad(belief.probability, other.probability, truth, attribute, asked_of)
+                threat = np.array([r.of_threat for r in asked_of]) | (learner == "learner")
+                bad = np.maximum(bad, np.where(threat, found, 0.0))
             for place, number in enumerate(mine):
                 rule = rules[number]
-                estimate = measures[rule.limit.left.name].of(people)
+                estimate, _ = largest(measures[rule.limit.left.name], belief, learners, truth, None)
+                assert estimate is not None
                 row = CertificateRow(
                     rule.limit.text, attribute.name, name, in_loop, estimate.value, estimate.high, rule.limit.number
                 )
@@ -133,10 +146,9 @@ def _bad(belief: Floats, learner: Floats, truth: NDArray[np.int64], attribute: A
 
 
 def _attacks(
-    table: Table, made: Anonymized, asked: int, engine: Engine, worlds: bool, not_asked: dict[str, str]
+    table: Table, release: Release, asked: int, engine: Engine, worlds: bool, not_asked: dict[str, str]
 ) -> Iterator[tuple[str, bool, Attack]]:
     """Each reader's name, whether the search heard of it, and what it believes of every row."""
-    release = made.release
     targets = targets_of_table(table, release, asked)
 
     def settled(release: Release, targets: Targets, prior: Prior) -> Attack:
@@ -147,14 +159,17 @@ def _attacks(
     def prior(count: float) -> Prior:
         return Prior.uninformative(release, asked, alpha=count, beta=count)
 
-    yield "bayesian", True, run_attack(release, targets, {"bayesian": Bayesian()}, engine=engine, lenient=True)
-    for count in (*COUNTS[1:], HELD_OUT_COUNT):
-        yield f"bayesian, pseudo-counts of {count:g}", count in COUNTS, settled(release, targets, prior(count))
+    both: dict[str, Any] = {"engine": engine, "lenient": True, "left_out": True}  # as an audit asks its own readers
+    yield "bayesian", True, run_attack(release, targets, {"bayesian": Bayesian()}, **both)
+    for count in COUNTS[1:]:
+        yield f"bayesian, pseudo-counts of {count:g}", True, settled(release, targets, prior(count))
+    own: dict[str, Any] = {"bayesian": Bayesian()}
     if worlds:
-        worlds_reader = {"random_worlds": RandomWorlds()}
-        yield "random_worlds", True, run_attack(release, targets, worlds_reader, engine=engine, lenient=True)
+        own["random_worlds"] = RandomWorlds()
+        yield "random_worlds", True, run_attack(release, targets, {"random_worlds": RandomWorlds()}, **both)
     else:
         not_asked["random_worlds"] = "no release that was tried keeps these limits against it"
+    yield f"bayesian, pseudo-counts of {HELD_OUT_COUNT:g}", False, settled(release, targets, prior(HELD_OUT_COUNT))
     names = [a.name for a in release.attributes]
     pairs = dependent_pairs(release, targets)
     if pairs:
@@ -163,9 +178,12 @@ def _attacks(
         yield "bayesian, " + ", ".join("+".join(names[i] for i in pair) for pair in pairs), False, found
     for index in sorted(targets.known) if len(targets.known) > 1 else ():
         fewer = replace(targets, known={i: k for i, k in targets.known.items() if i != index})
-        yield f"bayesian without {names[index]}", False, settled(release, fewer, prior(1.0))
+        learned = settled_posterior(release, asked, prior(1.0), engine)
+        (found,) = run_attacks(release, [fewer], own, prior=prior(1.0), engine=engine, learned=learned, lenient=True)
+        for name, belief in found.attackers.items():
+            yield f"{name} without {names[index]}", False, replace(found, attackers={name: belief})
     try:
-        reader = {"boosted": Boosted(repeats=0)}
-        yield "boosted", False, run_attack(release, targets, reader, engine=engine.named("certificate"))
+        both["engine"] = engine.named("certificate")
+        yield "boosted", False, run_attack(release, targets, {"boosted": Boosted(repeats=0)}, **both)
     except NotApplicable as reason:
         not_asked["boosted"] = str(reason)

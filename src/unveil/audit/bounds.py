@@ -11,9 +11,12 @@ from unveil.audit.measures import kind_of
 from unveil.errors import UsageError, shown
 from unveil.kernels import bounded as kernels
 
-__all__ = ["ADDED", "Rule", "rules_of"]
+__all__ = ["ADDED", "COUNTS", "OWN_COUNT", "Rule", "rules_of"]
 
-ADDED = "relative_threat.share_2x <= 0.05"  # beside maxima alone; one group of everybody keeps it
+OWN_COUNT = 1.0  # pseudo-counts of an audit's own reader
+COUNTS = (OWN_COUNT, 0.1, 5.0)  # of the readers in the loop
+
+ADDED = "relative_threat.share_2x <= 0.2"  # beside maxima alone; one group of everybody keeps it
 READERS = ("bayesian", "random_worlds")
 _NUMBER = r"(\d+(?:\.\d+)?)"
 # statistic -> what is counted; {} is the number in it
@@ -46,6 +49,17 @@ class Rule:
     def of_nobody(self) -> bool:
         """Whether one person is too many."""
         return self.most == 0 and self.kind != kernels.THREAT_AMONG
+
+    @property
+    def of_threat(self) -> bool:
+        """Whether it compares with a learner, of whom an audit has two."""
+        return self.kind in (kernels.THREAT, kernels.THREAT_AMONG)
+
+    def stated(self, *, worlds: bool) -> tuple[str, ...]:
+        """As limits of an audit, which says the same of all its readers. `worlds`: random_worlds keeps it, too."""
+        if worlds or self.reader is not None:
+            return (self.limit.text,)
+        return tuple(f"{reader}.{self.limit.text}" for reader in ("bayesian", "boosted"))
 
     def tightened(self, share: float) -> "Rule":
         """The same with this share of the limit kept free."""
