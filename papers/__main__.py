@@ -17,9 +17,9 @@ RESULTS = HERE.parent / "docs" / "results" / "papers.md"
 PREFACE = """# Published figures beside ours
 
 `make papers` writes this page; do not edit it. *yes*: the same quantity, equal to the last printed digit, or to what
-a printed formula gives, to .001 where ours is sampled. *no*: not found, with the reason. A statement in words is 1 where
-it holds, or the share of cases in which it holds. Under "Ours alone" stands what no paper prints: figures behind a curve
-or a sentence, and checks of our own with what must come out. Pages are given where the copy at hand has them.
+a printed formula gives, to .001 where ours is sampled. *no*: not found, with the reason. A statement in words is 1
+where it holds, or the share of cases in which it holds. Under "Ours alone" stands what no paper prints: figures behind
+a curve or a sentence, and checks of our own with what must come out. Pages are given where the copy at hand has them.
 """
 PRINTED = ("figure", "where", "printed", "ours", "", "")
 ALONE = ("figure", "where", "must be", "ours", "", "")
