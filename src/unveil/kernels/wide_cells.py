@@ -6,6 +6,9 @@ from numba import njit
 __all__ = ["shares_without", "warm"]
 
 
+PLAIN = 40  # plain steps for each of Newton's
+
+
 @njit(cache=True, nogil=True)
 def shares_without(
     theta, beta, shown, inverse, run_start, low, high, pair_start, pair_value, region, gone, steps, still, out
@@ -16,6 +19,9 @@ def shares_without(
     value: `theta` and `beta` (values, codes), `shown` (values, regions) rows, `inverse` (values, codes, codes) of I
     less the slope, with which Newton's method runs. Region r is the runs run_start[r] to run_start[r + 1] of low to
     high. Cost: pairs · steps · (runs + codes²).
+
+    The slope is that with all rows: where many are taken off, Newton's steps can lead away. As soon as one does not
+    come nearer, or after `steps`, the plain iteration begins, which always does (EM), for up to PLAIN · steps.
     """
     codes, regions = theta.shape[1], shown.shape[1]
     rows, used = np.empty(regions), np.empty(regions, np.int64)
@@ -35,7 +41,8 @@ def shares_without(
             total += beta[v, x]
         share = out[p]
         share[:] = theta[v]
-        for _ in range(steps):
+        newton, before = True, np.inf
+        for tried in range((1 + PLAIN) * steps):
             for x in range(codes):
                 below[x + 1] = below[x] + share[x]
             spread[:] = 0.0
@@ -52,17 +59,27 @@ def shares_without(
             for x in range(codes):
                 inside += spread[x]
                 off[x] = (beta[v, x] + share[x] * inside) / total - share[x]
+            left = 0.0
+            for x in range(codes):
+                left += abs(off[x])
+            if newton and left > still and (left > 0.9 * before or tried == steps):
+                newton = False
+                share[:] = theta[v]
+                continue
+            before = left
             worst, whole = 0.0, 0.0
             for x in range(codes):
-                step = 0.0
-                for y in range(codes):
-                    step += inverse[v, x, y] * off[y]
+                step = off[x]
+                if newton:
+                    step = 0.0
+                    for y in range(codes):
+                        step += inverse[v, x, y] * off[y]
                 worst = max(worst, abs(step))
                 share[x] = max(share[x] + step, beta[v, x] / total)
                 whole += share[x]
             for x in range(codes):
                 share[x] /= whole
-            if worst < still:
+            if worst < (still if newton else still / PLAIN):
                 break
 
 
