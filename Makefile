@@ -88,7 +88,7 @@ docs: $(RUNTIME)
 	@echo "open build/docs/index.html"
 
 package:
-	@$(PYTHON) -m tests.packaging
+	@$(PYTHON) -m tests.stranger
 
 # hashes.txt: of every file that a registry may hold of each pin, for all platforms.
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --all-extras

@@ -65,13 +65,16 @@ def test_no_document_names_a_drawn_seed() -> None:
     release = anonymizer("anatomy:l=2").anonymize(TABLE, engine).release
     audit = run_audit({"r": release}, original=TABLE, engine=engine)
     assert str(engine.seed) not in audit.document.model_dump_json()
-    swept = run_frontier(TABLE, ["anatomy:l=2"], engine=engine)
+    swept = run_frontier(TABLE, ["anatomy:l=2"], risks=["privacy_loss.max"], engine=engine)
     assert str(engine.seed) not in json.dumps(swept.to_dict())
     assert str(swept.release_seed) not in json.dumps(swept.to_dict())
 
 
 def test_a_frontier_draws_its_own_seed_for_the_releases() -> None:
-    one, other = (run_frontier(TABLE, ["anatomy:l=2"], engine=Engine(seed=0, workers=1)) for _ in range(2))
+    one, other = (
+        run_frontier(TABLE, ["anatomy:l=2"], risks=["privacy_loss.max"], engine=Engine(seed=0, workers=1))
+        for _ in range(2)
+    )
     assert one.release_seed != other.release_seed
     assert one.anonymized(one.points[2]).release != other.anonymized(other.points[2]).release
 
@@ -79,9 +82,9 @@ def test_a_frontier_draws_its_own_seed_for_the_releases() -> None:
 def test_a_stopped_frontier_keeps_its_seed_among_the_checkpoints(tmp_path: Path) -> None:
     engine = Engine(seed=0, workers=1, checkpoints=tmp_path)
     engine.stop.set()
-    one, other = (run_frontier(TABLE, ["anatomy:l=2"], engine=engine) for _ in range(2))
+    one, other = (run_frontier(TABLE, ["anatomy:l=2"], risks=["privacy_loss.max"], engine=engine) for _ in range(2))
     assert one.release_seed == other.release_seed
     engine.stop.clear()
-    done = run_frontier(TABLE, ["anatomy:l=2"], engine=engine)
+    done = run_frontier(TABLE, ["anatomy:l=2"], risks=["privacy_loss.max"], engine=engine)
     assert done.release_seed == one.release_seed
     assert not list(tmp_path.iterdir())

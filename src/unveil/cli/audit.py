@@ -14,8 +14,7 @@ from unveil.errors import LimitError, UsageError
 __all__ = ["FIRST", "AuditOptions", "audit"]
 
 FIRST = (
-    "schema original earlier ledger report json people limit preset certificate control population attacker known "
-    "config verbose"
+    "schema original earlier ledger report json people limit preset control population attacker known config verbose"
 )
 
 

@@ -135,12 +135,16 @@ class Attribute:
         return np.uint32
 
     def positions(self) -> NDArray[np.float64]:
-        """One place on a line a code: the middle of a number's or a bin's span, else the code itself."""
+        """One place on a line a code: the middle of a number's or a bin's span, else the code itself.
+
+        A bin without a lower end stands just below its upper one, which is the next bin's.
+        """
         places = np.arange(self.codes, dtype=np.float64)
         if self.low is not None and self.high is not None:
             with np.errstate(invalid="ignore"):
+                below = np.nextafter(self.high, -np.inf)
                 middle = np.where(
-                    np.isinf(self.low), self.high, np.where(np.isinf(self.high), self.low, (self.low + self.high) / 2)
+                    np.isinf(self.low), below, np.where(np.isinf(self.high), self.low, (self.low + self.high) / 2)
                 )
             places[: self.real] = np.where(np.isinf(middle), 0.0, middle)
             places[self.real :] = places[: self.real].max(initial=0.0)

@@ -120,10 +120,14 @@ def test_no_page_and_no_example_shows_a_seed_for_a_release() -> None:
 def test_the_document_of_a_frontier_never_names_the_seed_of_a_release(seed: int) -> None:
     """Not even where it was also given as the seed of the measurements."""
     table = TABLE
-    found = run_frontier(table, ["anatomy:l=2"], engine=Engine(seed=seed, workers=1), release_seed=seed)
+    found = run_frontier(
+        table, ["anatomy:l=2"], risks=["privacy_loss.max"], engine=Engine(seed=seed, workers=1), release_seed=seed
+    )
     assert found.document.settings["seed"] is None
     assert str(2**127 + 11) not in found.document.model_dump_json()
-    other = run_frontier(table, ["anatomy:l=2"], engine=Engine(seed=3, workers=1), release_seed=seed)
+    other = run_frontier(
+        table, ["anatomy:l=2"], risks=["privacy_loss.max"], engine=Engine(seed=3, workers=1), release_seed=seed
+    )
     assert other.document.settings["seed"] == 3
     assert str(2**127 + 11) not in other.document.model_dump_json()
     assert str(2**127 + 11) not in repr(other)

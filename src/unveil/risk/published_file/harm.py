@@ -237,10 +237,12 @@ def few_values(file: PublishedFile) -> list[Leak]:
     same cells tell holds of people in general, and is no news about those of a set (naive Bayes over the cells).
     """
     found = []
-    keys = [k for k in file.keys if k not in file.sidecar.masked]
+    keys = file.keys
+    if file.sidecar.masked:  # its classes are not what people look like
+        return []
     for name in file.secrets if file.linked and keys else []:
         shown = ~file.absent(name)[file.codes(name)]
-        if name in file.sidecar.masked or shown.sum() < _LEAST:
+        if shown.sum() < _LEAST:
             continue
         secret = _in_bins(file.codes(name)[shown], file.numbers(name))
         worst: tuple[int, float, tuple[str, ...]] | None = None
