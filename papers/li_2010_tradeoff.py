@@ -230,6 +230,7 @@ def curves(table: Table, *, buckets: bool, names: Sequence[str] = tuple(CURVES),
     return run_frontier(
         table,
         candidates,
+        risks=["privacy_loss.max"],
         utilities=["utility_loss", "query_error"],
         questions=Questions(dimension=dimension),
         engine=Engine(seed=0, workers=1),

@@ -20,7 +20,8 @@ def test_buckets_keep_the_privacy_loss_and_lose_less_utility() -> None:
     mondrian = Mondrian(require=(TCloseness(t=0.1, distance="js"),), recoding="order")
     methods = {"generalised": mondrian, "bucketized": Buckets(mondrian)}
     candidates = [Candidate(name, name, (), (), method) for name, method in methods.items()]
-    found = run_frontier(table, candidates, utilities=["utility_loss"], engine=Engine(seed=0, workers=1))
+    asked = {"risks": ["privacy_loss.max"], "utilities": ["utility_loss"]}
+    found = run_frontier(table, candidates, **asked, engine=Engine(seed=0, workers=1))
     loss, lost = (
         {p.name: value_of(p.findings, id, ()).value for p in found.points}
         for id in ("privacy_loss.max", "utility_loss")
