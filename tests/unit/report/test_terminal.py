@@ -96,6 +96,19 @@ def test_whose_beliefs_come_true_least_is_said_in_one_line() -> None:
     assert said() == ""
 
 
+def test_that_several_readings_fit_is_said_first() -> None:
+    """However many chains stopped short: it says what each reading would mean for the people."""
+    found = json.loads(json.dumps(document()))  # disagree and imprecise, which are two warnings already
+    said = "two readings of the release fit it, with 50.1% and 49.9% of the posterior: one is right about 88%"
+    for reader in found["diagnostics"]["readers"]:
+        if reader["release"] == "anatomy-l4.csv":
+            reader["facts"]["readings"] = said
+    lines = printed(found, width=160).splitlines()
+    (first, *_) = (line for line in lines if line.startswith("! "))
+    assert first == f"! anatomy-l4.csv (disease): {said}."
+    assert said in render_page(found)
+
+
 def test_the_worst_are_over_their_limit_first_then_furthest_from_the_baseline() -> None:
     def finding(measure: str, value: float, baseline: float | None = None, **more: Any) -> dict[str, Any]:
         place = {"release": "r", "attribute": None, "reader": None, "statistic": None}
