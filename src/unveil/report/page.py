@@ -25,7 +25,7 @@ from unveil.report.reading import names_of, read_document
 from unveil.report.sections import blocks_of
 from unveil.report.wording import SIGNS, VERDICTS, clean
 
-__all__ = ["chart_library", "render_page", "render_sections", "style_sheet"]
+__all__ = ["chart_library", "render_page", "render_sections", "style_sheet", "templates"]
 
 # Signs that could end a script element or open a comment in it.
 _INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -38,7 +38,7 @@ def render_page(document: Document | dict[str, Any]) -> str:
     html, specs = render_sections(read)
     bundle, start, style = chart_library(), _part("report.js"), style_sheet()
     return (
-        _pages()
+        templates()
         .get_template("report.html.j2")
         .render(
             sections=html,
@@ -59,7 +59,7 @@ def render_sections(document: Document | dict[str, Any]) -> tuple[Markup, Markup
     drawn = _Drawn()
     sections = _sections(blocks_of(read, names_of(read)))
     contents = [s for s in sections if s["level"] == 2 and s["second"]]
-    made = _pages().get_template("sections.html.j2")
+    made = templates().get_template("sections.html.j2")
     html = made.render(sections=sections, contents=contents, signs=SIGNS, verdicts=VERDICTS, draw=drawn.add)
     return Markup(html), drawn.json()
 
@@ -147,9 +147,10 @@ def _part(name: str) -> str:
 
 
 @cache
-def _pages() -> Environment:
+def templates(package: str = "unveil.report") -> Environment:
+    """Templates of a package: whatever they print is escaped, and cleaned of what no reader can see."""
     return Environment(
-        loader=PackageLoader("unveil.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_inert,

@@ -3,18 +3,16 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from unveil.errors import UnveilError, UsageError
-from unveil.report.wording import clean
+from unveil.report.page import templates
 from unveil.studio.documents import Drawings
 from unveil.studio.folder import Folder
 from unveil.studio.jobs import Jobs
@@ -44,19 +42,6 @@ class Studio:
         object.__setattr__(self, "drawings", Drawings(self.folder))
 
 
-@cache
-def templates() -> Environment:
-    """Everything that a template prints is escaped, and cleaned of what no reader can see."""
-    return Environment(
-        loader=PackageLoader("unveil.studio"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
 def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> Response:
     """A page of the studio."""
     studio: Studio = request.app.state.studio
@@ -64,7 +49,7 @@ def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> 
     language = language_of(chosen or request.cookies.get("lang"), request.headers.get("accept-language", ""))
     jobs = studio.jobs.all()
     html = (
-        templates()
+        templates("unveil.studio")
         .get_template(f"{name}.html.j2")
         .render(
             t=partial(text, language),
