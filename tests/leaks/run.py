@@ -45,6 +45,7 @@ from tests.leaks import (
     secrets,
     seventh,
     sixth,
+    tenth,
     third,
 )
 from tests.leaks.case import CONTROLS, LEAKS, Case
@@ -73,6 +74,7 @@ del (
     secrets,
     seventh,
     sixth,
+    tenth,
     third,
 )  # imported for what they register
 
