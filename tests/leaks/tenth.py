@@ -426,7 +426,7 @@ def synthetic_rows_that_are_real(draw: random.Random) -> Fields:
     rows = {n: [truth[n][i] if i in real else draw.choice(truth[n]) for i in d.all] for n in names}
     return d.case(
         release=shuffled(rows, draw),
-        sidecar='version = 1\nmethod = "synthetic"\n',
+        sidecar='method = "synthetic"\n',
         truth=Truth(len(real), "their claim: their row is in the file", d.people),
     )
 
@@ -505,7 +505,7 @@ def drawn_column_by_column(draw: random.Random) -> Fields:
     d = insurance(draw, 1_600)
     truth = {**d.exact, **d.secret}
     rows = {n: [draw.choice(v) for _ in d.all] for n, v in truth.items()}
-    return _safe(d, release=rows, sidecar='version = 1\nmethod = "synthetic"\n')
+    return _safe(d, release=rows, sidecar='method = "synthetic"\n')
 
 
 @control("tenth")
@@ -523,7 +523,7 @@ def counts_of_trips(draw: random.Random) -> Fields:
     rows = sorted(number)
     names = [*d.shown, "purpose"]
     release = {n: [r[j] for r in rows] for j, n in enumerate(names)} | {"n": [str(number[r]) for r in rows]}
-    return _safe(d, release=release, sidecar='version = 1\ncount = "n"\n')
+    return _safe(d, release=release, sidecar='count = "n"\n')
 
 
 @control("tenth")
