@@ -43,8 +43,10 @@ class SharedClasses(NamedTuple):
     explained: Matrix  # (classes, known) an orthonormal basis
 
     @classmethod
-    def of(cls, file: PublishedFile, common: dict[str, tuple[Ids, Ids]]) -> "SharedClasses | None":
-        """The classes of a file; None if too few."""
+    def of(
+        cls, file: PublishedFile, common: dict[str, tuple[Ids, Ids]], *, by_people: bool = False
+    ) -> "SharedClasses | None":
+        """The classes of a file; None if too few. `by_people`: also those without a row, weighted by their people."""
         names = list(common)
         rows, people = ([common[n][i] for n in names] for i in (0, 1))
         both = row_numbers([np.concatenate(pair) for pair in zip(rows, people, strict=True)])
@@ -53,7 +55,7 @@ class SharedClasses(NamedTuple):
         person[np.any([p < 0 for p in people], axis=0)] = -1
         number = int(both.max()) + 1
         here, there = (np.bincount(ids[ids >= 0], minlength=number) for ids in (row, person))
-        kept = np.flatnonzero((here > 0) & (there > 0))
+        kept = np.flatnonzero((there > 0) if by_people else (here > 0) & (there > 0))
         if len(kept) > _CLASSES:
             kept = np.sort(np.random.default_rng(0).choice(kept, _CLASSES, replace=False))
         if len(kept) < _FREEDOM:
@@ -61,12 +63,16 @@ class SharedClasses(NamedTuple):
         dense = np.full(number + 1, -1, dtype=np.int64)
         dense[kept] = np.arange(len(kept))
         row, person = dense[row], dense[person]
+        # One row, or person, of each class.
+        side, held = (1, person) if by_people else (0, row)
         example = np.zeros(len(kept), dtype=np.int64)
-        example[row[row >= 0]] = np.flatnonzero(row >= 0)
+        example[held[held >= 0]] = np.flatnonzero(held >= 0)
         keys = [n for n in names if n in file.keys]
-        together = row_numbers([common[n][0][example] for n in keys]) if keys else np.zeros(len(kept), dtype=np.int64)
+        together = (
+            row_numbers([common[n][side][example] for n in keys]) if keys else np.zeros(len(kept), dtype=np.int64)
+        )
         # Quasi-identifiers together, if enough classes differ in the rest alone; else one by one, as the others.
-        single = [common[n][0][example] for n in names if n not in keys or 2 * together.max() >= len(kept)]
+        single = [common[n][side][example] for n in names if n not in keys or 2 * together.max() >= len(kept)]
         if 2 * together.max() >= len(kept):
             together = np.zeros(len(kept), dtype=np.int64)
         design = [together == v for v in range(int(together.max()) + 1)]
@@ -74,7 +80,7 @@ class SharedClasses(NamedTuple):
             code = np.unique(codes, return_inverse=True)[1]
             code = code if code.max() < _VALUES else (code * 12) // (int(code.max()) + 1)
             design += [code == v for v in range(1, int(code.max()) + 1)]
-        weight = np.sqrt(here[kept].astype(np.float64))
+        weight = np.sqrt((there if by_people else here)[kept].astype(np.float64))
         basis, size, _ = np.linalg.svd(np.stack(design, axis=1) * weight[:, None], full_matrices=False)
         return cls(row, person, basis[:, size > 1e-9 * size.max()])
 
@@ -108,6 +114,23 @@ class SharedClasses(NamedTuple):
         if surely[at] >= _SIGNIFICANT:
             return marks[at[0]], traits[at[1]], float(alike[at])
         return _all_waves(marks, traits, product / np.maximum(length, 1e-12), freedom) if several_here.any() else None
+
+    def chosen(self, times: Matrix, traits: Sequence[Mark]) -> tuple[Mark, float] | None:
+        """The trait of people that goes with how many of their class have a row; `times`: people of each row."""
+        classes = len(self.explained)
+        rows, people = self.of_row >= 0, np.bincount(self.of_person[self.of_person >= 0], minlength=classes)
+        here = np.bincount(self.of_row[rows], weights=times[rows], minlength=classes)
+        share = here.sum() / max(people.sum(), 1)
+        mark = (here - share * people) / np.sqrt(people)
+        mark -= self.explained @ (self.explained.T @ mark)
+        there, traits, _ = self.deviations(self.of_person, traits)
+        freedom = classes - self.explained.shape[1]
+        if freedom < _FREEDOM or not traits or not mark.any():
+            return None
+        alike = np.abs(mark @ there) / np.sqrt((mark @ mark) * (there * there).sum(axis=0))
+        at = int(alike.argmax())
+        sure = np.arctanh(min(float(alike[at]), 0.999999)) * np.sqrt(freedom - 3)
+        return (traits[at], float(alike[at])) if sure >= _SIGNIFICANT else None
 
     def alike(self, mark: Mark, trait: Mark) -> float:
         """The correlation of their deviations."""

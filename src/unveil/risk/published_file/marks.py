@@ -24,7 +24,7 @@ from unveil.risk.published_file.classes import ALIKE, Mark, Matrix, SharedClasse
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts, places
 from unveil.risk.published_file.recipes import recipes
 
-__all__ = ["PLACE", "marked_rows", "shown_values", "stands_for"]
+__all__ = ["PLACE", "marked_rows", "shown_values", "stands_for", "traits_of"]
 
 PLACE = "the place in the original's list"
 
@@ -46,7 +46,7 @@ def stands_for(file: PublishedFile, run: Ids) -> tuple[Mark, float] | None:
     marks = list(_waves("where a row stands in the file", "", place, run))
     for number in _TURNS:
         marks += _dummies(f"the number of the line, counted in turns of {number},", "", place % number)
-    traits = [*_traits(file), *_recipes(file)]
+    traits = [*traits_of(file), *_recipes(file)]
     people = compared.runs_of_people(run)
     if people is not None:
         orders = [t for t in traits if t.rank is not None and t.wave == 1]
@@ -77,7 +77,7 @@ def marked_rows(file: PublishedFile) -> list[Leak]:
     odd = {name: list(_odd(file, name, common)) for name in file.columns}
     if not marks and not any(odd.values()):
         return []
-    traits = list(_traits(file))
+    traits = list(traits_of(file))
     found = _found(file, common, marks, traits)
     for name in (n for n, several in odd.items() if several):
         if found is None:
@@ -242,7 +242,7 @@ def _middles(rank: Ids, run: Ids) -> Matrix:
 # --- what the original knows of people --------------------------------------------------------------------------------
 
 
-def _traits(file: PublishedFile) -> Iterator[Mark]:
+def traits_of(file: PublishedFile) -> Iterator[Mark]:
     assert file.original is not None
     place = np.arange(file.people)
     yield from _waves(PLACE, "", place)
