@@ -24,10 +24,12 @@ class Study:
         return self.random.permutation(PEOPLE)
 
     def schema(self, name, **columns):
-        """Roles by column; a list: the values of a sensitive one, a text: the lines themselves."""
+        """Roles by column: lines of a schema, or the values of a sensitive column."""
         text = "version = 1\nconfirmed = true\n"
         for column, lines in columns.items():
-            lines = lines if isinstance(lines, str) else f'role = "sensitive"\ndomain = {json.dumps(list(lines))}\n'
+            lines = (
+                lines if str(lines).startswith("role") else f'role = "sensitive"\ndomain = {json.dumps(list(lines))}\n'
+            )
             text += f"[attributes.{column}]\n{lines}"
         (self.folder / name).write_text(text)
         return self.folder / name
