@@ -61,7 +61,7 @@ def names_people(texts: Sequence[str], rows: ArrayLike) -> str | None:
         return f"{share:.0%} of its different texts look like a surname and a first name"
     if share := _first_names(kept):
         return f"{share:.0%} of its different texts look like a first name and a surname"
-    words = np.array([len(text.split()) for text, _ in kept], dtype=np.float64)
+    words = np.array([sum(any(map(str.isalnum, word)) for word in text.split()) for text, _ in kept], dtype=np.float64)
     length = float(np.average(words, weights=[n for _, n in kept]))
     apart = len(kept) / sum(n for _, n in kept)
     of_words = sum(not any(map(str.isdigit, text)) for text, _ in kept) / len(kept)

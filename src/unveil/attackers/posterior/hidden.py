@@ -226,16 +226,17 @@ class HiddenModel:
 
     def _weights_of_pairs(self, block: HiddenBlock, theta: Shares) -> matching.Weights:
         """Of each cell with the values that its groups hold; the rest is 0 and never read."""
-        assert block.parts is not None
-        assert block.values is not None
+        parts, held = block.parts, block.values
+        assert parts is not None
+        assert held is not None
         table = self.layout.tables(theta, self.values)
 
         def some(cells: Cells) -> Tables:
             found, log_found = np.zeros((len(cells), self.values)), np.zeros((len(cells), self.values))
-            possible.weigh_pairs(cells, block.parts[0], table, *block.values, found, log_found)
+            possible.weigh_pairs(cells, parts[0], table, *held, found, log_found)
             return found, log_found
 
-        return matching.Weights(*block.parts, table, some)
+        return matching.Weights(*parts, table, some)
 
     def log_weights(
         self,
