@@ -35,7 +35,7 @@ def render_page(document: Document | dict[str, Any]) -> str:
     """The report of a document of any kind, as one page. The same document gives the same page."""
     read = read_document(document)
     names = names_of(read)
-    html, specs = render_sections(read)
+    html, _, specs = render_sections(read)
     bundle, start, style = chart_library(), _part("report.js"), style_sheet()
     return (
         _pages()
@@ -53,15 +53,22 @@ def render_page(document: Document | dict[str, Any]) -> str:
     )
 
 
-def render_sections(document: Document | dict[str, Any]) -> tuple[Markup, Markup]:
-    """The report's sections for a page that somebody else frames, and their charts as JSON: no script, no style."""
+def render_sections(document: Document | dict[str, Any], apart: str = "") -> tuple[Markup, Markup, Markup]:
+    """The report's sections for a page that somebody else frames: no script, no style.
+
+    The sections but one, that one (`apart`: its address), which has its place elsewhere, and all charts as JSON.
+    """
     read = read_document(document)
     drawn = _Drawn()
     sections = _sections(blocks_of(read, names_of(read)))
     contents = [s for s in sections if s["level"] == 2 and s["second"]]
     made = _pages().get_template("sections.html.j2")
-    html = made.render(sections=sections, contents=contents, signs=SIGNS, verdicts=VERDICTS, draw=drawn.add)
-    return Markup(html), drawn.json()
+    parts = [s for s in sections if s["id"] != apart], [s for s in sections if s["id"] == apart]
+    rest, own = (
+        Markup(made.render(sections=part, contents=contents, signs=SIGNS, verdicts=VERDICTS, draw=drawn.add))
+        for part in parts
+    )
+    return rest, own, drawn.json()
 
 
 def style_sheet() -> str:

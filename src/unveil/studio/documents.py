@@ -23,10 +23,11 @@ MOST_ROWS = 200  # people who are listed
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A document, its sections as HTML, and the charts in them."""
+    """A document, its sections as HTML, that of the frontier's chart apart, and all charts."""
 
     document: Document
     html: Markup
+    frontier: Markup
     charts: Markup
 
 
@@ -56,7 +57,7 @@ class Drawings:
         except ValueError:
             raise UsageError(f"{file.name}: not a document of unveil") from None
         read = read_document(held)
-        return Drawn(read, *render_sections(read))
+        return Drawn(read, *render_sections(read, "chart"))
 
 
 def repairs_of(document: Document) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil.errors import UnveilError
@@ -25,6 +25,12 @@ class Preview:
     count: int = 0
     described: str = ""  # delimiter, encoding, decimal mark
     fault: str = ""  # with its line, if the file cannot be read
+
+    def beside(self, other: "Preview") -> "Preview":
+        """The columns that another table has too, in its order."""
+        kept = [self.names.index(name) for name in other.names if name in self.names]
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        return replace(self, names=tuple(self.names[i] for i in kept), rows=rows)
 
 
 class Previews:

@@ -19,7 +19,7 @@ from unveil.studio.documents import Drawings
 from unveil.studio.folder import Folder
 from unveil.studio.jobs import Jobs
 from unveil.studio.preview import Previews
-from unveil.studio.texts import LANGUAGES, language_of, text
+from unveil.studio.texts import LANGUAGES, language_of, number, text
 
 __all__ = ["Form", "Studio", "first", "page", "screen", "submitted", "went"]
 
@@ -68,6 +68,7 @@ def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> 
         .get_template(f"{name}.html.j2")
         .render(
             t=partial(text, language),
+            number=partial(number, language),
             named=lambda keys, head: [(key, text(language, head + key)) for key in keys],
             language=language,
             languages=LANGUAGES,

@@ -76,6 +76,14 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
             if (folder.path / document).is_file()
             else "/audit"
         )
+    if "minutes" in form:
+        _keep_settings(folder, form)
+    start_audit(studio, names)
+    return went("/audit")
+
+
+def _keep_settings(folder: Folder, form: Form) -> None:
+    """Limits, and who gets it, in unveil.toml."""
     limits = [line.strip() for line in first(form, "limit").splitlines() if line.strip()]
     for line in limits:
         parse_limit(line)
@@ -94,8 +102,6 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
             "recipient": first(form, "recipient")[:200],
         }
     )
-    start_audit(studio, names)
-    return went("/audit")
 
 
 def start_audit(

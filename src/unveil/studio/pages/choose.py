@@ -15,6 +15,7 @@ from unveil.audit.measures import parse_ids, title_of
 from unveil.audit.numbers import spoken
 from unveil.data.schema import read_schema
 from unveil.errors import UsageError
+from unveil.report.wording import label
 from unveil.studio.documents import repairs_of
 from unveil.studio.pages.audit import start_audit
 from unveil.studio.pages.release import start_anonymize
@@ -164,7 +165,7 @@ def points_of(document: Document) -> list[dict[str, Any]]:
     rows.sort(key=lambda p: sign * p["values"][chart["risk"]]["value"])
     return [
         {
-            "name": p["name"],
+            "name": label(p["name"]),
             "with": p["with"],
             "require": list(p["require"]),
             "risk": _spoken(p, chart["risk"]),

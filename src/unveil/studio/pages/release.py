@@ -34,6 +34,8 @@ def show_release(request: Request, studio: Studio) -> Response:
     names = folder.releases()
     chosen = request.query_params.get("release", "")
     chosen = folder.one(chosen, names) if chosen else ""
+    after = studio.previews.of(chosen, published=True) if chosen else None
+    before = studio.previews.of(folder.data, folder.dialect) if after and folder.data else None
     commands = {output: job.command for job in reversed(studio.jobs.all()) for output in job.outputs}
     return screen(
         request,
@@ -42,8 +44,8 @@ def show_release(request: Request, studio: Studio) -> Response:
         confirmed=folder.schema.is_file() and read_schema(folder.schema).document.confirmed,
         releases=[(name, commands.get(name, "")) for name in names],
         chosen=chosen,
-        before=studio.previews.of(folder.data, folder.dialect) if chosen and folder.data else None,
-        after=studio.previews.of(chosen, published=True) if chosen else None,
+        before=before.beside(after) if before and after else None,
+        after=after,
         schemes=SCHEMES,
         defaults=DEFAULTS,
     )
