@@ -12,10 +12,12 @@ import json
 import os
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import tomli_w
 
@@ -24,12 +26,13 @@ from unveil.errors import OutputError, UsageError, shown
 from unveil.formats.glass import BINARY
 from unveil.formats.output import write_whole
 
-__all__ = ["NAME", "TABLES", "Folder"]
+__all__ = ["NAME", "TABLES", "Folder", "Kept"]
 
 TABLES = (".csv", ".tsv", ".txt", *BINARY)
 PARTS = ("releases", "documents", "reports")
 PRIVATE = (".unveil", ".unveil/jobs", ".unveil/uploads", "people")
 NAME = re.compile(r"[^\W_][\w .+()=,-]{0,120}")  # of a file: no path, no option, nothing hidden
+T = TypeVar("T")
 _SECOND = re.compile(r"-sensitive$|-chosen$|-domains$")  # files that belong to another
 
 
@@ -102,11 +105,15 @@ class Folder:
 
     def _found(self, part: str, endings: tuple[str, ...]) -> Iterator[str]:
         home = self.path / part
+        if not home.is_dir() or (part and home.is_symlink()):
+            return
         root = self.path.resolve()
-        for file in sorted(home.iterdir()) if home.is_dir() else ():
-            named = file.suffix.lower() in endings and NAME.fullmatch(file.name)
-            if named and file.is_file() and file.resolve().is_relative_to(root):
-                yield f"{part}/{file.name}" if part else file.name
+        with os.scandir(home) as found:
+            files = sorted((one.name, one.is_symlink()) for one in found if one.is_file())
+        for name, link in files:
+            named = os.path.splitext(name)[1].lower() in endings and NAME.fullmatch(name)
+            if named and not (link and not (home / name).resolve().is_relative_to(root)):
+                yield f"{part}/{name}" if part else name
 
     def reports(self) -> list[str]:
         """Pages to hand on."""
@@ -184,3 +191,21 @@ class Folder:
             if isinstance(one, dict):
                 found.append(one)
         return found[::-1]
+
+
+class Kept(Generic[T]):
+    """What was made of files: once, by one thread at a time, as long as they stay as they are."""
+
+    def __init__(self, folder: Folder, most: int) -> None:
+        self._folder, self._most, self._lock = folder, most, threading.Lock()
+        self._held: OrderedDict[tuple[object, ...], T] = OrderedDict()
+
+    def of(self, make: Callable[[], T], names: Sequence[str], *about: object) -> T:
+        """What `make` makes of these files; `about`: what else it depends on."""
+        key = (*about, *((name, *self._folder.stamp(name)) for name in names))
+        with self._lock:
+            found = self._held.pop(key) if key in self._held else make()
+            self._held[key] = found
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+            return found

@@ -1,7 +1,7 @@
 """What every page needs: its template, its language, forms, and errors as one sentence."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -13,12 +13,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from unveil.data.schema import Schema, read_schema
 from unveil.errors import UnveilError, UsageError
 from unveil.report.wording import clean
-from unveil.studio.documents import Drawings
-from unveil.studio.folder import Folder
+from unveil.studio.documents import Drawn, drawn_of
+from unveil.studio.folder import Folder, Kept
 from unveil.studio.jobs import Jobs
-from unveil.studio.preview import Previews
+from unveil.studio.preview import Preview, preview_of
 from unveil.studio.texts import LANGUAGES, language_of, number, text
 
 __all__ = ["Form", "Studio", "first", "page", "screen", "submitted", "went"]
@@ -35,13 +36,38 @@ class Studio:
     folder: Folder
     largest: int  # bytes of an upload
     jobs: Jobs = field(init=False)
-    previews: Previews = field(init=False)
-    drawings: Drawings = field(init=False)
+    _previews: Kept[Preview] = field(init=False)
+    _documents: Kept[Drawn | None] = field(init=False)
+    _schemas: Kept[Schema] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "jobs", Jobs(self.folder))
-        object.__setattr__(self, "previews", Previews(self.folder))
-        object.__setattr__(self, "drawings", Drawings(self.folder))
+        for name, most in (("_previews", 32), ("_documents", 8), ("_schemas", 1)):
+            object.__setattr__(self, name, Kept(self.folder, most))
+
+    def preview(self, name: str, dialect: Mapping[str, str] | None = None, *, published: bool = False) -> Preview:
+        """The head of one of the folder's tables."""
+        asked = partial(preview_of, self.folder, name, dialect or {}, published)
+        return self._previews.of(asked, [name], *sorted((dialect or {}).items()), published)
+
+    def drawn(self, name: str) -> Drawn | None:
+        """A document of the folder; None if it is not there."""
+        return self._documents.of(partial(drawn_of, self.folder, name), [name])
+
+    def schema(self) -> Schema | None:
+        """The schema; None if there is none yet. Files that it names elsewhere are not watched: then it is read."""
+        file, watched = self.folder.schema, self.folder.hierarchies()
+        if not file.is_file():
+            return None
+        schema = self._schemas.of(partial(read_schema, file), ["schema.toml", *watched])
+        named = {schema.declaration(name).hierarchy for name in schema.names} - {None}
+        return schema if named <= set(watched) else read_schema(file)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether somebody has read the roles."""
+        schema = self.schema()
+        return schema is not None and schema.document.confirmed
 
 
 @cache

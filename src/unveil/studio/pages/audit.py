@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response
 from unveil.audit import read_presets
 from unveil.audit.document import Document
 from unveil.audit.limits import parse_limit
-from unveil.data.schema import read_schema
 from unveil.errors import UsageError
 from unveil.report.wording import SIGNS
 from unveil.studio.documents import MOST_ROWS, who_is_in
@@ -32,16 +31,16 @@ def show_audit(request: Request, studio: Studio) -> Response:
     documents = folder.documents()
     name = request.query_params.get("document", "")
     name = folder.one(name, documents) if name else next(iter(documents), "")
-    drawn = studio.drawings.of(name) if name else None
+    drawn = studio.drawn(name) if name else None
     beside = request.query_params.get("beside", "")
-    other = studio.drawings.of(folder.one(beside, documents)) if beside else None
+    other = studio.drawn(folder.one(beside, documents)) if beside else None
     held = folder.settings
-    schema = read_schema(folder.schema) if folder.schema.is_file() else None
+    schema = studio.schema()
     return screen(
         request,
         "audit",
         data=folder.data,
-        confirmed=schema is not None and schema.document.confirmed,
+        confirmed=studio.confirmed,
         releases=folder.releases(),
         ticked=_releases_of(folder, drawn.document) if drawn else folder.releases()[:MOST_RELEASES],
         settings=held,
@@ -65,7 +64,9 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
     folder = studio.folder
     names = [folder.one(name, folder.releases()) for name in form.get("release", [])]
     if "known" in form:
-        schema = read_schema(folder.schema)
+        schema = studio.schema()
+        if schema is None:
+            raise UsageError("draft the roles first")
         known = [
             schema.names[int(i)] for i in form["known"] if i.isascii() and i.isdigit() and int(i) < len(schema.names)
         ]
@@ -76,7 +77,7 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
             if (folder.path / document).is_file()
             else "/audit"
         )
-    if "minutes" in form:
+    if set(form) - {"release"}:
         _keep_settings(folder, form)
     start_audit(studio, names)
     return went("/audit")
@@ -140,7 +141,7 @@ def show_who(request: Request, studio: Studio) -> Response:
     given = request.query_params
     folder = studio.folder
     name = folder.one(given.get("document", ""), folder.documents())
-    drawn = studio.drawings.of(name)
+    drawn = studio.drawn(name)
     if drawn is None or drawn.document.settings.get("variant") == "external":
         raise UsageError("a document for others names nobody")
     try:

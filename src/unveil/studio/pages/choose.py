@@ -13,7 +13,6 @@ from starlette.responses import FileResponse, Response
 from unveil.audit.document import Document
 from unveil.audit.measures import parse_ids, title_of
 from unveil.audit.numbers import spoken
-from unveil.data.schema import read_schema
 from unveil.errors import UsageError
 from unveil.report.wording import label
 from unveil.studio.documents import repairs_of
@@ -30,8 +29,8 @@ SAMPLE = 300  # people who are asked about, if nothing else is said
 def show_choose(request: Request, studio: Studio) -> Response:
     """The frontier, if there is one, what an audit advises, and the decision."""
     folder = studio.folder
-    drawn = studio.drawings.of(FRONTIER)
-    audits = [(name, one.document) for name in folder.documents() if (one := studio.drawings.of(name)) is not None]
+    drawn = studio.drawn(FRONTIER)
+    audits = [(name, one.document) for name in folder.documents() if (one := studio.drawn(name)) is not None]
     newest = next((doc for _, doc in audits if doc.document == "audit"), None)
     points = [] if drawn is None else points_of(drawn.document)
     verdicts = _verdicts(audits)
@@ -39,7 +38,7 @@ def show_choose(request: Request, studio: Studio) -> Response:
         request,
         "choose",
         data=folder.data,
-        confirmed=folder.schema.is_file() and read_schema(folder.schema).document.confirmed,
+        confirmed=studio.confirmed,
         drawn=drawn,
         points=points,
         axes=None if drawn is None else _axes(drawn.document),
@@ -78,7 +77,7 @@ def make_point(request: Request, studio: Studio, form: Form) -> Response:
     folder = studio.folder
     given = first(form, "point") or "-1"
     if "repair" in form:
-        newest = next((studio.drawings.of(name) for name in folder.documents()), None)
+        newest = next((studio.drawn(name) for name in folder.documents()), None)
         repairs = [] if newest is None else repairs_of(newest.document)
         one = repairs[int(given)] if given.isdigit() and int(given) < len(repairs) else None
         if one is None:
@@ -86,7 +85,7 @@ def make_point(request: Request, studio: Studio, form: Form) -> Response:
         with_, require = one["with"][0], one["require"]
         more = [f"--leave-out={name}" for name in one["leave-out"]]
     else:
-        drawn = studio.drawings.of(FRONTIER)
+        drawn = studio.drawn(FRONTIER)
         points = [] if drawn is None else points_of(drawn.document)
         if not given.isdigit() or int(given) >= len(points):
             raise UsageError("choose a point of the frontier")
@@ -110,8 +109,7 @@ def decide(request: Request, studio: Studio, form: Form) -> Response:
     audited = [
         (name, one.document)
         for name in folder.documents()
-        if (one := studio.drawings.of(name)) is not None
-        and Path(release).name in one.document.settings.get("releases", ())
+        if (one := studio.drawn(name)) is not None and Path(release).name in one.document.settings.get("releases", ())
     ]
     name, document = audited[0] if audited else ("", None)
     sidecar = str(Path(release).with_suffix(".toml"))
