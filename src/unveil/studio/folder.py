@@ -46,6 +46,9 @@ class Folder:
         """The folders in it, if they are not there."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            for part in (*PARTS, *PRIVATE, "hierarchies"):
+                if (self.path / part).is_symlink():
+                    raise UsageError(f"{part}: is a link; what the studio writes stays in its folder")
             for part in PARTS:
                 (self.path / part).mkdir(exist_ok=True)
             for own in PRIVATE:
@@ -176,8 +179,13 @@ class Folder:
     def decide(self, decision: Mapping[str, Any]) -> None:
         """One line more in decisions.jsonl; no earlier one is ever changed."""
         line = json.dumps(decision, ensure_ascii=False) + "\n"
-        with (self.path / "decisions.jsonl").open("a", encoding="utf-8") as file:
-            file.write(line)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            with os.fdopen(os.open(self.path / "decisions.jsonl", flags, 0o644), "w", encoding="utf-8") as file:
+                file.write(line)
+        except OSError as error:
+            reason = (error.strerror or "unknown reason").lower()
+            raise OutputError(f"decisions.jsonl: cannot be written ({reason})") from None
 
     def decisions(self) -> list[dict[str, Any]]:
         """The decisions so far, the newest first; a line that is none is left out."""

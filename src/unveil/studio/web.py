@@ -1,10 +1,10 @@
 """What every page needs: its template, its language, forms, and errors as one sentence."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -22,11 +22,12 @@ from unveil.studio.jobs import Jobs
 from unveil.studio.preview import Preview, preview_of
 from unveil.studio.texts import LANGUAGES, language_of, number, text
 
-__all__ = ["Form", "Studio", "first", "page", "screen", "submitted", "went"]
+__all__ = ["Form", "Studio", "chosen", "first", "page", "screen", "submitted", "went"]
 
 STEPS = ("data", "roles", "release", "audit", "choose")
-MOST_FORM = 2**20  # bytes
+MOST_FORM, MOST_FIELDS = 2**20, 50_000  # bytes; three fields a column
 Form = dict[str, list[str]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,10 @@ def submitted(act: Callable[[Request, Studio, Form], Response]) -> Callable[[Req
             body += piece
             if len(body) > MOST_FORM:
                 return screen(request, "fault", status=413, said="This form is too large.")
-        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=5000)
+        try:
+            form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        except ValueError:
+            return screen(request, "fault", status=413, said="This form has too many fields.")
         return await _answered(request, partial(act, request, request.app.state.studio, form))
 
     return answer
@@ -139,6 +143,12 @@ def submitted(act: Callable[[Request, Studio, Form], Response]) -> Callable[[Req
 def first(form: Form, name: str) -> str:
     """A field that is there once."""
     return form.get(name, [""])[0].strip()
+
+
+def chosen(form: Form, name: str, among: Sequence[T]) -> list[T]:
+    """What a field's numbers stand for, in a list; other numbers, and what is none, stand for nothing."""
+    texts = [str(i) for i in range(len(among))]
+    return [among[texts.index(text)] for text in form.get(name, []) if text in texts]
 
 
 def went(path: str) -> Response:

@@ -17,7 +17,7 @@ from unveil.report.wording import SIGNS
 from unveil.studio.documents import MOST_ROWS, who_is_in
 from unveil.studio.folder import Folder
 from unveil.studio.jobs import Job
-from unveil.studio.web import Form, Studio, first, screen, went
+from unveil.studio.web import Form, Studio, chosen, first, screen, went
 
 __all__ = ["show_audit", "show_who", "start_audit", "submit_audit"]
 
@@ -63,13 +63,13 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
     """Keep the settings in unveil.toml, and audit; with columns that the reader knows, ask what they change."""
     folder = studio.folder
     names = [folder.one(name, folder.releases()) for name in form.get("release", [])]
+    if not names or len(names) > MOST_RELEASES:
+        raise UsageError(f"choose from one to {MOST_RELEASES} releases")
     if "known" in form:
         schema = studio.schema()
         if schema is None:
             raise UsageError("draft the roles first")
-        known = [
-            schema.names[int(i)] for i in form["known"] if i.isascii() and i.isdigit() and int(i) < len(schema.names)
-        ]
+        known = chosen(form, "known", schema.names)
         before = folder.one(first(form, "document"), folder.documents())
         _, document = start_audit(studio, names, known=known)
         return went(
@@ -110,8 +110,6 @@ def start_audit(
 ) -> tuple[Job, str]:
     """The job that audits these releases, and the document that it writes."""
     folder = studio.folder
-    if not names or len(names) > MOST_RELEASES:
-        raise UsageError(f"choose from one to {MOST_RELEASES} releases")
     if folder.data is None:
         raise UsageError("choose a data file first")
     stem = "+".join(Path(name).stem for name in names)[:80]

@@ -18,7 +18,7 @@ from unveil.report.wording import label
 from unveil.studio.documents import repairs_of
 from unveil.studio.pages.audit import start_audit
 from unveil.studio.pages.release import start_anonymize
-from unveil.studio.web import Form, Studio, first, screen, went
+from unveil.studio.web import Form, Studio, chosen, first, screen, went
 
 __all__ = ["decide", "export", "give_report", "make_point", "show_choose", "start_frontier"]
 
@@ -75,21 +75,20 @@ def start_frontier(request: Request, studio: Studio, form: Form) -> Response:
 def make_point(request: Request, studio: Studio, form: Form) -> Response:
     """The release of a point of the frontier, or of an audit's advice."""
     folder = studio.folder
-    given = first(form, "point") or "-1"
     if "repair" in form:
         newest = next((studio.drawn(name) for name in folder.documents()), None)
         repairs = [] if newest is None else repairs_of(newest.document)
-        one = repairs[int(given)] if given.isdigit() and int(given) < len(repairs) else None
-        if one is None:
+        if not (found := chosen(form, "point", repairs)):
             raise UsageError("there is no such advice; load the page again")
+        one = found[0]
         with_, require = one["with"][0], one["require"]
         more = [f"--leave-out={name}" for name in one["leave-out"]]
     else:
         drawn = studio.drawn(FRONTIER)
         points = [] if drawn is None else points_of(drawn.document)
-        if not given.isdigit() or int(given) >= len(points):
+        if not (found := chosen(form, "point", points)):
             raise UsageError("choose a point of the frontier")
-        with_, require, more = points[int(given)]["with"], points[int(given)]["require"], []
+        with_, require, more = found[0]["with"], found[0]["require"], []
     if "@" in with_ or any("@" in text for text in require):
         raise UsageError("options from another file are not taken from a document")
     left_out = [f"without {text.partition('=')[2]}" for text in more]
