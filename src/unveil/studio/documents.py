@@ -28,7 +28,7 @@ class Drawn:
     charts: Markup
 
 
-def drawn_of(folder: Folder, name: str) -> Drawn | None:
+def drawn_of(folder: Folder, name: str, language: str) -> Drawn | None:
     """A document of the folder; None if it is not there."""
     try:
         held = json.loads((folder.path / name).read_text("utf-8"))
@@ -37,7 +37,7 @@ def drawn_of(folder: Folder, name: str) -> Drawn | None:
     except ValueError:
         raise UsageError(f"{Path(name).name}: not a document of unveil") from None
     read = read_document(held)
-    return Drawn(read, *render_sections(read, "chart"))
+    return Drawn(read, *render_sections(read, "chart", language))
 
 
 def repairs_of(document: Document) -> list[dict[str, Any]]:

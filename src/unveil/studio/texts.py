@@ -5,9 +5,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["LANGUAGES", "catalogue", "language_of", "number", "text"]
+from unveil.report.translation import LANGUAGES
 
-LANGUAGES = {"en": "English", "de": "Deutsch"}
+__all__ = ["LANGUAGES", "catalogue", "language_of", "number", "text"]
 
 
 @cache

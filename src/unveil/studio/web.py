@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from unveil.data.schema import Schema, read_schema
 from unveil.errors import UnveilError, UsageError
+from unveil.report.translation import translated
 from unveil.report.wording import clean
 from unveil.studio.documents import Drawn, drawn_of
 from unveil.studio.folder import Folder, Kept
@@ -22,7 +23,7 @@ from unveil.studio.jobs import Jobs
 from unveil.studio.preview import Preview, preview_of
 from unveil.studio.texts import LANGUAGES, language_of, number, text
 
-__all__ = ["Form", "Studio", "chosen", "first", "page", "screen", "submitted", "went"]
+__all__ = ["Form", "Studio", "chosen", "first", "page", "screen", "spoken_in", "submitted", "went"]
 
 STEPS = ("data", "roles", "release", "audit", "choose")
 MOST_FORM, MOST_FIELDS = 2**20, 50_000  # bytes; three fields a column
@@ -51,9 +52,9 @@ class Studio:
         asked = partial(preview_of, self.folder, name, dialect or {}, published)
         return self._previews.of(asked, [name], *sorted((dialect or {}).items()), published)
 
-    def drawn(self, name: str) -> Drawn | None:
+    def drawn(self, name: str, language: str = "en") -> Drawn | None:
         """A document of the folder; None if it is not there."""
-        return self._documents.of(partial(drawn_of, self.folder, name), [name])
+        return self._documents.of(partial(drawn_of, self.folder, name, language), [name], language)
 
     def schema(self) -> Schema | None:
         """The schema; None if there is none yet. Files that it names elsewhere are not watched: then it is read."""
@@ -87,14 +88,14 @@ def templates() -> Environment:
 def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> Response:
     """A page of the studio."""
     studio: Studio = request.app.state.studio
-    chosen = request.query_params.get("lang")
-    language = language_of(chosen or request.cookies.get("lang"), request.headers.get("accept-language", ""))
+    language = spoken_in(request)
     jobs = studio.jobs.all()
     html = (
         templates()
         .get_template(f"{name}.html.j2")
         .render(
             t=partial(text, language),
+            said_in=lambda text: translated(text, language),
             number=partial(number, language),
             named=lambda keys, head: [(key, text(language, head + key)) for key in keys],
             language=language,
@@ -108,9 +109,15 @@ def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> 
         )
     )
     answer = HTMLResponse(html, status)
-    if chosen in LANGUAGES:
+    if (chosen := request.query_params.get("lang")) in LANGUAGES:
         answer.set_cookie("lang", chosen, samesite="strict", httponly=True, max_age=31_536_000)
     return answer
+
+
+def spoken_in(request: Request) -> str:
+    """The language of a page: the one that was chosen, now or earlier, else the browser's."""
+    chosen = request.query_params.get("lang") or request.cookies.get("lang")
+    return language_of(chosen, request.headers.get("accept-language", ""))
 
 
 def page(show: Callable[[Request, Studio], Response]) -> Callable[[Request], Any]:

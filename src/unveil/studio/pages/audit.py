@@ -17,7 +17,7 @@ from unveil.report.wording import SIGNS
 from unveil.studio.documents import MOST_ROWS, who_is_in
 from unveil.studio.folder import Folder
 from unveil.studio.jobs import Job
-from unveil.studio.web import Form, Studio, chosen, first, screen, went
+from unveil.studio.web import Form, Studio, chosen, first, screen, spoken_in, went
 
 __all__ = ["show_audit", "show_who", "start_audit", "submit_audit"]
 
@@ -31,7 +31,7 @@ def show_audit(request: Request, studio: Studio) -> Response:
     documents = folder.documents()
     name = request.query_params.get("document", "")
     name = folder.one(name, documents) if name else next(iter(documents), "")
-    drawn = studio.drawn(name) if name else None
+    drawn = studio.drawn(name, spoken_in(request)) if name else None
     beside = request.query_params.get("beside", "")
     other = studio.drawn(folder.one(beside, documents)) if beside else None
     held = folder.settings
@@ -71,15 +71,11 @@ def submit_audit(request: Request, studio: Studio, form: Form) -> Response:
             raise UsageError("draft the roles first")
         known = chosen(form, "known", schema.names)
         before = folder.one(first(form, "document"), folder.documents())
-        _, document = start_audit(studio, names, known=known)
-        return went(
-            f"/audit?document={quote(document)}&beside={quote(before)}"
-            if (folder.path / document).is_file()
-            else "/audit"
-        )
+        job, _ = start_audit(studio, names, spoken_in(request), known=known, beside=before)
+        return went(job.page if job.state == "done" else "/audit")
     if set(form) - {"release"}:
         _keep_settings(folder, form)
-    start_audit(studio, names)
+    start_audit(studio, names, spoken_in(request))
     return went("/audit")
 
 
@@ -106,15 +102,23 @@ def _keep_settings(folder: Folder, form: Form) -> None:
 
 
 def start_audit(
-    studio: Studio, names: list[str], *, known: list[str] | None = None, external: bool = False
+    studio: Studio,
+    names: list[str],
+    language: str,
+    *,
+    known: list[str] | None = None,
+    external: bool = False,
+    beside: str = "",
 ) -> tuple[Job, str]:
-    """The job that audits these releases, and the document that it writes."""
+    """The job that audits these releases, and the document that it writes; `beside`: one to compare it with."""
     folder = studio.folder
     if folder.data is None:
         raise UsageError("choose a data file first")
     stem = "+".join(Path(name).stem for name in names)[:80]
     more = []
     if known is not None:
+        if any("," in name for name in known):
+            raise UsageError("a column whose name holds a comma can be asked about in Python only")
         stem = re.sub(r"[^\w .+()=,-]", "_", f"{stem} (known {', '.join(known)})")[:110]
         more = [f"--known={','.join(known)}"]
     if external:
@@ -122,6 +126,7 @@ def start_audit(
         more = ["--variant=external"]
     document = f"documents/{stem}.json"
     words = ["audit", *names, "--config=unveil.toml", f"--json={document}", f"--report=reports/{stem}.html", *more]
+    words += [] if language == "en" else [f"--language={language}"]
     words += [] if external else [f"--people=people/{stem}.csv"]
     parts = [str(Path(name).with_suffix(".toml")) for name in names]
     job = studio.jobs.start(
@@ -129,7 +134,7 @@ def start_audit(
         about=", ".join(Path(name).name for name in names),
         reads=[*names, *parts, folder.data, "schema.toml", "unveil.toml", *folder.hierarchies()],
         writes=[document],
-        page=f"/audit?document={quote(document)}",
+        page=f"/audit?document={quote(document)}" + (f"&beside={quote(beside)}" if beside else ""),
     )
     return job, document
 

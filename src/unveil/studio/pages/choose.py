@@ -18,7 +18,7 @@ from unveil.report.wording import label
 from unveil.studio.documents import repairs_of
 from unveil.studio.pages.audit import start_audit
 from unveil.studio.pages.release import start_anonymize
-from unveil.studio.web import Form, Studio, chosen, first, screen, went
+from unveil.studio.web import Form, Studio, chosen, first, screen, spoken_in, went
 
 __all__ = ["decide", "export", "give_report", "make_point", "show_choose", "start_frontier"]
 
@@ -29,7 +29,7 @@ SAMPLE = 300  # people who are asked about, if nothing else is said
 def show_choose(request: Request, studio: Studio) -> Response:
     """The frontier, if there is one, what an audit advises, and the decision."""
     folder = studio.folder
-    drawn = studio.drawn(FRONTIER)
+    drawn = studio.drawn(FRONTIER, spoken_in(request))
     audits = [(name, one.document) for name in folder.documents() if (one := studio.drawn(name)) is not None]
     newest = next((doc for _, doc in audits if doc.document == "audit"), None)
     points = [] if drawn is None else points_of(drawn.document)
@@ -65,6 +65,7 @@ def start_frontier(request: Request, studio: Studio, form: Form) -> Response:
     if not re.fullmatch(r"\d{1,7}", sample) or int(sample) < 10:
         raise UsageError("people: give a whole number of at least 10")
     words = ["frontier", folder.data, "--schema=schema.toml", f"--json={FRONTIER}", "--report=reports/frontier.html"]
+    words += [] if (language := spoken_in(request)) == "en" else [f"--language={language}"]
     words += [f"--sample={sample}", *(f"--limit={text}" for text in folder.settings.get("limit", []))]
     words += [f"--{key}={value}" for key, value in folder.dialect.items()]
     reads = [folder.data, "schema.toml", "unveil.toml", *folder.hierarchies()]
@@ -138,7 +139,7 @@ def decide(request: Request, studio: Studio, form: Form) -> Response:
 def export(request: Request, studio: Studio, form: Form) -> Response:
     """The report for others: an audit whose document holds no small count and names nobody."""
     folder = studio.folder
-    start_audit(studio, [folder.one(first(form, "exported"), folder.releases())], external=True)
+    start_audit(studio, [folder.one(first(form, "exported"), folder.releases())], spoken_in(request), external=True)
     return went("/choose")
 
 
