@@ -107,7 +107,7 @@ def _prepare(browser: _Browser, folder: Path) -> None:
     browser.ask(f"/roles/{names.index('age')}/build", {"preset": "ages"})
     browser.ask("/anonymize", {"scheme": "mondrian", "k": "5"})
     browser.until("anonymize", "done")
-    browser.ask("/audit", {"release": RELEASE, "minutes": "2"})
+    browser.ask("/audit", {"release": RELEASE, "minutes": "1"})
     browser.until("audit", "done")
     if not (folder / "documents" / "mondrian k=5.json").is_file():
         raise RuntimeError("the audit wrote no document")
