@@ -16,6 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -64,8 +65,7 @@ class Folder:
     @property
     def settings(self) -> dict[str, Any]:
         """What unveil.toml says; nothing if there is none."""
-        file = self.path / "unveil.toml"
-        return read_toml(file, UsageError) if file.is_file() else {}
+        return dict(_settings(self.path / "unveil.toml", *self.stamp("unveil.toml")))
 
     def save(self, changes: Mapping[str, Any]) -> None:
         """unveil.toml with these changes; None or nothing takes a key out."""
@@ -98,8 +98,8 @@ class Folder:
 
     def releases(self) -> list[str]:
         """Every table but the data file."""
-        data = self.data
-        return [name for name in self.tables() if name != data and not _SECOND.search(Path(name).stem)]
+        data = self.settings.get("original")
+        return [name for name in self.tables() if name != data and not _SECOND.search(os.path.splitext(name)[0])]
 
     def documents(self) -> list[str]:
         """Names of audits that are there, the newest first."""
@@ -199,6 +199,12 @@ class Folder:
             if isinstance(one, dict):
                 found.append(one)
         return found[::-1]
+
+
+@lru_cache(8)
+def _settings(file: Path, *stamp: int) -> dict[str, Any]:
+    """What a file of settings says, as long as it stays as it is."""
+    return read_toml(file, UsageError) if any(stamp) else {}
 
 
 class Kept(Generic[T]):

@@ -52,11 +52,8 @@ def user_of(client: tuple[str, int], server: tuple[str, int]) -> int | None:
     """Who opened a connection within this machine, where the system says so: Linux."""
     table = Path("/proc/net/tcp6" if ":" in client[0] else "/proc/net/tcp")
     try:
-        ends = [_place(*client), _place(*server)]
-        for line in table.read_text("ascii").splitlines():
-            fields = line.split()
-            if fields[1:3] == ends:
-                return int(fields[7])
+        found = table.read_text("ascii").partition(f": {_place(*client)} {_place(*server)} ")[2]
+        return int(found.split(maxsplit=5)[4]) if found else None
     except (OSError, ValueError, IndexError):
         pass
     return None

@@ -34,15 +34,15 @@ def show_audit(request: Request, studio: Studio) -> Response:
     drawn = studio.drawn(name, spoken_in(request)) if name else None
     beside = request.query_params.get("beside", "")
     other = studio.drawn(folder.one(beside, documents)) if beside else None
-    held = folder.settings
+    held, releases = folder.settings, folder.releases()
     schema = studio.schema()
     return screen(
         request,
         "audit",
         data=folder.data,
         confirmed=studio.confirmed,
-        releases=folder.releases(),
-        ticked=_releases_of(folder, drawn.document) if drawn else folder.releases()[:MOST_RELEASES],
+        releases=releases,
+        ticked=_releases_of(releases, drawn.document) if drawn else releases[:MOST_RELEASES],
         settings=held,
         presets_named=[(name, name) for name in sorted(read_presets())],
         types_named=[(name, name) for name in TYPES],
@@ -159,9 +159,9 @@ def show_who(request: Request, studio: Studio) -> Response:
 # -------------------------------------------------------------------------------------------------------------- inside
 
 
-def _releases_of(folder: Folder, document: Document) -> list[str]:
+def _releases_of(releases: list[str], document: Document) -> list[str]:
     short = set(document.settings.get("releases", ()))
-    return [name for name in folder.releases() if Path(name).name in short or name in short]
+    return [name for name in releases if Path(name).name in short or name in short]
 
 
 def _published(schema: Any) -> list[tuple[int, str, str]]:

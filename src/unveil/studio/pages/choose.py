@@ -33,7 +33,7 @@ def show_choose(request: Request, studio: Studio) -> Response:
     audits = [(name, one.document) for name in folder.documents() if (one := studio.drawn(name)) is not None]
     newest = next((doc for _, doc in audits if doc.document == "audit"), None)
     points = [] if drawn is None else points_of(drawn.document)
-    verdicts = _verdicts(audits)
+    verdicts, releases = _verdicts(audits), folder.releases()
     return screen(
         request,
         "choose",
@@ -45,10 +45,10 @@ def show_choose(request: Request, studio: Studio) -> Response:
         limits=folder.settings.get("limit", []),
         sample=SAMPLE,
         repairs=[] if newest is None else repairs_of(newest),
-        releases=folder.releases(),
+        releases=releases,
         releases_named=[
             (name, f"{name} ({verdicts[Path(name).name]})" if Path(name).name in verdicts else name)
-            for name in folder.releases()
+            for name in releases
         ],
         start=next((i for i, point in enumerate(points) if point["recommended"]), len(points) // 2),
         decisions=folder.decisions(),
