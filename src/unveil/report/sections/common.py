@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.audit.document import Document, Finding
-from unveil.audit.measures import measure
+from unveil.audit.measures import measure, title_of
 from unveil.report.blocks import Banner, Block, Cell, Details, Grid, Heading, Listing, Paragraph, merged, num
 from unveil.report.reading import (
     Names,
     about,
     baseline_text,
     limit_words,
+    meaning,
     releases_head,
     value_cell,
     verdict_cell,
@@ -252,7 +253,7 @@ def limits(document: Document, names: Names) -> list[Block]:
 def _comparisons(findings: Sequence[Finding], names: Names) -> Grid:
     rows = [
         (
-            Cell(clean(f.limit, 200), limit_words(f), "code"),
+            Cell(clean(f.limit, 200), limit_words(f), "code", meaning=f"{clean(title_of(f))}. {meaning(f.measure)}"),
             Cell(about(f, names)),
             value_cell(f),
             verdict_cell(f.verdict),
