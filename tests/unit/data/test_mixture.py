@@ -140,7 +140,7 @@ def test_a_channel_is_found_without_pairs() -> None:
     withheld, _ = with_channels(masked, None, None)
     assert withheld.regions[0].whole.all()
     with pytest.raises(NotApplicable, match="income was perturbed, and nothing says how"):
-        asked(masked, TABLE.__class__(TABLE.attributes[3:], TABLE.columns[3:]), 2, {"counting": RandomWorlds()})
+        run_attack(withheld, targets_of_table(TABLE, withheld, 2), {"counting": RandomWorlds()})
 
 
 def test_readers_of_a_mixture_equal_enumeration() -> None:
@@ -249,7 +249,7 @@ def test_perturbed_columns_beside_hidden_links(tmp_path: Path) -> None:
     assert back == made
     readers = {"bayesian": Bayesian(), "random_worlds": RandomWorlds()}
     read, _ = with_channels(back, table, number[group])
-    chains = Chains(chains=4, sweeps=2000, burn_in=200, most_sweeps=2000)
+    chains = Chains(chains=4, sweeps=1000, burn_in=200, most_sweeps=1000)
     found = run_attack(read, targets_of_table(table, read, 2), readers, engine=Engine(seed=1), chains=chains)
     share = np.bincount(table.columns[0], minlength=3) / 5
     behind = (chances * share[:, None]).T

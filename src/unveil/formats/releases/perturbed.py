@@ -69,7 +69,8 @@ def noticed_column(
         return None
     values, wrong = _values(attribute, column.texts, found.decimal, withheld="suppressed" in named)
     if attribute.kind.measured:
-        return None if wrong.any() else _read(attribute, values[column.text_of_row], said=False)
+        lists = found.decimal == "," and any(_is_list(text, attribute) for text in column.texts)
+        return None if lists or wrong.any() else _read(attribute, values[column.text_of_row], said=False)
     numbers = [text.strip() for text, one in zip(column.texts, wrong, strict=True) if one]
     if not numbers or (values >= 0).any() or len(numbers) > attribute.real:
         return None
@@ -78,6 +79,12 @@ def noticed_column(
     order = sorted(numbers, key=int)
     values[wrong] = [order.index(text) for text in numbers]
     return _read(attribute, values[column.text_of_row], said=False)
+
+
+def _is_list(text: str, attribute: Attribute) -> bool:
+    """Whether a decimal comma may part two values of the domain instead."""
+    parts = text.split(",")
+    return len(parts) > 1 and all(attribute.coder(",")(part) >= 0 for part in parts)
 
 
 def _values(
