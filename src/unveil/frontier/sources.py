@@ -175,9 +175,12 @@ class Beliefs(Source):
     ) -> tuple[list[Finding], State]:
         reading = shared.reading
         if asks_only_guesses(ids, made, shared):
-            every, unsure = guesses(made, shared)
-            kept = [f for f in every if any(names(id, f, reading.attackers) for id in ids)]
-            return kept, {key: state for key, state in unsure.items() if key[2] in {f.reader for f in kept}}
+            believed = list(guesses(ids, made, shared))
+            kept = [f for _, of in believed for f in of if any(names(id, f, reading.attackers) for id in ids)]
+            told = {answers.attribute.name: answers for answers, _ in believed}
+            unsure = unreliable_readers([Part("", (), told, {}, {}, (), None)])
+            readers = {"learner", *(f.reader for f in kept)}
+            return kept, {key: state for key, state in unsure.items() if key[2] in readers}
         try:
             audit = _audited(
                 made,
