@@ -154,6 +154,10 @@ def _read_attributes(
     masked = names if "*" in sidecar.masked else sidecar.masked
     beside = path.with_suffix(".toml")
     for name in (*masked, *sidecar.channel):
+        if name == sidecar.group:
+            raise ReleaseError(f"{beside}: {shown(name)} names the groups, so it shows nothing that was perturbed")
+        if name not in masked:
+            raise ReleaseError(f"{beside}: a matrix of changes belongs to a perturbed column; add {name} to masked")
         if name not in names:
             raise ReleaseError(f"{beside}: {shown(name)} is not a column of {path.name} that the schema names")
     read, perturbed = {}, {}
