@@ -211,8 +211,10 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         "file": {name: [file_check(leak, case.least) for leak in found] for name, found in leaks.items()},
         "roles": roles_of(case),
         "sentence": {
-            p.name: {n: sentence(a, least=case.least, sampled=p.sampled is not None) for n, a in p.answers.items()}
-            | dict(p.sentences)
+            p.name: {
+                n: " ".join(text for text in (p.sentences.get(n), _sentence(case, p, n)) if text)
+                for n in {**p.answers, **p.sentences}
+            }
             for p in parts
         },
         "releases": {p.name: release_facts(p, repeated, case.least) for p in parts},
@@ -270,6 +272,11 @@ def _put_together(case: Case, measured: Measured, of_combinations: Sequence[Find
         {(p.name, name): found for p in parts for name, found in p.answers.items()},
         {p.name: p.links for p in parts if p.links is not None},
     )
+
+
+def _sentence(case: Case, part: Part, attribute: str) -> str | None:
+    found = part.answers.get(attribute)
+    return None if found is None else sentence(found, least=case.least, sampled=part.sampled is not None)
 
 
 def _carrier_facts(carriers: "Mapping[str, _Carriers]") -> dict[str, Any]:

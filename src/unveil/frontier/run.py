@@ -11,6 +11,7 @@ from math import hypot
 from pathlib import Path
 from typing import Any
 
+from unveil.attackers.posterior.convergence import Chains
 from unveil.audit.diagnosis import describe_audit_run
 from unveil.audit.document import Document, Input, Verdict
 from unveil.audit.limits import parse_limit
@@ -105,7 +106,8 @@ def run_frontier(
     axes = Axes(risks[0], utilities[0], attackers)
     seed = _drawn_seed(engine) if release_seed is None else release_seed
     inner = max(1, engine.workers // max(min(engine.workers, len(grid)), 1))
-    shared = Yardstick(table, questions, reading, replace(engine, workers=inner, progress=None))
+    precise = bool(limits) or reading.chains.precision != Chains().precision
+    shared = Yardstick(table, questions, reading, replace(engine, workers=inner, progress=None), precise)
     shared.prepare(ids)
     what = (ids, questions, sorted((n, repr(a)) for n, a in reading.attackers.items()), reading.known, reading.joined)
     saved = SavedCandidates.of(engine, table, what, reading.chains, reading.sample, engine.seed, seed)
