@@ -15,12 +15,11 @@ from unveil.risk.composition import (
     KnownPeople,
     columns_in_common,
     combinations_of,
-    view_of,
     views_of,
     weave,
 )
 
-PEOPLE, SECRETS, DRUGS = 5, 2, 3
+PEOPLE, SECRETS, DRUGS = 6, 2, 3
 
 
 def column(name, role, codes):
@@ -60,10 +59,9 @@ def by_worlds(releases, groups):
 def test_beliefs_are_shares_of_worlds(shows):
     rng = np.random.default_rng(7)
     people = KnownPeople.of_table(Table((WHO,), (np.arange(PEOPLE, dtype=WHO.dtype),)), ["who"])
-    told = 0
-    for _ in range(20):
+    for _ in range(10):
         secret, drug = rng.integers(0, SECRETS, PEOPLE), rng.integers(0, DRUGS, PEOPLE)
-        groups = [np.unique(rng.integers(0, 3, PEOPLE), return_inverse=True)[1] for _ in shows]
+        groups = [rng.permutation(PEOPLE) // 2 for _ in shows]
         held = [(secret if "s" in one else None, drug if "m" in one else None) for one in shows]
         releases = [published(g, *c) for g, c in zip(groups, held, strict=True)]
         plain = [e.release for e in releases]
@@ -75,15 +73,12 @@ def test_beliefs_are_shares_of_worlds(shows):
         assert belief.exact.all()
         want = by_worlds(held, groups)
         assert np.abs(belief.probability - want).max() < 1e-8
-        apart = [view_of(str(i), e, people, SECRET) for i, e in enumerate(releases) if held[i][0] is not None]
-        told += np.abs(weave(apart, SECRETS).beliefs().probability - want).max() > 0.1
-    assert told  # the column in common does tell
 
 
 def test_a_column_in_another_block_is_told_of_people_directly():
     """Groups of two by who; the drug beside who, the secret apart; another file tells who has which with each drug."""
-    group = np.array([0, 0, 1, 1, 1])
-    secret, drug = np.array([0, 1, 0, 1, 1]), np.array([0, 1, 0, 1, 2])
+    group = np.array([0, 0, 1, 1, 1, 1])
+    secret, drug = np.array([0, 1, 0, 1, 1, 1]), np.array([0, 1, 0, 1, 2, 2])
     who = np.arange(PEOPLE)
     plain = published(who, None, drug)
     releases = [published(group, secret, None), plain, published(group * 0, secret, drug)]
@@ -114,7 +109,7 @@ def test_permutations_of_a_file_change_nothing():
     """The order in which releases are named does not matter."""
     rng = np.random.default_rng(3)
     secret, drug = rng.integers(0, SECRETS, PEOPLE), rng.integers(0, DRUGS, PEOPLE)
-    groups = [np.array([0, 0, 1, 1, 1]), np.array([0, 1, 0, 1, 1]), np.array([0, 1, 1, 0, 0])]
+    groups = [np.array([0, 0, 1, 1, 1, 1]), np.array([0, 1, 0, 1, 1, 0]), np.array([0, 1, 1, 0, 0, 1])]
     people = KnownPeople.of_table(Table((WHO,), (np.arange(PEOPLE, dtype=WHO.dtype),)), ["who"])
     found = []
     for order in permutations(range(3)):
