@@ -37,8 +37,7 @@ def weigh_cells(cells, offset, log_share, out):
     at `offset[a]`. Cost: cells · attributes · values.
     """
     for c in range(cells.shape[0]):
-        for s in range(out.shape[1]):
-            out[c, s] = 0.0
+        out[c] = 0.0
         for a in range(cells.shape[1]):
             row = offset[a] + cells[c, a]
             for s in range(out.shape[1]):
@@ -68,14 +67,13 @@ def add_products(cells, offset, share, out):
 
 @njit(cache=True, nogil=True)
 def scaled_cells(cells, offset, share, out):
-    """`multiply_cells` with `share` at most 1; rows that get small are divided by their maximum.
+    """Fill `out` with products of the shares of a cell's regions; rows that get small are divided by their maximum.
 
     Returns the smallest maximum before that, 0 if a row is lost.
     """
     least = 1.0
     for c in range(cells.shape[0]):
-        for s in range(out.shape[1]):
-            out[c, s] = 1.0
+        out[c] = 1.0
         for a in range(cells.shape[1]):
             row = offset[a] + cells[c, a]
             for s in range(out.shape[1]):

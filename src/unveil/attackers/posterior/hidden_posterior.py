@@ -301,7 +301,7 @@ class HiddenPosterior(HiddenAnswers):
             if question.kind == kind and question.targets is targets:
                 return question.averages(self.settings.precision)
         if not self.kept[0].most:
-            raise NotApplicable("the domains are too large to ask more than what was asked first; declare bins")
+            raise NotApplicable("the domains are too large for questions beyond the first; declare bins")
         return averages_of(
             TERMS[kind](self.model, targets),
             [kept.states for kept in self.kept],

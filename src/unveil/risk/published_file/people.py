@@ -127,7 +127,7 @@ def people_who_fit(file: PublishedFile, names: list[str]) -> tuple[NDArray[np.bo
 
 def unplaced_people(file: PublishedFile) -> list[Leak]:
     """People of the original who fit no published row although they should: the file was not understood."""
-    if file.rows < 10 or file.sidecar.masked:
+    if file.rows < 10 or file.sidecar.masked or file.sidecar.method == "synthetic":  # whose rows are nobody's
         return []
     blocks = [tuple(file.columns)] if file.linked else file.blocks
     for block in blocks:
