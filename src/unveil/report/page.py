@@ -26,7 +26,7 @@ from unveil.report.sections import blocks_of
 from unveil.report.translation import block_in, words_of
 from unveil.report.wording import SIGNS, VERDICTS, clean
 
-__all__ = ["chart_library", "render_page", "render_sections", "style_sheet"]
+__all__ = ["chart_library", "render_page", "render_sections", "style_sheet", "templates"]
 
 # Signs that could end a script element or open a comment in it.
 _INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -39,7 +39,7 @@ def render_page(document: Document | dict[str, Any], language: str = "en") -> st
     html, _, specs = render_sections(read, language=language)
     bundle, start, style = chart_library(), _part("report.js"), style_sheet()
     return (
-        _pages()
+        templates()
         .get_template("report.html.j2")
         .render(
             sections=html,
@@ -68,7 +68,7 @@ def render_sections(
     t = words_of(read, language)
     sections = _sections([block_in(block, t, language) for block in blocks_of(read, names_of(read))])
     contents = [s for s in sections if s["level"] == 2 and s["second"]]
-    made = _pages().get_template("sections.html.j2")
+    made = templates().get_template("sections.html.j2")
     parts = [s for s in sections if s["id"] != apart], [s for s in sections if s["id"] == apart]
     rest, own = (
         Markup(made.render(sections=part, contents=contents, signs=SIGNS, verdicts=VERDICTS, draw=drawn.add, t=t))
@@ -160,9 +160,10 @@ def _part(name: str) -> str:
 
 
 @cache
-def _pages() -> Environment:
+def templates(package: str = "unveil.report") -> Environment:
+    """Templates of a package: whatever they print is escaped, and cleaned of what no reader can see."""
     return Environment(
-        loader=PackageLoader("unveil.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_inert,

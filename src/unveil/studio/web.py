@@ -3,12 +3,10 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -16,8 +14,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from unveil.audit.document import Document
 from unveil.data.schema import Schema, read_schema
 from unveil.errors import UnveilError, UsageError
+from unveil.report.page import templates
 from unveil.report.translation import translated
-from unveil.report.wording import clean
 from unveil.studio.documents import Drawn, drawn_of
 from unveil.studio.folder import Folder, Kept
 from unveil.studio.jobs import Jobs
@@ -84,26 +82,13 @@ class Studio:
         return schema is not None and schema.document.confirmed
 
 
-@cache
-def templates() -> Environment:
-    """Everything that a template prints is escaped, and cleaned of what no reader can see."""
-    return Environment(
-        loader=PackageLoader("unveil.studio"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
 def screen(request: Request, name: str, *, status: int = 200, **values: Any) -> Response:
     """A page of the studio."""
     studio: Studio = request.app.state.studio
     language = spoken_in(request)
     jobs = studio.jobs.all()
     html = (
-        templates()
+        templates("unveil.studio")
         .get_template(f"{name}.html.j2")
         .render(
             t=partial(text, language),
