@@ -164,8 +164,6 @@ def run_differential(
         "samples": samples,
         "records": records,
         "until": until,
-        "seed": engine.stated_seed,
-        "limits": list(limits),
     }
     findings = [
         f for name, tested in tests.items() for f in _findings(name, attribute.name, tested, removals.get(name))
@@ -176,6 +174,8 @@ def run_differential(
         "differential",
         marked,
         settings=settings,
+        seed=engine.stated_seed,
+        limits=limits,
         inputs=inputs,
         started=started,
         verdict=verdict,
