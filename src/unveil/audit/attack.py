@@ -15,6 +15,7 @@ from unveil.attackers.posterior.fits import Fitted, check_targets
 from unveil.attackers.posterior.joined import join
 from unveil.catalog import attacker as attacker_of
 from unveil.data.belief import Belief, Known, Prior, Targets, describe_targets, sensitive_attribute
+from unveil.data.display import Display, Summary
 from unveil.data.mixture import behind_of_truth, shown_targets
 from unveil.data.release import Release
 from unveil.data.rows import rows_of
@@ -24,6 +25,7 @@ from unveil.engine import Engine
 from unveil.errors import NotApplicable, UsageError, shown
 from unveil.formats.cells import CellError, read_cells, write_cells
 from unveil.formats.tables import Columns
+from unveil.risk import global_threat
 
 __all__ = ["Attack", "attack", "run_attack", "run_attacks", "run_channel_attack", "starts_of_table", "targets_of_file"]
 
@@ -32,8 +34,8 @@ MOST_VALUES = 1000  # of a number that is asked about
 MOST_SHARES = 1 << 20  # of one attribute in a start; chains cannot be run over larger domains either
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attack:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Attack(Display):
     """Beliefs about the same people: the learner's, and each attacker's by name."""
 
     learner: Belief
@@ -45,6 +47,14 @@ class Attack:
     truth: NDArray[np.integer] | None = None  # (targets,) their values, where the targets are rows of a table
     without: Mapping[str, Belief] = field(default_factory=dict)  # the learner without the person's group: by attacker
     # that has one of its own, "" for all others; empty if it was not asked
+
+    def summary(self) -> Summary:
+        lines = []
+        for name, belief in {"learner": self.learner, **self.attackers}.items():
+            right = "unknown" if self.truth is None else f"{global_threat(belief, self.truth).value:.1%}"
+            lines.append((name, right, "exact" if belief.exact else "sampled"))
+        lines += [(name, "does not apply", "") for name in self.refused]
+        return f"Attack on {len(self.learner.probability):,} people", ("reader", "guesses right", "beliefs"), lines
 
     def known_texts(self, release: Release) -> dict[str, list[str]]:
         """What is known of each target, as text, by attribute."""

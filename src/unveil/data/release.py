@@ -227,7 +227,7 @@ class Anonymized:
     """A release, and the anonymizer's private knowledge of which original row went to which of its groups."""
 
     release: Release
-    group_of_row: NDArray[np.int32]  # (rows,) -1 = it is not published
+    group_of_row: NDArray[np.int32] = field(repr=False)  # (rows,) -1 = it is not published
     note: str = ""  # what the anonymizer found out, for whoever ran it; never published
 
     def __post_init__(self) -> None:
