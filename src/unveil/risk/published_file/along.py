@@ -20,7 +20,7 @@ _CERTAIN = 10.0  # and the logarithm of the tests of one file: one false alarm i
 _SHORTEST = 16  # lines of a stretch
 _AT_ONCE = 64  # numbers that are transformed together
 _KINDS = 600  # of rows, that are told apart at every distance
-_GATHERED = 20_000_000  # pairs of rows that are looked at
+_GATHERED = 4_000_000  # pairs of rows that are looked at, of one kind of pairs of people
 _NEAR = 3  # lines, within runs
 _SHARE = 0.1  # of the pairs that are kept at a distance, at least: fewer tell nobody who belongs together
 _MOST = 50  # people of a set, on average, up to which they belong together
@@ -241,7 +241,7 @@ def _anywhere(compared: SharedClasses, one: Ids, other: Ids) -> tuple[int, float
     each = float((pairs * beyond).sum() / len(one))
     spread = float((np.outer(share, share) * beyond**2).sum())
     mean = float(share @ beyond @ share)
-    number = int(np.clip(_GATHERED // rows, 4 * _SHORTEST, rows))
+    number = int(np.clip(2 * _GATHERED // rows, 4 * _SHORTEST, rows))
     begin = np.sort(np.random.default_rng(0).choice(rows, number, replace=False)) if number < rows else np.arange(rows)
     best = (0.0, 0, 0.0)
     for distance in range(1, rows // 2 + 1):

@@ -22,6 +22,7 @@ _LEFT = 0.05  # of the variance of what depends on nothing, at least: less is ex
 ALIKE = 0.5  # the least correlation of the deviations: a mark that stands for a trait in fewer cases tells little
 # The chance that any of 10^6 products of independent deviations reaches it is 10^-6 (Hoeffding's bound).
 _SIGNIFICANT = 7.5
+_CHOSEN = 5.5  # the same of some hundred products: that one of them reaches it has a chance of 10^-5
 
 
 class Mark(NamedTuple):
@@ -130,7 +131,7 @@ class SharedClasses(NamedTuple):
         alike = np.abs(mark @ there) / np.sqrt((mark @ mark) * (there * there).sum(axis=0))
         at = int(alike.argmax())
         sure = np.arctanh(min(float(alike[at]), 0.999999)) * np.sqrt(freedom - 3)
-        return (traits[at], float(alike[at])) if sure >= _SIGNIFICANT else None
+        return (traits[at], float(alike[at])) if sure >= _CHOSEN else None
 
     def alike(self, mark: Mark, trait: Mark) -> float:
         """The correlation of their deviations."""
