@@ -7,7 +7,7 @@ word. A file that can be written by such a rule holds nothing else in its cells.
 import numpy as np
 
 from unveil.data.attribute import Role
-from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent
+from unveil.risk.published_file.file import Ids, Leak, PublishedFile, absent_texts, percent, places
 from unveil.risk.published_file.people import people_who_fit
 
 __all__ = ["unexplained_cells"]
@@ -24,7 +24,12 @@ def unexplained_cells(file: PublishedFile) -> list[Leak]:
         return []
     found = []
     for name in (n for n in file.shared if n not in file.sidecar.masked and n != file.key):
-        leak = _unreadable(file, name) or _several_words(file, name) or _several_cells(file, name)
+        leak = (
+            _unreadable(file, name)
+            or _several_words(file, name)
+            or _several_cells(file, name)
+            or _several_numbers(file, name)
+        )
         if leak is not None:
             found.append(leak)
     return found
@@ -88,8 +93,29 @@ def _several_cells(file: PublishedFile, name: str) -> Leak | None:
     return _leak(file, name, what, round(share * file.people), f"cut {name} into sets that lie apart, for everybody")
 
 
+def _several_numbers(file: PublishedFile, name: str) -> Leak | None:
+    """Numbers that are not the original's, and that no rounding makes of them: some were changed in another way.
+
+    A rule that keeps the order gives every number the people of some numbers beside each other: then as many people
+    are at or below each published number as at or below some number of the original.
+    """
+    assert file.original is not None
+    source, number = file.original[name], file.numbers(name)
+    before = places(source.texts, file._kind(name), file.original_decimal)[np.asarray(source.text_of_row)]
+    after = np.repeat(number[file.codes(name)], file.times)
+    if len(after) != len(before) or not (np.isfinite(after).all() and np.isfinite(before).all()):
+        return None
+    if len(np.unique(before)) > len(before) // 4 or np.array_equal(np.sort(after), np.sort(before)):
+        return None
+    here, there = (np.cumsum(np.unique(v, return_counts=True)[1]) for v in (after, before))
+    if np.isin(here, there).mean() >= 1 - _APART:
+        return None
+    what = f"The numbers of {name} are not the original's, and no rounding that is alike for everybody makes them"
+    return _leak(file, name, what, file.rows, f"round {name} by one rule, or say in a sidecar how it was changed")
+
+
 def _by_value(file: PublishedFile, name: str) -> bool:
-    """Whether every value has one cell, the narrowest or the widest that holds it: then rows are as many as people."""
+    """Whether every value has one cell, the narrowest or the widest that holds it: as many rows have it as people."""
     cells = file.cells(name)
     used = np.unique(cells.text_of_row)
     used = used[(cells.region_of_text[used] >= 0) & ~cells.whole[used]]

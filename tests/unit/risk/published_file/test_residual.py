@@ -118,6 +118,15 @@ def test_cells_without_a_rule_are_not_judged(tmp_path: Path) -> None:
     assert leak.columns == ("a",)
 
 
+def test_numbers_are_rounded_by_one_rule_or_not_judged(tmp_path: Path) -> None:
+    people = _people(8)
+    people["c"] = np.random.default_rng(88).integers(100, 200, PEOPLE)
+    down, up = people["c"] // 5 * 5, (people["c"] + 4) // 5 * 5
+    assert unexplained_cells(_file(tmp_path, people, {"c": down})) == []
+    (leak,) = unexplained_cells(_file(tmp_path, people, {"c": np.where(people["a"] == 0, up, down)}))
+    assert leak.columns == ("c",)
+
+
 def test_boxes_that_lie_apart_together_are_a_rule(tmp_path: Path) -> None:
     """Ages overlap between the towns, but nobody fits two boxes."""
     people = _people(7)
