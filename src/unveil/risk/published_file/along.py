@@ -14,7 +14,7 @@ from unveil.risk.published_file.classes import Matrix, SharedClasses
 from unveil.risk.published_file.file import Ids, PublishedFile
 from unveil.risk.published_file.statistics import chernoff, surely
 
-__all__ = ["Along", "Pairs", "along_the_file", "at_a_distance", "exchangeable"]
+__all__ = ["Along", "KeptDistance", "along_the_file", "at_a_distance", "exchangeable"]
 
 _CERTAIN = 10.0  # and the logarithm of the tests of one file: one false alarm in 20,000 files
 _SHORTEST = 16  # lines of a stretch
@@ -36,7 +36,7 @@ class Along(NamedTuple):
     strength: float  # the mean there, of a stretch; else the wave's height
 
 
-class Pairs(NamedTuple):
+class KeptDistance(NamedTuple):
     """People who stand at a fixed distance in the file."""
 
     words: str
@@ -128,7 +128,7 @@ def exchangeable(series: Matrix, run: Ids) -> tuple[int, int, float] | None:
 # --- people who stand at a distance -----------------------------------------------------------------------------------
 
 
-def at_a_distance(file: PublishedFile, compared: SharedClasses, run: Ids) -> Pairs | None:
+def at_a_distance(file: PublishedFile, compared: SharedClasses, run: Ids) -> KeptDistance | None:
     """Neighbours in the list, or people of one small set, who stand at the same distance in the file all along."""
     people = compared.runs_of_people(run)
     whole = np.zeros(file.rows, dtype=np.int64)
@@ -137,13 +137,13 @@ def at_a_distance(file: PublishedFile, compared: SharedClasses, run: Ids) -> Pai
         for words, column, one, other in _pairs_of_people(file, run_of):
             found = _near(compared, run, run_of, one, other)
             if found is not None:
-                return Pairs(words, column, *found)
+                return KeptDistance(words, column, *found)
     if int(run.max()) > 0:
         return None
     for words, column, one, other in _pairs_of_people(file, whole[:1].repeat(file.people)):
         found = _anywhere(compared, one, other)
         if found is not None:
-            return Pairs(words, column, *found)
+            return KeptDistance(words, column, *found)
     return None
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unveil.data.attribute import Kind
 from unveil.data.table import CodedColumn
-from unveil.risk.published_file.along import Pairs, along_the_file, at_a_distance, exchangeable
+from unveil.risk.published_file.along import KeptDistance, along_the_file, at_a_distance, exchangeable
 from unveil.risk.published_file.classes import Mark, SharedClasses, all_common
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, percent, places
 from unveil.risk.published_file.marks import PLACE, shown_values, stands_for
@@ -50,7 +50,7 @@ def row_order(file: PublishedFile) -> list[Leak]:
     return [_followed(file, Mark(PLACE if column is None else f"the order of {column}", column or ""), strength, how)]
 
 
-def _apart(file: PublishedFile, found: Pairs) -> Leak:
+def _apart(file: PublishedFile, found: KeptDistance) -> Leak:
     """People whom the original joins, and who stand at one distance in the file all along."""
     lines = "beside each other" if found.distance in (1, -1) else f"{abs(found.distance):,} lines apart"
     return Leak(
