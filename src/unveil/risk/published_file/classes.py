@@ -14,7 +14,8 @@ __all__ = ["ALIKE", "Mark", "Matrix", "SharedClasses", "all_common", "usual_cell
 
 Matrix = NDArray[np.float64]
 
-_CLASSES = 3_000  # that are compared; of more, as many drawn at random
+_CLASSES = 1_200  # that are compared; of more, as many drawn at random
+_TEXTS = 3_000  # cells of a column that are told apart
 _SAME = 0.7  # of the values of two cells that are common, from which one is the other with a mark
 _VALUES = 40  # of a column that are told apart in what is explained
 _FREEDOM = 6  # classes beyond those that are needed to learn what the values alone make one expect
@@ -200,7 +201,7 @@ def usual_cells(file: PublishedFile, name: str) -> tuple[Ids, Ids] | None:
     texts = np.unique(cells.text_of_row)
     texts = texts[(cells.region_of_text[texts] >= 0) & ~cells.whole[texts]]
     wide = texts[cells.exact[texts] < 0]
-    if not len(texts) or len(wide) > _CLASSES:
+    if not len(texts) or len(wide) > _TEXTS:
         return None
     number = np.bincount(cells.text_of_row, minlength=len(cells.region_of_text))
     usual = np.full(cells.regions.codes + 1, -1, dtype=np.int64)
