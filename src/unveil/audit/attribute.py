@@ -26,7 +26,7 @@ __all__ = ["AttributeAttack", "describe_attack"]
 NOT_MEASURED = ("faithfulness", "ideal")  # an audit's alone
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AttributeAttack(RunResult):
     """What was found; `document` is all that a report needs."""
 
@@ -61,7 +61,9 @@ def describe_attack(
         judged_document(
             "attribute",
             marked,
-            settings={**settings, "release": name, "asked": attribute.name, "limits": list(limits)},
+            settings={**settings, "release": name, "asked": attribute.name},
+            seed=settings.get("seed"),
+            limits=limits,
             inputs=inputs,
             started=started,
             verdict=verdict,

@@ -49,7 +49,7 @@ class Fact:
     sample: Table | None = None  # the others; None: the labels are of the original's people
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Disclosure(RunResult):
     """What was found; `document` is all that a report needs."""
 
@@ -136,9 +136,9 @@ def run_disclosure(
             "model": model,
             "most_inputs": most_inputs,
             "fact": None if fact is None else "people of the original" if fact.sample is None else "other people",
-            "seed": engine.stated_seed,
-            "limits": list(limits),
         },
+        seed=engine.stated_seed,
+        limits=limits,
         inputs=inputs,
         started=started,
         diagnostics={

@@ -15,7 +15,7 @@ __all__ = ["CheckOptions", "check"]
 class CheckOptions(opt.ReleaseCase, opt.Pairing, opt.Population, opt.Report, opt.Require, opt.OneRelease):
     """The options of a check."""
 
-    n: int = opt.option("How many people are a large population, for (n,t)-closeness.", default=1000)
+    n: int = opt.option("How many people make a large population, for (n,t)-closeness.", default=1000)
 
 
 def check(options: CheckOptions) -> None:

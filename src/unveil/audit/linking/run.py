@@ -44,15 +44,15 @@ LINKING = ("distance", "one_to_one", "probabilistic", "unsupervised", "splink", 
 READERS = (*LINKING, "counted", "wildcards", *ESTIMATORS, *SUPERPOPULATION)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Link(RunResult):
     """What was linked. `document` is all that a report needs; whom each reader links stays here."""
 
     document: Document
-    links: Mapping[str, Links] = field(repr=False)  # by reader
-    held: Register = field(repr=False)
-    published: Published = field(repr=False)
-    scores: Mapping[str, NDArray[np.float64]] = field(repr=False, default_factory=dict)  # of people, beside their links
+    links: Mapping[str, Links]  # by reader
+    held: Register
+    published: Published
+    scores: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # of people, beside their links
 
     def people(self) -> "pl.DataFrame":
         """Whom each person is linked with: it names people."""
@@ -104,12 +104,12 @@ def run_link(
             group = reading.group[np.asarray(group)]
     if held is None:
         if table is None:
-            raise UsageError("nobody is held: give the original, or a file of people")
+            raise UsageError("there is nobody to link: give the original, or a file of people")
         held = register_of_table(table, release.true_attributes, known)
     elif known is not None:
         absent = [n for n in known if n not in held.known]
         if absent:
-            raise UsageError(f"{shown(absent[0])} is not known of the people held; it may be {', '.join(held.known)}")
+            raise UsageError(f"{shown(absent[0])} is not known of these people; choose from {', '.join(held.known)}")
         held = held.only(known)
     _check_limits(limits)
     method = None if knowing is None else anonymizer(knowing)
@@ -169,9 +169,9 @@ def run_link(
             "prove": prove,
             "knowing": knowing,
             "subsets": subsets,
-            "seed": engine.stated_seed,
-            "limits": list(limits),
         },
+        seed=engine.stated_seed,
+        limits=limits,
         inputs=inputs,
         started=started,
         diagnostics={

@@ -36,7 +36,8 @@ def repeated_people(file: PublishedFile) -> list[Leak]:
                 "exceeded" if few is None or few else "suspicious",
                 f"{file.persons(several)} of {file.count(different)} have several rows "
                 f"({file.count(rows)} in all, by {name}): classes count rows, not people.{said}",
-                f"keep one row a person, or coarsen until classes hold {FEW} people by {name}",
+                f"keep one row a person, or coarsen until classes hold {FEW} people by {name}; if different people may "
+                f"have the same {name}, as with names, say shared = true in the schema",
                 (name,),
                 different if few is None else few,
                 several / different,
