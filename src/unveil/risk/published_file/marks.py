@@ -35,12 +35,8 @@ _TURNS = (2, 3, 4, 5, 7, 8, 10)
 _FEWEST = 10  # rows of a mark, people of a trait
 
 
-def stands_for(file: PublishedFile, run: Ids) -> tuple[Mark, float] | None:
+def stands_for(file: PublishedFile, compared: SharedClasses, run: Ids) -> tuple[Mark, float] | None:
     """The trait of people that the places of the rows go with most surely; `run`: runs that their cells explain."""
-    common = all_common(file)
-    compared = SharedClasses.of(file, common) if common else None
-    if compared is None:
-        return None
     size = np.bincount(run)
     place = np.arange(file.rows) - (np.cumsum(size) - size)[run]
     marks = list(_waves("where a row stands in the file", "", place, run))
