@@ -229,20 +229,20 @@ def _dummies(words: str, column: str, ids: Ids) -> Iterator[Mark]:
 
 def _waves(words: str, column: str, rank: Ids, run: Ids | None = None, kind: Disclosure = "linking") -> Iterator[Mark]:
     """Waves along an order, or along its part in each run."""
-    place = _middles(rank, np.zeros(len(rank), dtype=np.int64) if run is None else run)
+    place, ids = _middles(rank, np.zeros(len(rank), dtype=np.int64) if run is None else run)
     for k in range(1, _WAVES + 1):
-        yield Mark(words, column, np.cos(np.pi * k * place), kind, rank, k)
+        yield Mark(words, column, np.cos(np.pi * k * place)[ids], kind, rank, k)
         if k % 2 == 0:
-            yield Mark(words, column, np.sin(np.pi * k * place), kind, rank)
+            yield Mark(words, column, np.sin(np.pi * k * place)[ids], kind, rank)
 
 
-def _middles(rank: Ids, run: Ids) -> Matrix:
-    """(rows,) the middle place, 0 to 1, of all that have the same rank in their run; NaN in short runs."""
+def _middles(rank: Ids, run: Ids) -> tuple[Matrix, Ids]:
+    """The middle place, 0 to 1, of all that have the same rank in their run, NaN in short runs; and (rows,) which."""
     held, ids, size = np.unique(run * (int(rank.max(initial=0)) + 1) + rank, return_inverse=True, return_counts=True)
     of_run = held // (int(rank.max(initial=0)) + 1)
     total = np.bincount(run)
     middle = np.cumsum(size) - size / 2 - (np.cumsum(total) - total)[of_run]
-    return np.where(total[of_run] < _SHORTEST, np.nan, middle / np.maximum(total[of_run], 1))[ids]
+    return np.where(total[of_run] < _SHORTEST, np.nan, middle / np.maximum(total[of_run], 1)), ids
 
 
 # --- what the original knows of people --------------------------------------------------------------------------------
@@ -330,9 +330,10 @@ class _Classes(NamedTuple):
             code = np.unique(codes, return_inverse=True)[1]
             code = code if code.max() < _VALUES else (code * 12) // (int(code.max()) + 1)
             design += [code == v for v in range(1, int(code.max()) + 1)]
-        weight = np.sqrt(here[kept].astype(np.float64))
-        basis, size, _ = np.linalg.svd(np.stack(design, axis=1) * weight[:, None], full_matrices=False)
-        return cls(row, person, basis[:, size > 1e-9 * size.max()])
+        weighed = np.stack(design, axis=1) * np.sqrt(here[kept].astype(np.float64))[:, None]
+        size, turned = np.linalg.eigh(weighed.T @ weighed)
+        some = size > 1e-12 * size.max()
+        return cls(row, person, weighed @ (turned[:, some] / np.sqrt(size[some])))
 
     def runs_of_people(self, run: Ids) -> Ids | None:
         """(people,) the run of the rows of their class, if classes lie within runs and there are several."""
@@ -357,9 +358,10 @@ class _Classes(NamedTuple):
         alike = np.abs(product) / np.maximum(length, 1e-12)
         surely = np.abs(product) / np.sqrt(np.maximum((here * here).T @ (there * there), 1e-12))
         # Where a class holds several of each, deviations are nearly normal, and Fisher's transformation is sharper.
-        fisher = np.arctanh(np.minimum(alike, 0.999999)) * np.sqrt(freedom - 3)
-        surely = np.where(several_here[:, None] & several_there[None, :], np.maximum(surely, fisher), surely)
         surely[alike < _ALIKE] = 0.0
+        near = (alike >= _ALIKE) & several_here[:, None] & several_there
+        fisher = np.arctanh(np.minimum(alike[near], 0.999999)) * np.sqrt(freedom - 3)
+        surely[near] = np.maximum(surely[near], fisher)
         at = np.unravel_index(int(surely.argmax()), surely.shape)
         if surely[at] >= _SIGNIFICANT:
             return marks[at[0]], traits[at[1]], float(alike[at])
@@ -373,12 +375,16 @@ class _Classes(NamedTuple):
         columns, several, spread = [], [], []
         for mark in marks:
             value = mark.value[rows]
-            value = np.where(np.isnan(value), np.nanmean(value) if np.isfinite(value).any() else 0.0, value)
+            mean = value.mean() if len(value) else 0.0
+            if np.isnan(mean):
+                mean = np.nanmean(value) if np.isfinite(value).any() else 0.0
+                value = np.where(np.isnan(value), mean, value)
             columns.append(np.bincount(of[rows], weights=value, minlength=classes))
-            flag = bool(((value == 0) | (value == 1)).all())
+            flag = len(value) == 0 or (value[0] in (0, 1) and bool(((value == 0) | (value == 1)).all()))
             held = min(value.sum(), len(value) - value.sum()) if flag else len(value) / 2
             several.append(held >= 2 * classes)
-            spread.append(float(value.var()))
+            away = value - mean
+            spread.append(float(away @ away) / max(len(value), 1))
         if not columns:
             return np.zeros((classes, 0)), [], np.zeros(0, dtype=bool)
         table = np.stack(columns, axis=1) / np.sqrt(total)[:, None]

@@ -2,7 +2,8 @@
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from math import gcd
 
 import numpy as np
@@ -13,6 +14,7 @@ from unveil.risk.published_file.file import Ids, PublishedFile
 __all__ = ["in_steps", "recipes"]
 
 SEEDS = (0, 1, 2, 7, 42, 100, 123, 1234, 12345, 2023, 2024, 2025)
+_FEW = 20_000  # people whose shuffled orders are remembered
 _PAIRS = 1_000_000  # of people who may be the first two of a piece
 _STEPS = 60  # rows that a piece in steps is followed for
 _CHANCE = -30.0  # log of the chance of such a piece
@@ -33,9 +35,17 @@ def recipes(file: PublishedFile) -> Iterator[tuple[str, Ids]]:
         words = f"shuffled with the seed {seed}"
         yield words, np.random.RandomState(seed).permutation(file.people)
         yield words, np.random.default_rng(seed).permutation(file.people)
-        rows = list(range(file.people))
-        random.Random(seed).shuffle(rows)
-        yield words, np.array(rows, dtype=np.int64)
+        shuffled: Callable[[int, int], Ids] = _remembered if file.people <= _FEW else _shuffled
+        yield words, shuffled(seed, file.people)
+
+
+def _shuffled(seed: int, people: int) -> Ids:
+    rows = list(range(people))
+    random.Random(seed).shuffle(rows)
+    return np.array(rows, dtype=np.int64)
+
+
+_remembered = lru_cache(maxsize=len(SEEDS))(_shuffled)  # for the next release of the same table
 
 
 def in_steps(of_row: Ids, of_person: Ids) -> Iterator[tuple[int, Ids]]:
