@@ -171,8 +171,8 @@ def _whole_path(context: BrowserContext, studio: Visitor, tmp_path: Path) -> Non
     assert read_schema(folder / "schema.toml").document.confirmed
     s.click("tr:has-text('Alter') a")
     s.click("text=Age bands of 5, 10, 20")
-    page.drag_and_drop(".node:has-text('20-24')", ".node:has-text('30-39')")
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.drag_and_drop(".node:has-text('20-24')", ".node:has-text('30-39')")
     s.until(lambda: "20;20-24;30-39" in (folder / "hierarchies" / "Alter.csv").read_text())
     s.open("/release")
     page.fill("#k", "4")
@@ -205,7 +205,7 @@ def _whole_path(context: BrowserContext, studio: Visitor, tmp_path: Path) -> Non
     page.wait_for_selector("html[data-charts=drawn]", timeout=120_000)
     assert page.locator("figure[data-drawn=no]").count() == 0
     assert read_config(folder / "unveil.toml", AuditOptions)["limit"] == ["k_anonymity >= 3"]
-    page.click("#who summary")
+    page.click("#exposed summary")
     page.fill("#least", "0")
     page.click("text=Who?")
     s.until(lambda: "160 people, in rows 1, 2" in page.inner_text("output.who"))
@@ -213,6 +213,10 @@ def _whole_path(context: BrowserContext, studio: Visitor, tmp_path: Path) -> Non
     bars = page.locator("figure:has-text('Learner against bayesian') g.mark-rect.role-mark path")
     bars.last.click()
     s.until(lambda: "160 people" not in page.inner_text("output.who") and "in rows" in page.inner_text("output.who"))
+
+    assert not page.is_visible(".meaning p")
+    page.locator(".meaning summary").first.click()
+    assert page.is_visible(".meaning p")
 
     s.open("/choose")
     page.select_option("#release", "releases/mine.csv")
@@ -252,6 +256,12 @@ def _by_keys(s: Screen, folder: Path) -> None:
     second = s.page.inner_text("[data-point]:not([hidden])")
     assert "mondrian:k=20" in first
     assert first != second
+    s.page.wait_for_selector("html[data-charts=drawn]", timeout=120_000)
+    ring = "g.mark-symbol path[stroke-width='3']"
+    before = s.page.get_attribute(ring, "transform")
+    s.page.keyboard.press("ArrowLeft")  # the point in the chart goes along
+    s.until(lambda: s.page.get_attribute(ring, "transform") not in (before, None))
+    s.page.keyboard.press("ArrowRight")
     assert s.page.get_attribute("#point", "aria-valuetext") == second.replace("\n", " ")
     s.click("[data-slide] button")
     s.jobs_done()
@@ -307,6 +317,8 @@ def _looked_at(s: Screen, checker: str) -> None:
         found = page.evaluate("axe.run(document, {rules: {'region': {enabled: true}}}).then(r => r.violations)")
         faults += [(step, one["id"], n["html"][:150]) for one in found for n in one["nodes"][:4]]
         assert page.evaluate(OVERFLOW) == 0, (step, width)
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+        assert len(ids) == len(set(ids)), step
         assert page.get_attribute("html", "lang") == language
         shift = """new Promise(done => new PerformanceObserver(list => done(list.getEntries()
             .filter(e => !e.hadRecentInput).reduce((sum, e) => sum + e.value, 0)))

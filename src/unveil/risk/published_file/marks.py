@@ -14,52 +14,31 @@ was cut and riffled, or that starts anew in every class, agrees with the list in
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unveil.data.attribute import Role
-from unveil.data.release import row_numbers
 from unveil.data.table import CodedColumn
+from unveil.risk.published_file.along import along_the_file
+from unveil.risk.published_file.classes import ALIKE, Mark, Matrix, SharedClasses, all_common, usual_cells
 from unveil.risk.published_file.file import Disclosure, Ids, Leak, PublishedFile, absent_texts, places
-from unveil.risk.published_file.people import people_who_fit
 from unveil.risk.published_file.recipes import recipes
 
-__all__ = ["PLACE", "Mark", "marked_rows", "stands_for"]
+__all__ = ["PLACE", "marked_rows", "shown_values", "stands_for", "traits_of"]
 
-Matrix = NDArray[np.float64]
 PLACE = "the place in the original's list"
 
-_CLASSES = 3_000  # that are compared; of more, as many drawn at random
-_SAME = 0.7  # of the values of two cells that are common, from which one is the other with a mark
 _WAVES = 8  # along an order
 _SHORTEST = 8  # rows of a run whose order is looked at
 _VALUES = 40  # of a mark or a trait that are told apart
 _TURNS = (2, 3, 4, 5, 7, 8, 10)
 _FEWEST = 10  # rows of a mark, people of a trait
-_FREEDOM = 6  # classes beyond those that are needed to learn what the values alone make one expect
-_LEFT = 0.05  # of the variance of what depends on nothing, at least: less is explained by what the rows show
-_ALIKE = 0.5  # the least correlation of the deviations: a mark that stands for a trait in fewer cases tells little
-# The chance that any of 10^6 products of independent deviations reaches it is 10^-6 (Hoeffding's bound).
-_SIGNIFICANT = 7.5
-
-
-class Mark(NamedTuple):
-    """Something that a reader sees of rows, or that the original knows of people: one number of each."""
-
-    words: str
-    column: str  # "" for none
-    value: Matrix = np.zeros(0)  # (rows,) or (people,); NaN = not seen
-    kind: Disclosure = "linking"  # of a trait: what it is to know it
-    rank: Ids | None = None  # where it is a wave along an order
-    wave: int = 0  # and which cosine
 
 
 def stands_for(file: PublishedFile, run: Ids) -> tuple[Mark, float] | None:
     """The trait of people that the places of the rows go with most surely; `run`: runs that their cells explain."""
-    common = _all_common(file)
-    compared = _Classes.of(file, common) if common else None
+    common = all_common(file)
+    compared = SharedClasses.of(file, common) if common else None
     if compared is None:
         return None
     size = np.bincount(run)
@@ -67,26 +46,38 @@ def stands_for(file: PublishedFile, run: Ids) -> tuple[Mark, float] | None:
     marks = list(_waves("where a row stands in the file", "", place, run))
     for number in _TURNS:
         marks += _dummies(f"the number of the line, counted in turns of {number},", "", place % number)
-    traits = [*_traits(file), *_recipes(file)]
+    traits = [*traits_of(file), *_recipes(file)]
     people = compared.runs_of_people(run)
     if people is not None:
         orders = [t for t in traits if t.rank is not None and t.wave == 1]
         traits += [w for t in orders for w in _waves(t.words, t.column, _ranks(t), people, t.kind)]
     found = compared.best(marks, traits)
-    return None if found is None else found[1:]
+    if found is not None:
+        return found[1:]
+    # Waves and stretches of any length: every row has what its class has beyond what its cells make one expect.
+    deviations, kept, _ = compared.deviations(compared.of_person, traits)
+    number = np.bincount(compared.of_row[compared.of_row >= 0], minlength=len(deviations))
+    each = deviations / np.sqrt(np.maximum(number, 1))[:, None]
+    best: tuple[float, Mark, float] | None = None
+    for along in along_the_file(each, compared.of_row, run):
+        trait = kept[along.series]
+        alike = compared.alike(Mark(along.words, "", along.value), trait)
+        if alike >= ALIKE and (best is None or along.surely > best[0]):
+            best = along.surely, trait, alike
+    return None if best is None else best[1:]
 
 
 def marked_rows(file: PublishedFile) -> list[Leak]:
     """The mark of cells and the trait of people that go together most surely."""
     if file.original is None or not file.linked or file.rows < 3 * _FEWEST:
         return []
-    common = _all_common(file)
+    common = all_common(file)
     marks = [*_parts(file), *_written(file, common), *_unread(file)]
     # What is withheld, or nobody's, is compared in classes by the other columns.
     odd = {name: list(_odd(file, name, common)) for name in file.columns}
     if not marks and not any(odd.values()):
         return []
-    traits = list(_traits(file))
+    traits = list(traits_of(file))
     found = _found(file, common, marks, traits)
     for name in (n for n, several in odd.items() if several):
         if found is None:
@@ -119,18 +110,10 @@ def marked_rows(file: PublishedFile) -> list[Leak]:
     ]
 
 
-def _all_common(file: PublishedFile) -> dict[str, tuple[Ids, Ids]]:
-    names = [n for n in file.shared if n not in file.sidecar.masked]
-    found = {n: c for n in names if (c := _common(file, n)) is not None}
-    boxes = [n for n in names if n not in found and n in file.keys]
-    both = _boxes(file, boxes) if boxes else None
-    return found if both is None else {**found, " and ".join(boxes): both}
-
-
 def _found(
     file: PublishedFile, common: dict[str, tuple[Ids, Ids]], marks: Sequence[Mark], traits: Sequence[Mark]
 ) -> tuple[Mark, Mark, float] | None:
-    compared = _Classes.of(file, common) if marks and common else None
+    compared = SharedClasses.of(file, common) if marks and common else None
     return None if compared is None else compared.best(marks, traits)
 
 
@@ -165,6 +148,17 @@ def _unread(file: PublishedFile) -> Iterator[Mark]:
     for name in file.columns:
         if name not in file.shared and name != file.key and file.role(name) is not Role.IDENTIFIER:
             yield from _shapes(name, file.columns[name], file.numbers(name))
+
+
+def shown_values(file: PublishedFile, name: str) -> Iterator[Mark]:
+    """What a column shows: its values where they are few, else the order of its numbers."""
+    column = file.columns[name]
+    used = len(np.unique(column.text_of_row))
+    if 1 < used <= _VALUES:
+        yield from _dummies(name, name, file.codes(name))
+    elif used > 1 and np.isfinite(file.numbers(name)).all():
+        rank = np.unique(file.numbers(name), return_inverse=True)[1].astype(np.int64)[file.codes(name)]
+        yield from (wave for wave in _waves(f"the order of {name}", name, rank) if 0 < wave.wave <= 2)
 
 
 def _odd(file: PublishedFile, name: str, common: dict[str, tuple[Ids, Ids]]) -> Iterator[Mark]:
@@ -248,7 +242,7 @@ def _middles(rank: Ids, run: Ids) -> tuple[Matrix, Ids]:
 # --- what the original knows of people --------------------------------------------------------------------------------
 
 
-def _traits(file: PublishedFile) -> Iterator[Mark]:
+def traits_of(file: PublishedFile) -> Iterator[Mark]:
     assert file.original is not None
     place = np.arange(file.people)
     yield from _waves(PLACE, "", place)
@@ -266,7 +260,7 @@ def _traits(file: PublishedFile) -> Iterator[Mark]:
 
 def _within_cells(file: PublishedFile, name: str) -> Iterator[Mark]:
     """Where a value lies among those of its usual cell: what the cell does not say."""
-    both = _common(file, name)
+    both = usual_cells(file, name)
     if both is None:
         return
     cell, value = both[1], file.cells(name).value_of_person
@@ -286,6 +280,7 @@ def _recipes(file: PublishedFile) -> Iterator[Mark]:
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         yield from _waves(words, "", rank)
+<<<<<<< HEAD
 
 
 # --- classes of rows and people ---------------------------------------------------------------------------------------
@@ -470,3 +465,5 @@ def _boxes(file: PublishedFile, names: list[str]) -> tuple[Ids, Ids] | None:
     if (people >= 0).mean() < 0.3 or held.mean() < 0.3 or len(np.unique(kind_of_row)) < 2:
         return None
     return np.where(held, kind_of_row, -1), people
+=======
+>>>>>>> main
