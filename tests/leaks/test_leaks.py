@@ -11,6 +11,7 @@ import pytest
 import tests.leaks.run as run
 from tests.leaks import realistic
 from tests.leaks.case import CONTROLS, FAMILIES, LEAKS, Case
+from thorough import chosen
 from unveil.audit import read_presets
 from unveil.cli.hospital import made_up_hospital
 from unveil.data.attribute import Role
@@ -137,7 +138,7 @@ def test_the_file_gives_the_leak_away(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in CONTROLS if n not in MADE])
-@pytest.mark.parametrize("seed", [SEED, 2])
+@pytest.mark.parametrize("seed", map(int, chosen(["1", "2"], ["1"])))
 def test_no_false_alarm_about_a_safe_file(name: str, seed: int, tmp_path: Path) -> None:
     assert run.findings(made(name, seed), tmp_path) == []
 

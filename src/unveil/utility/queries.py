@@ -132,9 +132,10 @@ def _drawn(
     for place, attribute in enumerate(attributes):
         accepted = np.ones((queries, attribute.codes), dtype=np.bool_)
         wanted = min(max(ceil(attribute.codes * share - 1e-9), 1), attribute.codes)
-        for query in np.flatnonzero(chosen[:, place]):
-            accepted[query] = False
-            accepted[query, random.permutation(attribute.codes)[:wanted]] = True
+        asked = np.flatnonzero(chosen[:, place])
+        codes = np.broadcast_to(np.arange(attribute.codes), (len(asked), attribute.codes))
+        accepted[asked] = False
+        accepted[asked[:, None], random.permuted(codes, axis=1)[:, :wanted]] = True
         accepts.append(accepted)
     return Predicates(attributes, tuple(accepts))
 

@@ -95,10 +95,9 @@ def test_charts_use_fields_of_our_own_and_load_nothing(name: str) -> None:
     assert expressions <= {"datum.value < 0 ? '1/' + pow(2, -datum.value) : '' + pow(2, datum.value)"}
 
 
-@pytest.mark.parametrize("name", ["plain", "external"])
-def test_charts_are_valid_specs(name: str) -> None:
+def test_charts_are_valid_specs() -> None:
     kinds = {}
-    for spec in specs_of(ALL[name]).values():
+    for spec in [spec for name in ("external", "plain") for spec in specs_of(ALL[name]).values()]:
         for part in parts(spec):
             if "values" in part and "field" not in part and "title" not in part:
                 part["values"] = part["values"][:1]  # checking each row of data costs seconds
