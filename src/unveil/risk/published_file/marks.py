@@ -35,12 +35,8 @@ _TURNS = (2, 3, 4, 5, 7, 8, 10)
 _FEWEST = 10  # rows of a mark, people of a trait
 
 
-def stands_for(file: PublishedFile, run: Ids) -> tuple[Mark, float] | None:
+def stands_for(file: PublishedFile, compared: SharedClasses, run: Ids) -> tuple[Mark, float] | None:
     """The trait of people that the places of the rows go with most surely; `run`: runs that their cells explain."""
-    common = all_common(file)
-    compared = SharedClasses.of(file, common) if common else None
-    if compared is None:
-        return None
     size = np.bincount(run)
     place = np.arange(file.rows) - (np.cumsum(size) - size)[run]
     marks = list(_waves("where a row stands in the file", "", place, run))
@@ -223,20 +219,20 @@ def _dummies(words: str, column: str, ids: Ids) -> Iterator[Mark]:
 
 def _waves(words: str, column: str, rank: Ids, run: Ids | None = None, kind: Disclosure = "linking") -> Iterator[Mark]:
     """Waves along an order, or along its part in each run."""
-    place, ids = _middles(rank, np.zeros(len(rank), dtype=np.int64) if run is None else run)
+    place = _middles(rank, np.zeros(len(rank), dtype=np.int64) if run is None else run)
     for k in range(1, _WAVES + 1):
-        yield Mark(words, column, np.cos(np.pi * k * place)[ids], kind, rank, k)
+        yield Mark(words, column, np.cos(np.pi * k * place), kind, rank, k)
         if k % 2 == 0:
-            yield Mark(words, column, np.sin(np.pi * k * place)[ids], kind, rank)
+            yield Mark(words, column, np.sin(np.pi * k * place), kind, rank)
 
 
-def _middles(rank: Ids, run: Ids) -> tuple[Matrix, Ids]:
-    """The middle place, 0 to 1, of all that have the same rank in their run, NaN in short runs; and (rows,) which."""
+def _middles(rank: Ids, run: Ids) -> Matrix:
+    """(rows,) the middle place, 0 to 1, of all that have the same rank in their run; NaN in short runs."""
     held, ids, size = np.unique(run * (int(rank.max(initial=0)) + 1) + rank, return_inverse=True, return_counts=True)
     of_run = held // (int(rank.max(initial=0)) + 1)
     total = np.bincount(run)
     middle = np.cumsum(size) - size / 2 - (np.cumsum(total) - total)[of_run]
-    return np.where(total[of_run] < _SHORTEST, np.nan, middle / np.maximum(total[of_run], 1)), ids
+    return np.where(total[of_run] < _SHORTEST, np.nan, middle / np.maximum(total[of_run], 1))[ids]
 
 
 # --- what the original knows of people --------------------------------------------------------------------------------
@@ -280,190 +276,3 @@ def _recipes(file: PublishedFile) -> Iterator[Mark]:
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         yield from _waves(words, "", rank)
-<<<<<<< HEAD
-
-
-# --- classes of rows and people ---------------------------------------------------------------------------------------
-
-
-class _Classes(NamedTuple):
-    """Classes by all that rows and people have in common, and what their columns explain."""
-
-    of_row: Ids  # (rows,) -1 = none that is compared
-    of_person: Ids  # (people,)
-    explained: Matrix  # (classes, known) an orthonormal basis
-
-    @classmethod
-    def of(cls, file: PublishedFile, common: dict[str, tuple[Ids, Ids]]) -> "_Classes | None":
-        """The classes of a file; None if too few."""
-        names = list(common)
-        rows, people = ([common[n][i] for n in names] for i in (0, 1))
-        both = row_numbers([np.concatenate(pair) for pair in zip(rows, people, strict=True)])
-        row, person = both[: file.rows].copy(), both[file.rows :].copy()
-        row[np.any([r < 0 for r in rows], axis=0)] = -1
-        person[np.any([p < 0 for p in people], axis=0)] = -1
-        number = int(both.max()) + 1
-        here, there = (np.bincount(ids[ids >= 0], minlength=number) for ids in (row, person))
-        kept = np.flatnonzero((here > 0) & (there > 0))
-        if len(kept) > _CLASSES:
-            kept = np.sort(np.random.default_rng(0).choice(kept, _CLASSES, replace=False))
-        if len(kept) < _FREEDOM:
-            return None
-        dense = np.full(number + 1, -1, dtype=np.int64)
-        dense[kept] = np.arange(len(kept))
-        row, person = dense[row], dense[person]
-        example = np.zeros(len(kept), dtype=np.int64)
-        example[row[row >= 0]] = np.flatnonzero(row >= 0)
-        keys = [n for n in names if n in file.keys]
-        together = row_numbers([common[n][0][example] for n in keys]) if keys else np.zeros(len(kept), dtype=np.int64)
-        # Quasi-identifiers together, if enough classes differ in the rest alone; else one by one, as the others.
-        single = [common[n][0][example] for n in names if n not in keys or 2 * together.max() >= len(kept)]
-        if 2 * together.max() >= len(kept):
-            together = np.zeros(len(kept), dtype=np.int64)
-        design = [together == v for v in range(int(together.max()) + 1)]
-        for codes in single:
-            code = np.unique(codes, return_inverse=True)[1]
-            code = code if code.max() < _VALUES else (code * 12) // (int(code.max()) + 1)
-            design += [code == v for v in range(1, int(code.max()) + 1)]
-        weighed = np.stack(design, axis=1) * np.sqrt(here[kept].astype(np.float64))[:, None]
-        size, turned = np.linalg.eigh(weighed.T @ weighed)
-        some = size > 1e-12 * size.max()
-        return cls(row, person, weighed @ (turned[:, some] / np.sqrt(size[some])))
-
-    def runs_of_people(self, run: Ids) -> Ids | None:
-        """(people,) the run of the rows of their class, if classes lie within runs and there are several."""
-        of_class = np.full(len(self.explained) + 1, -1, dtype=np.int64)
-        rows = self.of_row >= 0
-        of_class[self.of_row[rows]] = run[rows]
-        if int(run.max()) == 0 or (of_class[self.of_row[rows]] != run[rows]).any():
-            return None
-        return np.unique(of_class[self.of_person], return_inverse=True)[1].astype(np.int64)
-
-    def best(self, marks: Sequence[Mark], traits: Sequence[Mark]) -> tuple[Mark, Mark, float] | None:
-        """The mark and the trait whose deviations agree most surely, and how well they do."""
-        freedom = self.explained.shape[0] - self.explained.shape[1]
-        if freedom < _FREEDOM:
-            return None
-        here, marks, several_here = self._deviations(self.of_row, marks)
-        there, traits, several_there = self._deviations(self.of_person, traits)
-        if not marks or not traits:
-            return None
-        product = here.T @ there
-        length = np.sqrt((here * here).sum(axis=0)[:, None] * (there * there).sum(axis=0)[None, :])
-        alike = np.abs(product) / np.maximum(length, 1e-12)
-        surely = np.abs(product) / np.sqrt(np.maximum((here * here).T @ (there * there), 1e-12))
-        # Where a class holds several of each, deviations are nearly normal, and Fisher's transformation is sharper.
-        surely[alike < _ALIKE] = 0.0
-        near = (alike >= _ALIKE) & several_here[:, None] & several_there
-        fisher = np.arctanh(np.minimum(alike[near], 0.999999)) * np.sqrt(freedom - 3)
-        surely[near] = np.maximum(surely[near], fisher)
-        at = np.unravel_index(int(surely.argmax()), surely.shape)
-        if surely[at] >= _SIGNIFICANT:
-            return marks[at[0]], traits[at[1]], float(alike[at])
-        return _all_waves(marks, traits, product / np.maximum(length, 1e-12), freedom) if several_here.any() else None
-
-    def _deviations(self, of: Ids, marks: Sequence[Mark]) -> tuple[Matrix, list[Mark], NDArray[np.bool_]]:
-        """(classes, marks) sums of each class less what is explained; the marks; and whether classes hold several."""
-        classes = len(self.explained)
-        rows = np.flatnonzero(of >= 0)
-        total = np.maximum(np.bincount(of[rows], minlength=classes).astype(np.float64), 1.0)
-        columns, several, spread = [], [], []
-        for mark in marks:
-            value = mark.value[rows]
-            mean = value.mean() if len(value) else 0.0
-            if np.isnan(mean):
-                mean = np.nanmean(value) if np.isfinite(value).any() else 0.0
-                value = np.where(np.isnan(value), mean, value)
-            columns.append(np.bincount(of[rows], weights=value, minlength=classes))
-            flag = len(value) == 0 or (value[0] in (0, 1) and bool(((value == 0) | (value == 1)).all()))
-            held = min(value.sum(), len(value) - value.sum()) if flag else len(value) / 2
-            several.append(held >= 2 * classes)
-            away = value - mean
-            spread.append(float(away @ away) / max(len(value), 1))
-        if not columns:
-            return np.zeros((classes, 0)), [], np.zeros(0, dtype=bool)
-        table = np.stack(columns, axis=1) / np.sqrt(total)[:, None]
-        table -= self.explained @ (self.explained.T @ table)
-        # Of what depends on nothing, each free class has the variance of a row.
-        free = classes - self.explained.shape[1]
-        good = (table**2).sum(axis=0) > np.maximum(_LEFT * free * np.array(spread), 1e-9)
-        kept = [mark for mark, is_good in zip(marks, good.tolist(), strict=True) if is_good]
-        return table[:, good], kept, np.array(several, dtype=bool)[good]
-
-
-def _all_waves(
-    marks: Sequence[Mark], traits: Sequence[Mark], alike: Matrix, freedom: int
-) -> tuple[Mark, Mark, float] | None:
-    """The same of all cosines along an order at once: few classes tell little by one of them."""
-    rows = {mark.wave: i for i, mark in enumerate(marks) if mark.wave}
-    orders: list[dict[int, int]] = []
-    last: Mark | None = None
-    for i, trait in enumerate(traits):
-        if trait.wave in rows:
-            if last is None or trait.rank is not last.rank or trait.wave <= last.wave:
-                orders.append({})
-            orders[-1][trait.wave] = i
-            last = trait
-    best: tuple[float, Mark, float] | None = None
-    for order in orders:
-        told = np.array([alike[rows[k], i] for k, i in order.items()])
-        turned = np.array([(-1.0) ** k for k in order])
-        for sign in (np.ones(len(told)), turned):
-            sure = float(np.arctanh(np.clip(told * sign, -0.999, 0.999)).sum() * np.sqrt((freedom - 3) / len(told)))
-            if sure >= _SIGNIFICANT and (best is None or sure > best[0]):
-                best = sure, traits[next(iter(order.values()))], float((told * sign).mean())
-    return None if best is None else (marks[next(iter(rows.values()))], *best[1:])
-
-
-def _common(file: PublishedFile, name: str) -> tuple[Ids, Ids] | None:
-    """(rows,), (people,) one number for what rows and people have in common; -1 for cells that are nobody's usual one.
-
-    A value's usual cell is the most frequent one that holds it; a cell that is nearly the same counts as that.
-    """
-    cells = file.cells(name)
-    texts = np.unique(cells.text_of_row)
-    texts = texts[(cells.region_of_text[texts] >= 0) & ~cells.whole[texts]]
-    wide = texts[cells.exact[texts] < 0]
-    if not len(texts) or len(wide) > _CLASSES:
-        return None
-    number = np.bincount(cells.text_of_row, minlength=len(cells.region_of_text))
-    usual = np.full(cells.regions.codes + 1, -1, dtype=np.int64)
-    exact = texts[cells.exact[texts] >= 0]
-    exact = exact[np.argsort(number[exact], kind="stable")]
-    usual[cells.exact[exact]] = exact
-    members = {text: np.asarray(cells.regions.members(int(cells.region_of_text[text]))) for text in wide.tolist()}
-    for text in wide[np.argsort(number[wide], kind="stable")].tolist():
-        held = members[text]
-        held = held[(usual[held] < 0) | (number[usual[held]] <= number[text])]
-        usual[held] = text
-    size = np.bincount(usual[:-1][usual[:-1] >= 0], minlength=len(number))
-    means = np.full(len(number), -1, dtype=np.int64)
-    means[exact] = np.where(size[usual[cells.exact[exact]]] == 1, usual[cells.exact[exact]], -1)
-    for text, held in members.items():
-        own = usual[held][usual[held] >= 0]
-        best = int(np.bincount(own).argmax()) if len(own) else -1
-        common = int((own == best).sum())
-        if best >= 0 and common >= _SAME * (len(held) + size[best] - common):
-            means[text] = best
-    rows, people = means[cells.text_of_row], usual[cells.value_of_person]
-    if (rows < 0).mean() > 0.1 or (people < 0).mean() > 0.1 or len(np.unique(rows)) < 2:
-        return None
-    here, there = (np.bincount(ids[ids >= 0], minlength=len(number)) / len(ids) for ids in (rows, people))
-    chance = np.sqrt((here + there > 0).sum() / min(len(rows), len(people)))
-    return (rows, people) if np.abs(here - there).sum() / 2 < 0.1 + chance else None
-
-
-def _boxes(file: PublishedFile, names: list[str]) -> tuple[Ids, Ids] | None:
-    """The same by several columns whose cells overlap one by one, but lie apart together, as Mondrian's do."""
-    fits, first, kind_of_row, _ = people_who_fit(file, names)
-    values = row_numbers([file.cells(n).value_of_person for n in names])
-    one = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
-    of_value = np.full(int(values.max()) + 1, -1, dtype=np.int64)
-    of_value[values[first]] = one
-    people = of_value[values]
-    held = np.isin(kind_of_row, people)
-    if (people >= 0).mean() < 0.3 or held.mean() < 0.3 or len(np.unique(kind_of_row)) < 2:
-        return None
-    return np.where(held, kind_of_row, -1), people
-=======
->>>>>>> main
